@@ -1,0 +1,81 @@
+"""Every exception that bonwise raises on purpose.
+
+::
+
+    BonwiseError
+    ├── InputError          a file, table, pool or argument that cannot be used as it is
+    │   ├── FileError       the file itself: absent, unreadable, binary, not UTF-8, gone
+    │   ├── ColumnError     a column: absent, ambiguous, of the wrong kind
+    │   ├── RowError        a value in a row: text in a score, infinite, duplicate, off scale
+    │   └── UsageError      an argument or flag that names something that does not exist
+    └── JudgeError          a judge that does not keep the contract of judges
+
+Each message is one line that says what is wrong and where; ``hint`` says how to mend it.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = [
+    "BonwiseError",
+    "ColumnError",
+    "FileError",
+    "InputError",
+    "JudgeError",
+    "RowError",
+    "UsageError",
+]
+
+
+class BonwiseError(Exception):
+    """Base of every error that bonwise raises on purpose.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong and where, in one line.
+    hint : str, optional
+        How to mend it, in one line.
+
+    Examples
+    --------
+    >>> error = BonwiseError("no such judge: x", hint="choose one of length, lexical, format")
+    >>> print(error)
+    no such judge: x (choose one of length, lexical, format)
+    """
+
+    retryable: ClassVar[bool] = False
+    """Whether the same call may succeed later without anything being mended."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class InputError(BonwiseError):
+    """A file, table, pool or argument that cannot be used as it is."""
+
+
+class FileError(InputError):
+    """A file that is absent, unreadable, binary, not UTF-8, or gone."""
+
+
+class ColumnError(InputError):
+    """A column that is absent, ambiguous, or of the wrong kind."""
+
+
+class RowError(InputError):
+    """A value that cannot be used: text in a score, infinite, duplicate, off scale."""
+
+
+class UsageError(InputError):
+    """An argument or flag that names something that does not exist."""
+
+
+class JudgeError(BonwiseError):
+    """A judge that does not keep the contract of judges."""
