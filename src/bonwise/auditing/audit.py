@@ -1,0 +1,298 @@
+"""The audit: a table of scores and labels in, figures with intervals and a verdict out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bonwise.auditing.comparison import Comparison, compare_judges
+from bonwise.auditing.gates import Gate, check_gate
+from bonwise.auditing.judge_audit import JudgeAudit, audit_judge
+from bonwise.auditing.per_prompt import per_prompt
+from bonwise.auditing.settings import IntervalKind, Settings
+from bonwise.auditing.thresholds import Thresholds
+from bonwise.auditing.verdict import Target, Verdict
+from bonwise.data.labels import join_labels
+from bonwise.data.panel import Panel, Shape, lay_out
+from bonwise.data.scales import Scale
+from bonwise.data.table import ScoreTable
+from bonwise.errors import InputError, UsageError
+from bonwise.stats.estimate import Estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Audit", "audit"]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The result of an audit.
+
+    With one judge, ``audit["recovery"]``, `metrics` and `verdict` are that judge's; with several,
+    take ``audit.judges["name"]``.
+
+    Parameters
+    ----------
+    judges : mapping of str to JudgeAudit
+    comparisons : tuple of Comparison
+        Every pair of judges, paired by prompt.
+    settings : Settings
+    source : str
+        Where the scores came from.
+    columns : mapping of str to str
+        What the columns were taken for.
+    reference : str or None
+        The judge that stood in for oracle labels.
+    draws : int
+        Most scores of one candidate by one judge that were averaged, 1 where none were.
+    """
+
+    judges: Mapping[str, JudgeAudit]
+    comparisons: tuple[Comparison, ...]
+    settings: Settings
+    source: str = "table"
+    columns: Mapping[str, str] = field(default_factory=dict, repr=False)
+    reference: str | None = None
+    draws: int = 1
+
+    def __getitem__(self, metric: str) -> Estimate:
+        return self.metrics[metric]
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.judges)
+        return f"<Audit of {names} on {self.source}>"
+
+    def __str__(self) -> str:
+        from bonwise.report.audit_text import audit_text  # noqa: PLC0415 - rendering loads rich
+
+        return audit_text(self.to_dict())
+
+    @property
+    def metrics(self) -> Mapping[str, Estimate]:
+        """Metrics of the only judge."""
+        return self._only.metrics
+
+    @property
+    def verdict(self) -> Verdict:
+        """Verdict on the only judge."""
+        return self._only.verdict
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Counts and dropped prompts of the only judge."""
+        return self._only.data
+
+    @property
+    def _only(self) -> JudgeAudit:
+        if len(self.judges) > 1:
+            raise UsageError(
+                f"this audit holds {len(self.judges)} judges", hint="take audit.judges[name] of one of them"
+            )
+        return next(iter(self.judges.values()))
+
+    def check(self, gates: Mapping[str, float]) -> tuple[Gate, ...]:
+        """Hold metrics of every judge against values.
+
+        Parameters
+        ----------
+        gates : mapping of str to float
+            Metric to the value it must exceed.
+
+        Returns
+        -------
+        tuple of Gate
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A name that is no metric.
+        """
+        return tuple(
+            check_gate(
+                judge.metrics,
+                metric,
+                value,
+                judge=name,
+                labels_a_prompt=float(judge.labelling.panel.sizes.mean()),
+            )
+            for name, judge in self.judges.items()
+            for metric, value in gates.items()
+        )
+
+    def per_prompt(self) -> pd.DataFrame:
+        """Return one row a prompt and judge: pick, best, gain lost, tie, margin; the worst first."""
+        return per_prompt(tuple(self.judges.values()))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the metrics of all judges as a table, one row a judge and metric."""
+        import pandas as pd  # noqa: PLC0415 - loaded anyway by whoever made the audit
+
+        rows = [
+            {"judge": name, "metric": metric, **found.to_dict()}
+            for name, judge in self.judges.items()
+            for metric, found in judge.metrics.items()
+        ]
+        return pd.DataFrame(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document of schema ``bonwise.audit/1``; it holds no NaN."""
+        shapes = {judge.labelling.panel.shape for judge in self.judges.values()}
+        settings = {
+            **self.settings.to_dict(),
+            "shape": shapes.pop(),
+            "source": self.source,
+            "columns": dict(self.columns),
+            "draws": self.draws,
+        }
+        if self.reference is not None:
+            settings["reference"] = self.reference
+        document: dict[str, Any] = {"schema": "bonwise.audit/1"}
+        if len(self.judges) == 1:
+            document["judge"] = self._only.judge
+            document.update(self._only.to_dict())
+        else:
+            document["judges"] = {name: judge.to_dict() for name, judge in self.judges.items()}
+            document["comparisons"] = [comparison.to_dict() for comparison in self.comparisons]
+        document["settings"] = settings
+        return document
+
+
+def audit(
+    source: str | Path | pd.DataFrame | ScoreTable,
+    *,
+    labels: str | Path | pd.DataFrame | None = None,
+    oracle: str | None = None,
+    exclude: Sequence[str] = (),
+    control: Sequence[str] = (),
+    target: Target = "best-of-n",
+    interval: IntervalKind = "default",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    shape: Shape | None = None,
+    thresholds: Mapping[str, float] | None = None,
+    columns: Mapping[str, str] | None = None,
+    judge_scale: Mapping[str, Scale] | Scale | None = None,
+    label_scale: Scale | None = None,
+) -> Audit:
+    """Audit one or several judges against oracle labels.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+        Long table ``prompt_id, candidate, judge_score, oracle_label`` and optional columns.
+    labels : str, pathlib.Path or pandas.DataFrame, optional
+        Labels from elsewhere, joined on prompt and candidate.
+    oracle : str, optional
+        ``judge:NAME`` takes one judge of the table as the reference.
+    exclude : sequence of str
+        Candidate names to leave out.
+    control : sequence of str
+        Named easy candidates: left out of the figures, and every metric reported with them as well.
+    target : {"best-of-n", "system"}
+        The decision the verdict is about.
+    interval : {"default", "bootstrap"}
+        Jackknife and Fieller, or the percentile cluster bootstrap.
+    confidence : float
+        Of the two-sided intervals.
+    resamples, seed : int
+        Of the bootstrap; the seed also draws the folds of level_bias.
+    shape : {"rectangular", "ragged"}, optional
+        Forced; see `docs/tables.md`.
+    thresholds : mapping of str to float, optional
+        Replaces gates of the verdict, such as ``{"within_r_useful": 0.5}``.
+    columns : mapping of str to str, optional
+        Role to column name.
+    judge_scale, label_scale : Scale, optional
+        Declared scales; values are mapped to [0, 1].
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        One line: what, which row or column, how to mend.
+
+    Examples
+    --------
+    >>> from bonwise.testing import simulate
+    >>> found = audit(simulate("arena", n=500, seed=1).frame())
+    >>> found["recovery"].n
+    500
+    """
+    settings = Settings(
+        confidence=confidence,
+        interval=interval,
+        resamples=resamples,
+        seed=seed,
+        exclude=tuple(exclude),
+        control=tuple(control),
+        target=target,
+        shape=shape,
+        thresholds=Thresholds().override(thresholds or {}),
+    )
+    table = _table(source, labels, oracle, columns, judge_scale, label_scale)
+    return _audit(table, settings)
+
+
+def _table(
+    source: str | Path | pd.DataFrame | ScoreTable,
+    labels: str | Path | pd.DataFrame | None,
+    oracle: str | None,
+    columns: Mapping[str, str] | None,
+    judge_scale: Mapping[str, Scale] | Scale | None,
+    label_scale: Scale | None,
+) -> ScoreTable:
+    if labels is not None and oracle is not None:
+        raise UsageError("two references: a label file and a judge", hint="give --labels or --oracle, not both")
+    own_scale = label_scale if labels is None else None
+    if isinstance(source, ScoreTable):
+        if columns or judge_scale or own_scale:
+            raise UsageError("columns and scales of a ScoreTable are fixed", hint="give them to ScoreTable.read")
+        table = source
+    elif isinstance(source, str | Path):
+        table = ScoreTable.read(source, columns=columns, judge_scale=judge_scale, label_scale=own_scale)
+    else:
+        table = ScoreTable.from_frame(source, columns=columns, judge_scale=judge_scale, label_scale=own_scale)
+    if labels is not None:
+        table = join_labels(table, labels, columns=columns, label_scale=label_scale)
+    if oracle is not None:
+        kind, _, name = oracle.partition(":")
+        if kind != "judge" or not name:
+            raise UsageError(f"not a reference: {oracle!r}", hint="write judge:NAME")
+        table = table.with_reference(name)
+    return table
+
+
+def _audit(table: ScoreTable, settings: Settings) -> Audit:
+    if not table.has_labels:
+        raise InputError(
+            f"{table.source}: no oracle labels to hold the judge against",
+            hint="add an oracle_label column, --labels FILE, or --oracle judge:NAME",
+        )
+    table.check_scales()
+    panels = lay_out(table, exclude=(*settings.exclude, *settings.control), shape=settings.shape)
+    with_control: tuple[Panel | None, ...] = (
+        lay_out(table, exclude=settings.exclude, shape=settings.shape)
+        if settings.control
+        else (None,) * len(panels)
+    )
+    against = f"{table.reference}" if table.reference is not None else "the oracle labels"
+    judges = [
+        audit_judge(panel, easy, settings, against=against)
+        for panel, easy in zip(panels, with_control, strict=True)
+    ]
+    return Audit(
+        {judge.judge: judge for judge in judges},
+        compare_judges(judges, settings),
+        settings,
+        table.source,
+        table.columns,
+        table.reference,
+        table.draws,
+    )

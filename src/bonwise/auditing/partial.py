@@ -1,0 +1,109 @@
+"""Partly labelled tables: what to drop, what the figures describe, and what the gaps could hide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.data.panel import Dropped, Panel
+from bonwise.stats.bounds import Unlabelled, recovery_bounds, value_bounds
+from bonwise.stats.laws import student_quantile
+from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
+
+__all__ = ["Balance", "Labelling", "MAY_LACK", "balance", "label_state", "worst_case"]
+
+MAY_LACK = 0.05
+"""Share of prompts that may lack labels before figures stop describing the whole table."""
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """A judge's panel with the prompts that count as labelled.
+
+    A prompt counts as labelled when all its candidates are.
+    """
+
+    panel: Panel
+    labelled: npt.NDArray[np.bool_]
+    partly: int
+    method: Literal["complete", "labelled_only"]
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """One feature of the judge's scores on prompts with and without labels."""
+
+    feature: str
+    labelled: float
+    unlabelled: float
+    difference: float
+    low: float | None
+    high: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+def label_state(panel: Panel) -> Labelling:
+    """Drop up to 5 % of prompts for want of labels; beyond that keep them and say so."""
+    found = panel.labelled_cells
+    labelled, partly = found == panel.sizes, (found > 0) & (found < panel.sizes)
+    if labelled.any() and (~labelled).mean() <= MAY_LACK:
+        reasons = np.where(partly, "partly labelled", "unlabelled")
+        dropped = [Dropped(str(panel.prompt_ids[x]), str(reasons[x])) for x in np.flatnonzero(~labelled)]
+        kept = panel.keep(labelled, dropped)
+        return Labelling(kept, np.ones(len(kept.sizes), dtype=bool), 0, "complete")
+    return Labelling(panel, labelled, int(partly.sum()), "labelled_only")
+
+
+def balance(labelling: Labelling, confidence: float) -> tuple[Balance, ...]:
+    """Compare the judge's scores on labelled and unlabelled prompts (Welch intervals)."""
+    panel, labelled = labelling.panel, labelling.labelled
+    tops = top_of_scores(panel.scores, panel.sizes)
+    features: Mapping[str, Floats] = {
+        "mean score": tops.mean,
+        "spread of scores": tops.spread,
+        "margin of the top score": tops.margin,
+        "share tied at the top": (tops.tied > 1).astype(float),
+        "candidates": panel.sizes.astype(float),
+    }
+    return tuple(
+        _compare(name, values[labelled], values[~labelled], confidence) for name, values in features.items()
+    )
+
+
+def _compare(feature: str, left: Floats, right: Floats, confidence: float) -> Balance:
+    gap = float(left.mean() - right.mean())
+    if min(len(left), len(right)) < 2:
+        return Balance(feature, float(left.mean()), float(right.mean()), gap, None, None)
+    parts = np.array([left.var(ddof=1) / len(left), right.var(ddof=1) / len(right)])
+    if parts.sum() == 0:
+        return Balance(feature, float(left.mean()), float(right.mean()), gap, gap, gap)
+    df = parts.sum() ** 2 / (parts[0] ** 2 / (len(left) - 1) + parts[1] ** 2 / (len(right) - 1))
+    half = student_quantile(confidence, float(df)) * float(np.sqrt(parts.sum()))
+    return Balance(feature, float(left.mean()), float(right.mean()), gap, gap - half, gap + half)
+
+
+def worst_case(
+    labelling: Labelling, sums: Sums, label_range: tuple[float, float]
+) -> dict[str, tuple[float, float]]:
+    """Bound the values and recovery over all prompts, whatever the missing labels are."""
+    missing = ~labelling.labelled
+    tops: TopOfScores = top_of_scores(labelling.panel.scores, labelling.panel.sizes)
+    count = int(missing.sum())
+    bounds = {
+        "value_random": value_bounds(sums.R, count, label_range),
+        "value_judge": value_bounds(sums.J, count, label_range),
+        "value_oracle": value_bounds(sums.M, count, label_range),
+    }
+    unlabelled = Unlabelled(labelling.panel.sizes[missing].astype(float), tops.tied[missing])
+    recovery = recovery_bounds(
+        float((sums.J - sums.R).sum()), float((sums.M - sums.R).sum()), unlabelled, label_range
+    )
+    return bounds if recovery is None else {**bounds, "recovery": recovery}

@@ -1,0 +1,64 @@
+"""One row a prompt: what the judge picked, what was best, and what the pick lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from bonwise.auditing.judge_audit import JudgeAudit
+from bonwise.data.panel import Panel
+from bonwise.stats.sums import TIE_DECIMALS
+from bonwise.stats.top_of_scores import top_of_scores
+
+__all__ = ["per_prompt"]
+
+_SEPARATOR = " | "
+
+
+def per_prompt(judges: Sequence[JudgeAudit]) -> pd.DataFrame:
+    """Return one row a judge and prompt, the greatest loss first.
+
+    Columns: ``judge``, ``prompt_id``, ``pick`` and ``best`` (names, several where tied),
+    ``value_pick`` (label of the pick, ties in expectation), ``value_best``, ``gain_lost`` (the
+    difference), ``tied`` (candidates with the top score), ``margin`` (top score minus the second),
+    ``candidates``. Label columns are missing where a prompt is not labelled completely.
+    """
+    rows = pd.concat([_rows(judge.labelling.panel) for judge in judges], ignore_index=True)
+    return rows.sort_values(
+        ["gain_lost", "judge", "prompt_id"], ascending=[False, True, True], na_position="last", ignore_index=True
+    )
+
+
+def _rows(panel: Panel) -> pd.DataFrame:
+    starts = np.cumsum(panel.sizes) - panel.sizes
+    tops = top_of_scores(panel.scores, panel.sizes)
+    scores, labels = np.round(panel.scores, TIE_DECIMALS), np.round(panel.labels, TIE_DECIMALS)
+    at_top = scores == np.repeat(tops.top, panel.sizes)
+    best = np.maximum.reduceat(labels, starts)
+    value = np.add.reduceat(np.where(at_top, labels, 0.0), starts) / tops.tied
+    value[np.isnan(best)] = np.nan
+    return pd.DataFrame(
+        {
+            "judge": panel.judge,
+            "prompt_id": panel.prompt_ids,
+            "pick": _names(panel, at_top),
+            "best": _names(panel, labels == np.repeat(best, panel.sizes)),
+            "value_pick": value,
+            "value_best": best,
+            "gain_lost": best - value,
+            "tied": tops.tied.astype(int),
+            "margin": tops.margin,
+            "candidates": panel.sizes,
+        }
+    )
+
+
+def _names(panel: Panel, chosen: np.ndarray) -> list[str]:
+    names = panel.candidates.to_numpy()[panel.names]
+    ends = np.cumsum(panel.sizes)
+    return [
+        _SEPARATOR.join(names[first:last][chosen[first:last]])
+        for first, last in zip(ends - panel.sizes, ends, strict=True)
+    ]

@@ -1,0 +1,79 @@
+"""What an audit was asked to do; every result repeats it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any, Literal
+
+from bonwise.auditing.thresholds import Thresholds
+from bonwise.auditing.verdict import Target
+from bonwise.data.panel import Shape
+from bonwise.errors import UsageError
+from bonwise.stats.estimation import IntervalRule
+
+__all__ = ["IntervalKind", "Settings"]
+
+IntervalKind = Literal["default", "bootstrap"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Settings of an audit.
+
+    Parameters
+    ----------
+    confidence : float
+        Of the two-sided intervals, in (0, 1).
+    interval : {"default", "bootstrap"}
+    resamples : int
+        Of the bootstrap.
+    seed : int
+        Of the bootstrap and of the folds of level_bias.
+    exclude, control : tuple of str
+        Candidate names left out; named easy candidates reported with and without.
+    target : {"best-of-n", "system"}
+    shape : {"rectangular", "ragged"}, optional
+        Forced shape.
+    thresholds : Thresholds
+    """
+
+    confidence: float = 0.95
+    interval: IntervalKind = "default"
+    resamples: int = 1000
+    seed: int = 0
+    exclude: tuple[str, ...] = ()
+    control: tuple[str, ...] = ()
+    target: Target = "best-of-n"
+    shape: Shape | None = None
+    thresholds: Thresholds = field(default_factory=Thresholds)
+
+    def __post_init__(self) -> None:
+        if not 0.5 <= self.confidence < 1:
+            raise UsageError(f"confidence must lie in [0.5, 1), not {self.confidence:g}", hint="such as 0.95")
+        if self.interval not in ("default", "bootstrap"):
+            raise UsageError(f"no interval {self.interval!r}", hint="choose of default, bootstrap")
+        if self.resamples < 2:
+            raise UsageError(f"{self.resamples} resamples are too few", hint="such as 1000")
+        if self.shape not in (None, "rectangular", "ragged"):
+            raise UsageError(f"no shape {self.shape!r}", hint="choose of rectangular, ragged")
+
+    def rule(self, label_range: tuple[float, float]) -> IntervalRule:
+        """Return how intervals are made."""
+        return IntervalRule(self.interval, self.confidence, self.resamples, self.seed, label_range)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings of the JSON schema."""
+        out: dict[str, Any] = {
+            "confidence": self.confidence,
+            "interval": self.interval,
+            "exclude": list(self.exclude),
+            "control": list(self.control),
+            "target": self.target,
+            "seed": self.seed,
+            "thresholds": self.thresholds.to_dict(),
+            "version": version("bonwise"),
+        }
+        if self.interval == "bootstrap":
+            out["resamples"] = self.resamples
+        return out

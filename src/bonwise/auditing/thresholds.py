@@ -1,0 +1,58 @@
+"""Where a figure starts to mean something: data, so that a user can hold another view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+
+from bonwise.errors import UsageError
+
+__all__ = ["Thresholds"]
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Gates of the verdict.
+
+    Parameters
+    ----------
+    global_r : float
+        From here the usual sanity check looks acceptable.
+    level_bias : float
+        Up to here calibrated means may be off, in units of the label scale.
+    within_r_weak : float
+        Below, within-prompt signal is weak (Landesberg 2026, section 5.6).
+    within_r_useful : float
+        From here best of 4 becomes useful (Table 6).
+    recovery_useful : float
+        Recovery that goes with `within_r_useful` (Table 6).
+
+    Examples
+    --------
+    >>> Thresholds().override({"within_r_useful": 0.5}).within_r_useful
+    0.5
+    """
+
+    global_r: float = 0.40
+    level_bias: float = 0.05
+    within_r_weak: float = 0.25
+    within_r_useful: float = 0.40
+    recovery_useful: float = 0.50
+
+    def override(self, values: Mapping[str, float]) -> Thresholds:
+        """Return thresholds with some replaced.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A name that is no threshold.
+        """
+        known = [f.name for f in fields(self)]
+        for name in values:
+            if name not in known:
+                raise UsageError(f"no threshold named {name!r}", hint=f"choose of {', '.join(known)}")
+        return replace(self, **values)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return name to value."""
+        return asdict(self)

@@ -1,0 +1,234 @@
+"""The verdict: the decision target first, then the four levels of validity, in plain sentences.
+
+Levels after Landesberg (2026), Tables 9 and 10: they are complementary, so a judge can pass one
+and fail another. A level is open ("inconclusive") where the interval covers its gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from bonwise.auditing.thresholds import Thresholds
+from bonwise.errors import UsageError
+from bonwise.stats.estimate import Estimate
+
+__all__ = ["TARGETS", "Target", "Verdict", "judge_validity"]
+
+Target = Literal["best-of-n", "system"]
+TARGETS: tuple[Target, ...] = ("best-of-n", "system")
+
+_Metrics = Mapping[str, Estimate]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the figures mean for the decision at hand.
+
+    Parameters
+    ----------
+    target : {"best-of-n", "system"}
+    level : str
+        ``useful``, ``weak``, ``harmful``, ``random`` or ``inconclusive``, for the target.
+    checks : mapping of str to str
+        ``correlation``, ``level``, ``directional``, ``decision`` to ``pass``, ``fail``,
+        ``inconclusive`` or ``undefined``.
+    sentences : tuple of str
+    """
+
+    target: Target
+    level: str
+    checks: Mapping[str, str]
+    sentences: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields of the JSON schema."""
+        return {
+            "target": self.target,
+            "level": self.level,
+            "checks": dict(self.checks),
+            "sentences": list(self.sentences),
+        }
+
+
+def judge_validity(
+    metrics: _Metrics, thresholds: Thresholds, target: Target, *, against: str, scope: str
+) -> Verdict:
+    """Read the metrics as a verdict.
+
+    Parameters
+    ----------
+    metrics : mapping of str to Estimate
+    thresholds : Thresholds
+    target : {"best-of-n", "system"}
+    against : str
+        What the judge is held against, as a noun: ``the oracle labels``, or another judge.
+    scope : str
+        A sentence on what the figures describe, empty where they describe every prompt.
+    """
+    if target not in TARGETS:
+        raise UsageError(f"no decision target {target!r}", hint="choose of best-of-n, system")
+    checks = {
+        "correlation": _above(metrics["global_r"], thresholds.global_r),
+        "level": _below(metrics["level_bias"], thresholds.level_bias),
+        "directional": _above(metrics["within_r"], 0.0),
+        "decision": _above(metrics["recovery"], thresholds.recovery_useful),
+    }
+    level = _best_of_n_level(metrics, thresholds) if target == "best-of-n" else _system_level(checks)
+    sentences = (
+        _target_sentence(target, level),
+        *([scope] if scope else []),
+        _correlation_sentence(metrics, thresholds, checks, against),
+        _level_sentence(metrics, thresholds, checks),
+        _directional_sentence(metrics, thresholds, checks),
+        _decision_sentence(metrics, thresholds, checks),
+    )
+    return Verdict(target, level, checks, sentences)
+
+
+def figure(found: Estimate) -> str:
+    """Write an estimate with its interval, or why there is none."""
+    if found.estimate is None:
+        return found.reason or "undefined"
+    if found.low is None or found.high is None:
+        return f"{found.estimate:.3f} ({found.reason})"
+    return f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
+
+
+def _above(found: Estimate, gate: float) -> str:
+    if found.estimate is None:
+        return "undefined"
+    if found.low is None or found.high is None:
+        return "inconclusive"
+    return "pass" if found.low > gate else "fail" if found.high < gate else "inconclusive"
+
+
+def _below(found: Estimate, gate: float) -> str:
+    turned = {"pass": "fail", "fail": "pass"}
+    state = _above(found, gate)
+    return turned.get(state, state)
+
+
+def _best_of_n_level(metrics: _Metrics, thresholds: Thresholds) -> str:
+    recovery, ties = metrics["recovery"], metrics["tie_rate"]
+    if ties.estimate == 1.0:
+        return "random"
+    if recovery.low is None or recovery.high is None:
+        return "inconclusive"
+    if recovery.high < 0:
+        return "harmful"
+    if recovery.low > thresholds.recovery_useful:
+        return "useful"
+    return "weak" if recovery.low > 0 and recovery.high < thresholds.recovery_useful else "inconclusive"
+
+
+def _system_level(checks: Mapping[str, str]) -> str:
+    states = {checks["correlation"], checks["level"]}
+    if states == {"pass"}:
+        return "useful"
+    return "weak" if "fail" in states else "inconclusive"
+
+
+_MEANING = {
+    "useful": "the judge is useful for it",
+    "weak": "the judge is weak for it",
+    "harmful": "the judge's picks are worse than random picks",
+    "random": "the judge ties every pair, so its picks are random picks",
+    "inconclusive": "the data do not settle whether the judge is useful for it",
+}
+
+
+def _target_sentence(target: Target, level: str) -> str:
+    if target == "best-of-n":
+        return f"Decision target: picking the best candidate of one prompt (best of n); {_MEANING[level]}."
+    return (
+        f"Decision target: comparing whole systems on averages over prompts; {_MEANING[level]}. "
+        "Global agreement is the right figure for this target and says nothing about picks within a prompt."
+    )
+
+
+def _state(state: str) -> str:
+    return {
+        "pass": "passes",
+        "fail": "fails",
+        "inconclusive": "inconclusive",
+        "undefined": "undefined on these data",
+    }[state]
+
+
+def _correlation_sentence(
+    metrics: _Metrics, thresholds: Thresholds, checks: Mapping[str, str], against: str
+) -> str:
+    found = metrics["global_r"]
+    tail = f" against a gate of {thresholds.global_r:g}" if found.estimate is not None else ""
+    sentence = (
+        f"Correlation validity: {_state(checks['correlation'])}. Agreement with {against} over all cells is "
+        f"{figure(found)}{tail}."
+    )
+    shares = metrics["judge_between_share"], metrics["oracle_between_share"]
+    if all(share.estimate is not None for share in shares):
+        sentence += (
+            f" Between prompts lie {shares[0].estimate:.0%} of the judge's variance and {shares[1].estimate:.0%} "
+            "of the reference's, which no pick within a prompt can use."
+        )
+    return sentence
+
+
+def _level_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[str, str]) -> str:
+    found = metrics["level_bias"]
+    if found.estimate is None:
+        return f"Level validity: {_state(checks['level'])} ({found.reason})."
+    return (
+        f"Level validity: {_state(checks['level'])}. After calibration the mean of some candidate is off by "
+        f"{figure(found)}, against a gate of {thresholds.level_bias:g}."
+    )
+
+
+def _directional_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[str, str]) -> str:
+    found, ties = metrics["within_r"], metrics["tie_rate"]
+    sentence = f"Directional validity: {_state(checks['directional'])}. Within prompts the correlation is {figure(found)}"
+    grade = _within_grade(found, thresholds)
+    sentence += f", {grade}" if grade else ""
+    if ties.estimate is not None:
+        sentence += f"; the judge ties {ties.estimate:.1%} of the pairs within prompts"
+    return sentence + "."
+
+
+def _within_grade(found: Estimate, thresholds: Thresholds) -> str:
+    weak, useful = thresholds.within_r_weak, thresholds.within_r_useful
+    if found.low is None or found.high is None:
+        return ""
+    if found.low > useful:
+        return f"above {useful:g}, where best of 4 becomes useful"
+    if found.high < weak:
+        return f"weak (below {weak:g})"
+    if found.low > weak and found.high < useful:
+        return f"between weak ({weak:g}) and useful ({useful:g})"
+    covered = [f"{gate:g}" for gate in (weak, useful) if found.low <= gate <= found.high]
+    return f"which covers {' and '.join(covered)}: inconclusive between weak and useful"
+
+
+def _decision_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[str, str]) -> str:
+    found = metrics["recovery"]
+    if found.estimate is None:
+        return (
+            f"Decision validity: {_state(checks['decision'])}. Recovery: {found.reason}. A random pick is worth "
+            f"{figure(metrics['value_random'])}, the judge's {figure(metrics['value_judge'])}, the best "
+            f"{figure(metrics['value_oracle'])}."
+        )
+    against_random = ""
+    if found.low is not None and found.high is not None:
+        against_random = (
+            "better than a random pick"
+            if found.low > 0
+            else "worse than a random pick"
+            if found.high < 0
+            else "not shown to differ from a random pick"
+        )
+    return (
+        f"Decision validity: {_state(checks['decision'])}. The picks recover {figure(found)} of what perfect "
+        f"selection gains over random, against a gate of {thresholds.recovery_useful:g}"
+        + (f": {against_random}" if against_random else "")
+        + f". Top-1 accuracy is {figure(metrics['top1_accuracy'])}."
+    )

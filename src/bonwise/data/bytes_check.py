@@ -1,0 +1,106 @@
+"""Is this file text at all? One pass over the bytes, in bounded memory, before any parser sees it."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from bonwise.errors import FileError
+
+__all__ = ["LONGEST_LINE", "check_text", "file_errors", "open_bytes"]
+
+LONGEST_LINE = 16 * 2**20
+"""Bytes in one line beyond which a file is taken for damaged: no score and no answer is that long."""
+
+_CHUNK = 2**20
+
+
+@contextmanager
+def file_errors(path: Path) -> Iterator[None]:
+    """Turn what the operating system says of a file into one clear error."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise FileError(f"{path}: no such file", hint="check the path") from error
+    except IsADirectoryError as error:
+        raise FileError(f"{path}: is a folder, not a file", hint="name a file in it") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise FileError(f"{path}: not a complete gzip file", hint="compress it again") from error
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise FileError(f"{path}: cannot be read: {reason}", hint="check the path and its rights") from error
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a plain or gzipped file for reading bytes."""
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")
+    return path.open("rb")
+
+
+def check_text(path: Path) -> None:
+    """Refuse a file that is empty, binary, not UTF-8, or has a line beyond `LONGEST_LINE`.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        With the line where the trouble is.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    line, length, size = 1, 0, 0
+    with file_errors(path), open_bytes(path) as stream:
+        while chunk := stream.read(_CHUNK):
+            size += len(chunk)
+            _refuse_binary(path, chunk, line)
+            _refuse_other_encodings(path, decoder, chunk, line)
+            line, length = _refuse_long_lines(path, chunk, line, length)
+        _refuse_other_encodings(path, decoder, b"", line, final=True)
+    if size == 0:
+        raise FileError(f"{path}: the file is empty", hint="check that whatever wrote it has finished")
+
+
+def _refuse_binary(path: Path, chunk: bytes, line: int) -> None:
+    at = chunk.find(b"\0")
+    if at >= 0:
+        row = line + chunk.count(b"\n", 0, at)
+        raise FileError(
+            f"{path}, line {row}: a NUL byte: the file is binary, not text",
+            hint="give CSV or JSONL as UTF-8 text, or Parquet with the ending .parquet",
+        )
+
+
+def _refuse_other_encodings(
+    path: Path, decoder: codecs.IncrementalDecoder, chunk: bytes, line: int, *, final: bool = False
+) -> None:
+    try:
+        decoder.decode(chunk, final)
+    except UnicodeDecodeError as error:
+        row = line + error.object.count(b"\n", 0, error.start)
+        raise FileError(
+            f"{path}, line {row}: not UTF-8 (byte 0x{error.object[error.start]:02x})",
+            hint="save the file as UTF-8",
+        ) from error
+
+
+def _refuse_long_lines(path: Path, chunk: bytes, line: int, length: int) -> tuple[int, int]:
+    """Follow line number and length through a chunk; a line counts across chunks."""
+    pieces = chunk.split(b"\n")
+    for piece in pieces[:-1]:
+        _refuse_if_long(path, line, length + len(piece))
+        line, length = line + 1, 0
+    length += len(pieces[-1])
+    _refuse_if_long(path, line, length)
+    return line, length
+
+
+def _refuse_if_long(path: Path, line: int, length: int) -> None:
+    if length > LONGEST_LINE:
+        raise FileError(
+            f"{path}, line {line}: longer than {LONGEST_LINE // 2**20} MiB",
+            hint="one row a line; check for a missing line break",
+        )

@@ -1,0 +1,46 @@
+"""Identifiers as sorted categories, the same text whatever the file format made of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from bonwise.data.numbers import is_blank
+from bonwise.errors import RowError
+
+__all__ = ["as_categories"]
+
+
+def as_categories(column: pd.Series, *, role: str, source: str) -> pd.Categorical:
+    """Turn a column of identifiers into a categorical with sorted text categories.
+
+    The integer 1, the float 1.0 and the text ``1`` are one identifier, because a CSV, a JSON and a
+    DataFrame of the same table hold it in three ways.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        A blank identifier; the row is named.
+    """
+    codes, found = pd.factorize(column)
+    names = pd.Index([_name(value) for value in found], dtype=object)
+    blank = np.append(is_blank(names.to_series()), True)
+    if (codes < 0).any() or blank[:-1].any():
+        at = int(np.flatnonzero(blank[codes])[0])
+        raise RowError(f"{source}, row {column.index[at]}: no {role}", hint=f"give every row a {role}")
+    order = names.astype(str).argsort()
+    ranks = np.empty(len(order), dtype=codes.dtype)
+    if names.is_unique:
+        ranks[order] = np.arange(len(order))
+        return pd.Categorical.from_codes(ranks[codes], names[order])
+    merged, unique = pd.factorize(names[order])
+    ranks[order] = merged
+    return pd.Categorical.from_codes(ranks[codes], unique)
+
+
+def _name(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)

@@ -1,0 +1,97 @@
+"""Text to numbers: blank is missing, anything else that is no finite number is refused by row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.errors import RowError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+__all__ = ["first_text_row", "is_blank", "parse_numbers", "shown"]
+
+_BLANK = frozenset({"", "nan", "none", "null", "na", "n/a", "<na>"})
+_TRUTH = {"true": 1.0, "false": 0.0}
+
+# Squares and their sums must stay finite in double precision.
+_LARGEST = 1e100
+
+
+def parse_numbers(column: pd.Series, *, role: str, source: str) -> npt.NDArray[np.float64]:
+    """Parse one column to floats, NaN where the cell is blank.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        Of any dtype; its index holds the row numbers to name in an error.
+    role : str
+        What the column is taken for.
+    source : str
+        How to name the file in an error.
+
+    Returns
+    -------
+    ndarray of float64, shape (rows,)
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        Text, an infinite value, or a value beyond 1e100 in magnitude; the row is named.
+    """
+    values, text = _convert(column)
+    if text.any():
+        at = int(np.flatnonzero(text)[0])
+        raise RowError(
+            f"{source}, row {column.index[at]}: {role} holds {shown(column.iloc[at])}, which is no number",
+            hint="write a number, or leave the cell blank for none",
+        )
+    with np.errstate(invalid="ignore"):
+        wild = np.abs(values) > _LARGEST
+    if wild.any():
+        at = int(np.flatnonzero(wild)[0])
+        kind = "infinite" if np.isinf(values[at]) else "too large to square"
+        raise RowError(
+            f"{source}, row {column.index[at]}: {role} holds {shown(column.iloc[at])}, which is {kind}",
+            hint="write a finite number, or leave the cell blank for none",
+        )
+    return values
+
+
+def first_text_row(column: pd.Series) -> Hashable | None:
+    """Return the row number of the first cell that is neither blank nor a number."""
+    _, text = _convert(column)
+    return column.index[int(np.flatnonzero(text)[0])] if text.any() else None
+
+
+def is_blank(column: pd.Series) -> npt.NDArray[np.bool_]:
+    """Tell which cells count as missing: NaN, None, or a word for nothing."""
+    missing = column.isna().to_numpy(dtype=bool)
+    if column.dtype.kind in "iufb":
+        return missing
+    words = column.astype(str).str.strip().str.lower()
+    return missing | words.isin(_BLANK).to_numpy(dtype=bool)
+
+
+def shown(value: object) -> str:
+    """Quote a cell for a one-line message: printable, and short however long it is."""
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _convert(column: pd.Series) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Return the values (NaN where there is none) and a mask of cells that hold text."""
+    if column.dtype.kind in "iufb":
+        return column.to_numpy(dtype=np.float64, na_value=np.nan), np.zeros(len(column), dtype=bool)
+    # Few distinct cells is the rule for scores: parse each distinct one once.
+    codes, cells = pd.factorize(column, use_na_sentinel=True)
+    words = pd.Series([str(cell).strip().lower() for cell in cells], dtype=object)
+    numbers = pd.to_numeric(words.replace(_TRUTH), errors="coerce").to_numpy(dtype=np.float64)
+    text = np.isnan(numbers) & ~words.isin(_BLANK).to_numpy(dtype=bool)
+    # One slot more, reached by the code -1 of a missing cell.
+    numbers, text = np.append(numbers, np.nan), np.append(text, False)
+    return numbers[codes], text[codes]

@@ -1,0 +1,305 @@
+"""The one validated long table: a row is one judge's score of one candidate of one prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.data.columns import ROLES, WORDS, resolve_columns
+from bonwise.data.identifiers import as_categories
+from bonwise.data.numbers import parse_numbers
+from bonwise.data.reading import read_raw
+from bonwise.data.scales import Scale, mismatch, to_unit
+from bonwise.errors import ColumnError, RowError, UsageError
+
+__all__ = ["ScoreTable"]
+
+_REQUIRED = ("prompt_id", "candidate", "judge_score")
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Scores and oracle labels of candidates, validated.
+
+    Make one with `read` or `from_frame`; the constructor trusts its arguments.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Canonical columns: ``prompt_id``, ``candidate``, ``judge`` (categorical), ``judge_score``,
+        ``oracle_label`` (float64, NaN where missing) and, where the source has them, ``draw``,
+        ``low``, ``high``, ``propensity`` and strata. The index holds the row numbers of the source.
+    source : str
+        The file's name, or ``table``.
+    columns : mapping of str to str
+        Role to the column of the source that plays it.
+    judge_scales : mapping of str to Scale
+        Declared scales by judge; ``""`` holds the scale of every judge not named.
+    label_scale : Scale, optional
+        Declared scale of the labels.
+    reference : str, optional
+        The judge whose scores stand in for oracle labels.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = ScoreTable.from_frame(pd.DataFrame({
+    ...     "prompt_id": ["p1", "p1"], "candidate": ["a", "b"],
+    ...     "judge_score": [0.9, 0.4], "oracle_label": [1, 0]}))
+    >>> table
+    <ScoreTable: 2 rows, 1 prompts, 1 judges, 2 labelled>
+    """
+
+    frame: pd.DataFrame = field(repr=False)
+    source: str = "table"
+    columns: Mapping[str, str] = field(default_factory=dict, repr=False)
+    judge_scales: Mapping[str, Scale] = field(default_factory=dict, repr=False)
+    label_scale: Scale | None = None
+    reference: str | None = None
+
+    @classmethod
+    def read(
+        cls,
+        path: str | Path,
+        *,
+        columns: Mapping[str, str] | None = None,
+        judge_scale: Mapping[str, Scale] | Scale | None = None,
+        label_scale: Scale | None = None,
+    ) -> ScoreTable:
+        """Read CSV, TSV, JSONL, Parquet (each also gzipped) or a folder of responses.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path
+            The file, or a folder of ``<policy>_responses.jsonl``.
+        columns : mapping of str to str, optional
+            Role to column, where the names are not the canonical ones or their aliases.
+        judge_scale, label_scale : Scale, optional
+            Declared scales; values are mapped to [0, 1] and refused when they lie off them.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            One line with file, row and remedy.
+        """
+        path = Path(path)
+        return cls.from_frame(
+            read_raw(path), columns=columns, judge_scale=judge_scale, label_scale=label_scale, source=str(path)
+        )
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        columns: Mapping[str, str] | None = None,
+        judge_scale: Mapping[str, Scale] | Scale | None = None,
+        label_scale: Scale | None = None,
+        source: str = "table",
+    ) -> ScoreTable:
+        """Validate a DataFrame; parameters as in `read`."""
+        if source == "table":
+            frame = _counted_rows(frame)
+        taken = resolve_columns(frame, columns or {}, source=source, required=_REQUIRED)
+        scales = judge_scale if isinstance(judge_scale, Mapping) else ({"": judge_scale} if judge_scale else {})
+        table = cls(
+            _canonical(frame, taken, scales, label_scale, source),
+            source,
+            MappingProxyType(taken),
+            MappingProxyType(dict(scales)),
+            label_scale,
+        )
+        _refuse_duplicates(table)
+        return table
+
+    def __repr__(self) -> str:
+        return (
+            f"<ScoreTable: {len(self.frame)} rows, {len(self.prompts)} prompts, {len(self.judges)} judges, "
+            f"{int(self.frame['oracle_label'].notna().sum())} labelled>"
+        )
+
+    @property
+    def prompts(self) -> pd.Index:
+        """Prompt ids, sorted."""
+        return self.frame["prompt_id"].cat.categories
+
+    @property
+    def candidates(self) -> pd.Index:
+        """Candidate names, sorted."""
+        return self.frame["candidate"].cat.categories
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Judge names, sorted."""
+        return tuple(self.frame["judge"].cat.categories)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether any row carries an oracle label."""
+        return bool(self.frame["oracle_label"].notna().any())
+
+    @property
+    def draws(self) -> int:
+        """Most scores that one judge gave one candidate."""
+        return len(self.frame["draw"].cat.categories) if "draw" in self.frame.columns else 1
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """Columns that are none of the roles and no words."""
+        return tuple(c for c in self.frame.columns if c not in ROLES)
+
+    def with_reference(self, judge: str) -> ScoreTable:
+        """Take one judge's scores as the labels of all the others.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            No such judge, or no other judge is left to audit.
+        """
+        if judge not in self.judges:
+            raise UsageError(
+                f"{self.source}: no judge named {judge!r}", hint=f"the judges are {', '.join(self.judges)}"
+            )
+        if len(self.judges) < 2:
+            raise UsageError(
+                f"{self.source}: {judge!r} is the only judge", hint="score the same pools with another judge too"
+            )
+        is_reference = (self.frame["judge"] == judge).to_numpy()
+        keys = self.cell_keys()
+        found = pd.Series(self.frame["judge_score"].to_numpy()[is_reference]).groupby(keys[is_reference]).mean()
+        others = self.frame[~is_reference].copy()
+        others["oracle_label"] = found.reindex(keys[~is_reference]).to_numpy()
+        others["judge"] = others["judge"].cat.remove_unused_categories()
+        return replace(self, frame=others, reference=judge)
+
+    def cell_keys(self) -> npt.NDArray[np.int64]:
+        """One integer a row that is equal exactly where prompt and candidate are."""
+        prompts = self.frame["prompt_id"].cat.codes.to_numpy().astype(np.int64)
+        return prompts * len(self.candidates) + self.frame["candidate"].cat.codes.to_numpy()
+
+    def check_scales(self) -> None:
+        """Refuse scores and labels that look like different scales while neither is declared.
+
+        Raises
+        ------
+        bonwise.errors.RowError
+            With the row that gives it away and the flags that settle it.
+        """
+        scores = self.frame["judge_score"].to_numpy()
+        labels = self.frame["oracle_label"].to_numpy()
+        codes = self.frame["judge"].cat.codes.to_numpy()
+        for code, judge in enumerate(self.judges):
+            mine = np.flatnonzero(codes == code) if len(self.judges) > 1 else slice(None)
+            at = mismatch(scores[mine], labels[mine])
+            if at is not None:
+                row = self.frame.index[mine][at]
+                raise RowError(
+                    f"{self.source}, row {row}: scores of {judge!r} run to {np.nanmax(scores[mine]):g} but labels "
+                    f"to {np.nanmax(labels[mine]):g}: another scale",
+                    hint="declare both, such as --judge-scale 0:100 --label-scale 0:1",
+                )
+
+
+def _counted_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """Number rows from 0 whatever index the caller's frame carries."""
+    if frame.columns.has_duplicates:
+        name = frame.columns[frame.columns.duplicated()][0]
+        raise ColumnError(f"table: two columns are named {name!r}", hint="rename one of them")
+    if not len(frame):
+        raise ColumnError("table: no rows", hint="check how the frame was made")
+    return frame.set_axis(pd.RangeIndex(len(frame)), axis=0)
+
+
+def _canonical(
+    frame: pd.DataFrame,
+    taken: Mapping[str, str],
+    judge_scales: Mapping[str, Scale],
+    label_scale: Scale | None,
+    source: str,
+) -> pd.DataFrame:
+    out: dict[str, Any] = {}
+    for role in ("prompt_id", "candidate"):
+        out[role] = as_categories(frame[taken[role]], role=role, source=source)
+    out["judge"] = _judges(frame, taken, source)
+    for role in ("judge_score", "oracle_label", "low", "high", "propensity"):
+        if role in taken:
+            out[role] = parse_numbers(frame[taken[role]], role=role, source=source)
+    out.setdefault("oracle_label", np.full(len(frame), np.nan))
+    out["oracle_label"] = to_unit(
+        out["oracle_label"], label_scale, rows=frame.index, role="oracle_label", source=source
+    )
+    _scale_judges(out, judge_scales, frame.index, source)
+    if "draw" in taken:
+        out["draw"] = as_categories(frame[taken["draw"]], role="draw", source=source)
+    _refuse_bad_ranges(out, frame.index, source)
+    used = {*taken.values(), *out}
+    out.update({str(c): frame[c].to_numpy() for c in frame.columns if c not in used and c not in WORDS})
+    return pd.DataFrame(out, index=frame.index, copy=False)
+
+
+def _judges(frame: pd.DataFrame, taken: Mapping[str, str], source: str) -> pd.Categorical:
+    if "judge" in taken:
+        return as_categories(frame[taken["judge"]], role="judge", source=source)
+    return pd.Categorical.from_codes(np.zeros(len(frame), dtype=np.int8), ["judge"])
+
+
+def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Index, source: str) -> None:
+    judges: pd.Categorical = out["judge"]
+    unknown = [name for name in scales if name and name not in judges.categories]
+    if unknown:
+        raise UsageError(
+            f"{source}: a scale is declared for {unknown[0]!r}, which is no judge of this table",
+            hint=f"the judges are {', '.join(judges.categories)}",
+        )
+    if not scales:
+        return
+    for code, judge in enumerate(judges.categories):
+        mine = judges.codes == code
+        scale = scales.get(judge, scales.get(""))
+        for role in ("judge_score", "low", "high"):
+            if role in out:
+                out[role][mine] = to_unit(out[role][mine], scale, rows=rows[mine], role=role, source=source)
+
+
+def _refuse_bad_ranges(out: Mapping[str, Any], rows: pd.Index, source: str) -> None:
+    if "propensity" in out:
+        bad = (out["propensity"] <= 0) | (out["propensity"] > 1)
+        if bad.any():
+            raise RowError(
+                f"{source}, row {rows[int(np.flatnonzero(bad)[0])]}: a propensity must lie in (0, 1]",
+                hint="it is the probability with which the prompt was drawn for labelling",
+            )
+    if "low" in out and "high" in out:
+        crossed = out["low"] > out["high"]
+        if crossed.any():
+            raise RowError(
+                f"{source}, row {rows[int(np.flatnonzero(crossed)[0])]}: low lies above high", hint="swap the two"
+            )
+
+
+def _refuse_duplicates(table: ScoreTable) -> None:
+    keys, frame = table.cell_keys(), table.frame
+    for role in ("judge", "draw"):
+        if role in frame.columns:
+            codes = frame[role].cat.codes.to_numpy()
+            keys = keys * (int(codes.max()) + 1) + codes
+    if (np.diff(keys) > 0).all():
+        return
+    order = np.argsort(keys, kind="stable")
+    again = np.flatnonzero(np.diff(keys[order]) == 0)
+    if again.size:
+        at = again[np.argmin(order[again + 1])]
+        first, second = order[at], order[at + 1]
+        row = frame.iloc[second]
+        raise RowError(
+            f"{table.source}, row {frame.index[second]}: {row['prompt_id']!r} / {row['candidate']!r} is scored "
+            f"again by {row['judge']!r} (first in row {frame.index[first]})",
+            hint="remove one of the rows, or number repeated scores in a column named draw",
+        )

@@ -1,0 +1,54 @@
+"""What a metric is: a smooth function of totals, with its range and the prompts that count for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bonwise.stats.sums import Floats, Sums
+
+__all__ = ["Estimand", "ratio"]
+
+
+@dataclass(frozen=True)
+class Estimand:
+    """A metric as a function of totals.
+
+    Parameters
+    ----------
+    name : str
+        Key of the metric.
+    of : callable
+        Totals to value; works on arrays of totals of any shape, NaN where undefined.
+    needs : str
+        What must be there for it to be defined, in plain words.
+    limits : tuple of float, optional
+        Range of the metric; None stands for the range of the labels.
+    counted : callable, optional
+        Per-prompt sums to a mask of the prompts that contribute; None means all.
+    on_labels : bool
+        Whether it needs oracle labels.
+    """
+
+    name: str
+    of: Callable[[Sums], Floats]
+    needs: str
+    limits: tuple[float, float] | None = (0.0, 1.0)
+    counted: Callable[[Sums], Floats] | None = None
+    on_labels: bool = True
+
+
+def ratio(numerator: Floats, denominator: Floats, scale: Floats | float = 1.0) -> Floats:
+    """Divide, NaN where the denominator is 0 but for rounding.
+
+    Parameters
+    ----------
+    numerator, denominator : ndarray
+    scale : ndarray or float
+        Size of the terms the denominator was summed from: below 1e-12 of it is rounding error.
+    """
+    numerator, denominator, scale = np.broadcast_arrays(numerator, denominator, scale)
+    usable = denominator > 1e-12 * scale
+    return np.divide(numerator, denominator, out=np.full(numerator.shape, np.nan), where=usable)

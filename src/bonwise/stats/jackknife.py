@@ -1,0 +1,56 @@
+"""Leave-one-prompt-out standard errors of any function of totals, in one pass over the prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.sums import Floats, Sums
+
+__all__ = ["Jackknife", "jackknife"]
+
+Functional = Callable[..., Floats]
+"""Takes one `Sums` of totals a judge; returns an array of shape (metrics, ...)."""
+
+_CHUNK = 1 << 15
+
+
+class Jackknife(NamedTuple):
+    """Estimates and standard errors, each of shape (metrics,).
+
+    ``defined`` is False where some prompt cannot be left out without the metric losing its meaning.
+    """
+
+    estimate: Floats
+    se: Floats
+    defined: npt.NDArray[np.bool_]
+
+
+def jackknife(functional: Functional, matrices: Sequence[Floats]) -> Jackknife:
+    """Estimate metrics and their leave-one-prompt-out standard errors.
+
+    ``se^2 = (n - 1) / n * sum_x (theta_(-x) - mean theta_(-x))^2``
+
+    Parameters
+    ----------
+    functional : callable
+        Totals, one `Sums` a matrix, to metrics.
+    matrices : sequence of ndarray, shape (len(Sums._fields), prompts)
+        Per-prompt sums of one or more judges on the same prompts.
+    """
+    totals = [matrix.sum(axis=1) for matrix in matrices]
+    estimate = functional(*(Sums(*total) for total in totals))
+    n = matrices[0].shape[1]
+    first, second = np.zeros_like(estimate), np.zeros_like(estimate)
+    for start in range(0, n, _CHUNK):
+        some = slice(start, start + _CHUNK)
+        left = [total[:, None] - matrix[:, some] for total, matrix in zip(totals, matrices, strict=True)]
+        change = functional(*(Sums(*rest) for rest in left)) - estimate[:, None]
+        first += change.sum(axis=1)
+        second += np.einsum("mx,mx->m", change, change)
+    spread = np.maximum(second - first**2 / n, 0.0)
+    se = np.sqrt((n - 1) / n * spread)
+    return Jackknife(estimate, se, np.isfinite(se) & (n > 1))

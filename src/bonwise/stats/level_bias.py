@@ -1,0 +1,100 @@
+"""Level validity: after calibration, is any candidate's mean score still off its mean label?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import isotonic_regression
+
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.laws import Ends, student_quantile
+from bonwise.stats.sums import TIE_DECIMALS, Floats
+
+__all__ = ["level_bias"]
+
+FOLDS = 5
+RECURS = 0.5
+"""A candidate name recurs when at least this share of the prompts carries it."""
+
+_Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _LargestOf:
+    """Interval of the largest absolute mean, by Bonferroni over the candidate names."""
+
+    biases: Floats
+    errors: Floats
+    df: Floats
+    kind: str = "jackknife"
+
+    def at(self, confidence: float) -> Ends:
+        tail = (1 - confidence) / len(self.biases)
+        half = np.array([student_quantile(1 - tail, df) for df in self.df]) * self.errors
+        size = np.abs(self.biases)
+        return float(np.maximum(size - half, 0.0).max()), float((size + half).max())
+
+
+def level_bias(
+    scores: Floats, labels: Floats, sizes: _Ints, names: _Ints, *, confidence: float, seed: int
+) -> Estimate:
+    """Estimate the largest bias of a calibrated candidate mean.
+
+    ``max_c |mean f(S_c) - mean O_c|`` over candidate names c that recur, where f is an isotonic fit
+    of labels on scores, fitted on the other folds of prompts. The interval holds f fixed and takes
+    one prompt as the unit.
+
+    Parameters
+    ----------
+    scores, labels : ndarray of float64, shape (cells,)
+        Grouped by prompt, no NaN.
+    sizes : ndarray of int64, shape (prompts,)
+    names : ndarray of int64, shape (cells,)
+        Which candidate a cell is; at most one cell of a name a prompt.
+    confidence : float
+    seed : int
+        Draws the folds.
+    """
+    n = len(sizes)
+    counts = np.bincount(names)
+    recurring = np.flatnonzero(counts >= max(RECURS * n, 2))
+    if not recurring.size:
+        return Estimate.undefined("undefined: candidate names do not recur across prompts", n)
+    if n < 2 * FOLDS:
+        return Estimate.undefined(f"undefined: {FOLDS} folds need {2 * FOLDS} prompts", n)
+    owner = np.repeat(np.random.default_rng(seed).permutation(n) % FOLDS, sizes)
+    residuals = _calibrated(np.round(scores, TIE_DECIMALS), labels, owner) - labels
+    counts = counts[recurring]
+    biases = np.bincount(names, weights=residuals)[recurring] / counts
+    squares = np.bincount(names, weights=residuals**2)[recurring] / counts
+    errors = np.sqrt(np.maximum(squares - biases**2, 0.0) / (counts - 1))
+    worst = int(np.abs(biases).argmax())
+    law = _LargestOf(biases, errors, (counts - 1).astype(float))
+    return Estimate.under(
+        law, confidence, estimate=float(abs(biases[worst])), se=float(errors[worst]), n=int(counts[worst])
+    )
+
+
+def _calibrated(scores: Floats, labels: Floats, folds: _Ints) -> Floats:
+    """Predict each label by an isotonic fit on the other folds."""
+    values, codes = np.unique(scores, return_inverse=True)
+    width = len(values)
+    at = folds * width + codes
+    counts = np.bincount(at, minlength=FOLDS * width).reshape(FOLDS, width).astype(float)
+    sums = np.bincount(at, weights=labels, minlength=FOLDS * width).reshape(FOLDS, width)
+    fitted = np.array(
+        [
+            _isotonic(values, counts.sum(0) - counts[fold], sums.sum(0) - sums[fold])
+            for fold in range(FOLDS)
+        ]
+    )
+    return fitted[folds, codes]
+
+
+def _isotonic(values: Floats, weights: Floats, sums: Floats) -> Floats:
+    """Fit label means on sorted distinct scores; between scores seen, interpolate."""
+    seen = weights > 0.5
+    fit = isotonic_regression(sums[seen] / weights[seen], weights=weights[seen])
+    return np.interp(values, values[seen], fit.x)

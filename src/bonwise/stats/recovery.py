@@ -1,0 +1,42 @@
+"""What the picks are worth, and how much of the possible gain the judge recovers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bonwise.stats.estimand import Estimand, ratio
+from bonwise.stats.sums import Floats, Sums
+
+__all__ = ["ESTIMANDS", "recovery"]
+
+
+def value_random(t: Sums) -> Floats:
+    """Expected label of a candidate picked at random."""
+    return ratio(t.R, t.prompts)
+
+
+def value_judge(t: Sums) -> Floats:
+    """Expected label of the judge's pick, ties broken at random, in expectation."""
+    return ratio(t.J, t.prompts)
+
+
+def value_oracle(t: Sums) -> Floats:
+    """Expected label of the best candidate."""
+    return ratio(t.M, t.prompts)
+
+
+def recovery(t: Sums) -> Floats:
+    """Share of the possible gain over a random pick that the judge's picks bring (equation 1).
+
+    ``(value_judge - value_random) / (value_oracle - value_random)``: a ratio of means, because a
+    prompt whose labels are all equal has no ratio of its own.
+    """
+    return ratio(t.J - t.R, t.M - t.R, np.abs(t.M) + np.abs(t.R))
+
+
+ESTIMANDS = (
+    Estimand("value_random", value_random, "a prompt", None),
+    Estimand("value_judge", value_judge, "a prompt", None),
+    Estimand("value_oracle", value_oracle, "a prompt", None),
+    Estimand("recovery", recovery, "a prompt where labels differ", (-np.inf, 1.0)),
+)

@@ -1,0 +1,30 @@
+"""How often a judge, or the oracle, cannot tell two candidates of a prompt apart."""
+
+from __future__ import annotations
+
+from bonwise.stats.estimand import Estimand, ratio
+from bonwise.stats.sums import Floats, Sums
+
+__all__ = ["ESTIMANDS"]
+
+
+def tie_rate(t: Sums) -> Floats:
+    """Share of within-prompt pairs to which the judge gives equal scores."""
+    return 1 - ratio(t.apart_S, t.pairs)
+
+
+def oracle_tie_rate(t: Sums) -> Floats:
+    """Share of within-prompt pairs with equal labels."""
+    return 1 - ratio(t.apart_O, t.pairs)
+
+
+def top1_tie_rate(t: Sums) -> Floats:
+    """Share of prompts where more than one candidate has the highest score."""
+    return ratio(t.tied_top, t.prompts)
+
+
+ESTIMANDS = (
+    Estimand("tie_rate", tie_rate, "a pair", on_labels=False),
+    Estimand("oracle_tie_rate", oracle_tie_rate, "a pair"),
+    Estimand("top1_tie_rate", top1_tie_rate, "a prompt", on_labels=False),
+)
