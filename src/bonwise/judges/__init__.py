@@ -1,1 +1,1 @@
-"""TODO."""
+"""Judges: what turns a prompt and its candidates into verdicts."""

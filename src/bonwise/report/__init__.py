@@ -1,1 +1,1 @@
-"""TODO."""
+"""Rendering: documents in, text out; nothing here knows how a figure was made."""

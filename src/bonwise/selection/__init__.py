@@ -1,1 +1,1 @@
-"""TODO."""
+"""Selection: keep the best of n candidates."""

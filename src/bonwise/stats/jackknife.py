@@ -44,13 +44,22 @@ def jackknife(functional: Functional, matrices: Sequence[Floats]) -> Jackknife:
     totals = [matrix.sum(axis=1) for matrix in matrices]
     estimate = functional(*(Sums(*total) for total in totals))
     n = matrices[0].shape[1]
-    first, second = np.zeros_like(estimate), np.zeros_like(estimate)
+    mean, spread = np.zeros_like(estimate), np.zeros_like(estimate)
     for start in range(0, n, _CHUNK):
         some = slice(start, start + _CHUNK)
         left = [total[:, None] - matrix[:, some] for total, matrix in zip(totals, matrices, strict=True)]
-        change = functional(*(Sums(*rest) for rest in left)) - estimate[:, None]
-        first += change.sum(axis=1)
-        second += np.einsum("mx,mx->m", change, change)
-    spread = np.maximum(second - first**2 / n, 0.0)
+        values = functional(*(Sums(*rest) for rest in left))
+        mean, spread = _merge(mean, spread, start, values)
     se = np.sqrt((n - 1) / n * spread)
     return Jackknife(estimate, se, np.isfinite(se) & (n > 1))
+
+
+def _merge(mean: Floats, spread: Floats, seen: int, values: Floats) -> tuple[Floats, Floats]:
+    """Add a chunk to a running mean and sum of squared deviations (Chan, Golub and LeVeque)."""
+    count = values.shape[1]
+    centre = values.mean(axis=1)
+    around = values - centre[:, None]
+    shift = centre - mean
+    share = count / (seen + count)
+    spread = spread + np.einsum("mx,mx->m", around, around) + shift**2 * seen * share
+    return mean + shift * share, spread

@@ -1,0 +1,35 @@
+"""One way to turn rich renderables into text: plain for files and strings, styled on a terminal."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import IO
+
+from rich.console import Console, RenderableType
+
+__all__ = ["plain", "show"]
+
+WIDTH = 110
+"""Columns of plain text; a terminal is asked for its own."""
+
+
+def plain(parts: Iterable[RenderableType]) -> str:
+    """Render without any escape sequence."""
+    stream = io.StringIO()
+    _print(Console(file=stream, width=WIDTH, color_system=None, force_terminal=False), parts)
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
+
+
+def show(parts: Iterable[RenderableType], stream: IO[str]) -> None:
+    """Print to a stream: styled when it is a terminal, plain otherwise."""
+    if stream.isatty():
+        _print(Console(file=stream), parts)
+    else:
+        stream.write(plain(parts) + "\n")
+
+
+def _print(console: Console, parts: Iterable[RenderableType]) -> None:
+    for part in parts:
+        # What stands in brackets is a name from a file, never markup.
+        console.print(part, markup=False, highlight=False, emoji=False)

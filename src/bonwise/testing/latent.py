@@ -1,0 +1,77 @@
+"""The measurement model behind the simulated scores and labels.
+
+A prompt has a level for the labels, a correlated level for the judge, and a difficulty that widens or
+narrows how far its candidates lie apart. A candidate deviates from the prompt's level by its own quality,
+which the labels see and the judge sees in part; now and then either slips downwards.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["draw"]
+
+
+def draw(
+    parameters: Mapping[str, float], rng: np.random.Generator, shape: tuple[int, int]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Draw the latent values that thresholds turn into scores and labels.
+
+    Parameters
+    ----------
+    parameters : mapping of str to float
+        As stored in a preset.
+    rng : numpy.random.Generator
+        Advanced by the draw.
+    shape : (int, int)
+        Prompts and candidates.
+
+    Returns
+    -------
+    scores, labels : ndarray of float, shape ``shape``
+        On the latent scale: unbounded, no unit.
+    """
+    p = parameters
+    level, judge_noise, difficulty, label_noise = rng.standard_normal((4, shape[0], 1))
+    judge_level = _blend(level, judge_noise, p["level_correlation_atanh"])
+    label_difficulty = _blend(difficulty, label_noise, p["difficulty_overlap_atanh"])
+    label_spread = _spread(p, "label", label_difficulty, level)
+    score_spread = _spread(p, "score", difficulty, judge_level)
+    quality = _slipping(rng, shape, p["label_slip"], p["label_slip_logit"])
+    judge_error = _slipping(rng, shape, p["score_slip"], p["score_slip_logit"])
+    seen = _blend(quality, judge_error, p["quality_seen_atanh"])
+    return judge_level + score_spread * seen, level + label_spread * quality
+
+
+def _blend(
+    signal: NDArray[np.float64], noise: NDArray[np.float64], weight_atanh: float
+) -> NDArray[np.float64]:
+    """Mix two independent columns; for unit variances the result has unit variance and that correlation."""
+    weight = np.tanh(weight_atanh)
+    mixed: NDArray[np.float64] = weight * signal + np.sqrt(1 - weight**2) * noise
+    return mixed
+
+
+def _spread(
+    parameters: Mapping[str, float], side: str, difficulty: NDArray[np.float64], level: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """How far a prompt's candidates lie apart: more when it is difficult, less when they are all good."""
+    log, slope, shrink = (parameters[f"{side}_spread_{part}"] for part in ("log", "difficulty", "level"))
+    spread: NDArray[np.float64] = np.exp(log + slope * difficulty - shrink * level)
+    return spread
+
+
+def _slipping(
+    rng: np.random.Generator, shape: tuple[int, int], slip: float, slip_logit: float
+) -> NDArray[np.float64]:
+    """Draw standard normal values, a share of which is moved down by `slip`."""
+    slipped = rng.random(shape) < 1 / (1 + np.exp(-slip_logit))
+    values: NDArray[np.float64] = rng.standard_normal(shape) - slip * slipped
+    return values

@@ -1,0 +1,81 @@
+"""The constants of the simulated populations, read from the data files beside this module."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bonwise.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["PRESETS", "Preset", "load"]
+
+PRESETS = ("arena",)
+
+
+@dataclass(frozen=True, eq=False)
+class Preset:
+    """One simulated population.
+
+    Parameters
+    ----------
+    parameters : mapping of str to float
+        The latent model's, under the names that `bonwise.testing.latent` uses.
+    score_thresholds, label_thresholds : ndarray of float, shapes (20,) and (100,)
+        Where the latent scale is cut into the 21 scores and the 101 labels; increasing.
+    population : mapping of str to float
+        Values of the metrics for pools of `population_candidates` candidates.
+    population_candidates : int
+        The pool size for which `population` holds.
+    """
+
+    parameters: Mapping[str, float]
+    score_thresholds: NDArray[np.float64]
+    label_thresholds: NDArray[np.float64]
+    population: Mapping[str, float]
+    population_candidates: int
+
+
+@cache
+def load(name: str) -> Preset:
+    """Read one preset.
+
+    Parameters
+    ----------
+    name : str
+        One of `PRESETS`.
+
+    Returns
+    -------
+    Preset
+
+    Raises
+    ------
+    UsageError
+        There is no preset of that name.
+
+    Examples
+    --------
+    >>> load("arena").population_candidates
+    4
+    """
+    if name not in PRESETS:
+        raise UsageError(f"no such preset: {name!r}", hint=f"choose one of {', '.join(PRESETS)}")
+    text = resources.files("bonwise.testing").joinpath(f"{name}.json").read_text(encoding="utf-8")
+    stored = json.loads(text)
+    return Preset(
+        parameters=stored["parameters"],
+        score_thresholds=np.array(stored["score_thresholds"]),
+        label_thresholds=np.array(stored["label_thresholds"]),
+        population=stored["population"]["values"],
+        population_candidates=stored["population"]["candidates"],
+    )
