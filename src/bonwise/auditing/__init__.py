@@ -1,1 +1,1 @@
-"""TODO."""
+"""Auditing: a table of scores and labels to figures, intervals and a verdict."""

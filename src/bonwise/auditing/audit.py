@@ -160,7 +160,7 @@ class Audit:
         return document
 
 
-def audit(
+def audit(  # noqa: PLR0913 - the one front door of the audit; all but the source are named
     source: str | Path | pd.DataFrame | ScoreTable,
     *,
     labels: str | Path | pd.DataFrame | None = None,
@@ -278,14 +278,11 @@ def _audit(table: ScoreTable, settings: Settings) -> Audit:
     table.check_scales()
     panels = lay_out(table, exclude=(*settings.exclude, *settings.control), shape=settings.shape)
     with_control: tuple[Panel | None, ...] = (
-        lay_out(table, exclude=settings.exclude, shape=settings.shape)
-        if settings.control
-        else (None,) * len(panels)
+        lay_out(table, exclude=settings.exclude, shape=settings.shape) if settings.control else (None,) * len(panels)
     )
     against = f"{table.reference}" if table.reference is not None else "the oracle labels"
     judges = [
-        audit_judge(panel, easy, settings, against=against)
-        for panel, easy in zip(panels, with_control, strict=True)
+        audit_judge(panel, easy, settings, against=against) for panel, easy in zip(panels, with_control, strict=True)
     ]
     return Audit(
         {judge.judge: judge for judge in judges},

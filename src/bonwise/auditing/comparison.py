@@ -48,25 +48,28 @@ class Comparison:
 
 def compare_judges(judges: Sequence[JudgeAudit], settings: Settings) -> tuple[Comparison, ...]:
     """Compare every pair of judges on the prompts both scored completely."""
-    panels = [judge.labelling.panel.keep(judge.labelling.labelled) for judge in judges]
-    methods = [judge.labelling.method for judge in judges]
-    found = []
-    for (left, how_left), (right, how_right) in combinations(zip(panels, methods, strict=True), 2):
-        method = "complete" if how_left == how_right == "complete" else "labelled_only"
-        found.append(_compare(left, right, settings, method))
+    found = (_compare(first, second, settings) for first, second in combinations(judges, 2))
     return tuple(comparison for comparison in found if comparison.prompts)
 
 
-def _compare(left: Panel, right: Panel, settings: Settings, method: str) -> Comparison:
-    both = left.prompt_ids.intersection(right.prompt_ids)
-    left, right = left.keep(left.prompt_ids.isin(both)), right.keep(right.prompt_ids.isin(both))
-    if not len(both):
-        return Comparison(left.judge, right.judge, 0, {})
+def _compare(first: JudgeAudit, second: JudgeAudit, settings: Settings) -> Comparison:
+    left, right = _common(first, second), _common(second, first)
+    if not len(left.sizes):
+        return Comparison(first.judge, second.judge, 0, {})
     sums = [prompt_sums(panel.scores, panel.labels, panel.sizes) for panel in (left, right)]
     found = difference(ESTIMANDS, sums[0], sums[1], settings.rule(label_range(left.labels)))
-    return Comparison(
-        left.judge,
-        right.judge,
-        len(both),
-        {name: e.with_method(method) for name, e in found.items()},
-    )
+    for e in ESTIMANDS:
+        wild = [judge.metrics[e.name].reason for judge in (first, second) if judge.metrics[e.name].estimate is None]
+        if e.over is not None and wild and wild[0]:
+            found[e.name] = Estimate.undefined(wild[0], found[e.name].n)
+    complete = first.labelling.method == second.labelling.method == "complete"
+    method = "complete" if complete else "labelled_only"
+    differences = {name: e.with_method(method) for name, e in found.items()}
+    return Comparison(first.judge, second.judge, len(left.sizes), differences)
+
+
+def _common(judge: JudgeAudit, other: JudgeAudit) -> Panel:
+    """Return a judge's labelled prompts that the other judge scored completely too."""
+    panel = judge.labelling.panel.keep(judge.labelling.labelled)
+    theirs = other.labelling.panel.keep(other.labelling.labelled)
+    return panel.keep(panel.prompt_ids.isin(theirs.prompt_ids))

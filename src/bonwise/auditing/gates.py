@@ -93,9 +93,7 @@ def _unknown_population(judge: str, name: str, metric: str, value: float, ends: 
     return Gate(judge, metric, value, "inconclusive", *ends, None, sentence)
 
 
-def _more_labels(
-    found: Estimate, ends: tuple[float, float], value: float, labels_a_prompt: float
-) -> int | None:
+def _more_labels(found: Estimate, ends: tuple[float, float], value: float, labels_a_prompt: float) -> int | None:
     """Scale the half-width on the gate's side as 1 / sqrt(prompts)."""
     if found.estimate is None:
         return None

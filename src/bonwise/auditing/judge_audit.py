@@ -107,7 +107,11 @@ def audit_judge(panel: Panel, with_control: Panel | None, settings: Settings, *,
         panel.judge,
         metrics,
         judge_validity(
-            metrics, settings.thresholds, settings.target, against=against, scope=_scope(labelling) if partial else ""
+            metrics,
+            settings.thresholds,
+            settings.target,
+            against=against,
+            scope=_scope(labelling) if partial else "",
         ),
         labelling,
         balance(labelling, settings.confidence) if partial else (),

@@ -15,7 +15,7 @@ from bonwise.stats.laws import student_quantile
 from bonwise.stats.sums import Floats, Sums
 from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
 
-__all__ = ["Balance", "Labelling", "MAY_LACK", "balance", "label_state", "worst_case"]
+__all__ = ["MAY_LACK", "Balance", "Labelling", "balance", "label_state", "worst_case"]
 
 MAY_LACK = 0.05
 """Share of prompts that may lack labels before figures stop describing the whole table."""
@@ -56,7 +56,10 @@ def label_state(panel: Panel) -> Labelling:
     labelled, partly = found == panel.sizes, (found > 0) & (found < panel.sizes)
     if labelled.any() and (~labelled).mean() <= MAY_LACK:
         reasons = np.where(partly, "partly labelled", "unlabelled")
-        dropped = [Dropped(str(panel.prompt_ids[x]), str(reasons[x])) for x in np.flatnonzero(~labelled)]
+        dropped = [
+            Dropped(str(prompt), str(reason))
+            for prompt, reason in zip(panel.prompt_ids[~labelled], reasons[~labelled], strict=True)
+        ]
         kept = panel.keep(labelled, dropped)
         return Labelling(kept, np.ones(len(kept.sizes), dtype=bool), 0, "complete")
     return Labelling(panel, labelled, int(partly.sum()), "labelled_only")
@@ -73,9 +76,7 @@ def balance(labelling: Labelling, confidence: float) -> tuple[Balance, ...]:
         "share tied at the top": (tops.tied > 1).astype(float),
         "candidates": panel.sizes.astype(float),
     }
-    return tuple(
-        _compare(name, values[labelled], values[~labelled], confidence) for name, values in features.items()
-    )
+    return tuple(_compare(name, values[labelled], values[~labelled], confidence) for name, values in features.items())
 
 
 def _compare(feature: str, left: Floats, right: Floats, confidence: float) -> Balance:
@@ -90,9 +91,7 @@ def _compare(feature: str, left: Floats, right: Floats, confidence: float) -> Ba
     return Balance(feature, float(left.mean()), float(right.mean()), gap, gap - half, gap + half)
 
 
-def worst_case(
-    labelling: Labelling, sums: Sums, label_range: tuple[float, float]
-) -> dict[str, tuple[float, float]]:
+def worst_case(labelling: Labelling, sums: Sums, label_range: tuple[float, float]) -> dict[str, tuple[float, float]]:
     """Bound the values and recovery over all prompts, whatever the missing labels are."""
     missing = ~labelling.labelled
     tops: TopOfScores = top_of_scores(labelling.panel.scores, labelling.panel.sizes)

@@ -27,7 +27,10 @@ def per_prompt(judges: Sequence[JudgeAudit]) -> pd.DataFrame:
     """
     rows = pd.concat([_rows(judge.labelling.panel) for judge in judges], ignore_index=True)
     return rows.sort_values(
-        ["gain_lost", "judge", "prompt_id"], ascending=[False, True, True], na_position="last", ignore_index=True
+        ["gain_lost", "judge", "prompt_id"],
+        ascending=[False, True, True],
+        na_position="last",
+        ignore_index=True,
     )
 
 

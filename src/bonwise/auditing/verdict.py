@@ -52,9 +52,7 @@ class Verdict:
         }
 
 
-def judge_validity(
-    metrics: _Metrics, thresholds: Thresholds, target: Target, *, against: str, scope: str
-) -> Verdict:
+def judge_validity(metrics: _Metrics, thresholds: Thresholds, target: Target, *, against: str, scope: str) -> Verdict:
     """Read the metrics as a verdict.
 
     Parameters
@@ -120,7 +118,7 @@ def _best_of_n_level(metrics: _Metrics, thresholds: Thresholds) -> str:
         return "harmful"
     if recovery.low > thresholds.recovery_useful:
         return "useful"
-    return "weak" if recovery.low > 0 and recovery.high < thresholds.recovery_useful else "inconclusive"
+    return "weak" if recovery.high < thresholds.recovery_useful else "inconclusive"
 
 
 def _system_level(checks: Mapping[str, str]) -> str:
@@ -157,9 +155,7 @@ def _state(state: str) -> str:
     }[state]
 
 
-def _correlation_sentence(
-    metrics: _Metrics, thresholds: Thresholds, checks: Mapping[str, str], against: str
-) -> str:
+def _correlation_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[str, str], against: str) -> str:
     found = metrics["global_r"]
     tail = f" against a gate of {thresholds.global_r:g}" if found.estimate is not None else ""
     sentence = (
@@ -187,7 +183,9 @@ def _level_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[s
 
 def _directional_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[str, str]) -> str:
     found, ties = metrics["within_r"], metrics["tie_rate"]
-    sentence = f"Directional validity: {_state(checks['directional'])}. Within prompts the correlation is {figure(found)}"
+    sentence = (
+        f"Directional validity: {_state(checks['directional'])}. Within prompts the correlation is {figure(found)}"
+    )
     grade = _within_grade(found, thresholds)
     sentence += f", {grade}" if grade else ""
     if ties.estimate is not None:

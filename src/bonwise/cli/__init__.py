@@ -1,1 +1,1 @@
-"""TODO."""
+"""The command line: each command parses, calls the public API, and prints."""

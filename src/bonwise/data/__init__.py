@@ -1,1 +1,1 @@
-"""TODO."""
+"""Data: pools, verdicts, and the one validated long table."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import codecs
 import gzip
 import zlib
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, cast
 
+from bonwise.data.wording import plain
 from bonwise.errors import FileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 __all__ = ["LONGEST_LINE", "check_text", "file_errors", "open_bytes"]
 
@@ -18,28 +21,34 @@ LONGEST_LINE = 16 * 2**20
 """Bytes in one line beyond which a file is taken for damaged: no score and no answer is that long."""
 
 _CHUNK = 2**20
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @contextmanager
 def file_errors(path: Path) -> Iterator[None]:
     """Turn what the operating system says of a file into one clear error."""
+    name = plain(path)
+    if "\0" in str(path):
+        raise FileError(f"{name}: no such file", hint="check the path")
     try:
         yield
     except FileNotFoundError as error:
-        raise FileError(f"{path}: no such file", hint="check the path") from error
+        raise FileError(f"{name}: no such file", hint="check the path") from error
     except IsADirectoryError as error:
-        raise FileError(f"{path}: is a folder, not a file", hint="name a file in it") from error
+        raise FileError(f"{name}: is a folder, not a file", hint="name a file in it") from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise FileError(f"{path}: not a complete gzip file", hint="compress it again") from error
+        raise FileError(f"{name}: not a complete gzip file", hint="compress it again") from error
+    except UnicodeError as error:
+        raise FileError(f"{name}: not UTF-8: {error.reason}", hint="save the file as UTF-8") from error
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise FileError(f"{path}: cannot be read: {reason}", hint="check the path and its rights") from error
+        reason = plain(error.strerror or type(error).__name__)
+        raise FileError(f"{name}: {reason}", hint="check the path, its rights and the disk") from error
 
 
 def open_bytes(path: Path) -> IO[bytes]:
     """Open a plain or gzipped file for reading bytes."""
-    if path.suffix == ".gz":
-        return gzip.open(path, "rb")
+    if path.suffix.lower() == ".gz":
+        return cast("IO[bytes]", gzip.open(path, "rb"))
     return path.open("rb")
 
 
@@ -55,13 +64,20 @@ def check_text(path: Path) -> None:
     line, length, size = 1, 0, 0
     with file_errors(path), open_bytes(path) as stream:
         while chunk := stream.read(_CHUNK):
+            if not size:
+                _refuse_utf_16(path, chunk)
             size += len(chunk)
             _refuse_binary(path, chunk, line)
             _refuse_other_encodings(path, decoder, chunk, line)
             line, length = _refuse_long_lines(path, chunk, line, length)
         _refuse_other_encodings(path, decoder, b"", line, final=True)
     if size == 0:
-        raise FileError(f"{path}: the file is empty", hint="check that whatever wrote it has finished")
+        raise FileError(f"{plain(path)}: the file is empty", hint="check that whatever wrote it has finished")
+
+
+def _refuse_utf_16(path: Path, chunk: bytes) -> None:
+    if chunk.startswith(_UTF_16):
+        raise FileError(f"{plain(path)}, line 1: UTF-16, not UTF-8", hint="save the file as UTF-8")
 
 
 def _refuse_binary(path: Path, chunk: bytes, line: int) -> None:
@@ -69,7 +85,7 @@ def _refuse_binary(path: Path, chunk: bytes, line: int) -> None:
     if at >= 0:
         row = line + chunk.count(b"\n", 0, at)
         raise FileError(
-            f"{path}, line {row}: a NUL byte: the file is binary, not text",
+            f"{plain(path)}, line {row}: a NUL byte: the file is binary, not text",
             hint="give CSV or JSONL as UTF-8 text, or Parquet with the ending .parquet",
         )
 
@@ -82,7 +98,7 @@ def _refuse_other_encodings(
     except UnicodeDecodeError as error:
         row = line + error.object.count(b"\n", 0, error.start)
         raise FileError(
-            f"{path}, line {row}: not UTF-8 (byte 0x{error.object[error.start]:02x})",
+            f"{plain(path)}, line {row}: not UTF-8 (byte 0x{error.object[error.start]:02x})",
             hint="save the file as UTF-8",
         ) from error
 
@@ -101,6 +117,6 @@ def _refuse_long_lines(path: Path, chunk: bytes, line: int, length: int) -> tupl
 def _refuse_if_long(path: Path, line: int, length: int) -> None:
     if length > LONGEST_LINE:
         raise FileError(
-            f"{path}, line {line}: longer than {LONGEST_LINE // 2**20} MiB",
+            f"{plain(path)}, line {line}: longer than {LONGEST_LINE // 2**20} MiB",
             hint="one row a line; check for a missing line break",
         )

@@ -117,9 +117,7 @@ def resolve_columns(
 def _named(frame: pd.DataFrame, role: str, overrides: Mapping[str, str], source: str) -> str | None:
     column = overrides.get(role)
     if column is not None and column not in frame.columns:
-        raise ColumnError(
-            f"{source}: no column named {column!r} for {role}", hint=f"the columns are {_list(frame)}"
-        )
+        raise ColumnError(f"{source}: no column named {column!r} for {role}", hint=f"the columns are {_list(frame)}")
     return column
 
 

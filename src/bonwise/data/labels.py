@@ -108,7 +108,11 @@ def _refuse_unmatched(
 
 
 def _refuse_repeated(
-    raw: pd.DataFrame, prompts: pd.Categorical, names: pd.Categorical, keys: npt.NDArray[np.int64], source: str
+    raw: pd.DataFrame,
+    prompts: pd.Categorical,
+    names: pd.Categorical,
+    keys: npt.NDArray[np.int64],
+    source: str,
 ) -> None:
     again = pd.Series(keys).duplicated().to_numpy()
     if again.any():

@@ -115,9 +115,7 @@ class Panel:
         )
 
 
-def lay_out(
-    table: ScoreTable, *, exclude: Sequence[str] = (), shape: Shape | None = None
-) -> tuple[Panel, ...]:
+def lay_out(table: ScoreTable, *, exclude: Sequence[str] = (), shape: Shape | None = None) -> tuple[Panel, ...]:
     """Lay a table out as one panel a judge.
 
     Parameters
@@ -268,9 +266,7 @@ def _panel(judge: str, pools: Pools, scores: _Floats, labels: _Floats) -> Panel:
     reasons: dict[int, list[str]] = {}
     for cell in np.flatnonzero(blank):
         reasons.setdefault(int(owner[cell]), []).append(str(pools.candidates[pools.names[cell]]))
-    dropped = [
-        Dropped(str(pools.prompt_ids[x]), f"no score for {', '.join(names)}") for x, names in reasons.items()
-    ]
+    dropped = [Dropped(str(pools.prompt_ids[x]), f"no score for {', '.join(names)}") for x, names in reasons.items()]
     complete = np.ones(len(pools.sizes), dtype=bool)
     complete[list(reasons)] = False
     return whole.keep(complete, dropped)

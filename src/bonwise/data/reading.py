@@ -1,7 +1,8 @@
 """Files to one raw frame: every cell as it stands, the index holding the row numbers a user would count.
 
-Row numbers: in CSV the header is row 1; in JSONL the first line is row 1; in Parquet and in a
-DataFrame rows are counted from 0.
+Row numbers are those of a spreadsheet: in CSV the header is row 1, a cell with line breaks is one
+row, and a blank line counts. In JSONL the first line is row 1; in Parquet and in a DataFrame rows
+are counted from 0.
 """
 
 from __future__ import annotations
@@ -9,19 +10,29 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from bonwise.data.bytes_check import check_text, file_errors, open_bytes
+from bonwise.data.bytes_check import LONGEST_LINE, check_text, file_errors, open_bytes
+from bonwise.data.wording import plain, shown
+from bonwise.data.writing import plain_cell
 from bonwise.errors import ColumnError, FileError, RowError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    import numpy.typing as npt
 
 __all__ = ["json_lines", "read_raw"]
 
 _ENDINGS = ".csv, .tsv, .jsonl or .parquet (each also with .gz)"
 _RESPONSES = "_responses.jsonl"
+
+_MOST_FIELDS = 2_000
+"""Different fields in a JSONL file beyond which its keys are data: a column each would fill the memory."""
 
 
 def read_raw(path: Path) -> pd.DataFrame:
@@ -41,14 +52,13 @@ def read_raw(path: Path) -> pd.DataFrame:
     ------
     bonwise.errors.FileError
         The file is absent, empty, binary, not UTF-8, damaged, or of an unknown kind.
+    bonwise.errors.RowError
+        A line with too few or too many cells, or that is no JSON object.
     """
-    if path.is_dir():
-        return _read_folder(path)
-    reader = _reader(path)
     with file_errors(path):
-        frame = reader(path)
+        frame = _read_folder(path) if path.is_dir() else _reader(path)(path)
     if not len(frame):
-        raise FileError(f"{path}: no rows", hint="check that whatever wrote it has finished")
+        raise FileError(f"{plain(path)}: no rows", hint="check that whatever wrote it has finished")
     return frame
 
 
@@ -72,7 +82,7 @@ def _reader(path: Path) -> Callable[[Path], pd.DataFrame]:
     kind = endings[-2] if endings[-1:] == [".gz"] and len(endings) > 1 else (endings or [""])[-1]
     readers = {
         ".csv": _read_csv,
-        ".tsv": _read_csv,
+        ".tsv": _read_tsv,
         ".jsonl": _read_jsonl,
         ".ndjson": _read_jsonl,
         ".parquet": _read_parquet,
@@ -80,55 +90,114 @@ def _reader(path: Path) -> Callable[[Path], pd.DataFrame]:
     }
     if kind not in readers:
         if not path.exists():
-            raise FileError(f"{path}: no such file", hint="check the path")
-        raise FileError(f"{path}: unknown kind of file", hint=f"the name must end in {_ENDINGS}")
+            raise FileError(f"{plain(path)}: no such file", hint="check the path")
+        raise FileError(f"{plain(path)}: unknown kind of file", hint=f"the name must end in {_ENDINGS}")
     return readers[kind]
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
+    return _read_separated(path, ",")
+
+
+def _read_tsv(path: Path) -> pd.DataFrame:
+    return _read_separated(path, "\t")
+
+
+def _read_separated(path: Path, separator: str) -> pd.DataFrame:
     check_text(path)
-    separator = "\t" if ".tsv" in path.suffixes else ","
     header = _csv_header(path, separator)
-    repeated = sorted({name for name in header if header.count(name) > 1})
-    if repeated:
-        raise ColumnError(f"{path}: two columns are named {repeated[0]!r}", hint="rename one of them")
-    try:
-        frame = pd.read_csv(
-            path, sep=separator, dtype=str, na_filter=False, encoding="utf-8-sig", index_col=False
-        )
-    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
-        detail = str(error).strip().rsplit("C error: ", maxsplit=1)[-1]
-        raise FileError(f"{path}: not a regular CSV table: {detail}", hint="quote cells that hold commas") from error
-    frame = frame.map(_unescape) if _escaped(frame) else frame
-    frame.index = pd.RangeIndex(2, 2 + len(frame))
+    frame = _csv_cells(path, separator, len(header))
+    frame = frame[~_blank_rows(frame)].iloc[1:].set_axis(header, axis=1)
+    for name in header:
+        if frame[name].str.startswith("'").any():
+            frame[name] = frame[name].map(plain_cell)
     return frame
 
 
 def _csv_header(path: Path, separator: str) -> list[str]:
+    """Return the names of the columns; a column without one is named by its position."""
     with open_bytes(path) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        records = csv.reader(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""), delimiter=separator)
         try:
-            return next(csv.reader(text, delimiter=separator), [])
+            cells = next((record for record in records if "".join(record).strip()), [])
         except csv.Error as error:
-            raise FileError(f"{path}, row 1: not a CSV header: {error}", hint="check the first line") from error
+            raise FileError(
+                f"{plain(path)}, row 1: not a CSV header: {error}", hint="check the first line"
+            ) from error
+    if not cells:
+        raise FileError(f"{plain(path)}: no header and no rows", hint="name the columns in the first line")
+    names = [plain_cell(cell) or f"column {position}" for position, cell in enumerate(cells, start=1)]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ColumnError(f"{plain(path)}: two columns are named {shown(repeated[0])}", hint="rename one of them")
+    return names
 
 
-def _escaped(frame: pd.DataFrame) -> bool:
-    return any(frame[column].str.startswith("'").any() for column in frame.columns)
+def _csv_cells(path: Path, separator: str, width: int) -> pd.DataFrame:
+    """Read all records, the header among them, as text; the index holds their row numbers."""
+    import pyarrow as pa  # noqa: PLC0415 - half a second that only files need
+    from pyarrow import csv as arrow_csv  # noqa: PLC0415
+
+    positions = [str(position) for position in range(width)]
+    blank, ragged = [], []
+
+    def refuse_ragged(record: arrow_csv.InvalidRow) -> str:
+        if not record.text.strip():
+            blank.append(record.number - 1)
+            return "skip"
+        ragged.append(record)
+        return "error"
+
+    try:
+        with open_bytes(path) as stream:
+            frame = arrow_csv.read_csv(
+                stream,
+                # Rows are numbered by one thread only. A record may fill two blocks, not three.
+                arrow_csv.ReadOptions(use_threads=False, block_size=2 * LONGEST_LINE, column_names=positions),
+                arrow_csv.ParseOptions(
+                    delimiter=separator,
+                    newlines_in_values=True,
+                    ignore_empty_lines=False,
+                    invalid_row_handler=refuse_ragged,
+                ),
+                arrow_csv.ConvertOptions(column_types=dict.fromkeys(positions, pa.string())),
+            ).to_pandas()
+    except pa.ArrowException as error:
+        raise _not_csv(path, width, ragged) from error
+    frame.index = pd.Index(np.delete(np.arange(1, 1 + len(frame) + len(blank)), blank))
+    return frame
 
 
-def _unescape(cell: object) -> object:
-    # The inverse of bonwise.data.writing.csv_cell, so that identifiers survive the round trip.
-    if isinstance(cell, str) and cell.startswith("'") and cell.lstrip("'")[:1] in set("=+-@\t\r"):
-        return cell[1:] if cell.lstrip("'") else cell
-    return cell
+def _not_csv(path: Path, width: int, ragged: list[Any]) -> FileError | RowError:
+    hint = "quote cells that hold separators or line breaks, and close every quote"
+    if not ragged:
+        return FileError(f"{plain(path)}: not a regular table: a row does not end", hint=hint)
+    cells = "1 cell" if ragged[0].actual_columns == 1 else f"{ragged[0].actual_columns} cells"
+    return RowError(f"{plain(path)}, row {ragged[0].number}: {cells}, but the header has {width}", hint=hint)
+
+
+def _blank_rows(frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Mark the rows that hold nothing, as spreadsheets leave them at the end."""
+    blank = np.ones(len(frame), dtype=bool)
+    for name in frame.columns:
+        blank[blank] = (frame[name][blank].str.strip() == "").to_numpy(dtype=bool)
+        if not blank.any():
+            break
+    return blank
 
 
 def _read_jsonl(path: Path) -> pd.DataFrame:
     rows, records = [], []
+    fields: set[str] = set()
     for row, record in json_lines(path):
         rows.append(row)
         records.append(_flat(record))
+        fields.update(records[-1])
+        if len(fields) > _MOST_FIELDS:
+            raise RowError(
+                f"{plain(path)}, row {row}: more than {_MOST_FIELDS:,} different fields",
+                hint="give every line the same fields",
+            )
     return pd.DataFrame.from_records(records, index=pd.Index(rows)) if records else pd.DataFrame()
 
 
@@ -136,38 +205,60 @@ def _flat(record: dict[str, Any]) -> dict[str, Any]:
     """Lift what stands under ``metadata`` beside the rest, where exporters put scores and labels."""
     metadata = record.get("metadata")
     if isinstance(metadata, dict):
-        record = {**metadata, **{k: v for k, v in record.items() if k != "metadata"}}
+        outer = {k: v for k, v in record.items() if k != "metadata"}
+        # A blank beside the metadata hides nothing in it.
+        record = {**metadata, **{k: v for k, v in outer.items() if v is not None or k not in metadata}}
     return {k: v if not isinstance(v, dict | list) else json.dumps(v) for k, v in record.items()}
 
 
 def _json_object(path: Path, row: int, line: str) -> dict[str, Any]:
+    hint = "one JSON object a line"
     try:
         record = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise RowError(f"{path}, row {row}: not JSON: {error}", hint="one JSON object a line") from error
+        if "\\ud" in line.lower():
+            # Half of a surrogate pair is valid JSON but no text: nothing could store or send it.
+            json.dumps(record, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        message = f"{plain(path)}, row {row}: not JSON: {error.msg} (at character {error.pos + 1})"
+        raise RowError(message, hint=hint) from error
+    except RecursionError as error:
+        raise RowError(f"{plain(path)}, row {row}: nested too deeply", hint=hint) from error
+    except UnicodeError as error:
+        raise RowError(f"{plain(path)}, row {row}: half a surrogate pair", hint="write valid text") from error
+    except ValueError as error:
+        raise RowError(f"{plain(path)}, row {row}: a number with too many digits", hint=hint) from error
     if not isinstance(record, dict):
-        raise RowError(f"{path}, row {row}: not a JSON object", hint="one JSON object a line")
+        raise RowError(f"{plain(path)}, row {row}: not a JSON object", hint=hint)
     return record
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
-    import pyarrow as pa  # noqa: PLC0415 - half a second that only Parquet needs
+    from pyarrow import parquet  # noqa: PLC0415 - half a second that only files need
 
+    with open_bytes(path) as stream:
+        content = stream.read()
+    if not content:
+        raise FileError(f"{plain(path)}: the file is empty", hint="check that whatever wrote it has finished")
     try:
-        with open_bytes(path) as stream:
-            frame = pd.read_parquet(io.BytesIO(stream.read()))
-    except (pa.ArrowException, ValueError) as error:
-        raise FileError(f"{path}: not a Parquet file", hint="check the ending of its name") from error
-    return frame.reset_index(drop=True)
+        # Without the metadata that pandas leaves, an index that was written is a column like the others.
+        table = parquet.read_table(io.BytesIO(content))
+        kept = [position for position, name in enumerate(table.column_names) if not _is_index(name)]
+        return table.select(kept).to_pandas(ignore_metadata=True)
+    except Exception as error:  # damaged pages raise whatever the decoder stumbles on
+        raise FileError(f"{plain(path)}: not a Parquet file", hint="check the ending of its name") from error
+
+
+def _is_index(name: str) -> bool:
+    return name.startswith("__index_level_")
 
 
 def _read_folder(path: Path) -> pd.DataFrame:
-    files = sorted(path.glob("*" + _RESPONSES))
+    files = sorted(p for p in path.iterdir() if p.name.removesuffix(".gz").endswith(_RESPONSES))
     if not files:
-        raise FileError(f"{path}: no file named <policy>{_RESPONSES} in it", hint="name a file instead")
+        raise FileError(f"{plain(path)}: no file named <policy>{_RESPONSES} in it", hint="name a file instead")
     frames = []
     for file in files:
         frame = read_raw(file)
-        frame["candidate"] = file.name.removesuffix(_RESPONSES)
-        frames.append(frame.rename(index=lambda row, name=file.name: f"{row} of {name}"))
+        frame["candidate"] = file.name.removesuffix(".gz").removesuffix(_RESPONSES)
+        frames.append(frame.set_axis([f"{row} of {plain(file.name)}" for row in frame.index], axis=0))
     return pd.concat(frames)

@@ -91,7 +91,11 @@ class ScoreTable:
         """
         path = Path(path)
         return cls.from_frame(
-            read_raw(path), columns=columns, judge_scale=judge_scale, label_scale=label_scale, source=str(path)
+            read_raw(path),
+            columns=columns,
+            judge_scale=judge_scale,
+            label_scale=label_scale,
+            source=str(path),
         )
 
     @classmethod
@@ -169,7 +173,8 @@ class ScoreTable:
             )
         if len(self.judges) < 2:
             raise UsageError(
-                f"{self.source}: {judge!r} is the only judge", hint="score the same pools with another judge too"
+                f"{self.source}: {judge!r} is the only judge",
+                hint="score the same pools with another judge too",
             )
         is_reference = (self.frame["judge"] == judge).to_numpy()
         keys = self.cell_keys()
@@ -280,7 +285,8 @@ def _refuse_bad_ranges(out: Mapping[str, Any], rows: pd.Index, source: str) -> N
         crossed = out["low"] > out["high"]
         if crossed.any():
             raise RowError(
-                f"{source}, row {rows[int(np.flatnonzero(crossed)[0])]}: low lies above high", hint="swap the two"
+                f"{source}, row {rows[int(np.flatnonzero(crossed)[0])]}: low lies above high",
+                hint="swap the two",
             )
 
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import os
+import stat
 import tempfile
-from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bonwise.data.bytes_check import file_errors
+from bonwise.data.wording import plain
+from bonwise.errors import FileError
 
-__all__ = ["csv_cell", "csv_text", "write_whole"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
-_FORMULA = frozenset("=+-@\t\r")
+__all__ = ["csv_cell", "csv_text", "plain_cell", "write_whole"]
+
+_FORMULA = frozenset("=+-@\t\r\n")
 
 
 def csv_cell(value: object) -> object:
@@ -27,9 +33,18 @@ def csv_cell(value: object) -> object:
     >>> csv_cell("=1+1"), csv_cell("plain"), csv_cell(-0.5)
     ("'=1+1", 'plain', -0.5)
     """
-    if isinstance(value, str) and value.lstrip("'")[:1] in _FORMULA and value.lstrip("'"):
-        return "'" + value
-    return value
+    return "'" + value if isinstance(value, str) and _is_formula(value) else value
+
+
+def plain_cell(text: str) -> str:
+    """Undo `csv_cell`.
+
+    Examples
+    --------
+    >>> plain_cell("'=1+1"), plain_cell("'tis"), plain_cell("plain")
+    ('=1+1', "'tis", 'plain')
+    """
+    return text[1:] if text.startswith("'") and _is_formula(text) else text
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -42,20 +57,37 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader sees the old one or the new one, never half of either."""
+    """Write a file so that a reader sees the old one or the new one, never half of either.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        The folder is absent or not writable, or the disk is full.
+    """
     with file_errors(path):
-        if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")  # a pipe or a device cannot be replaced
+        target = Path(os.path.realpath(path))  # a link is followed, not replaced
+        if not target.parent.is_dir():
+            raise FileError(f"{plain(path)}: no such folder", hint="make the folder first")
+        if target.exists() and not target.is_file():
+            target.write_text(text, encoding="utf-8")  # a pipe or a device cannot be replaced
             return
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-                stream.write(text)
-            Path(name).chmod(0o666 & ~_umask())
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        _replace(target, text)
+
+
+def _replace(path: Path, text: str) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".bonwise.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+            stream.write(text)
+        Path(name).chmod(stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _is_formula(text: str) -> bool:
+    return text.lstrip("'")[:1] in _FORMULA
 
 
 def _umask() -> int:

@@ -115,8 +115,7 @@ def _echo(
     """Draw parts that correlate with the oracle's by the given amounts."""
     return (
         prompt_r * effects + math.sqrt(1 - prompt_r**2) * generator.standard_normal(effects.shape),
-        deviation_r * deviations
-        + math.sqrt(1 - deviation_r**2) * generator.standard_normal(deviations.shape),
+        deviation_r * deviations + math.sqrt(1 - deviation_r**2) * generator.standard_normal(deviations.shape),
     )
 
 

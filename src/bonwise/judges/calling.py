@@ -57,7 +57,8 @@ def as_judge(judge: Judge | Callable[[str, str], Any]) -> Judge:
     if callable(judge):
         return FunctionJudge(judge)
     raise JudgeError(
-        f"{type(judge).__name__} is no judge", hint="pass an object with name, version and judge(), or a function"
+        f"{type(judge).__name__} is no judge",
+        hint="pass an object with name, version and judge(), or a function",
     )
 
 

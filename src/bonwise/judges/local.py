@@ -32,9 +32,7 @@ LENGTH_PENALTY = 0.75
 """The k1 and b of BM25 (Robertson and Zaragoza 2009), at their customary values."""
 
 # Chinese, Japanese and Korean write without spaces, so there each character is a word of its own.
-_WORD = re.compile(
-    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
-)
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _STOP_WORDS = frozenset(
     _WORD.findall(
         """
@@ -110,9 +108,7 @@ class Lexical:
         """Score every candidate against the prompt's content words."""
         query = tuple(dict.fromkeys(_content_words(prompt)))
         if not query:
-            return [
-                EMPTY if _blank(text) else Unscored("the prompt has no content words") for text in candidates
-            ]
+            return [EMPTY if _blank(text) else Unscored("the prompt has no content words") for text in candidates]
         bags = [None if _blank(text) else Counter(_content_words(text)) for text in candidates]
         scores = iter(_bm25(query, [bag for bag in bags if bag is not None]))
         return [EMPTY if bag is None else Score(next(scores)) for bag in bags]
@@ -271,9 +267,7 @@ def _mean_cosines(vectors: Sequence[dict[str, float]]) -> list[float]:
             shares.setdefault(word, []).append(weight)
     total = {word: math.fsum(weights) for word, weights in shares.items()}
     others = len(vectors) - 1
-    sums = [
-        math.fsum(weight * (total[word] - weight) for word, weight in vector.items()) for vector in vectors
-    ]
+    sums = [math.fsum(weight * (total[word] - weight) for word, weight in vector.items()) for vector in vectors]
     return [min(max(value / others, 0.0), 1.0) for value in sums]
 
 
@@ -310,9 +304,7 @@ def _ends_cleanly(text: str) -> bool:
     last = text.rstrip().rsplit("\n", 1)[-1].strip()
     if last.endswith((",", ":", ";", "-", "(")):
         return False
-    return bool(
-        _SENTENCE_END.search(last[-12:]) or last.endswith(("```", "}", "]", "|")) or _STRUCTURE.match(last)
-    )
+    return bool(_SENTENCE_END.search(last[-12:]) or last.endswith(("```", "}", "]", "|")) or _STRUCTURE.match(last))
 
 
 def _moderate_lines(text: str) -> float:

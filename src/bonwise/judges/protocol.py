@@ -23,10 +23,14 @@ class Judge(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Short and unique in a table."""
+        ...
 
     @property
-    def version(self) -> str: ...
+    def version(self) -> str:
+        """Changes whenever the same texts may get other scores."""
+        ...
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict]:
         """Return one verdict a candidate, in candidate order."""

@@ -23,35 +23,35 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
         "Picks",
         (
-            ("recovery", "share of the possible gain over random that the picks bring"),
+            ("recovery", "share of the possible gain that the picks bring"),
             ("value_random", "mean label of a random pick"),
             ("value_judge", "mean label of the judge's pick"),
             ("value_oracle", "mean label of the best candidate"),
-            ("top1_accuracy", "the pick is a random best candidate (chance: 1/n)"),
+            ("top1_accuracy", "the pick is the best candidate (chance 1/n)"),
             ("hit_rate", "the pick is among the best candidates"),
         ),
     ),
     (
         "Within prompts",
         (
-            ("within_r", "correlation of deviations from the prompt mean"),
-            ("attenuation", "slope of the judge's deviations on the oracle's"),
+            ("within_r", "correlation of deviations from prompt means"),
+            ("attenuation", "slope of score on label deviations"),
             ("tie_rate", "pairs to which the judge gives equal scores"),
             ("oracle_tie_rate", "pairs with equal labels"),
             ("top1_tie_rate", "prompts with more than one top score"),
             ("sign_agreement", "same order, among pairs neither side ties"),
             ("effective_agreement", "same order, all pairs, a tie counts 1/2"),
-            ("effective_agreement_decided", "the same, among pairs with different labels"),
+            ("effective_agreement_decided", "the same, pairs with different labels"),
             ("kendall_tau", "mean tau-b where defined"),
         ),
     ),
     (
         "Over all cells",
         (
-            ("global_r", "correlation over all cells, the usual sanity check"),
+            ("global_r", "correlation over all cells"),
             ("inflation", "share of it that is gone within prompts"),
-            ("judge_between_share", "variance of scores that lies between prompts"),
-            ("oracle_between_share", "variance of labels that lies between prompts"),
+            ("judge_between_share", "variance of scores between prompts"),
+            ("oracle_between_share", "variance of labels between prompts"),
             ("level_bias", "largest bias of a calibrated candidate mean"),
         ),
     ),
@@ -98,9 +98,11 @@ def _title(settings: _Document) -> Iterator[RenderableType]:
 
 
 def _one(name: str, judge: _Document, settings: _Document) -> Iterator[RenderableType]:
-    yield Text(f"judge {printable(name)}: {_counts(judge['data'])}")
+    yield Text(f"{printable(name)}: {_counts(judge['data'])}")
     yield from _dropped(judge["data"]["dropped"])
     yield _table(judge, settings)
+    if "balance" in judge:
+        yield Text("* from the completely labelled prompts alone")
     yield from _partial(judge)
     for sentence in judge["verdict"]["sentences"]:
         yield Padding(Text(printable(sentence, longest=1000)), (0, 0, 0, 2))
@@ -140,7 +142,11 @@ def _table(judge: _Document, settings: _Document) -> Table:
         table.add_row(Text(title, style="bold"))
         for key, meaning in rows:
             found = judge["metrics"][key]
-            cells = [f"  {_named(key, reference)}", _number(found["estimate"]), _interval(found)]
+            cells = [
+                f"  {_named(key, reference)}{_star(found)}",
+                _number(found["estimate"]),
+                _interval(found),
+            ]
             cells += [_number(control[key]["estimate"])] if control else []
             cells += [f"{found['n']:,}", _named(meaning, reference) + _note(found)]
             style = "bold" if key in ("recovery", "within_r", "global_r") else ""
@@ -163,9 +169,12 @@ def _interval(found: _Document) -> str:
     return f"[{found['low']:.3f}, {found['high']:.3f}]"
 
 
+def _star(found: _Document) -> str:
+    return " *" if found["method"] == "labelled_only" else ""
+
+
 def _note(found: _Document) -> str:
     notes = [found["reason"]] if found.get("reason") else []
-    notes += ["labelled prompts only"] if found["method"] == "labelled_only" else []
     notes += ["all prompts alike: bound"] if found["interval"] == "exact" else []
     return f" ({'; '.join(notes)})" if notes else ""
 
@@ -216,7 +225,9 @@ def _differences(comparisons: list[_Document]) -> Iterator[RenderableType]:
     if not comparisons:
         return
     keys = ("recovery", "top1_accuracy", "within_r", "global_r")
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, title="Paired differences, first minus second")
+    table = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, title="Paired differences, first minus second"
+    )
     for column in ("first", "second", "prompts", *keys):
         table.add_column(column, justify="left" if column in ("first", "second") else "right")
     for pair in comparisons[:_PAIRS_SHOWN]:

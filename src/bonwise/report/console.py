@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 
 __all__ = ["plain", "show"]
 
-WIDTH = 110
+WIDTH = 118
 """Columns of plain text; a terminal is asked for its own."""
 
 

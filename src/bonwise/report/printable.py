@@ -6,7 +6,7 @@ __all__ = ["printable"]
 
 
 def printable(value: object, *, longest: int = 200) -> str:
-    r"""Return text without control characters, shortened in the middle of nowhere it matters.
+    r"""Return text without control characters, shortened where it is longer than `longest`.
 
     Examples
     --------

@@ -78,12 +78,10 @@ def select(
     ids = [candidate.id for candidate in pool]
     pick = greedy(scores, ids, seed=seed, salt=prompt if prompt_id is None else prompt_id)
     how = "nothing scored" if pick.best is None else "tie-break" if pick.tied else "score"
-    return _selection(
-        prompt_id, candidates, pool, scores, pick.best, how, settings, pick.order, pick.tied, found
-    )
+    return _selection(prompt_id, candidates, pool, scores, pick.best, how, settings, pick.order, pick.tied, found)
 
 
-def _selection(  # noqa: PLR0913 - one argument a field
+def _selection(  # noqa: PLR0913, PLR0917 - one argument a field
     prompt_id: str | None,
     candidates: Sequence[Any],
     pool: tuple[Candidate, ...],

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Statistics: arrays in, frozen results out; one family of estimands a module."""

@@ -13,9 +13,7 @@ __all__ = ["bootstrap"]
 _CHUNK_CELLS = 1 << 23  # counts held at a time: 64 MB of float64
 
 
-def bootstrap(
-    functional: Callable[..., Floats], matrices: Sequence[Floats], *, resamples: int, seed: int
-) -> Floats:
+def bootstrap(functional: Callable[..., Floats], matrices: Sequence[Floats], *, resamples: int, seed: int) -> Floats:
     """Draw replicates of metrics by resampling whole prompts with replacement.
 
     The counts of n prompts drawn from n are multinomial(n; 1/n, ..., 1/n); totals of a resample are

@@ -25,9 +25,7 @@ class Unlabelled(NamedTuple):
     tied: Floats  # |A|, shape (prompts,)
 
 
-def value_bounds(
-    known: Floats, missing: int, label_range: tuple[float, float]
-) -> tuple[float, float]:
+def value_bounds(known: Floats, missing: int, label_range: tuple[float, float]) -> tuple[float, float]:
     """Bound the mean of a value over all prompts, `missing` of them unknown.
 
     Examples

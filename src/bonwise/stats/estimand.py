@@ -30,6 +30,8 @@ class Estimand:
         Per-prompt sums to a mask of the prompts that contribute; None means all.
     on_labels : bool
         Whether it needs oracle labels.
+    over : str, optional
+        Metric it is divided by: where that cannot be told from 0, the number would be wild.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Estimand:
     limits: tuple[float, float] | None = (0.0, 1.0)
     counted: Callable[[Sums], Floats] | None = None
     on_labels: bool = True
+    over: str | None = None
 
 
 def ratio(numerator: Floats, denominator: Floats, scale: Floats | float = 1.0) -> Floats:
@@ -51,4 +54,5 @@ def ratio(numerator: Floats, denominator: Floats, scale: Floats | float = 1.0) -
     """
     numerator, denominator, scale = np.broadcast_arrays(numerator, denominator, scale)
     usable = denominator > 1e-12 * scale
-    return np.divide(numerator, denominator, out=np.full(numerator.shape, np.nan), where=usable)
+    quotient: Floats = np.divide(numerator, denominator, out=np.full(numerator.shape, np.nan), where=usable)
+    return quotient

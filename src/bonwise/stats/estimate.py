@@ -8,7 +8,9 @@ from typing import Any
 
 from bonwise.stats.laws import Law
 
-__all__ = ["Estimate"]
+__all__ = ["NOT_DISTINGUISHABLE", "Estimate"]
+
+NOT_DISTINGUISHABLE = "denominator not distinguishable from 0"
 
 
 @dataclass(frozen=True)
@@ -87,5 +89,5 @@ _NO_INTERVAL = {
     "bootstrap": "no interval: undefined in some of the resamples",
     "exact": "no interval: all prompts are alike and the metric has no finite range",
     "jackknife": "no interval: the metric loses its meaning when some prompt is left out",
-    "fieller": "denominator not distinguishable from 0",
+    "fieller": NOT_DISTINGUISHABLE,
 }

@@ -10,7 +10,7 @@ import numpy as np
 
 from bonwise.stats.bootstrap import bootstrap
 from bonwise.stats.estimand import Estimand
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.jackknife import jackknife
 from bonwise.stats.laws import Exact, Fieller, Law, Percentile, Student
 from bonwise.stats.sums import Floats, Sums
@@ -57,7 +57,15 @@ def estimate(estimands: Sequence[Estimand], sums: Floats, rule: IntervalRule) ->
     dict of str to Estimate
         In the order of the estimands.
     """
-    return _estimate(estimands, [sums], lambda e: e.of, _gains, rule)
+    found = _estimate(estimands, [sums], lambda e: e.of, _gains, rule)
+    for e in estimands:
+        if e.over is not None and found[e.name].estimate is not None and _may_be_0(found[e.over]):
+            found[e.name] = Estimate.undefined(NOT_DISTINGUISHABLE, found[e.name].n)
+    return found
+
+
+def _may_be_0(found: Estimate) -> bool:
+    return found.low is None or found.high is None or found.low <= 0 <= found.high
 
 
 def difference(
@@ -179,6 +187,6 @@ def _fieller(numerator: Floats, denominator: Floats, limits: tuple[float, float]
 
 def _guarded(found: Estimate) -> Estimate:
     """Withhold a ratio whose denominator may be 0: the number would be wild."""
-    if found.reason == "denominator not distinguishable from 0":
-        return Estimate.undefined(found.reason, found.n)
+    if found.reason == NOT_DISTINGUISHABLE:
+        return Estimate.undefined(NOT_DISTINGUISHABLE, found.n)
     return found

@@ -85,10 +85,7 @@ def _calibrated(scores: Floats, labels: Floats, folds: _Ints) -> Floats:
     counts = np.bincount(at, minlength=FOLDS * width).reshape(FOLDS, width).astype(float)
     sums = np.bincount(at, weights=labels, minlength=FOLDS * width).reshape(FOLDS, width)
     fitted = np.array(
-        [
-            _isotonic(values, counts.sum(0) - counts[fold], sums.sum(0) - sums[fold])
-            for fold in range(FOLDS)
-        ]
+        [_isotonic(values, counts.sum(0) - counts[fold], sums.sum(0) - sums[fold]) for fold in range(FOLDS)]
     )
     return fitted[folds, codes]
 

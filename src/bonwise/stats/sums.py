@@ -34,7 +34,7 @@ class Sums(NamedTuple):
     prompts: Floats  # 1 a prompt
     cells: Floats  # candidates K
     S: Floats
-    O: Floats  # noqa: E741 - the paper's letter
+    O: Floats
     SS: Floats
     OO: Floats
     SO: Floats
@@ -108,7 +108,7 @@ def _blocks(sizes: _Ints) -> Iterator[tuple[_Ints | slice, _Ints | slice, int]]:
             yield some, (starts[some][:, None] + np.arange(size)).ravel(), size
 
 
-def _block(S: Floats, O: Floats, middle_S: float, middle_O: float) -> Floats:  # noqa: E741
+def _block(S: Floats, O: Floats, middle_S: float, middle_O: float) -> Floats:
     """Compute the sums of prompts with the same number of candidates, shapes (prompts, K)."""
     n, K = S.shape
     ones = np.ones(n)
@@ -133,13 +133,13 @@ def _dot(a: Floats, b: Floats) -> Floats:
 
 
 def _deviations(values: Floats) -> Floats:
-    deviations = values - values.mean(1, keepdims=True)
+    deviations: Floats = values - values.mean(1, keepdims=True)
     # The mean of equal numbers need not equal them in floating point; a tied prompt has no spread.
     deviations[values.max(1) == values.min(1)] = 0.0
     return deviations
 
 
-def _pair_counts(S: Floats, O: Floats) -> tuple[Floats, ...]:  # noqa: E741
+def _pair_counts(S: Floats, O: Floats) -> tuple[Floats, ...]:
     n, K = S.shape
     apart_S, apart_O, both, agree = (np.zeros(n) for _ in range(4))
     # All pairs at distance d at once: K - 1 passes, never a K x K array.
@@ -160,7 +160,7 @@ def _order(left: Floats, right: Floats) -> npt.NDArray[np.int8]:
     return (left > right).view(np.int8) - (left < right).view(np.int8)
 
 
-def _top_sums(S: Floats, O: Floats) -> tuple[Floats, ...]:  # noqa: E741
+def _top_sums(S: Floats, O: Floats) -> tuple[Floats, ...]:
     best = O.max(1)
     top_S, top_O = S == S.max(1, keepdims=True), O == best[:, None]
     size_S, size_O = top_S.sum(1), top_O.sum(1)

@@ -77,7 +77,7 @@ _ANY = (-np.inf, np.inf)
 ESTIMANDS = (
     Estimand("global_r", global_r, _BOTH_VARY, _CORRELATION),
     Estimand("within_r", within_r, _BOTH_VARY_WITHIN, _CORRELATION),
-    Estimand("inflation", inflation, "a global_r other than 0 and a defined within_r", _ANY),
+    Estimand("inflation", inflation, "a global_r other than 0 and a defined within_r", _ANY, over="global_r"),
     Estimand("attenuation", attenuation, "a prompt where labels differ", _ANY),
     Estimand("judge_between_share", judge_between_share, "scores that vary", on_labels=False),
     Estimand("oracle_between_share", oracle_between_share, "labels that vary"),

@@ -50,9 +50,7 @@ def draw(
     return judge_level + score_spread * seen, level + label_spread * quality
 
 
-def _blend(
-    signal: NDArray[np.float64], noise: NDArray[np.float64], weight_atanh: float
-) -> NDArray[np.float64]:
+def _blend(signal: NDArray[np.float64], noise: NDArray[np.float64], weight_atanh: float) -> NDArray[np.float64]:
     """Mix two independent columns; for unit variances the result has unit variance and that correlation."""
     weight = np.tanh(weight_atanh)
     mixed: NDArray[np.float64] = weight * signal + np.sqrt(1 - weight**2) * noise

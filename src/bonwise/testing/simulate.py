@@ -130,9 +130,7 @@ def simulate(preset: str = "arena", n: int = 5000, seed: int = 0, *, candidates:
     return Simulation(scores, labels, preset, seed, MappingProxyType(dict(known)))
 
 
-def _blocks(
-    preset: Preset, n: int, seed: int, candidates: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _blocks(preset: Preset, n: int, seed: int, candidates: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Fill the arrays block by block, so that the latent values never stand in memory all at once."""
     scores, labels = np.empty((n, candidates)), np.empty((n, candidates))
     starts = range(0, n, _BLOCK)

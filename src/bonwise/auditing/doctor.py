@@ -1,0 +1,164 @@
+"""Look a file over before an audit: what it was taken for, what is odd about it, what to type next."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bonwise.auditing.suspicions import suspicions
+from bonwise.data.columns import FLAGS
+from bonwise.data.panel import Panel, lay_out
+from bonwise.data.scales import Scale
+from bonwise.data.table import ScoreTable
+from bonwise.stats.sums import Sums, prompt_sums
+
+__all__ = ["Diagnosis", "diagnose"]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What `diagnose` found.
+
+    Parameters
+    ----------
+    source : str
+    columns : mapping of str to str
+        Role to column.
+    strata : tuple of str
+    counts : mapping of str to int
+        Rows, prompts, candidates, judges.
+    shape : str
+    dropped : mapping of str to int
+        Prompts an audit would leave out, by reason.
+    judges : tuple of mapping
+        For each judge: prompts, range of scores, distinct scores, tie rates.
+    labels : mapping
+        Coverage and range of the oracle labels.
+    suspicious : tuple of str
+    next_command : str
+    """
+
+    source: str
+    columns: Mapping[str, str]
+    strata: tuple[str, ...]
+    counts: Mapping[str, int]
+    shape: str
+    dropped: Mapping[str, int]
+    judges: tuple[Mapping[str, Any], ...]
+    labels: Mapping[str, Any]
+    suspicious: tuple[str, ...] = field(default=())
+    next_command: str = ""
+
+    def __str__(self) -> str:
+        from bonwise.report.doctor_text import doctor_text  # noqa: PLC0415 - rendering loads rich
+
+        return doctor_text(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document of schema ``bonwise.doctor/1``."""
+        return {
+            "schema": "bonwise.doctor/1",
+            "source": self.source,
+            "columns": dict(self.columns),
+            "strata": list(self.strata),
+            "counts": dict(self.counts),
+            "shape": self.shape,
+            "dropped": dict(self.dropped),
+            "judges": [dict(judge) for judge in self.judges],
+            "labels": dict(self.labels),
+            "suspicious": list(self.suspicious),
+            "next_command": self.next_command,
+        }
+
+
+def diagnose(
+    path: str | Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    judge_scale: Mapping[str, Scale] | None = None,
+    label_scale: Scale | None = None,
+) -> Diagnosis:
+    """Look a file over.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        What `audit` reads.
+    columns : mapping of str to str, optional
+        Role to column.
+    judge_scale, label_scale : optional
+        Declared scales.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        The file cannot be read as a table of scores at all.
+    """
+    table = ScoreTable.read(path, columns=columns, judge_scale=judge_scale, label_scale=label_scale)
+    panels = lay_out(table)
+    found = suspicions(table, panels)
+    return Diagnosis(
+        source=str(path),
+        columns=table.columns,
+        strata=table.strata,
+        counts={
+            "rows": len(table.frame),
+            "prompts": len(table.prompts),
+            "candidates": len(table.candidates),
+            "judges": len(table.judges),
+        },
+        shape=panels[0].shape,
+        dropped=Counter(drop.reason for panel in panels for drop in panel.dropped),
+        judges=tuple(_judge(panel) for panel in panels),
+        labels=_labels(table, panels[0]),
+        suspicious=tuple(one.sentence for one in found),
+        next_command=_next_command(table, str(path), columns or {}, [flag for one in found for flag in one.flags]),
+    )
+
+
+def _judge(panel: Panel) -> dict[str, Any]:
+    if not len(panel.sizes):
+        return {"judge": panel.judge, "prompts": 0}
+    sums = Sums(*prompt_sums(panel.scores, np.zeros(len(panel.scores)), panel.sizes))
+    return {
+        "judge": panel.judge,
+        "prompts": len(panel.sizes),
+        "lowest": float(panel.scores.min()),
+        "highest": float(panel.scores.max()),
+        "distinct": len(np.unique(panel.scores)),
+        "tie_rate": float(1 - sums.apart_S.sum() / sums.pairs.sum()),
+        "top1_tie_rate": float(sums.tied_top.mean()),
+    }
+
+
+def _labels(table: ScoreTable, panel: Panel) -> dict[str, Any]:
+    values = table.frame["oracle_label"].dropna()
+    found = panel.labelled_cells
+    out: dict[str, Any] = {
+        "labelled_rows": len(values),
+        "labelled_prompts": int((found == panel.sizes).sum()),
+        "partly_labelled_prompts": int(((found > 0) & (found < panel.sizes)).sum()),
+        "unlabelled_prompts": int((found == 0).sum()),
+    }
+    if len(values):
+        out.update(lowest=float(values.min()), highest=float(values.max()), distinct=int(values.nunique()))
+    return out
+
+
+def _next_command(table: ScoreTable, path: str, columns: Mapping[str, str], flags: Sequence[str]) -> str:
+    words = ["bonwise", "audit", shlex.quote(path)]
+    for role, column in columns.items():
+        words += [FLAGS[role], shlex.quote(column)]
+    if not table.has_labels:
+        words += (
+            ["--oracle", shlex.quote(f"judge:{table.judges[0]}")]
+            if len(table.judges) > 1
+            else ["--labels", "LABELS.csv"]
+        )
+    return " ".join([*words, *dict.fromkeys(flags)])

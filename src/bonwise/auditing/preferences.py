@@ -1,0 +1,157 @@
+"""Audit pairwise verdicts: agreement with the oracle, split between and within contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bonwise.data.preferences import PreferenceTable
+from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
+from bonwise.stats.laws import Student
+from bonwise.stats.preference import PREFERENCE_METRICS, preference_jackknife
+from bonwise.stats.sums import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["PreferenceAudit", "audit_preferences"]
+
+_SHARES = frozenset({"agreement", "judge_tie_rate", "order_agreement"})
+_CORRELATIONS = frozenset({"phi", "phi_within"})
+
+
+@dataclass(frozen=True)
+class PreferenceAudit:
+    """Pairwise verdicts of one or several judges held against oracle preferences.
+
+    Parameters
+    ----------
+    judges : mapping of str to mapping of str to Estimate
+        Metrics of each judge; the names are those of `bonwise.stats.preference`, and
+        ``order_agreement`` where both presentation orders were given.
+    prompts, dropped : mapping
+        Prompts behind each judge's figures; rows left out by reason.
+    contexts : int
+    settings : mapping
+    source : str
+    """
+
+    judges: Mapping[str, Mapping[str, Estimate]]
+    prompts: Mapping[str, int]
+    dropped: Mapping[str, Mapping[str, int]]
+    contexts: int
+    settings: Mapping[str, Any] = field(repr=False)
+    source: str = "table"
+
+    def __repr__(self) -> str:
+        return f"<PreferenceAudit of {len(self.judges)} judges on {self.source}>"
+
+    def __str__(self) -> str:
+        from bonwise.report.preference_text import preference_text  # noqa: PLC0415 - rendering loads rich
+
+        return preference_text(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document of schema ``bonwise.preferences/1``; it holds no NaN."""
+        return {
+            "schema": "bonwise.preferences/1",
+            "data": {"contexts": self.contexts},
+            "settings": {**self.settings, "source": self.source, "version": version("bonwise")},
+            "judges": {
+                name: {
+                    "data": {"prompts": self.prompts[name], "dropped": dict(self.dropped.get(name, {}))},
+                    "metrics": {metric: found.to_dict() for metric, found in metrics.items()},
+                }
+                for name, metrics in self.judges.items()
+            },
+        }
+
+
+def audit_preferences(
+    source: str | Path | pd.DataFrame,
+    *,
+    verdicts: Sequence[str],
+    oracle: str,
+    prompt: Sequence[str],
+    judge: Sequence[str] = (),
+    context: Sequence[str] = (),
+    confidence: float = 0.95,
+) -> PreferenceAudit:
+    """Split the agreement of pairwise verdicts into a between- and a within-context part.
+
+    ``Cov(J, O) = Cov(E[J|X], E[O|X]) + E[Cov(J, O|X)]`` and the same for ``Var(O)`` (equations 5 and
+    6 of Landesberg 2026). Two verdict columns are two presentation orders, averaged: verdicts that
+    contradict each other count as a tie.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path or pandas.DataFrame
+    verdicts : sequence of str
+        One or two columns with the judge's verdict (1/2, a/b, model_a/model_b, tie).
+    oracle : str
+        Column with the oracle's verdict.
+    prompt, judge, context : sequence of str
+        Columns that together name a pair's prompt, its judge, its context X.
+    confidence : float
+        Of the jackknife intervals, clustered by prompt.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"item": range(4), "set": list("aabb"), "v": [1, 2, 1, 2], "gold": [1, 2, 2, 2]})
+    >>> found = audit_preferences(frame, verdicts=["v"], oracle="gold", prompt=["item"], context=["set"])
+    >>> found.judges["judge"]["agreement"].estimate
+    0.75
+    """
+    table = PreferenceTable.read(
+        source, verdicts=verdicts, oracle=oracle, prompt=prompt, judge=judge, context=context
+    )
+    names = [str(name) for name in table.judge.categories if (table.judge == name).any()]
+    judges = {name: _judge(table, np.asarray(table.judge == name), confidence) for name in names}
+    settings = {
+        "confidence": confidence,
+        "verdicts": list(verdicts),
+        "oracle": oracle,
+        "prompt": list(prompt),
+        "judge": list(judge),
+        "context": list(context),
+    }
+    prompts = {name: len(np.unique(table.prompt.codes[np.asarray(table.judge == name)])) for name in names}
+    contexts = len(np.unique(table.context.codes))
+    return PreferenceAudit(judges, prompts, table.dropped, contexts, settings, table.source)
+
+
+def _judge(table: PreferenceTable, mine: np.ndarray, confidence: float) -> dict[str, Estimate]:
+    verdicts, oracle = table.verdicts[mine], table.oracle[mine]
+    prompt, context = table.prompt.codes[mine].astype(np.int64), table.context.codes[mine].astype(np.int64)
+    n = len(np.unique(prompt))
+    found = preference_jackknife(verdicts.mean(axis=1), oracle, prompt, context)
+    out = {
+        name: _estimate(name, float(value), float(se), n, confidence)
+        for name, value, se in zip(PREFERENCE_METRICS, found.estimate, found.se, strict=True)
+    }
+    covariance = out["covariance"]
+    if covariance.low is not None and covariance.high is not None and covariance.low <= 0 <= covariance.high:
+        out["covariance_between_share"] = Estimate.undefined(NOT_DISTINGUISHABLE, n)
+    if verdicts.shape[1] > 1:
+        out["order_agreement"] = _mean((verdicts == verdicts[:, :1]).all(axis=1).astype(float), n, confidence)
+    return out
+
+
+def _mean(values: Floats, n: int, confidence: float) -> Estimate:
+    se = float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+    return _estimate("order_agreement", float(values.mean()), se, n, confidence)
+
+
+def _estimate(name: str, value: float, se: float, n: int, confidence: float) -> Estimate:
+    if not np.isfinite(value):
+        return Estimate.undefined("undefined: judge or oracle always says the same", n)
+    if n < 2 or not np.isfinite(se):
+        return Estimate(value, None, None, None, n, None, reason="no interval: too few prompts")
+    limits = (0.0, 1.0) if name in _SHARES else (-1.0, 1.0) if name in _CORRELATIONS else (-np.inf, np.inf)
+    return Estimate.under(Student(value, se, n - 1, limits), confidence, estimate=value, se=se, n=n)

@@ -1,0 +1,141 @@
+"""What looks wrong with a table of scores, in one sentence each, with the flag that mends it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bonwise.auditing.partial import MAY_LACK
+from bonwise.data.panel import Panel, lay_out
+from bonwise.data.scales import mismatch
+from bonwise.data.table import ScoreTable
+from bonwise.errors import InputError
+from bonwise.stats.recovery import recovery
+from bonwise.stats.sums import Sums, prompt_sums
+
+__all__ = ["Suspicion", "suspicions"]
+
+ALWAYS = 0.9
+"""A candidate is "always worst" when it alone has the lowest value in this share of prompts."""
+
+FEW = 4
+"""Fewer distinct scores than this cannot rank candidates finely."""
+
+
+class Suspicion(NamedTuple):
+    """One finding."""
+
+    sentence: str
+    flags: tuple[str, ...] = ()
+
+
+def suspicions(table: ScoreTable, panels: Sequence[Panel]) -> tuple[Suspicion, ...]:
+    """Collect what looks wrong.
+
+    Parameters
+    ----------
+    table : ScoreTable
+    panels : sequence of Panel
+        As `lay_out` gives them.
+    """
+    return (
+        *_names(table),
+        *(one for panel in panels for one in _scores(panel)),
+        *_scales(table),
+        *_labels(panels[0]),
+        *_worst(table, panels[0]),
+    )
+
+
+def _names(table: ScoreTable) -> Iterator[Suspicion]:
+    for what, names in (("prompt ids", table.prompts), ("candidate names", table.candidates)):
+        folded = names.astype(str).str.strip().str.lower()
+        if folded.has_duplicates:
+            first = folded[folded.duplicated(keep=False)][0]
+            alike = [repr(str(name)) for name in names[folded == first][:2]]
+            yield Suspicion(f"Two {what} differ only in case or blanks: {' and '.join(alike)}.")
+
+
+def _scores(panel: Panel) -> Iterator[Suspicion]:
+    if not len(panel.sizes):
+        yield Suspicion(f"{panel.judge!r} scored no prompt completely.")
+        return
+    distinct = np.unique(panel.scores)
+    if len(distinct) == 1:
+        yield Suspicion(
+            f"{panel.judge!r} is constant: every score is {distinct[0]:g}, so its picks are random picks."
+        )
+    elif len(distinct) < FEW:
+        yield Suspicion(f"{panel.judge!r} uses {len(distinct)} distinct scores, so most candidates will tie.")
+
+
+def _scales(table: ScoreTable) -> Iterator[Suspicion]:
+    codes = table.frame["judge"].cat.codes.to_numpy()
+    for code, judge in enumerate(table.judges):
+        mine = codes == code
+        scores = table.frame["judge_score"].to_numpy()[mine]
+        labels = table.frame["oracle_label"].to_numpy()[mine]
+        at = mismatch(scores, labels)
+        if at is not None:
+            row = table.frame.index[mine][at]
+            yield Suspicion(
+                f"Scores of {judge!r} run from {np.nanmin(scores):g} to {np.nanmax(scores):g}, labels from "
+                f"{np.nanmin(labels):g} to {np.nanmax(labels):g} (see row {row}): declare both scales.",
+                ("--judge-scale", _scale(scores), "--label-scale", _scale(labels)),
+            )
+
+
+def _scale(values: np.ndarray) -> str:
+    highest = np.nanmax(values)
+    top = next((top for top in (1, 5, 7, 10, 100) if highest <= top), highest)
+    return f"{1 if top in (5, 7) and np.nanmin(values) >= 1 else 0}:{top:g}"
+
+
+def _labels(panel: Panel) -> Iterator[Suspicion]:
+    found = panel.labelled_cells
+    lacking = found < panel.sizes
+    if found.any() and lacking.mean() > MAY_LACK:
+        yield Suspicion(
+            f"{int(lacking.sum()):,} of {len(lacking):,} prompts lack labels; an audit will describe the others."
+        )
+    known = panel.labels[~np.isnan(panel.labels)]
+    if known.size and known.min() == known.max():
+        yield Suspicion(f"Every label is {known[0]:g}: there is nothing to recover.")
+
+
+def _worst(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
+    """Look for a candidate that is worst almost everywhere: it flatters every metric."""
+    complete = panel.keep(panel.labelled_cells == panel.sizes)
+    by_labels = bool(len(complete.sizes))
+    judged, values = (complete, complete.labels) if by_labels else (panel, panel.scores)
+    if not len(judged.sizes) or judged.sizes.max() < 3:
+        return
+    starts = np.cumsum(judged.sizes) - judged.sizes
+    lowest = values == np.repeat(np.minimum.reduceat(values, starts), judged.sizes)
+    alone = np.repeat(np.add.reduceat(lowest.astype(int), starts) == 1, judged.sizes)
+    worst = np.bincount(judged.names[lowest & alone], minlength=len(judged.candidates))
+    for code in np.flatnonzero(worst >= ALWAYS * len(judged.sizes)):
+        name, what = str(judged.candidates.to_numpy()[code]), "label" if by_labels else "score"
+        seen = f"Candidate {name!r} has the lowest {what} in {worst[code] / len(starts):.0%} of prompts"
+        inflated = _with_and_without(table, name, complete) if by_labels else ""
+        yield Suspicion(f"{seen}: such a control inflates every metric{inflated}.", ("--control", shlex.quote(name)))
+
+
+def _with_and_without(table: ScoreTable, name: str, with_it: Panel) -> str:
+    try:
+        without = next(panel for panel in lay_out(table, exclude=[name]) if panel.judge == with_it.judge)
+    except InputError:
+        return ""
+    without = without.keep(without.labelled_cells == without.sizes)
+    if not len(without.sizes):
+        return ""
+    found = [_recovery(panel) for panel in (without, with_it)]
+    return f" (recovery {found[0]:.3f} without it, {found[1]:.3f} with it)"
+
+
+def _recovery(panel: Panel) -> float:
+    sums = prompt_sums(panel.scores, panel.labels, panel.sizes)
+    return float(recovery(Sums(*sums.sum(axis=1))))

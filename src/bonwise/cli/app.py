@@ -1,0 +1,43 @@
+"""The commands, one module each; whatever is heavy is imported when its command runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bonwise.cli import audit, demo, doctor, judge, select
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="bonwise",
+    help="Pick the best of n answers with a judge, and find out how good the judge is at it.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+app.command("demo")(demo.demo)
+app.command("doctor")(doctor.doctor)
+app.command("judge")(judge.judge)
+app.command("select")(select.select)
+app.command("audit")(audit.audit)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"bonwise {version('bonwise')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    del version

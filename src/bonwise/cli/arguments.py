@@ -1,0 +1,110 @@
+"""Flags that several commands share, and how their text is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bonwise.errors import UsageError
+
+if TYPE_CHECKING:
+    from bonwise.data.scales import Scale
+
+__all__ = [
+    "CandidateCol",
+    "JsonTarget",
+    "JudgeCol",
+    "LabelCol",
+    "LabelScale",
+    "PromptCol",
+    "PropensityCol",
+    "ScoreCol",
+    "ScoreScales",
+    "Seed",
+    "columns",
+    "names",
+    "numbers",
+    "scales",
+    "write_json",
+]
+
+PromptCol = Annotated[str | None, typer.Option("--prompt-col", help="Column of the prompt id.")]
+CandidateCol = Annotated[str | None, typer.Option("--candidate-col", help="Column of the candidate's name.")]
+ScoreCol = Annotated[str | None, typer.Option("--score-col", help="Column of the judge's score.")]
+LabelCol = Annotated[str | None, typer.Option("--label-col", help="Column of the oracle label.")]
+JudgeCol = Annotated[str | None, typer.Option("--judge-col", help="Column of the judge's name.")]
+PropensityCol = Annotated[
+    str | None, typer.Option("--propensity-col", help="Column of the probability of being labelled.")
+]
+ScoreScales = Annotated[
+    list[str] | None,
+    typer.Option("--judge-scale", help="Scale of the scores, LOW:HIGH or JUDGE=LOW:HIGH (repeatable)."),
+]
+LabelScale = Annotated[str | None, typer.Option("--label-scale", help="Scale of the labels, LOW:HIGH.")]
+JsonTarget = Annotated[str | None, typer.Option("--json", help="Write the JSON document here; - for stdout.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")]
+
+
+def columns(**roles: str | None) -> dict[str, str]:
+    """Keep the roles that were named."""
+    return {role: column for role, column in roles.items() if column is not None}
+
+
+def names(values: Iterable[str] | None) -> tuple[str, ...]:
+    """Return a repeatable flag as a tuple."""
+    return tuple(values or ())
+
+
+def numbers(pairs: Iterable[str] | None, flag: str) -> dict[str, float]:
+    """Read ``NAME=NUMBER`` pairs.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A pair that is none.
+
+    Examples
+    --------
+    >>> numbers(["recovery=0.2"], "--fail-under")
+    {'recovery': 0.2}
+    """
+    found: dict[str, float] = {}
+    for pair in pairs or ():
+        name, _, text = pair.partition("=")
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not name or value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 - NaN
+            raise UsageError(f"{flag} takes NAME=NUMBER, not {pair!r}", hint=f"such as {flag} recovery=0.2")
+        if name in found:
+            raise UsageError(f"{flag} names {name!r} twice", hint="give each name once")
+        found[name] = value
+    return found
+
+
+def scales(texts: Iterable[str] | None) -> Mapping[str, Scale]:
+    """Read ``LOW:HIGH`` and ``JUDGE=LOW:HIGH``; the key of the former is empty."""
+    from bonwise.data.scales import parse_scale
+
+    found = {}
+    for text in texts or ():
+        judge, _, scale = text.rpartition("=")
+        found[judge] = parse_scale(scale)
+    return found
+
+
+def write_json(document: Mapping[str, object], target: str) -> None:
+    """Write strict JSON to a file or, for ``-``, to standard output."""
+    import json
+
+    from bonwise.data.writing import write_whole
+
+    text = json.dumps(document, indent=2, allow_nan=False) + "\n"
+    if target == "-":
+        typer.echo(text, nl=False)
+    else:
+        write_whole(Path(target), text)

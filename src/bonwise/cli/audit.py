@@ -1,0 +1,177 @@
+"""``bonwise audit``: how good is a judge at picking the best candidate?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bonwise.cli import arguments as given
+from bonwise.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import RenderableType
+
+    from bonwise.auditing.audit import Audit
+    from bonwise.auditing.gates import Gate
+
+__all__ = ["audit"]
+
+NOT_MET, INCONCLUSIVE = 1, 3
+
+
+def audit(
+    file: Annotated[
+        Path, typer.Argument(help="Scores: CSV, JSONL, Parquet or a folder of responses.", show_default=False)
+    ],
+    labels: Annotated[Path | None, typer.Option(help="Oracle labels, joined on prompt and candidate.")] = None,
+    oracle: Annotated[str | None, typer.Option(help="judge:NAME takes a judge as the reference.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(help="Leave a candidate name out (repeatable).")] = None,
+    control: Annotated[
+        list[str] | None, typer.Option(help="An easy candidate: report with and without (repeatable).")
+    ] = None,
+    target: Annotated[str, typer.Option(help="The decision: best-of-n or system.")] = "best-of-n",
+    interval: Annotated[str, typer.Option(help="default (jackknife, Fieller) or bootstrap.")] = "default",
+    confidence: Annotated[float, typer.Option(help="Of the two-sided intervals.")] = 0.95,
+    resamples: Annotated[int, typer.Option(help="Of the bootstrap.")] = 1000,
+    seed: given.Seed = 0,
+    fail_under: Annotated[list[str] | None, typer.Option(help="Gate METRIC=VALUE (repeatable).")] = None,
+    threshold: Annotated[
+        list[str] | None, typer.Option(help="Replace a threshold of the verdict, NAME=VALUE.")
+    ] = None,
+    rectangular: Annotated[bool, typer.Option("--rectangular", help="Every prompt must carry all names.")] = False,
+    ragged: Annotated[bool, typer.Option("--ragged", help="A shorter pool is a pool.")] = False,
+    json: given.JsonTarget = None,
+    per_prompt: Annotated[
+        Path | None, typer.Option(help="Write one row a prompt here (CSV or JSONL), the worst first.")
+    ] = None,
+    prompt_col: given.PromptCol = None,
+    candidate_col: given.CandidateCol = None,
+    score_col: given.ScoreCol = None,
+    label_col: given.LabelCol = None,
+    judge_col: given.JudgeCol = None,
+    propensity_col: given.PropensityCol = None,
+    judge_scale: given.ScoreScales = None,
+    label_scale: given.LabelScale = None,
+    verdict_col: Annotated[
+        list[str] | None,
+        typer.Option(help="Audit pairwise verdicts in this column; twice for two presentation orders."),
+    ] = None,
+    context_col: Annotated[
+        str | None, typer.Option(help="Context of a pairwise verdict; a,b joins columns, as in --prompt-col.")
+    ] = None,
+) -> int:
+    """Audit a judge: figures with intervals, a verdict, gates.
+
+    Exit codes: 0 every gate met, 1 a gate not met, 2 bad input, 3 inconclusive.
+    """
+    if verdict_col:
+        return _preferences(
+            file, verdict_col, label_col, prompt_col, judge_col, context_col, confidence=confidence, json=json
+        )
+    if rectangular and ragged:
+        raise UsageError("--rectangular and --ragged contradict each other", hint="give one of them")
+    from bonwise.auditing.audit import audit as run
+    from bonwise.data.scales import parse_scale
+
+    found = run(
+        file,
+        labels=labels,
+        oracle=oracle,
+        exclude=given.names(exclude),
+        control=given.names(control),
+        target=target,  # type: ignore[arg-type]  # checked by the audit, with its own message
+        interval=interval,  # type: ignore[arg-type]
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+        shape="rectangular" if rectangular else "ragged" if ragged else None,
+        thresholds=given.numbers(threshold, "--threshold"),
+        columns=given.columns(
+            prompt_id=prompt_col,
+            candidate=candidate_col,
+            judge_score=score_col,
+            oracle_label=label_col,
+            judge=judge_col,
+            propensity=propensity_col,
+        ),
+        judge_scale=given.scales(judge_scale),
+        label_scale=None if label_scale is None else parse_scale(label_scale),
+    )
+    gates = found.check(given.numbers(fail_under, "--fail-under"))
+    _deliver(found, gates, json=json, per_prompt=per_prompt)
+    return _exit_code(gates)
+
+
+def _deliver(found: Audit, gates: Sequence[Gate], *, json: str | None, per_prompt: Path | None) -> None:
+    from bonwise.report.audit_text import audit_parts
+
+    document = found.to_dict()
+    if gates:
+        document["gates"] = [gate.to_dict() for gate in gates]
+    if per_prompt is not None:
+        _write_per_prompt(found, per_prompt)
+    _show(audit_parts(document), json)
+    if json is not None:
+        given.write_json(document, json)
+
+
+def _show(parts: Iterable[RenderableType], json: str | None) -> None:
+    from bonwise.report.console import show
+
+    # Standard output belongs to the document when it goes there; words step aside.
+    show(parts, sys.stderr if json == "-" else sys.stdout)
+
+
+def _write_per_prompt(found: Audit, path: Path) -> None:
+    from bonwise.data.writing import csv_text, write_whole
+
+    rows = found.per_prompt()
+    if path.suffix == ".jsonl":
+        write_whole(path, rows.to_json(orient="records", lines=True))
+    else:
+        blank = rows.astype(object).where(rows.notna(), "")
+        write_whole(path, csv_text(list(rows.columns), blank.itertuples(index=False, name=None)))
+
+
+def _exit_code(gates: Sequence[Gate]) -> int:
+    states = {gate.state for gate in gates}
+    return NOT_MET if "not met" in states else INCONCLUSIVE if "inconclusive" in states else 0
+
+
+def _preferences(
+    file: Path,
+    verdicts: Sequence[str],
+    oracle: str | None,
+    prompt: str | None,
+    judge: str | None,
+    context: str | None,
+    *,
+    confidence: float,
+    json: str | None,
+) -> int:
+    from bonwise.auditing.preferences import audit_preferences
+    from bonwise.report.preference_text import preference_parts
+
+    if oracle is None or prompt is None:
+        raise UsageError(
+            "pairwise verdicts need the oracle's column and the prompt's",
+            hint="such as --label-col gold --prompt-col dataset,item",
+        )
+    document = audit_preferences(
+        file,
+        verdicts=verdicts,
+        oracle=oracle,
+        prompt=prompt.split(","),
+        judge=judge.split(",") if judge else (),
+        context=context.split(",") if context else (),
+        confidence=confidence,
+    ).to_dict()
+    _show(preference_parts(document), json)
+    if json is not None:
+        given.write_json(document, json)
+    return 0

@@ -1,0 +1,52 @@
+"""``bonwise doctor``: what a file was taken for, what is odd about it, what to type next."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bonwise.cli import arguments as given
+
+__all__ = ["doctor"]
+
+
+def doctor(
+    file: Annotated[
+        Path, typer.Argument(help="Scores: CSV, JSONL, Parquet or a folder of responses.", show_default=False)
+    ],
+    json: given.JsonTarget = None,
+    prompt_col: given.PromptCol = None,
+    candidate_col: given.CandidateCol = None,
+    score_col: given.ScoreCol = None,
+    label_col: given.LabelCol = None,
+    judge_col: given.JudgeCol = None,
+    propensity_col: given.PropensityCol = None,
+    judge_scale: given.ScoreScales = None,
+    label_scale: given.LabelScale = None,
+) -> int:
+    """Look a file over before an audit."""
+    from bonwise.auditing.doctor import diagnose
+    from bonwise.data.scales import parse_scale
+    from bonwise.report.console import show
+    from bonwise.report.doctor_text import doctor_parts
+
+    document = diagnose(
+        file,
+        columns=given.columns(
+            prompt_id=prompt_col,
+            candidate=candidate_col,
+            judge_score=score_col,
+            oracle_label=label_col,
+            judge=judge_col,
+            propensity=propensity_col,
+        ),
+        judge_scale=given.scales(judge_scale),
+        label_scale=None if label_scale is None else parse_scale(label_scale),
+    ).to_dict()
+    show(doctor_parts(document), sys.stderr if json == "-" else sys.stdout)
+    if json is not None:
+        given.write_json(document, json)
+    return 0

@@ -1,0 +1,91 @@
+"""Run a command and turn every outcome into an exit code, one clear line, and strict JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["main"]
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit.
+
+    Exit codes: 0 done and every gate met, 1 a gate not met, 2 bad usage or bad input, 3 inconclusive.
+    """
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Without the program's name.
+    """
+    import click
+
+    from bonwise.cli.app import app
+    from bonwise.errors import BonwiseError
+
+    try:
+        return _code(app(args=list(arguments), prog_name="bonwise", standalone_mode=False))
+    except click.ClickException as error:
+        return _refuse(arguments, error.format_message(), "see bonwise --help")
+    except BonwiseError as error:
+        return _refuse(arguments, error.message, error.hint)
+    except (KeyboardInterrupt, click.Abort):
+        return _refuse(arguments, "interrupted", "run the same command again", INTERRUPTED)
+    except BrokenPipeError:
+        # The reader has gone (`| head`): leave quietly, and keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        _write_error(arguments, f"internal error: {type(error).__name__}", "please report it with the traceback")
+        raise
+
+
+def _code(result: object) -> int:
+    return result if isinstance(result, int) else 0
+
+
+def _refuse(arguments: Sequence[str], message: str, hint: str, code: int = BAD_INPUT) -> int:
+    from bonwise.report.printable import printable
+
+    line = printable(f"{message} ({hint})" if hint else message, longest=1000)
+    sys.stderr.write(f"bonwise: {line}\n")
+    _write_error(arguments, message, hint)
+    return code
+
+
+def _write_error(arguments: Sequence[str], message: str, hint: str) -> None:
+    """Write the error as JSON where ``--json`` asked for it, however early the command failed."""
+    target = _json_target(arguments)
+    if target is None:
+        return
+    text = json.dumps({"schema": "bonwise.error/1", "error": message, "hint": hint}, allow_nan=False) + "\n"
+    if target == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(target).write_text(text, encoding="utf-8")
+    except OSError as error:
+        sys.stderr.write(f"bonwise: the error could not be written to {target!r}: {error.strerror}\n")
+
+
+def _json_target(arguments: Sequence[str]) -> str | None:
+    for position, argument in enumerate(arguments):
+        if argument == "--":
+            return None
+        if argument.startswith("--json="):
+            return argument.removeprefix("--json=")
+        if argument == "--json" and position + 1 < len(arguments):
+            return arguments[position + 1]
+    return None

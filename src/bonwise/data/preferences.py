@@ -1,0 +1,160 @@
+"""Pairwise verdict tables: which of two candidates a judge, and the oracle, prefers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.data.identifiers import as_categories
+from bonwise.data.numbers import is_blank, shown
+from bonwise.data.reading import read_raw
+from bonwise.errors import ColumnError, InputError, RowError
+
+__all__ = ["PreferenceTable"]
+
+_Floats = npt.NDArray[np.float64]
+
+_WORDS: Mapping[str, float] = {
+    **dict.fromkeys(("1", "1.0", "a", "first", "model_a", "response_a"), 1.0),
+    **dict.fromkeys(("2", "2.0", "b", "second", "model_b", "response_b"), 0.0),
+    **dict.fromkeys(("tie", "0.5", "both", "tie (inconsistent)"), 0.5),
+}
+
+
+@dataclass(frozen=True)
+class PreferenceTable:
+    """Verdicts on pairs, one row a judge and pair.
+
+    Parameters
+    ----------
+    source : str
+    prompt, judge, context : pandas.Categorical, shape (rows,)
+    verdicts : ndarray of float64, shape (rows, orders)
+        1 for the first candidate, 0 for the second, 1/2 for a tie; NaN where there is none.
+    oracle : ndarray of float64, shape (rows,)
+    dropped : mapping of str to int
+        Rows left out, by reason.
+    """
+
+    source: str
+    prompt: pd.Categorical = field(repr=False)
+    judge: pd.Categorical = field(repr=False)
+    context: pd.Categorical = field(repr=False)
+    verdicts: _Floats = field(repr=False)
+    oracle: _Floats = field(repr=False)
+    dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    @classmethod
+    def read(
+        cls,
+        source: str | Path | pd.DataFrame,
+        *,
+        verdicts: Sequence[str],
+        oracle: str,
+        prompt: Sequence[str],
+        judge: Sequence[str] = (),
+        context: Sequence[str] = (),
+    ) -> PreferenceTable:
+        """Read a file or frame; several columns together may name a prompt, a judge or a context.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            A column that is absent, a verdict that is none, a pair judged twice, a prompt in two
+            contexts, or no row with both a verdict and a label.
+        """
+        name = "table" if isinstance(source, pd.DataFrame) else str(source)
+        raw = (
+            source.set_axis(pd.RangeIndex(len(source)), axis=0)
+            if isinstance(source, pd.DataFrame)
+            else read_raw(Path(source))
+        )
+        _require(raw, [*verdicts, oracle, *prompt, *judge, *context], name)
+        if not verdicts:
+            raise ColumnError(f"{name}: no verdict column was named", hint="name one or two with --verdict-col")
+        preferred: _Floats = np.column_stack([_preferences(raw[column], name) for column in verdicts])
+        gold = _preferences(raw[oracle], name)
+        judges = _joined(raw, judge, "judge", name) if judge else _constant(len(raw), "judge")
+        reason = np.where(np.isnan(gold), "no label", np.where(np.isnan(preferred).any(axis=1), "no verdict", ""))
+        kept = reason == ""
+        if not kept.any():
+            raise InputError(
+                f"{name}: no row has both a verdict and a label", hint="check the columns that were named"
+            )
+        dropped = {str(j): dict(Counter(reason[(judges == j) & ~kept].tolist())) for j in judges.categories}
+        table = cls(
+            name,
+            _joined(raw, prompt, "prompt_id", name)[kept],
+            judges[kept],
+            (_joined(raw, context, "context", name) if context else _constant(len(raw), "all"))[kept],
+            preferred[kept],
+            gold[kept],
+            {j: counts for j, counts in dropped.items() if counts},
+        )
+        _refuse_split_prompts(table)
+        _refuse_repeats(table, raw.index[kept])
+        return table
+
+
+def _require(raw: pd.DataFrame, columns: Sequence[str], source: str) -> None:
+    for column in columns:
+        if column not in raw.columns:
+            raise ColumnError(
+                f"{source}: no column named {shown(column)}",
+                hint=f"the columns are {', '.join(str(c)[:40] for c in raw.columns[:12])}",
+            )
+
+
+def _preferences(column: pd.Series, source: str) -> _Floats:
+    words = column.astype(str).str.strip().str.lower()
+    values = np.asarray(words.map(_WORDS), dtype=np.float64)
+    unknown = np.isnan(values) & ~is_blank(column)
+    if unknown.any():
+        at = int(np.flatnonzero(unknown)[0])
+        raise RowError(
+            f"{source}, row {column.index[at]}: {column.name!r} holds {shown(column.iloc[at])}, which is no verdict",
+            hint="write 1 or 2, a or b, model_a or model_b, or tie; leave the cell blank for none",
+        )
+    return values
+
+
+def _joined(raw: pd.DataFrame, columns: Sequence[str], role: str, source: str) -> pd.Categorical:
+    parts = [as_categories(raw[column], role=role, source=source) for column in columns]
+    if len(parts) == 1:
+        return parts[0]
+    text = pd.Series(parts[0].astype(str))
+    for part in parts[1:]:
+        text = text + " / " + pd.Series(part.astype(str))
+    return pd.Categorical(text)
+
+
+def _constant(rows: int, name: str) -> pd.Categorical:
+    return pd.Categorical(pd.Index([name], dtype=object)).repeat(rows)
+
+
+def _refuse_split_prompts(table: PreferenceTable) -> None:
+    pairs = pd.DataFrame({"prompt": table.prompt.codes, "context": table.context.codes}).drop_duplicates()
+    again = np.flatnonzero(pairs["prompt"].duplicated())
+    if again.size:
+        prompt = table.prompt.categories[pairs["prompt"].to_numpy()[again[0]]]
+        raise InputError(
+            f"{table.source}: prompt {shown(prompt)} stands in two contexts",
+            hint="name the context among the prompt columns too, such as --prompt-col dataset,item",
+        )
+
+
+def _refuse_repeats(table: PreferenceTable, rows: pd.Index) -> None:
+    # Without candidate names a second row of the same prompt and judge cannot be told from a repeat.
+    again = pd.DataFrame({"p": table.prompt.codes, "j": table.judge.codes}).duplicated().to_numpy()
+    if again.any():
+        at = int(np.flatnonzero(again)[0])
+        raise RowError(
+            f"{table.source}, row {rows[at]}: {shown(table.judge[at])} judges {shown(table.prompt[at])} again",
+            hint="name every column that tells pairs apart with --prompt-col a,b",
+        )

@@ -1,0 +1,139 @@
+"""The whole journey on bundled tasks: judge, select, label by checkers, audit, all at run time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bonwise.auditing.audit import Audit, audit
+from bonwise.data.bytes_check import file_errors
+from bonwise.data.verdicts import Score
+from bonwise.data.writing import csv_text, write_whole
+from bonwise.demo.tasks import Task, label, load_tasks
+from bonwise.demo.two_judges import TwoJudges, two_judges
+from bonwise.judges.calling import verdicts
+from bonwise.judges.local import NAMES, from_name
+from bonwise.judges.protocol import Judge
+from bonwise.selection.select import select
+from bonwise.selection.selection import Selection
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Demo", "run_demo"]
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What the demo did.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        Where the files are.
+    tasks, answers : int
+    local : Audit
+        The local judges on the bundled tasks, against the checkers.
+    picked : dict of str to float
+        Mean label of the answers that each judge's selection picked.
+    paradox : Audit
+        Two simulated judges of equal global correlation.
+    """
+
+    folder: Path
+    tasks: int
+    answers: int
+    local: Audit
+    picked: dict[str, float]
+    paradox: Audit
+
+
+def run_demo(folder: Path, *, seed: int = 0) -> Demo:
+    """Judge the bundled tasks, pick, audit, and write every file of the journey.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        Made if absent; holds ``pools.jsonl``, ``labels.csv``, ``scores.csv``, one file of winners a
+        judge, ``audit.json`` and ``per_prompt.csv`` afterwards.
+    seed : int
+        Breaks ties and draws the two simulated judges.
+    """
+    with file_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    tasks, judges = load_tasks(), [from_name(name) for name in NAMES]
+    labels = {(t.pool.prompt_id, c.id): label(t, c) for t in tasks for c in t.pool.candidates}
+    write_whole(folder / "pools.jsonl", _lines(_pool_line(task) for task in tasks))
+    write_whole(
+        folder / "labels.csv",
+        csv_text(("prompt_id", "candidate", "oracle_label"), ((*cell, value) for cell, value in labels.items())),
+    )
+    write_whole(folder / "scores.csv", csv_text(_HEADER, _scores(tasks, judges)))
+    picked = {}
+    for judge in judges:
+        picks = _picks(tasks, judge, seed)
+        name = judge.name.replace(":", "-")
+        write_whole(folder / f"winners-{name}.jsonl", _lines(pick.to_dict() for pick in picks))
+        made = [labels[pick.prompt_id or "", pick.best_id] for pick in picks if pick.best_id is not None]
+        picked[judge.name] = sum(made) / len(made)
+    found = audit(folder / "scores.csv", labels=folder / "labels.csv")
+    write_whole(folder / "audit.json", json.dumps(found.to_dict(), indent=2, allow_nan=False) + "\n")
+    rows = found.per_prompt()
+    write_whole(folder / "per_prompt.csv", csv_text(list(rows.columns), rows.itertuples(index=False, name=None)))
+    paradox = audit(_long(two_judges(seed=seed)))
+    answers = sum(len(task.pool.candidates) for task in tasks)
+    return Demo(folder, len(tasks), answers, found, picked, paradox)
+
+
+_HEADER = ("prompt_id", "candidate", "judge", "judge_score", "unscored")
+
+
+def _lines(records: object) -> str:
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)  # type: ignore[attr-defined]
+
+
+def _pool_line(task: Task) -> dict[str, object]:
+    return {
+        "prompt_id": task.pool.prompt_id,
+        "prompt": task.pool.prompt,
+        "candidates": [{"id": candidate.id, "text": candidate.text} for candidate in task.pool.candidates],
+    }
+
+
+def _scores(tasks: Sequence[Task], judges: Sequence[Judge]) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    for task in tasks:
+        texts = [candidate.text for candidate in task.pool.candidates]
+        for judge in judges:
+            for candidate, verdict in zip(
+                task.pool.candidates, verdicts(judge, task.pool.prompt, texts), strict=True
+            ):
+                cell = (verdict.value, "") if isinstance(verdict, Score) else ("", verdict.reason)
+                rows.append((task.pool.prompt_id, candidate.id, judge.name, *cell))
+    return rows
+
+
+def _picks(tasks: Sequence[Task], judge: Judge, seed: int) -> list[Selection]:
+    return [
+        select(task.pool.prompt, task.pool.candidates, judge=judge, seed=seed, prompt_id=task.pool.prompt_id)
+        for task in tasks
+    ]
+
+
+def _long(drawn: TwoJudges) -> pd.DataFrame:
+    import numpy as np  # noqa: PLC0415 - with pandas, only where a frame is made
+    import pandas as pd  # noqa: PLC0415
+
+    prompts, candidates = drawn.oracle.shape
+    cells = {
+        "prompt_id": np.repeat([f"p{x:05d}" for x in range(prompts)], candidates),
+        "candidate": np.tile([f"c{i}" for i in range(candidates)], prompts),
+        "oracle_label": drawn.oracle.ravel(),
+    }
+    scores = {"flat": drawn.flat, "sharp": drawn.sharp}
+    return pd.concat(
+        [pd.DataFrame({**cells, "judge": name, "judge_score": values.ravel()}) for name, values in scores.items()]
+    )

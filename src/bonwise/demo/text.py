@@ -1,0 +1,93 @@
+"""The demo as a page of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from bonwise.auditing.judge_audit import JudgeAudit
+from bonwise.demo.run import Demo
+from bonwise.stats.estimate import Estimate
+
+__all__ = ["demo_parts"]
+
+
+def demo_parts(demo: Demo) -> Iterator[RenderableType]:
+    """Yield what to print."""
+    yield Text(
+        f"1. {demo.tasks} tasks with {demo.answers} answers, judged by weak local rules, no model",
+        style="bold",
+    )
+    yield Text(
+        "Each task states constraints that a program can check; the oracle label of an answer is the share of them "
+        "it meets, computed just now. The judges never see the checks."
+    )
+    yield _local(demo.local.judges, demo.picked)
+    yield Text(_weak(demo.local.judges))
+    yield Text("")
+    yield Text("2. Two judges that look the same from afar (simulated)", style="bold")
+    yield _paradox(demo.paradox.judges)
+    yield Text(
+        "Both correlate equally with the labels over all answers. One only knows which prompts went well; the other "
+        "can tell the answers of a prompt apart. Only the second is worth asking which answer to keep."
+    )
+    yield Text("")
+    folder = demo.folder
+    yield Text(f"Every file of this journey is in {folder}. Make the first table yourself:", style="bold")
+    yield Text(f"  bonwise doctor {folder}/scores.csv")
+    yield Text(f"  bonwise select {folder}/pools.jsonl --judge local:lexical > {folder}/winners.jsonl")
+    yield Text(f"  bonwise audit {folder}/scores.csv --labels {folder}/labels.csv")
+
+
+def _local(judges: Mapping[str, JudgeAudit], picked: Mapping[str, float]) -> Table:
+    table = _grid("judge", ("global_r", "within_r", "tie_rate", "recovery", "picked", "verdict"))
+    for name, judge in judges.items():
+        cells = [_figure(judge.metrics[key]) for key in ("global_r", "within_r")]
+        cells += [f"{judge.metrics['tie_rate'].estimate:.2f}", _figure(judge.metrics["recovery"])]
+        table.add_row(name, *cells, f"{picked[name]:.3f}", judge.verdict.level)
+    metrics = next(iter(judges.values())).metrics
+    table.add_row("(random pick)", *[""] * 3, "0", f"{metrics['value_random'].estimate:.3f}", "", style="dim")
+    table.add_row("(best pick)", *[""] * 3, "1", f"{metrics['value_oracle'].estimate:.3f}", "", style="dim")
+    return table
+
+
+def _paradox(judges: Mapping[str, JudgeAudit]) -> Table:
+    keys = ("global_r", "within_r", "recovery")
+    table = _grid("judge", (*keys, "verdict"))
+    for name, judge in judges.items():
+        table.add_row(name, *(_figure(judge.metrics[key]) for key in keys), judge.verdict.level)
+    return table
+
+
+def _grid(first: str, titles: tuple[str, ...]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column(first, no_wrap=True)
+    for title in titles:
+        table.add_column(title, justify="right", no_wrap=True)
+    return table
+
+
+def _figure(found: Estimate) -> str:
+    if found.estimate is None:
+        return "-"
+    return f"{found.estimate:.2f} [{found.low:.2f}, {found.high:.2f}]" if found.low is not None else "-"
+
+
+def _weak(judges: Mapping[str, JudgeAudit]) -> str:
+    """Say what the intervals say, and only of these judges on these tasks."""
+    recoveries = {name: judge.metrics["recovery"] for name, judge in judges.items()}
+    better = [name for name, found in recoveries.items() if (found.low or 0.0) > 0]
+    worse = [name for name, found in recoveries.items() if (found.high or 0.0) < 0]
+    useful = [name for name, judge in judges.items() if judge.verdict.level == "useful"]
+    return (
+        f"Picked is the mean label of the answers that were kept. Better than a random pick: {_all(better)}; worse: "
+        f"{_all(worse)}; useful for best of n: {_all(useful)}."
+    )
+
+
+def _all(names: list[str]) -> str:
+    return ", ".join(names) if names else "none"

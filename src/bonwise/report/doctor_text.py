@@ -1,0 +1,62 @@
+"""A document of schema ``bonwise.doctor/1`` as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from bonwise.report.console import plain
+from bonwise.report.printable import printable
+
+__all__ = ["doctor_parts", "doctor_text"]
+
+
+def doctor_text(document: Mapping[str, Any]) -> str:
+    """Render as plain text."""
+    return plain(doctor_parts(document))
+
+
+def doctor_parts(document: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """Yield what to print."""
+    counts = document["counts"]
+    yield Text(printable(document["source"]), style="bold")
+    for role, column in document["columns"].items():
+        yield Text(f"  {role:<13} column {printable(column)}")
+    if document["strata"]:
+        yield Text(f"  {'strata':<13} {', '.join(map(printable, document['strata'][:8]))}")
+    yield Text(
+        f"{counts['rows']:,} rows, {counts['prompts']:,} prompts, {counts['candidates']:,} candidate names, "
+        f"{counts['judges']:,} judges; taken as {document['shape']}"
+    )
+    for reason, count in document["dropped"].items():
+        yield Text(f"  an audit drops {count:,} prompts: {printable(reason)}", style="yellow")
+    for judge in document["judges"]:
+        yield from _judge(judge)
+    yield _labels(document["labels"])
+    for sentence in document["suspicious"]:
+        yield Text(f"suspicious: {printable(sentence, longest=600)}", style="yellow")
+    if not document["suspicious"]:
+        yield Text("nothing suspicious")
+    yield Text(f"next: {printable(document['next_command'], longest=1000)}", style="bold")
+
+
+def _judge(judge: Mapping[str, Any]) -> Iterator[Text]:
+    if judge["prompts"]:
+        yield Text(
+            f"{printable(judge['judge'])}: scores {judge['lowest']:g} to {judge['highest']:g}, "
+            f"{judge['distinct']:,} distinct; ties {judge['tie_rate']:.1%} of pairs within prompts, "
+            f"{judge['top1_tie_rate']:.1%} of prompts at the top"
+        )
+
+
+def _labels(labels: Mapping[str, Any]) -> Text:
+    if not labels["labelled_rows"]:
+        return Text("no oracle labels")
+    return Text(
+        f"labels {labels['lowest']:g} to {labels['highest']:g}, {labels['distinct']:,} distinct; prompts labelled "
+        f"{labels['labelled_prompts']:,}, in part {labels['partly_labelled_prompts']:,}, not at all "
+        f"{labels['unlabelled_prompts']:,}"
+    )

@@ -1,0 +1,128 @@
+"""Agreement on binary or pairwise verdicts, split between and within contexts.
+
+The laws of total covariance and total variance of Landesberg (2026), equations 5 and 6: J and O say
+whether judge and oracle prefer the first candidate of a pair, X is the context the pair belongs to.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.sums import Floats
+
+__all__ = ["PREFERENCE_METRICS", "PreferenceJackknife", "preference_jackknife"]
+
+_Ints = npt.NDArray[np.int64]
+
+PREFERENCE_METRICS = (
+    "agreement",
+    "judge_tie_rate",
+    "phi",
+    "phi_within",
+    "covariance",
+    "covariance_between",
+    "covariance_within",
+    "covariance_between_share",
+    "oracle_variance",
+    "oracle_variance_between",
+    "oracle_variance_within",
+    "oracle_between_share",
+)
+
+
+class PreferenceJackknife(NamedTuple):
+    """Estimates and leave-one-prompt-out standard errors, each of shape (metrics,), NaN where undefined."""
+
+    estimate: Floats
+    se: Floats
+
+
+class _Totals(NamedTuple):
+    """Sums over pairs, and the three sums over contexts ``x`` of (sum_x u)(sum_x v) / n_x."""
+
+    pairs: Floats
+    J: Floats
+    O: Floats
+    JJ: Floats
+    OO: Floats
+    JO: Floats
+    agree: Floats
+    tied: Floats
+    between_JO: Floats
+    between_OO: Floats
+    between_JJ: Floats
+
+
+def preference_jackknife(J: Floats, O: Floats, prompt: _Ints, context: _Ints) -> PreferenceJackknife:
+    """Estimate the decomposition and its standard errors, one prompt left out at a time.
+
+    Parameters
+    ----------
+    J, O : ndarray of float64, shape (pairs,)
+        1 where the first candidate is preferred, 0 where the second, 1/2 for a tie (for J: also two
+        presentation orders that contradict each other).
+    prompt : ndarray of int64, shape (pairs,)
+        The unit that is left out; pairs of one prompt belong to one context.
+    context : ndarray of int64, shape (pairs,)
+
+    Notes
+    -----
+    Leaving a prompt out changes the sums of its own context alone, so all n leave-outs together
+    cost as much as a few passes over the pairs.
+    """
+    units, owner = np.unique(prompt, return_inverse=True)
+    home = np.zeros(len(units), dtype=np.int64)
+    home[owner] = context
+    columns = (np.ones(len(J)), J, O, J * J, O * O, J * O, 1 - np.abs(J - O), (J == 0.5).astype(float))
+    own = np.array([np.bincount(owner, weights=column) for column in columns])
+    by_context = np.array([np.bincount(home, weights=row) for row in own])
+    terms = _terms(by_context)
+    everything = np.concatenate([own.sum(axis=1), terms.sum(axis=1)])
+    rest = by_context[:, home] - own
+    left = np.concatenate([everything[:8, None] - own, everything[8:, None] - terms[:, home] + _terms(rest)])
+    estimate, left_out = _metrics(_Totals(*everything)), _metrics(_Totals(*left))
+    n = len(units)
+    se = np.sqrt((n - 1) * left_out.var(axis=1)) if n > 1 else np.full(len(estimate), np.nan)
+    return PreferenceJackknife(estimate, se)
+
+
+def _terms(sums: Floats) -> Floats:
+    """Return (sum_x u)(sum_x v) / n_x for JO, OO and JJ; an empty context adds nothing."""
+    count, J, O = sums[:3]
+    products = np.array([J * O, O * O, J * J])
+    shares: Floats = np.divide(products, count, out=np.zeros_like(products), where=count > 0.5)
+    return shares
+
+
+def _metrics(t: _Totals) -> Floats:
+    n = t.pairs
+    cov, cov_between = t.JO / n - t.J * t.O / n**2, t.between_JO / n - t.J * t.O / n**2
+    var_O, var_O_between = t.OO / n - t.O**2 / n**2, t.between_OO / n - t.O**2 / n**2
+    var_J, var_J_between = t.JJ / n - t.J**2 / n**2, t.between_JJ / n - t.J**2 / n**2
+    cov_within, var_O_within = cov - cov_between, var_O - var_O_between
+    reach = np.sqrt(np.maximum((var_J - var_J_between) * var_O_within, 0.0))
+    return np.array(
+        [
+            t.agree / n,
+            t.tied / n,
+            _over(cov, np.sqrt(np.maximum(var_J * var_O, 0.0))),
+            _over(cov_within, reach),
+            cov,
+            cov_between,
+            cov_within,
+            _over(cov_between, cov),
+            var_O,
+            var_O_between,
+            var_O_within,
+            _over(var_O_between, var_O),
+        ]
+    )
+
+
+def _over(numerator: Floats, denominator: Floats) -> Floats:
+    usable = np.abs(denominator) > 1e-12
+    quotient: Floats = np.divide(numerator, denominator, out=np.full(np.shape(numerator), np.nan), where=usable)
+    return quotient

@@ -1,0 +1,65 @@
+"""What every test may rely on: no outside network, the shared data folder, one way to run hypothesis."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+TESTS = Path(__file__).parent
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+sys.path.append(str(TESTS))  # twins and strategies are imported as `stats.twins`, from any folder of tests
+
+settings.register_profile("here", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+class OutsideNetworkError(RuntimeError):
+    """A test tried to reach another machine."""
+
+
+def is_outside(family, address):
+    """Tell whether connecting there would leave this machine."""
+    return family != socket.AF_UNIX and address[0] not in LOOPBACK
+
+
+@pytest.fixture(autouse=True)
+def outside_attempts():
+    """Fail a test that connects to anything but this machine, even where the error was swallowed."""
+    attempts = []
+    real = {name: getattr(socket.socket, name) for name in ("connect", "connect_ex")}
+
+    def guarded(name):
+        def connect(self, address):
+            if is_outside(self.family, address):
+                attempts.append(address)
+                raise OutsideNetworkError(f"a test tried to connect to {address}")
+            return real[name](self, address)
+
+        return connect
+
+    for name in real:
+        setattr(socket.socket, name, guarded(name))
+    yield attempts
+    for name, method in real.items():
+        setattr(socket.socket, name, method)
+    if attempts:
+        pytest.fail(f"a test tried to connect to {attempts}")
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """Return the folder that holds ``data/``; without it skip, or fail under BONWISE_REQUIRE_SHARED=1."""
+    folder = Path(os.environ.get("BONWISE_SHARED") or TESTS.parent.parent / "shared")
+    if (folder / "data").is_dir():
+        return folder
+    absent = "shared data not found: set BONWISE_SHARED"
+    if os.environ.get("BONWISE_REQUIRE_SHARED") == "1":
+        return pytest.fail(absent)
+    return pytest.skip(absent)

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import math
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.estimation import IntervalRule, difference, estimate
+from bonwise.stats.sums import Sums, prompt_sums
+from bonwise.stats.within_prompt import between_r, global_r, judge_between_share, oracle_between_share, within_r
+from bonwise.testing import simulate
+from stats.pools import GRID, arrays, pools, rectangle
+
+PICKS = ("value_judge", "top1_accuracy", "hit_rate", "recovery", "tie_rate", "top1_tie_rate", "kendall_tau")
+
+
+def estimates(scores, labels, rule=None):
+    """Estimate every metric of two (prompts, K) arrays."""
+    return estimate(ESTIMANDS, prompt_sums(*rectangle(scores, labels)), rule or IntervalRule())
+
+
+def cohort(n):
+    """Return scores and labels of n simulated prompts."""
+    drawn = simulate("arena", n=n, seed=20261121)
+    return drawn.scores, drawn.labels
+
+
+@given(pools(least=2, most=10))
+def test_the_global_correlation_splits(prompts):
+    """r = sqrt(bS bO) r_b + sqrt((1 - bS)(1 - bO)) r_w, where all five exist."""
+    t = Sums(*prompt_sums(*arrays(prompts)).sum(axis=1))
+    r, r_b, r_w = (float(f(t)) for f in (global_r, between_r, within_r))
+    b_s, b_o = float(judge_between_share(t)), float(oracle_between_share(t))
+    if not math.isnan(r_b + r_w):
+        expected = math.sqrt(b_s * b_o) * r_b + math.sqrt((1 - b_s) * (1 - b_o)) * r_w
+        assert r == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("labels", [(0.1, 0.2, 0.3, 0.4), (1, 1, 0, 0), (1, 1, 1), (0.5, 0.5), (1, 0, 0, 0, 0)])
+def test_a_random_judge_is_right_once_in_k(labels):
+    """Over all orders of the scores top-1 accuracy is exactly 1/K, and the hit rate E|B|/K, oracle ties or not."""
+    K = len(labels)
+    orders = np.array(list(permutations(range(K))), dtype=float)
+    found = estimates(orders, np.tile(np.array(labels, dtype=float), (len(orders), 1)))
+    assert found["top1_accuracy"].estimate == pytest.approx(1 / K, abs=1e-12)
+    assert found["hit_rate"].estimate == pytest.approx(labels.count(max(labels)) / K, abs=1e-12)
+
+
+@given(pools(least=2))
+def test_the_oracle_as_judge_recovers_everything(prompts):
+    """A judge that gives the labels themselves recovers 1, up to rounding, wherever recovery exists."""
+    t = Sums(*prompt_sums(*arrays([(labels, labels) for _, labels in prompts])).sum(axis=1))
+    possible = float(t.M - t.R)
+    assert float(t.J) == pytest.approx(float(t.M), abs=1e-12)
+    if possible > 1e-6:
+        assert float(t.J - t.R) / possible == pytest.approx(1, abs=1e-12)
+
+
+def test_the_oracle_as_judge_on_real_sizes():
+    """On 1,000 prompts the oracle as judge has recovery, correlations and agreement 1."""
+    found = estimates(cohort(1000)[1], cohort(1000)[1])
+    for name in ("recovery", "global_r", "within_r", "attenuation", "sign_agreement", "kendall_tau", "hit_rate"):
+        assert found[name].estimate == pytest.approx(1, abs=1e-12), name
+
+
+@pytest.mark.parametrize("score", [0.0, 0.1 + 0.2, 0.7, 1e6])
+def test_a_constant_judge_recovers_exactly_nothing(score):
+    """A judge that gives all candidates one score has recovery 0 to the last bit and no correlation, with reasons."""
+    labels = cohort(300)[1]
+    found = estimates(np.full_like(labels, score), labels)
+    assert found["recovery"].estimate == 0
+    assert found["value_judge"].estimate == found["value_random"].estimate
+    for name in ("global_r", "within_r", "inflation", "judge_between_share", "sign_agreement", "kendall_tau"):
+        assert found[name].estimate is None, name
+        assert "undefined" in found[name].reason, name
+
+
+@given(st.sampled_from(GRID), pools(least=2, ragged=False))
+def test_a_judge_constant_within_prompts_recovers_nothing(score, prompts):
+    """Scores that only tell prompts apart leave recovery exactly 0, whatever the labels."""
+    tied = [([score + x] * len(labels), labels) for x, (_, labels) in enumerate(prompts)]
+    sums = Sums(*prompt_sums(*arrays(tied)))
+    assert (sums.J == sums.R).all()
+    assert (sums.eSS == 0).all()
+
+
+def test_gaussian_recovery_is_the_within_correlation():
+    """For normal scores and labels with correlation .3 recovery is .3: 200,000 prompts find it within .006."""
+    rng = np.random.default_rng(20261121)
+    labels, noise = rng.standard_normal((2, 200_000, 4))
+    found = estimates(0.3 * labels + math.sqrt(1 - 0.09) * noise, labels)
+    assert found["recovery"].estimate == pytest.approx(0.3, abs=0.006)
+    assert found["within_r"].estimate == pytest.approx(0.3, abs=0.006)
+
+
+INCREASING = [lambda s: s**3, np.exp, lambda s: 100 * s - 40, lambda s: np.where(s > 0.8, s + 7, s)]
+
+
+@pytest.mark.parametrize("increasing", INCREASING)
+def test_increasing_maps_of_the_scores_change_no_pick(increasing):
+    """Picks, ties and order depend on the order of the scores alone: an increasing map leaves every bit."""
+    scores, labels = cohort(500)
+    plain, mapped = estimates(scores, labels), estimates(increasing(scores), labels)
+    for name in PICKS:
+        assert mapped[name] == plain[name], name
+
+
+@pytest.mark.parametrize("increasing", INCREASING)
+def test_increasing_maps_of_the_labels_pick_the_best(increasing):
+    """A judge whose scores are an increasing map of the labels picks what the oracle picks."""
+    labels = cohort(500)[1]
+    found = estimates(increasing(labels), labels)
+    assert found["value_judge"].estimate == found["value_oracle"].estimate
+    assert found["tie_rate"].estimate == found["oracle_tie_rate"].estimate
+    assert found["recovery"].estimate == pytest.approx(1, abs=1e-12)
+
+
+def test_jackknife_and_bootstrap_agree():
+    """At 5,000 prompts the two standard errors lie within 10 % of each other for every metric."""
+    scores, labels = cohort(5000)
+    plain = estimates(scores, labels)
+    drawn = estimates(scores, labels, IntervalRule("bootstrap", resamples=1000, seed=1))
+    for name, e in plain.items():
+        assert drawn[name].interval == "bootstrap", name
+        assert drawn[name].se == pytest.approx(e.se, rel=0.1), name
+        assert (drawn[name].low, drawn[name].high) == pytest.approx((e.low, e.high), abs=0.5 * e.se), name
+
+
+def test_a_bootstrap_of_identical_judges_is_0():
+    """Paired resamples of a judge against itself differ by nothing at all."""
+    sums = prompt_sums(*rectangle(*cohort(200)))
+    for name, e in difference(ESTIMANDS, sums, sums, IntervalRule("bootstrap", resamples=50)).items():
+        assert (e.estimate, e.se) in {(0.0, 0.0), (0.0, None)}, name
+
+
+@given(pools(least=2, most=8), st.data())
+def test_paired_differences_are_differences(prompts, data):
+    """The difference of two judges is that of their metrics, and swapping the judges turns its sign."""
+    others = [(data.draw(st.permutations(scores)), labels) for scores, labels in prompts]
+    left, right = prompt_sums(*arrays(prompts)), prompt_sums(*arrays(others))
+    there, back = (difference(ESTIMANDS, *two, IntervalRule()) for two in ((left, right), (right, left)))
+    for e in ESTIMANDS:
+        expected = float(e.of(Sums(*left.sum(axis=1))) - e.of(Sums(*right.sum(axis=1))))
+        if there[e.name].estimate is None:
+            assert back[e.name].estimate is None
+            continue
+        assert there[e.name].estimate == pytest.approx(expected, abs=1e-9), e.name
+        assert back[e.name].estimate == pytest.approx(-expected, abs=1e-9), e.name
+        if there[e.name].interval == "jackknife":
+            assert back[e.name].low == pytest.approx(-there[e.name].high, abs=1e-9), e.name

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from statistics import fmean, stdev
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import t as student
+from sklearn.isotonic import IsotonicRegression
+
+from bonwise.stats.level_bias import FOLDS, level_bias
+from bonwise.testing import simulate
+from stats.pools import GRID, rectangle
+
+
+def calibrated(scores, labels, folds):
+    """Predict every cell by scikit-learn's isotonic fit on the prompts of the other folds."""
+    predicted = np.empty_like(scores)
+    for fold in range(FOLDS):
+        train = folds != fold
+        fit = IsotonicRegression(out_of_bounds="clip").fit(scores[train].ravel(), labels[train].ravel())
+        predicted[~train] = fit.predict(scores[~train].ravel()).reshape(-1, scores.shape[1])
+    return predicted
+
+
+def by_candidate(scores, labels, seed):
+    """Return bias and standard error of each candidate name."""
+    folds = np.random.default_rng(seed).permutation(len(scores)) % FOLDS
+    residuals = calibrated(scores, labels, folds) - labels
+    root = len(scores) ** 0.5
+    return [(fmean(column), stdev(column) / root) for column in residuals.T.tolist()]
+
+
+def found_for(scores, labels, seed=0):
+    """Estimate the level bias of a rectangle."""
+    names = np.tile(np.arange(scores.shape[1]), len(scores))
+    return level_bias(*rectangle(scores, labels), names, confidence=0.95, seed=seed)
+
+
+@given(st.integers(10, 30), st.integers(2, 5), st.integers(0, 2**32 - 1))
+@settings(max_examples=50)
+def test_level_bias_equals_a_fit_by_scikit_learn(prompts, candidates, seed):
+    """Bias and interval are those of isotonic fits by another library on the same folds."""
+    rng = np.random.default_rng(seed)
+    labels = rng.random((prompts, candidates))
+    scores = np.round(rng.choice(GRID, (prompts, candidates)), 9)
+    expected, found = by_candidate(scores, labels, seed), found_for(scores, labels, seed)
+    worst = max(expected, key=lambda row: abs(row[0]))
+    assert (found.estimate, found.se) == pytest.approx((abs(worst[0]), worst[1]), rel=1e-9, abs=1e-9)
+    t = student.ppf(1 - 0.025 / candidates, prompts - 1)
+    assert found.low == pytest.approx(max(max(abs(bias) - t * se, 0) for bias, se in expected), abs=1e-9)
+    assert found.high == pytest.approx(max(abs(bias) + t * se for bias, se in expected), abs=1e-9)
+
+
+def test_an_oracle_has_no_level_bias():
+    """A judge that gives the labels themselves is off by next to nothing after calibration."""
+    labels = simulate("arena", n=1000, seed=20261121).labels
+    assert found_for(labels, labels).estimate < 1e-3
+
+
+def test_a_favoured_candidate_is_found():
+    """A candidate scored .3 above its worth, among candidates scored at their worth, is off by about that."""
+    labels = np.random.default_rng(20261121).random((2000, 4)) * 0.7
+    scores = labels.copy()
+    scores[:, 2] += 0.3
+    found = found_for(scores, labels)
+    assert 0.1 < found.low < found.estimate < found.high < 0.3
+
+
+def test_names_that_do_not_recur_have_no_bias():
+    """Where every prompt has candidates of its own there is a reason and no estimate."""
+    scores = np.random.default_rng(0).random(40)
+    found = level_bias(scores, scores, np.full(20, 2), np.arange(40), confidence=0.95, seed=0)
+    assert found.estimate is None
+    assert "do not recur" in found.reason
+
+
+def test_too_few_prompts_have_no_bias():
+    """Five folds of fewer than two prompts each are refused with a reason."""
+    assert "10 prompts" in found_for(np.eye(9, 2), np.eye(9, 2)).reason
+    assert found_for(np.eye(10, 2), np.eye(10, 2)).estimate is not None
