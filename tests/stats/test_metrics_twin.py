@@ -75,10 +75,11 @@ def test_a_single_prompt_has_estimates_and_no_intervals(prompts):
 
 
 def test_a_possible_gain_that_may_be_0_withholds_recovery():
-    """Two prompts in ten with anything to gain leave the mean possible gain indistinct from 0; ten of ten do not."""
-    flat, open_ = ([0.9, 0.1], [0.5, 0.5]), ([0.9, 0.1], [0.7, 0.5])
-    assert estimates([flat] * 8 + [open_] * 2)["recovery"].reason == "denominator not distinguishable from 0"
-    assert estimates([open_] * 10)["recovery"].estimate == pytest.approx(1)
+    """Three prompts in ten with anything to gain leave the mean possible gain indistinct from 0; ten do not."""
+    flat, right, wrong = ([0.9, 0.1], [0.5, 0.5]), ([0.9, 0.1], [0.7, 0.5]), ([0.9, 0.1], [0.5, 0.7])
+    withheld = estimates([flat] * 7 + [right] * 2 + [wrong])["recovery"]  # mean .03, t(9) times its se .0345
+    assert withheld.reason == "denominator not distinguishable from 0"
+    assert estimates([right] * 9 + [wrong])["recovery"].estimate == pytest.approx(0.8)
 
 
 @given(pools(least=2, most=12))

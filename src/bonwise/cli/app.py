@@ -13,7 +13,6 @@ __all__ = ["app"]
 app = typer.Typer(
     name="bonwise",
     help="Pick the best of n answers with a judge, and find out how good the judge is at it.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

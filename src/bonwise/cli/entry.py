@@ -30,18 +30,20 @@ def run(arguments: Sequence[str]) -> int:
     arguments : sequence of str
         Without the program's name.
     """
-    import click
+    import typer
 
     from bonwise.cli.app import app
     from bonwise.errors import BonwiseError
 
+    # Newer versions of typer carry a click of their own: the base of its errors is reached by one it exports.
+    click_error = typer.BadParameter.__mro__[2]
     try:
-        return _code(app(args=list(arguments), prog_name="bonwise", standalone_mode=False))
-    except click.ClickException as error:
-        return _refuse(arguments, error.format_message(), "see bonwise --help")
+        return _code(app(args=list(arguments) or ["--help"], prog_name="bonwise", standalone_mode=False))
+    except click_error as error:
+        return _refuse(arguments, _words(error), "see bonwise --help")
     except BonwiseError as error:
         return _refuse(arguments, error.message, error.hint)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         return _refuse(arguments, "interrupted", "run the same command again", INTERRUPTED)
     except BrokenPipeError:
         # The reader has gone (`| head`): leave quietly, and keep Python from complaining at exit.
@@ -50,6 +52,11 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         _write_error(arguments, f"internal error: {type(error).__name__}", "please report it with the traceback")
         raise
+
+
+def _words(error: BaseException) -> str:
+    format_message = getattr(error, "format_message", None)
+    return str(format_message()) if format_message is not None else str(error)
 
 
 def _code(result: object) -> int:

@@ -6,14 +6,16 @@ content fits. Two columns that fit one role are refused rather than guessed betw
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from bonwise.data.numbers import first_text_row
-from bonwise.errors import ColumnError
+from bonwise.data.wording import listed, shown
+from bonwise.errors import ColumnError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
 
 __all__ = ["FLAGS", "NUMERIC", "ROLES", "WORDS", "resolve_columns"]
@@ -73,6 +75,7 @@ def resolve_columns(
     *,
     source: str,
     required: tuple[str, ...],
+    roles: tuple[str, ...] = ROLES,
 ) -> dict[str, str]:
     """Map each role to the column that plays it.
 
@@ -86,6 +89,8 @@ def resolve_columns(
         How to name the file in an error.
     required : tuple of str
         Roles without which the file is of no use.
+    roles : tuple of str
+        Roles to look for; what plays another one is not looked at.
 
     Returns
     -------
@@ -95,14 +100,18 @@ def resolve_columns(
     Raises
     ------
     bonwise.errors.ColumnError
-        A named or required column is absent, or two columns fit one role.
+        A named or required column is absent, two columns fit one role, or one is named for two.
+    bonwise.errors.UsageError
+        A column is named for a role that does not exist.
     """
+    _refuse_bad_overrides(overrides, source)
     taken: dict[str, str] = {}
     passed_over: dict[str, list[str]] = {}
-    for role in ROLES:
-        column = _named(frame, role, overrides, source) or _canonical(frame, role)
+    unclaimed = [c for c in frame.columns if c not in overrides.values()]
+    for role in roles:
+        column = _named(frame, role, overrides, source) or (role if role in unclaimed else None)
         if column is None:
-            free = [c for c in _ALIASES.get(role, ()) if c in frame.columns and c not in overrides.values()]
+            free = [c for c in _ALIASES.get(role, ()) if c in unclaimed]
             fitting = [c for c in free if _fits(frame, role, c)]
             passed_over[role] = [c for c in free if c not in fitting]
             column = _only(fitting, role, source)
@@ -114,15 +123,29 @@ def resolve_columns(
     return taken
 
 
+def _refuse_bad_overrides(overrides: Mapping[str, str], source: str) -> None:
+    roles: dict[str, str] = {}
+    for role, column in overrides.items():
+        if role not in ROLES:
+            raise UsageError(
+                f"{source}: a column is named for {shown(role)}, which is no role",
+                hint=f"the roles are {', '.join(ROLES)}",
+            )
+        if column in roles:
+            raise ColumnError(
+                f"{source}: {shown(column)} is named for both {roles[column]} and {role}",
+                hint="name one column for each",
+            )
+        roles[column] = role
+
+
 def _named(frame: pd.DataFrame, role: str, overrides: Mapping[str, str], source: str) -> str | None:
     column = overrides.get(role)
     if column is not None and column not in frame.columns:
-        raise ColumnError(f"{source}: no column named {column!r} for {role}", hint=f"the columns are {_list(frame)}")
+        raise ColumnError(
+            f"{source}: no column named {shown(column)} for {role}", hint=f"the columns are {listed(frame.columns)}"
+        )
     return column
-
-
-def _canonical(frame: pd.DataFrame, role: str) -> str | None:
-    return role if role in frame.columns else None
 
 
 def _fits(frame: pd.DataFrame, role: str, column: str) -> bool:
@@ -132,20 +155,16 @@ def _fits(frame: pd.DataFrame, role: str, column: str) -> bool:
 def _only(fitting: list[str], role: str, source: str) -> str | None:
     if len(fitting) > 1:
         raise ColumnError(
-            f"{source}: {' and '.join(map(repr, fitting))} both fit {role}",
-            hint=f"choose one with {FLAGS.get(role, 'a rename')} {fitting[0]}",
+            f"{source}: {' and '.join(map(repr, fitting))} {'all' if len(fitting) > 2 else 'both'} fit {role}",
+            hint=f"choose one with {FLAGS[role]} {fitting[0]}" if role in FLAGS else "rename all but one",
         )
     return fitting[0] if fitting else None
 
 
 def _missing(frame: pd.DataFrame, role: str, passed_over: list[str], source: str) -> ColumnError:
-    message = f"{source}: no column for {role}; the columns are {_list(frame)}"
+    message = f"{source}: no column for {role}; the columns are {listed(frame.columns)}"
     if passed_over:
         row = first_text_row(frame[passed_over[0]])
         message += f"; {passed_over[0]!r} would fit, but row {row} holds text"
-    return ColumnError(message, hint=f"name it with {FLAGS.get(role, role)} COLUMN")
-
-
-def _list(frame: pd.DataFrame) -> str:
-    names = [str(c)[:60] for c in frame.columns]
-    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+    # Required roles all have a flag.
+    return ColumnError(message, hint=f"name it with {FLAGS[role]} COLUMN")

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 
-from bonwise.data.numbers import is_blank
+from bonwise.data.numbers import distinct, is_blank
 from bonwise.errors import RowError
 
 __all__ = ["as_categories"]
+
+_WHOLE = re.compile(r"(0|-?[1-9][0-9]*)\.0")
 
 
 def as_categories(column: pd.Series, *, role: str, source: str) -> pd.Categorical:
     """Turn a column of identifiers into a categorical with sorted text categories.
 
-    The integer 1, the float 1.0 and the text ``1`` are one identifier, because a CSV, a JSON and a
-    DataFrame of the same table hold it in three ways.
+    The integer 1, the float 1.0 and the texts ``1`` and ``1.0`` are one identifier, because a CSV, a
+    JSON and a DataFrame of the same table hold it in these ways; ``001`` is another.
 
     Raises
     ------
     bonwise.errors.RowError
         A blank identifier; the row is named.
     """
-    codes, found = pd.factorize(column)
+    codes, found = distinct(column)
     names = pd.Index([_name(value) for value in found], dtype=object)
     blank = np.append(is_blank(names.to_series()), True)
     if (codes < 0).any() or blank[:-1].any():
@@ -39,8 +43,7 @@ def as_categories(column: pd.Series, *, role: str, source: str) -> pd.Categorica
 
 
 def _name(value: object) -> str:
-    if isinstance(value, str):
-        return value
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
-    return str(value)
+    text = value.decode(errors="backslashreplace") if isinstance(value, bytes) else str(value)
+    return text[:-2] if text.endswith(".0") and _WHOLE.fullmatch(text) else text

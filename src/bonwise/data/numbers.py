@@ -8,15 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bonwise.data.wording import shown
 from bonwise.errors import RowError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-__all__ = ["first_text_row", "is_blank", "parse_numbers", "shown"]
+__all__ = ["distinct", "first_text_row", "is_blank", "parse_numbers", "shown"]
 
 _BLANK = frozenset({"", "nan", "none", "null", "na", "n/a", "<na>"})
-_TRUTH = {"true": 1.0, "false": 0.0}
+_TRUTH = {"true": "1", "false": "0"}
 
 # Squares and their sums must stay finite in double precision.
 _LARGEST = 1e100
@@ -77,10 +78,13 @@ def is_blank(column: pd.Series) -> npt.NDArray[np.bool_]:
     return missing | words.isin(_BLANK).to_numpy(dtype=bool)
 
 
-def shown(value: object) -> str:
-    """Quote a cell for a one-line message: printable, and short however long it is."""
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
+def distinct(column: pd.Series) -> tuple[npt.NDArray[np.intp], pd.Index]:
+    """Return a code for each cell, -1 where it is missing, and the distinct cells."""
+    try:
+        codes, cells = pd.factorize(column)
+    except (TypeError, UnicodeError):  # lists and the like, or text that is none: told apart by their words
+        codes, cells = pd.factorize(column.astype(object).map(shown, na_action="ignore"))
+    return codes, pd.Index(cells)
 
 
 def _convert(column: pd.Series) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
@@ -88,10 +92,11 @@ def _convert(column: pd.Series) -> tuple[npt.NDArray[np.float64], npt.NDArray[np
     if column.dtype.kind in "iufb":
         return column.to_numpy(dtype=np.float64, na_value=np.nan), np.zeros(len(column), dtype=bool)
     # Few distinct cells is the rule for scores: parse each distinct one once.
-    codes, cells = pd.factorize(column, use_na_sentinel=True)
-    words = pd.Series([str(cell).strip().lower() for cell in cells], dtype=object)
-    numbers = pd.to_numeric(words.replace(_TRUTH), errors="coerce").to_numpy(dtype=np.float64)
-    text = np.isnan(numbers) & ~words.isin(_BLANK).to_numpy(dtype=bool)
+    codes, cells = distinct(column)
+    words = [str(cell).strip().lower() for cell in cells]
+    values = pd.Series([_TRUTH.get(word, word) for word in words], dtype=object)
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
+    text = np.isnan(numbers) & np.array([word not in _BLANK for word in words], dtype=bool)
     # One slot more, reached by the code -1 of a missing cell.
     numbers, text = np.append(numbers, np.nan), np.append(text, False)
     return numbers[codes], text[codes]

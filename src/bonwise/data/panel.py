@@ -5,16 +5,22 @@ What does not fit is dropped prompt by prompt, each with its reason; nothing is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from bonwise.data.table import ScoreTable
+from bonwise.data.cells import label_by_cell, mean_by_cell, positions
+from bonwise.data.wording import listed, shown
 from bonwise.errors import InputError, RowError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pandas as pd
+
+    from bonwise.data.table import ScoreTable
 
 __all__ = ["Dropped", "Panel", "Pools", "Shape", "lay_out"]
 
@@ -136,13 +142,14 @@ def lay_out(table: ScoreTable, *, exclude: Sequence[str] = (), shape: Shape | No
     rows = np.flatnonzero(_included(table, exclude))
     keys = table.cell_keys()[rows]
     pools = _pools(table, _distinct(keys), shape)
-    labels = _cell_labels(table, rows, keys, pools.keys)
+    at = _positions(keys, pools.keys)
+    labels = _cell_labels(table, rows, at, len(pools.keys))
     codes = table.frame["judge"].cat.codes.to_numpy()[rows]
     scores = table.frame["judge_score"].to_numpy()[rows]
     panels = []
     for code, judge in enumerate(table.judges):
         mine = codes == code if len(table.judges) > 1 else slice(None)
-        found = _mean_by_key(keys[mine], scores[mine], pools.keys)
+        found = _cell_scores(at if at is None else at[mine], scores[mine], len(pools.keys))
         panels.append(_panel(judge, pools, found, labels))
     return tuple(panels)
 
@@ -151,12 +158,12 @@ def _included(table: ScoreTable, exclude: Sequence[str]) -> npt.NDArray[np.bool_
     unknown = [name for name in exclude if name not in table.candidates]
     if unknown:
         raise UsageError(
-            f"{table.source}: no candidate named {unknown[0]!r} to leave out",
-            hint=f"the candidates are {', '.join(map(str, table.candidates[:12]))}",
+            f"{table.source}: no candidate named {shown(unknown[0])} to leave out",
+            hint=f"the candidates are {listed(table.candidates)}",
         )
     if not exclude:
         return np.ones(len(table.frame), dtype=bool)
-    left_out = np.isin(table.candidates, list(exclude))
+    left_out = table.candidates.isin(list(exclude))
     return ~left_out[table.frame["candidate"].cat.codes.to_numpy()]
 
 
@@ -169,82 +176,97 @@ def _pools(table: ScoreTable, keys: _Ints, shape: Shape | None) -> Pools:
     codes, names = keys // width, keys % width
     starts = np.flatnonzero(np.diff(codes, prepend=-1))
     sizes = np.diff(starts, append=len(keys))
-    prompts = table.prompts[codes[starts]]
     common = _most_common_set(names, starts, sizes)
-    taken: Shape = shape or ("rectangular" if common.mean() >= RECTANGULAR_SHARE else "ragged")
+    rectangular = bool(common.any() and common.mean() >= RECTANGULAR_SHARE)
+    taken: Shape = shape or ("rectangular" if rectangular else "ragged")
     kept = common if taken == "rectangular" else sizes >= 2
-    if taken == "rectangular" and common.any() and sizes[common][0] < 2:
-        kept = np.zeros(len(sizes), dtype=bool)
-    dropped = tuple(
-        Dropped(str(prompts[x]), _shape_reason(table.candidates, names, starts, sizes, common, x, taken))
-        for x in np.flatnonzero(~kept)
-    )
     if not kept.any():
         raise InputError(
             f"{table.source}: no prompt has two candidates to choose between",
             hint="check --prompt-col and --candidate-col; best of n needs n of 2 or more",
         )
+    prompts = table.prompts[codes[starts]]
+    reasons = _shape_reasons(table.candidates, np.split(names, starts[1:]), kept, taken)
+    dropped = [Dropped(str(prompts[x]), reason) for x, reason in reasons]
     cells = np.repeat(kept, sizes)
-    return Pools(prompts[kept], sizes[kept], names[cells], table.candidates, keys[cells], taken, dropped)
+    return Pools(
+        prompts[kept],
+        sizes[kept],
+        names[cells],
+        table.candidates,
+        keys[cells],
+        taken,
+        (*_without_cells(table, prompts), *dropped),
+    )
+
+
+def _without_cells(table: ScoreTable, prompts: pd.Index) -> list[Dropped]:
+    """List the prompts that no row is left of."""
+    if len(prompts) == len(table.prompts):
+        return []
+    return [Dropped(str(prompt), "every candidate excluded") for prompt in table.prompts.difference(prompts)]
 
 
 def _most_common_set(names: _Ints, starts: _Ints, sizes: _Ints) -> npt.NDArray[np.bool_]:
-    """Mark the prompts that carry the most common set of candidate names."""
+    """Mark the prompts that carry the most common set of two or more candidate names."""
+    common = sizes >= 2
+    if not common.any():
+        return common
     # A sum of random 64-bit tokens identifies a set without building one a prompt.
     tokens = np.random.default_rng(0).integers(0, 2**63, size=int(names.max()) + 1, dtype=np.uint64)
     sums = np.add.reduceat(tokens[names], starts) + sizes.astype(np.uint64)
-    _, inverse, counts = np.unique(sums, return_inverse=True, return_counts=True)
-    marked: npt.NDArray[np.bool_] = inverse == counts.argmax()
-    return marked
+    _, first, inverse, counts = np.unique(sums[common], return_index=True, return_inverse=True, return_counts=True)
+    # Of sets that are equally common the largest is taken, then that of the first prompt.
+    usual = np.lexsort((first, -sizes[common][first], -counts))[0]
+    common[common] = inverse == usual
+    return common
 
 
-def _shape_reason(
-    candidates: pd.Index,
-    names: _Ints,
-    starts: _Ints,
-    sizes: _Ints,
-    common: npt.NDArray[np.bool_],
-    x: int,
-    shape: Shape,
-) -> str:
-    if shape == "ragged" or sizes[x] < 2:
-        return "one candidate"
-    model = int(np.flatnonzero(common)[0])
-    usual = set(names[starts[model] : starts[model] + sizes[model]])
-    mine = set(names[starts[x] : starts[x] + sizes[x]])
-    if lacking := sorted(usual - mine):
-        return "lacks " + ", ".join(str(candidates[name]) for name in lacking)
-    return "has extra " + ", ".join(str(candidates[name]) for name in sorted(mine - usual))
+def _shape_reasons(
+    candidates: pd.Index, pools: Sequence[_Ints], kept: npt.NDArray[np.bool_], shape: Shape
+) -> Iterator[tuple[int, str]]:
+    """Yield the position of each prompt that is not kept, and why."""
+    lost = np.flatnonzero(~kept).tolist()
+    if shape == "ragged":
+        yield from ((x, "one candidate") for x in lost)
+        return
+    usual = pools[int(np.flatnonzero(kept)[0])]
+    for x in lost:
+        lacking = np.setdiff1d(usual, pools[x])
+        extra = np.setdiff1d(pools[x], usual)
+        yield x, f"lacks {_some(candidates[lacking])}" if lacking.size else f"has extra {_some(candidates[extra])}"
 
 
-def _cell_labels(table: ScoreTable, rows: _Ints, keys: _Ints, cells: _Ints) -> _Floats:
+def _some(names: Sequence[str] | pd.Index) -> str:
+    """List candidate names; of pools of a thousand, the first few."""
+    most = 8
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(str, names[:most])) + more
+
+
+def _positions(keys: _Ints, cells: _Ints) -> _Ints | None:
+    """Return the cell of each row; None where row and cell are the same thing."""
+    return None if np.array_equal(keys, cells) else positions(keys, cells)
+
+
+def _cell_scores(at: _Ints | None, scores: _Floats, count: int) -> _Floats:
+    return scores if at is None else mean_by_cell(at, scores, count)
+
+
+def _cell_labels(table: ScoreTable, rows: _Ints, at: _Ints | None, count: int) -> _Floats:
     """Return one label a cell; several rows of a cell may repeat it but not contradict it."""
     values = table.frame["oracle_label"].to_numpy()[rows]
-    if len(keys) == len(cells) and np.array_equal(keys, cells):
+    if at is None:
         return values
-    labels = _mean_by_key(keys, values, cells)
-    at = np.searchsorted(cells, keys).clip(max=len(cells) - 1)
-    differs = (cells[at] == keys) & (np.abs(values - labels[at]) > 1e-9)
-    if differs.any():
-        row = table.frame.iloc[rows[int(np.flatnonzero(differs)[0])]]
+    labels, contradictions = label_by_cell(at, values, count)
+    if contradictions.size:
+        row = table.frame.iloc[rows[contradictions[0]]]
         raise RowError(
-            f"{table.source}, row {row.name}: {row['prompt_id']!r} / {row['candidate']!r} carries two different "
-            "oracle labels",
+            f"{table.source}, row {row.name}: {shown(row['prompt_id'])} / {shown(row['candidate'])} carries two "
+            "different oracle labels",
             hint="give a candidate the same label in each of its rows, or in one of them",
         )
     return labels
-
-
-def _mean_by_key(keys: _Ints, values: _Floats, cells: _Ints) -> _Floats:
-    """Average the values of each cell, blanks left out; NaN where a cell has none."""
-    if len(keys) == len(cells) and np.array_equal(keys, cells):
-        return values
-    at = np.searchsorted(cells, keys).clip(max=len(cells) - 1)
-    used = (cells[at] == keys) & ~np.isnan(values)
-    sums = np.bincount(at[used], weights=values[used], minlength=len(cells))
-    counts = np.bincount(at[used], minlength=len(cells))
-    # A single value is kept to the bit, which a sum that starts at 0.0 does.
-    return np.divide(sums, counts, out=np.full(len(cells), np.nan), where=counts > 0)
 
 
 def _panel(judge: str, pools: Pools, scores: _Floats, labels: _Floats) -> Panel:
@@ -264,9 +286,9 @@ def _panel(judge: str, pools: Pools, scores: _Floats, labels: _Floats) -> Panel:
         return whole
     owner = np.repeat(np.arange(len(pools.sizes)), pools.sizes)
     reasons: dict[int, list[str]] = {}
-    for cell in np.flatnonzero(blank):
-        reasons.setdefault(int(owner[cell]), []).append(str(pools.candidates[pools.names[cell]]))
-    dropped = [Dropped(str(pools.prompt_ids[x]), f"no score for {', '.join(names)}") for x, names in reasons.items()]
+    for x, name in zip(owner[blank].tolist(), pools.candidates[pools.names[blank]], strict=True):
+        reasons.setdefault(x, []).append(name)
+    dropped = [Dropped(str(pools.prompt_ids[x]), f"no score for {_some(names)}") for x, names in reasons.items()]
     complete = np.ones(len(pools.sizes), dtype=bool)
     complete[list(reasons)] = False
     return whole.keep(complete, dropped)

@@ -10,18 +10,20 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from bonwise.data.bytes_check import LONGEST_LINE, check_text, file_errors, open_bytes
+from bonwise.data.lines import json_lines
 from bonwise.data.wording import plain, shown
 from bonwise.data.writing import plain_cell
 from bonwise.errors import ColumnError, FileError, RowError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     import numpy.typing as npt
@@ -32,7 +34,7 @@ _ENDINGS = ".csv, .tsv, .jsonl or .parquet (each also with .gz)"
 _RESPONSES = "_responses.jsonl"
 
 _MOST_FIELDS = 2_000
-"""Different fields in a JSONL file beyond which its keys are data: a column each would fill the memory."""
+"""Columns beyond which a header or the keys of JSON are data: a column each would fill the memory."""
 
 
 def read_raw(path: Path) -> pd.DataFrame:
@@ -60,21 +62,6 @@ def read_raw(path: Path) -> pd.DataFrame:
     if not len(frame):
         raise FileError(f"{plain(path)}: no rows", hint="check that whatever wrote it has finished")
     return frame
-
-
-def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the row number and the object of each non-blank line.
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        A line that is not one JSON object.
-    """
-    check_text(path)
-    with file_errors(path), open_bytes(path) as stream:
-        for row, line in enumerate(io.TextIOWrapper(stream, encoding="utf-8-sig"), start=1):
-            if line.strip():
-                yield row, _json_object(path, row, line)
 
 
 def _reader(path: Path) -> Callable[[Path], pd.DataFrame]:
@@ -126,8 +113,10 @@ def _csv_header(path: Path, separator: str) -> list[str]:
             ) from error
     if not cells:
         raise FileError(f"{plain(path)}: no header and no rows", hint="name the columns in the first line")
+    if len(cells) > _MOST_FIELDS:
+        raise ColumnError(f"{plain(path)}: more than {_MOST_FIELDS:,} columns", hint="check the separator")
     names = [plain_cell(cell) or f"column {position}" for position, cell in enumerate(cells, start=1)]
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
         raise ColumnError(f"{plain(path)}: two columns are named {shown(repeated[0])}", hint="rename one of them")
     return names
@@ -136,35 +125,42 @@ def _csv_header(path: Path, separator: str) -> list[str]:
 def _csv_cells(path: Path, separator: str, width: int) -> pd.DataFrame:
     """Read all records, the header among them, as text; the index holds their row numbers."""
     import pyarrow as pa  # noqa: PLC0415 - half a second that only files need
-    from pyarrow import csv as arrow_csv  # noqa: PLC0415
 
-    positions = [str(position) for position in range(width)]
-    blank, ragged = [], []
+    blank: list[int] = []
+    ragged: list[Any] = []
 
-    def refuse_ragged(record: arrow_csv.InvalidRow) -> str:
-        if not record.text.strip():
-            blank.append(record.number - 1)
-            return "skip"
-        ragged.append(record)
-        return "error"
+    def refuse_ragged(record: Any) -> str:
+        if record.text.strip():
+            ragged.append(record)
+            return "error"
+        blank.append(record.number - 1)
+        return "skip"
 
     try:
-        with open_bytes(path) as stream:
-            frame = arrow_csv.read_csv(
-                stream,
-                # Rows are numbered by one thread only. A record may fill two blocks, not three.
-                arrow_csv.ReadOptions(use_threads=False, block_size=2 * LONGEST_LINE, column_names=positions),
-                arrow_csv.ParseOptions(
-                    delimiter=separator,
-                    newlines_in_values=True,
-                    ignore_empty_lines=False,
-                    invalid_row_handler=refuse_ragged,
-                ),
-                arrow_csv.ConvertOptions(column_types=dict.fromkeys(positions, pa.string())),
-            ).to_pandas()
+        frame = _arrow_csv(path, separator, width, refuse_ragged)
     except pa.ArrowException as error:
         raise _not_csv(path, width, ragged) from error
     frame.index = pd.Index(np.delete(np.arange(1, 1 + len(frame) + len(blank)), blank))
+    return frame
+
+
+def _arrow_csv(path: Path, separator: str, width: int, irregular: Callable[[Any], str]) -> pd.DataFrame:
+    import pyarrow as pa  # noqa: PLC0415 - half a second that only files need
+    from pyarrow import csv as arrow_csv  # noqa: PLC0415
+
+    positions = [str(position) for position in range(width)]
+    # Only a single thread numbers the irregular rows.
+    reading = arrow_csv.ReadOptions(use_threads=False, block_size=2 * LONGEST_LINE, column_names=positions)
+    parsing = arrow_csv.ParseOptions(
+        delimiter=separator,
+        newlines_in_values=True,
+        ignore_empty_lines=False,
+        invalid_row_handler=irregular,
+    )
+    cells = arrow_csv.ConvertOptions(column_types=dict.fromkeys(positions, pa.string()))
+    with open_bytes(path) as stream:
+        table = arrow_csv.read_csv(stream, reading, parsing, cells)
+    frame: pd.DataFrame = table.to_pandas()
     return frame
 
 
@@ -209,27 +205,6 @@ def _flat(record: dict[str, Any]) -> dict[str, Any]:
         # A blank beside the metadata hides nothing in it.
         record = {**metadata, **{k: v for k, v in outer.items() if v is not None or k not in metadata}}
     return {k: v if not isinstance(v, dict | list) else json.dumps(v) for k, v in record.items()}
-
-
-def _json_object(path: Path, row: int, line: str) -> dict[str, Any]:
-    hint = "one JSON object a line"
-    try:
-        record = json.loads(line)
-        if "\\ud" in line.lower():
-            # Half of a surrogate pair is valid JSON but no text: nothing could store or send it.
-            json.dumps(record, ensure_ascii=False).encode()
-    except json.JSONDecodeError as error:
-        message = f"{plain(path)}, row {row}: not JSON: {error.msg} (at character {error.pos + 1})"
-        raise RowError(message, hint=hint) from error
-    except RecursionError as error:
-        raise RowError(f"{plain(path)}, row {row}: nested too deeply", hint=hint) from error
-    except UnicodeError as error:
-        raise RowError(f"{plain(path)}, row {row}: half a surrogate pair", hint="write valid text") from error
-    except ValueError as error:
-        raise RowError(f"{plain(path)}, row {row}: a number with too many digits", hint=hint) from error
-    if not isinstance(record, dict):
-        raise RowError(f"{plain(path)}, row {row}: not a JSON object", hint=hint)
-    return record
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
-from bonwise.data.numbers import shown
+from bonwise.data.wording import shown
 from bonwise.errors import RowError, UsageError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
 
 __all__ = ["Scale", "mismatch", "parse_scale", "to_unit"]
 
@@ -28,8 +31,8 @@ class Scale:
     high: float
 
     def __post_init__(self) -> None:
-        if not (np.isfinite([self.low, self.high]).all() and self.low < self.high):
-            raise UsageError(f"a scale needs LOW below HIGH, not {self.low:g}:{self.high:g}", hint="such as 0:100")
+        if not (self.low < self.high and np.isfinite(self.high - self.low)):
+            raise UsageError(f"a scale needs LOW below HIGH, not {self}", hint="such as 0:100")
 
     def __str__(self) -> str:
         return f"{self.low:g}:{self.high:g}"

@@ -12,14 +12,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bonwise.data.cells import mean_by_cell, positions
 from bonwise.data.columns import ROLES, WORDS, resolve_columns
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import parse_numbers
 from bonwise.data.reading import read_raw
 from bonwise.data.scales import Scale, mismatch, to_unit
+from bonwise.data.wording import listed, plain, shown
 from bonwise.errors import ColumnError, RowError, UsageError
 
-__all__ = ["ScoreTable"]
+__all__ = ["ScoreTable", "counted_rows"]
 
 _REQUIRED = ("prompt_id", "candidate", "judge_score")
 
@@ -95,7 +97,7 @@ class ScoreTable:
             columns=columns,
             judge_scale=judge_scale,
             label_scale=label_scale,
-            source=str(path),
+            source=plain(path),
         )
 
     @classmethod
@@ -109,8 +111,7 @@ class ScoreTable:
         source: str = "table",
     ) -> ScoreTable:
         """Validate a DataFrame; parameters as in `read`."""
-        if source == "table":
-            frame = _counted_rows(frame)
+        frame = counted_rows(frame, source, keep=source != "table")
         taken = resolve_columns(frame, columns or {}, source=source, required=_REQUIRED)
         scales = judge_scale if isinstance(judge_scale, Mapping) else ({"": judge_scale} if judge_scale else {})
         table = cls(
@@ -152,7 +153,11 @@ class ScoreTable:
     @property
     def draws(self) -> int:
         """Most scores that one judge gave one candidate."""
-        return len(self.frame["draw"].cat.categories) if "draw" in self.frame.columns else 1
+        if "draw" not in self.frame.columns:
+            return 1
+        judge = self.frame["judge"].cat.codes.to_numpy()
+        _, counts = np.unique(self.cell_keys() * len(self.judges) + judge, return_counts=True)
+        return int(counts.max())
 
     @property
     def strata(self) -> tuple[str, ...]:
@@ -169,18 +174,20 @@ class ScoreTable:
         """
         if judge not in self.judges:
             raise UsageError(
-                f"{self.source}: no judge named {judge!r}", hint=f"the judges are {', '.join(self.judges)}"
+                f"{self.source}: no judge named {shown(judge)}", hint=f"the judges are {listed(self.judges)}"
             )
         if len(self.judges) < 2:
             raise UsageError(
-                f"{self.source}: {judge!r} is the only judge",
+                f"{self.source}: {shown(judge)} is the only judge",
                 hint="score the same pools with another judge too",
             )
         is_reference = (self.frame["judge"] == judge).to_numpy()
         keys = self.cell_keys()
-        found = pd.Series(self.frame["judge_score"].to_numpy()[is_reference]).groupby(keys[is_reference]).mean()
+        cells = np.unique(keys[~is_reference])
+        scores = self.frame["judge_score"].to_numpy()[is_reference]
+        found = mean_by_cell(positions(keys[is_reference], cells), scores, len(cells))
         others = self.frame[~is_reference].copy()
-        others["oracle_label"] = found.reindex(keys[~is_reference]).to_numpy()
+        others["oracle_label"] = found[positions(keys[~is_reference], cells)]
         others["judge"] = others["judge"].cat.remove_unused_categories()
         return replace(self, frame=others, reference=judge)
 
@@ -206,20 +213,26 @@ class ScoreTable:
             if at is not None:
                 row = self.frame.index[mine][at]
                 raise RowError(
-                    f"{self.source}, row {row}: scores of {judge!r} run to {np.nanmax(scores[mine]):g} but labels "
+                    f"{self.source}, row {row}: scores of {shown(judge)} run to {np.nanmax(scores[mine]):g} but labels "
                     f"to {np.nanmax(labels[mine]):g}: another scale",
                     hint="declare both, such as --judge-scale 0:100 --label-scale 0:1",
                 )
 
 
-def _counted_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Number rows from 0 whatever index the caller's frame carries."""
+def counted_rows(frame: pd.DataFrame, source: str, *, keep: bool = False) -> pd.DataFrame:
+    """Return a frame with rows and distinct columns, its rows numbered from 0 or as they are.
+
+    Raises
+    ------
+    bonwise.errors.ColumnError
+        No rows, or two columns of one name.
+    """
     if frame.columns.has_duplicates:
         name = frame.columns[frame.columns.duplicated()][0]
-        raise ColumnError(f"table: two columns are named {name!r}", hint="rename one of them")
+        raise ColumnError(f"{source}: two columns are named {shown(name)}", hint="rename one of them")
     if not len(frame):
-        raise ColumnError("table: no rows", hint="check how the frame was made")
-    return frame.set_axis(pd.RangeIndex(len(frame)), axis=0)
+        raise ColumnError(f"{source}: no rows", hint="check how the frame was made")
+    return frame if keep else frame.set_axis(pd.RangeIndex(len(frame)), axis=0)
 
 
 def _canonical(
@@ -252,7 +265,7 @@ def _canonical(
 def _judges(frame: pd.DataFrame, taken: Mapping[str, str], source: str) -> pd.Categorical:
     if "judge" in taken:
         return as_categories(frame[taken["judge"]], role="judge", source=source)
-    return pd.Categorical.from_codes(np.zeros(len(frame), dtype=np.int8), ["judge"])
+    return pd.Categorical.from_codes(np.zeros(len(frame), dtype=np.int8), pd.Index(["judge"], dtype=object))
 
 
 def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Index, source: str) -> None:
@@ -260,8 +273,8 @@ def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Ind
     unknown = [name for name in scales if name and name not in judges.categories]
     if unknown:
         raise UsageError(
-            f"{source}: a scale is declared for {unknown[0]!r}, which is no judge of this table",
-            hint=f"the judges are {', '.join(judges.categories)}",
+            f"{source}: a scale is declared for {shown(unknown[0])}, which is no judge of this table",
+            hint=f"the judges are {listed(judges.categories)}",
         )
     if not scales:
         return
@@ -305,7 +318,7 @@ def _refuse_duplicates(table: ScoreTable) -> None:
         first, second = order[at], order[at + 1]
         row = frame.iloc[second]
         raise RowError(
-            f"{table.source}, row {frame.index[second]}: {row['prompt_id']!r} / {row['candidate']!r} is scored "
-            f"again by {row['judge']!r} (first in row {frame.index[first]})",
+            f"{table.source}, row {frame.index[second]}: {shown(row['prompt_id'])} / {shown(row['candidate'])} is "
+            f"scored again by {shown(row['judge'])} (first in row {frame.index[first]})",
             hint="remove one of the rows, or number repeated scores in a column named draw",
         )

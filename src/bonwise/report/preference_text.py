@@ -17,12 +17,11 @@ __all__ = ["preference_parts", "preference_text"]
 
 _COLUMNS = (
     ("agreement", "agreement"),
-    ("order_agreement", "orders agree"),
+    ("order_agreement", "orders"),
     ("judge_tie_rate", "ties"),
     ("phi", "phi"),
     ("phi_within", "phi within"),
-    ("covariance_between_share", "cov. between"),
-    ("oracle_between_share", "gold between"),
+    ("covariance_between_share", "cov between"),
 )
 
 
@@ -39,7 +38,7 @@ def preference_parts(document: Mapping[str, Any]) -> Iterator[RenderableType]:
         f"Pairwise verdicts of {printable(settings['source'])}, against {printable(settings['oracle'])}",
         "bold",
     )
-    yield Text(f"{document['data']['contexts']} contexts; {orders}; {settings['confidence']:.0%} intervals in JSON")
+    yield Text(f"{document['data']['contexts']} contexts; {orders}; intervals at {settings['confidence']:.0%}")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("judge", no_wrap=True)
     shown = [(key, title) for key, title in _COLUMNS if all(key in judge["metrics"] for judge in judges.values())]
@@ -53,7 +52,7 @@ def preference_parts(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     if dropped:
         yield Text(f"{dropped:,} rows left out: no verdict in every order, or no label", style="yellow")
     yield Text(
-        "cov. between: the share of Cov(J, O) that lies between contexts, which says nothing about the choice "
+        "orders: both presentation orders agree; cov between: the share of Cov(J, O) that lies between contexts, which says nothing about the choice "
         "within one."
     )
 

@@ -1,0 +1,112 @@
+"""Pools from a JSONL file, one pool a line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bonwise.data.lines import json_lines
+from bonwise.data.pool import Candidate, Pool
+from bonwise.data.wording import plain, shown
+from bonwise.errors import RowError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["read_pools"]
+
+_SHAPE = 'a pool is {"prompt_id": "p1", "prompt": "...", "candidates": ["...", {"id": "b", "text": "..."}]}'
+
+
+def read_pools(path: str | Path) -> Iterator[Pool]:
+    """Yield the pools of a file, plain or gzipped, in its order.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        JSONL: ``{"prompt_id": "p1", "prompt": "...", "candidates": ["...", {"id": "b", "text": "..."}]}``.
+        A candidate without an id is named by its position: ``c0``, ``c1`` and so on.
+
+    Yields
+    ------
+    Pool
+        A blank candidate text is allowed; it is for the judge to leave it unscored.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        A line that is no pool, or an identifier that stands twice; file and row are named.
+    """
+    first_rows: dict[str, int] = {}
+    for row, record in json_lines(Path(path)):
+        where = f"{plain(path)}, row {row}"
+        pool = Pool(_prompt_id(record, where), _prompt(record, where), _candidates(record, where))
+        if pool.prompt_id in first_rows:
+            raise RowError(
+                f"{where}: prompt_id {shown(pool.prompt_id)} stands in row {first_rows[pool.prompt_id]} already",
+                hint="give every pool a prompt_id of its own",
+            )
+        first_rows[pool.prompt_id] = row
+        yield pool
+
+
+def _prompt_id(record: dict[str, Any], where: str) -> str:
+    prompt_id = _identifier(record.get("prompt_id"))
+    if prompt_id is None:
+        raise RowError(f"{where}: no prompt_id", hint="give every pool a prompt_id, a text or a number")
+    return prompt_id
+
+
+def _prompt(record: dict[str, Any], where: str) -> str:
+    prompt = record.get("prompt")
+    if not isinstance(prompt, str):
+        found = f"prompt is {shown(prompt)}, which is no text" if "prompt" in record else "no prompt"
+        raise RowError(f"{where}: {found}", hint=_SHAPE)
+    return prompt
+
+
+def _candidates(record: dict[str, Any], where: str) -> tuple[Candidate, ...]:
+    entries = record.get("candidates")
+    if not isinstance(entries, list):
+        raise RowError(f"{where}: no list of candidates", hint=_SHAPE)
+    if not entries:
+        raise RowError(f"{where}: the list of candidates is empty", hint="give the pool a candidate, or leave it out")
+    candidates = tuple(_candidate(entry, at, where) for at, entry in enumerate(entries))
+    positions: dict[str, int] = {}
+    for at, candidate in enumerate(candidates):
+        first = positions.setdefault(candidate.id, at)
+        if first != at:
+            raise RowError(
+                f"{where}: candidates {first} and {at} (counted from 0) are both named {shown(candidate.id)}",
+                hint="give each candidate of a pool an id of its own; one without is named c and its position",
+            )
+    return candidates
+
+
+def _candidate(entry: object, at: int, where: str) -> Candidate:
+    if isinstance(entry, str):
+        return Candidate(f"c{at}", entry)
+    if not isinstance(entry, dict):
+        raise RowError(f"{where}: candidate {at} is {shown(entry)}, neither text nor an object", hint=_SHAPE)
+    if not isinstance(entry.get("text"), str):
+        raise RowError(
+            f"{where}: the text of candidate {at} is {shown(entry.get('text'))}, which is none", hint=_SHAPE
+        )
+    if entry.get("id") is None:
+        return Candidate(f"c{at}", entry["text"])
+    name = _identifier(entry["id"])
+    if name is None:
+        raise RowError(
+            f"{where}: the id of candidate {at} is {shown(entry['id'])}, neither text nor a number",
+            hint="give it an id, or leave the id out",
+        )
+    return Candidate(name, entry["text"])
+
+
+def _identifier(value: object) -> str | None:
+    """Return an identifier as its text, the whole number 1.0 as ``1``; None where it is none."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = str(value)
+    return value if isinstance(value, str) and value.strip() else None

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import pytest
+
+from auditing.tables import cohort, table, two_judges
+from bonwise.auditing.audit import audit
+from bonwise.errors import UsageError
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Audit 400 simulated prompts."""
+    return audit(cohort(400))
+
+
+def one_sided(found, metric):
+    """Return the one-sided 95 % bounds of a metric: the ends of its two-sided 90 % interval."""
+    return found[metric].bounds(0.9)
+
+
+def gate(found, metric, value):
+    """Check one gate."""
+    (only,) = found.check({metric: value})
+    return only
+
+
+@pytest.mark.parametrize("metric", ["recovery", "within_r", "tie_rate", "kendall_tau"])
+def test_gates_are_decided_by_one_sided_bounds(found, metric):
+    """A gate is met just below the one-sided lower bound, not met just above the upper, else inconclusive."""
+    low, high = one_sided(found, metric)
+    states = [gate(found, metric, value).state for value in (low - 1e-6, low + 1e-6, high - 1e-6, high + 1e-6)]
+    assert states == ["met", "inconclusive", "inconclusive", "not met"]
+
+
+def test_a_one_sided_bound_lies_inside_the_printed_interval(found):
+    """A gate between the ends of the 90 and the 95 % interval is met, though the printed interval covers it."""
+    printed, low = found["recovery"].low, one_sided(found, "recovery")[0]
+    assert printed < low
+    assert gate(found, "recovery", (printed + low) / 2).state == "met"
+
+
+def test_gates_ask_the_same_at_any_confidence():
+    """The confidence of the printed intervals does not move a gate."""
+    narrow, wide = (audit(cohort(400), confidence=confidence) for confidence in (0.8, 0.99))
+    assert gate(narrow, "recovery", 0.05) == gate(wide, "recovery", 0.05)
+
+
+def test_more_labels_shrink_the_bound_to_the_gate(found):
+    """Half the distance to the bound takes four times the prompts, so three times the labels on top."""
+    low = one_sided(found, "value_judge")[0]
+    estimate = found["value_judge"].estimate
+    halfway = gate(found, "value_judge", (estimate + low) / 2)
+    assert halfway.more_labels == pytest.approx(3 * 400 * 4, abs=1)
+    assert f"{halfway.more_labels:,} more labels" in halfway.sentence
+
+
+def test_more_labels_grow_towards_the_estimate(found):
+    """The nearer the gate lies to the estimate the more labels are named, at the estimate none can be."""
+    high, estimate = one_sided(found, "recovery")[1], found["recovery"].estimate
+    needed = [gate(found, "recovery", estimate + share * (high - estimate)).more_labels for share in (0.9, 0.5, 0.1)]
+    assert 1 <= needed[0] < needed[1] < needed[2]
+    assert gate(found, "recovery", estimate).more_labels is None
+
+
+def test_the_labels_named_would_decide(found):
+    """A table with as many more labels as were named, alike in all else, settles the gate."""
+    estimate = found["value_judge"].estimate
+    value = estimate - 0.8 * (estimate - one_sided(found, "value_judge")[0])
+    more = gate(found, "value_judge", value).more_labels
+    larger = audit(cohort(400 + more // 4))
+    shift = larger["value_judge"].estimate - estimate
+    half = larger["value_judge"].estimate - one_sided(larger, "value_judge")[0]
+    assert half == pytest.approx(estimate - value, rel=0.1)
+    assert gate(larger, "value_judge", value + shift - 0.1 * half).state == "met"
+
+
+def test_an_undefined_metric_settles_no_gate():
+    """A metric without an estimate or an interval is inconclusive, with its reason in the sentence."""
+    constant = audit(table([([0.5, 0.5], [1.0, 0.0]), ([0.5, 0.5], [0.4, 0.8])] * 5))
+    undecided = gate(constant, "within_r", 0.1)
+    assert (undecided.state, undecided.low, undecided.more_labels) == ("inconclusive", None, None)
+    assert constant["within_r"].reason in undecided.sentence
+
+
+def test_an_unknown_metric_is_refused(found):
+    """A gate on a name that is no metric names those there are."""
+    with pytest.raises(UsageError, match=r"no metric named 'recall'.*recovery"):
+        found.check({"recall": 0.5})
+
+
+def test_every_judge_is_held_against_every_gate():
+    """With two judges and two gates there are four outcomes, each with the judge's name."""
+    found = audit(two_judges(200)).check({"recovery": -2, "tie_rate": 2})
+    assert {(gate.judge, gate.metric, gate.state) for gate in found} == {
+        ("first", "recovery", "met"),
+        ("first", "tie_rate", "not met"),
+        ("second", "recovery", "met"),
+        ("second", "tie_rate", "not met"),
+    }
