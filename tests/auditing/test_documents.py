@@ -15,8 +15,8 @@ DEGENERATE = {
     "constant judge": lambda s, o: ([0.5] * len(s), o),
     "constant labels": lambda s, o: (s, [1.0] * len(o)),
     "all ties": lambda s, o: ([0.5] * len(s), [0.3] * len(o)),
-    "perfect judge": lambda s, o: (o, o),
-    "reversed judge": lambda s, o: ([1 - v for v in o], o),
+    "perfect judge": lambda _, o: (o, o),
+    "reversed judge": lambda _, o: ([1 - v for v in o], o),
     "verdicts": lambda s, o: (s, [float(v > 0.5) for v in o]),
 }
 
@@ -56,9 +56,8 @@ def test_documents_of_pairs_are_strict_json(kind, prompts, interval):
     assert_complete(document["metrics"])
 
 
-@pytest.mark.parametrize("kind", DEGENERATE)
-@given(prompts=pools(most=1))
-@settings(max_examples=10)
+@given(kind=st.sampled_from(sorted(DEGENERATE)), prompts=pools(most=1))
+@settings(max_examples=30)
 def test_one_prompt_makes_a_document(kind, prompts):
     """A table of a single prompt is audited: estimates where they exist, no interval, and a reason each."""
     document = document_of([DEGENERATE[kind](*prompt) for prompt in prompts])

@@ -48,8 +48,8 @@ def test_pairing_is_worth_something():
 def test_a_judge_with_gaps_has_its_own_count():
     """A judge's prompts with missing scores are dropped for it alone; a comparison takes the common prompts."""
     frame = two_judges(150)
-    frame.loc[(frame["judge"] == "second") & frame["prompt_id"].isin(["p0000003", "p0000007"]), "judge_score"] = np.nan
-    frame.loc[(frame["judge"] == "first") & (frame["prompt_id"] == "p0000011"), "judge_score"] = np.nan
+    for judge, prompt in (("second", "p0000003"), ("second", "p0000007"), ("first", "p0000011")):
+        frame.loc[(frame["judge"] == judge) & (frame["prompt_id"] == prompt), "judge_score"] = np.nan
     found = audit(frame)
     assert [found.judges[name].data["prompts"] for name in ("first", "second")] == [149, 148]
     reasons = {drop["prompt_id"]: drop["reason"] for drop in found.judges["second"].data["dropped"]}

@@ -36,7 +36,8 @@ def verdict(target="best-of-n", thresholds=None, **metrics):
         ((0.6, 0.9), "useful"),
         ((0.4, 0.6), "inconclusive"),  # covers the gate of .5
         ((0.1, 0.3), "weak"),
-        ((-0.1, 0.3), "inconclusive"),  # covers 0
+        ((-0.1, 0.3), "weak"),
+        ((-0.1, 0.6), "inconclusive"),
         ((-0.4, -0.1), "harmful"),
     ],
 )
@@ -85,14 +86,18 @@ def test_four_kinds_of_validity_follow_in_order():
     [("correlation", "global_r", 0.4), ("directional", "within_r", 0.0), ("decision", "recovery", 0.5)],
 )
 def test_a_check_is_open_where_the_interval_covers_its_gate(check, metric, gate):
-    """Above its gate a check passes, below it fails, and across it it is inconclusive and says so."""
-    cases = {"pass": (gate + 0.1, gate + 0.3), "fail": (gate - 0.3, gate - 0.1), "inconclusive": (gate - 0.1, gate + 0.1)}
-    for state, ends in cases.items():
-        found = verdict(**{metric: interval(*ends)})
+    """Above its gate a check passes, below it fails, and across it it is inconclusive; the sentence says which."""
+    cases = [("pass", "passes", 0.1, 0.3), ("fail", "fails", -0.3, -0.1), ("inconclusive", "inconclusive", -0.1, 0.1)]
+    for state, word, low, high in cases:
+        found = verdict(**{metric: interval(gate + low, gate + high)})
         assert found.checks[check] == state
-        assert any("inconclusive" in s for s in found.sentences[1:] if s.lower().startswith(check)) == (
-            state == "inconclusive"
-        )
+        assert any(s.startswith(f"{check.capitalize()} validity: {word}.") for s in found.sentences)
+
+
+def test_the_level_check_passes_below_its_gate():
+    """Level validity is the one check that wants a small figure."""
+    states = [verdict(level_bias=interval(*ends)).checks["level"] for ends in ((0, 0.04), (0.06, 0.1), (0.04, 0.06))]
+    assert states == ["pass", "fail", "inconclusive"]
 
 
 def test_thresholds_can_be_replaced():

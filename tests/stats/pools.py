@@ -1,4 +1,4 @@
-"""Small pools for property tests: lists of (scores, labels), one pair a prompt, on grids so coarse that ties abound."""
+"""Small pools for property tests: lists of (scores, labels), one pair a prompt, on a coarse grid full of ties."""
 
 from __future__ import annotations
 

@@ -68,9 +68,7 @@ def test_the_bootstrap_does_not_depend_on_its_chunks(monkeypatch, cells):
 
 def test_another_seed_gives_other_resamples():
     """Replicates depend on the seed, and do so bit for bit."""
-    first, again, other = (
-        bootstrap(every_metric, [simulated_sums()], resamples=5, seed=seed) for seed in (1, 1, 2)
-    )
+    first, again, other = (bootstrap(every_metric, [simulated_sums()], resamples=5, seed=seed) for seed in (1, 1, 2))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
 

@@ -18,10 +18,7 @@ def contribution(candidates, tied, labels):
 
 def recoveries(gain, possible, missing):
     """List recovery under every way of giving the missing prompts labels of 0 and 1."""
-    options = [
-        [contribution(K, a, labels) for labels in product((0, 1), repeat=K)]
-        for K, a in missing
-    ]
+    options = [[contribution(K, a, labels) for labels in product((0, 1), repeat=K)] for K, a in missing]
     for chosen in product(*options):
         bottom = possible + sum(y for _, y in chosen)
         if bottom > 1e-12:

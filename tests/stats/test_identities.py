@@ -31,7 +31,7 @@ def cohort(n):
 
 @given(pools(least=2, most=10))
 def test_the_global_correlation_splits(prompts):
-    """r = sqrt(bS bO) r_b + sqrt((1 - bS)(1 - bO)) r_w, where all five exist."""
+    """Globally r = sqrt(bS bO) r_b + sqrt((1 - bS)(1 - bO)) r_w, where all five exist."""
     t = Sums(*prompt_sums(*arrays(prompts)).sum(axis=1))
     r, r_b, r_w = (float(f(t)) for f in (global_r, between_r, within_r))
     b_s, b_o = float(judge_between_share(t)), float(oracle_between_share(t))

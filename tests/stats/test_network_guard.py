@@ -6,7 +6,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -34,11 +33,13 @@ def test_no_test_reaches_another_machine(method, outside_attempts):
 
 def test_loopback_stays_open():
     """A server on this machine can be reached."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        answered = threading.Thread(target=lambda: server.accept()[0].close())
-        answered.start()
-        socket.create_connection(server.getsockname(), timeout=5).close()
-        answered.join()
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname(), timeout=5) as client,
+        server.accept()[0] as answering,
+    ):
+        answering.sendall(b"here")
+        assert client.recv(4) == b"here"
 
 
 def run_one(folder, source, **environment):

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from bonwise.auditing.judge_audit import JudgeAudit, label_range
+from bonwise.auditing.judge_audit import JudgeAudit, label_range, panel_level_bias
 from bonwise.auditing.settings import Settings
 from bonwise.data.panel import Panel
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import difference
+from bonwise.stats.level_bias import level_bias_difference
 from bonwise.stats.sums import prompt_sums
 
 __all__ = ["Comparison", "compare_judges"]
@@ -28,7 +29,7 @@ class Comparison:
     prompts : int
         Prompts that both judges scored completely and that are labelled.
     differences : mapping of str to Estimate
-        By metric; level_bias has no paired difference.
+        By metric. All are paired but level_bias, whose interval holds whatever the pairing is.
     """
 
     first: str
@@ -62,6 +63,8 @@ def _compare(first: JudgeAudit, second: JudgeAudit, settings: Settings) -> Compa
         wild = [judge.metrics[e.name].reason for judge in (first, second) if judge.metrics[e.name].estimate is None]
         if e.over is not None and wild and wild[0]:
             found[e.name] = Estimate.undefined(wild[0], found[e.name].n)
+    biases = [panel_level_bias(panel, settings) for panel in (left, right)]
+    found["level_bias"] = level_bias_difference(biases[0], biases[1], settings.confidence)
     complete = first.labelling.method == second.labelling.method == "complete"
     method = "complete" if complete else "labelled_only"
     differences = {name: e.with_method(method) for name, e in found.items()}

@@ -19,7 +19,7 @@ from bonwise.stats.estimation import estimate
 from bonwise.stats.level_bias import level_bias
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 
-__all__ = ["JudgeAudit", "audit_judge", "complete_sums", "label_range"]
+__all__ = ["JudgeAudit", "audit_judge", "label_range", "panel_level_bias"]
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ def audit_judge(panel: Panel, with_control: Panel | None, settings: Settings, *,
         No prompt is labelled completely.
     """
     labelling = _labelled(panel)
-    metrics = _metrics(labelling, settings)
-    known = complete_sums(labelling)
+    sums = _complete_sums(labelling)
+    metrics = _metrics(labelling, sums, settings)
     partial = labelling.method == "labelled_only"
     return JudgeAudit(
         panel.judge,
@@ -115,8 +115,8 @@ def audit_judge(panel: Panel, with_control: Panel | None, settings: Settings, *,
         ),
         labelling,
         balance(labelling, settings.confidence) if partial else (),
-        worst_case(labelling, Sums(*known), label_range(panel.labels)) if partial else {},
-        {} if with_control is None else _metrics(_labelled(with_control), settings),
+        worst_case(labelling, Sums(*sums), label_range(panel.labels)) if partial else {},
+        {} if with_control is None else _with_control(_labelled(with_control), settings),
     )
 
 
@@ -136,34 +136,42 @@ def _labelled(panel: Panel) -> Labelling:
     return labelling
 
 
-def complete_sums(labelling: Labelling) -> Floats:
-    """Return the per-prompt sums of the labelled prompts."""
-    panel = labelling.panel.keep(labelling.labelled)
-    return prompt_sums(panel.scores, panel.labels, panel.sizes)
-
-
 def label_range(labels: Floats) -> tuple[float, float]:
     """Return [0, 1] where all labels lie in it, otherwise the range they span."""
     low, high = float(np.nanmin(labels)), float(np.nanmax(labels))
     return (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
 
 
-def _metrics(labelling: Labelling, settings: Settings) -> dict[str, Estimate]:
+def _complete_sums(labelling: Labelling) -> Floats:
+    """Return the per-prompt sums of the labelled prompts."""
+    panel = labelling.panel.keep(labelling.labelled)
+    return prompt_sums(panel.scores, panel.labels, panel.sizes)
+
+
+def _with_control(labelling: Labelling, settings: Settings) -> dict[str, Estimate]:
+    return _metrics(labelling, _complete_sums(labelling), settings)
+
+
+def _metrics(labelling: Labelling, sums: Floats, settings: Settings) -> dict[str, Estimate]:
     panel = labelling.panel.keep(labelling.labelled)
     rule = settings.rule(label_range(panel.labels))
-    sums = prompt_sums(panel.scores, panel.labels, panel.sizes)
     found = {name: e.with_method(labelling.method) for name, e in estimate(ESTIMANDS, sums, rule).items()}
-    found["level_bias"] = level_bias(
+    found["level_bias"] = panel_level_bias(panel, settings).with_method(labelling.method)
+    if labelling.method == "labelled_only":
+        found.update(_judge_only(labelling.panel, settings))
+    return found
+
+
+def panel_level_bias(panel: Panel, settings: Settings) -> Estimate:
+    """Estimate the level bias on a panel whose prompts are all labelled."""
+    return level_bias(
         panel.scores,
         panel.labels,
         panel.sizes,
         panel.names,
         confidence=settings.confidence,
         seed=settings.seed,
-    ).with_method(labelling.method)
-    if labelling.method == "labelled_only":
-        found.update(_judge_only(labelling.panel, settings))
-    return found
+    )
 
 
 def _judge_only(panel: Panel, settings: Settings) -> dict[str, Estimate]:

@@ -105,4 +105,4 @@ def worst_case(labelling: Labelling, sums: Sums, label_range: tuple[float, float
     recovery = recovery_bounds(
         float((sums.J - sums.R).sum()), float((sums.M - sums.R).sum()), unlabelled, label_range
     )
-    return bounds if recovery is None else {**bounds, "recovery": recovery}
+    return {**bounds, "recovery": recovery}

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 __all__ = ["main"]
 
@@ -36,7 +37,7 @@ def run(arguments: Sequence[str]) -> int:
     from bonwise.errors import BonwiseError
 
     # Newer versions of typer carry a click of their own: the base of its errors is reached by one it exports.
-    click_error = typer.BadParameter.__mro__[2]
+    click_error = cast("type[Exception]", typer.BadParameter.__mro__[2])
     try:
         return _code(app(args=list(arguments) or ["--help"], prog_name="bonwise", standalone_mode=False))
     except click_error as error:

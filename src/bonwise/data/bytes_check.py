@@ -39,7 +39,7 @@ def file_errors(path: Path) -> Iterator[None]:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise FileError(f"{name}: not a complete gzip file", hint="compress it again") from error
     except UnicodeError as error:
-        raise FileError(f"{name}: not UTF-8: {error.reason}", hint="save the file as UTF-8") from error
+        raise FileError(f"{name}: not UTF-8", hint="save the file as UTF-8") from error
     except OSError as error:
         reason = plain(error.strerror or type(error).__name__)
         raise FileError(f"{name}: {reason}", hint="check the path, its rights and the disk") from error

@@ -2,25 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from bonwise.data.columns import resolve_columns
 from bonwise.data.identifiers import as_categories
-from bonwise.data.numbers import parse_numbers, shown
+from bonwise.data.numbers import parse_numbers
 from bonwise.data.reading import read_raw
-from bonwise.data.scales import Scale, to_unit
-from bonwise.data.table import ScoreTable
+from bonwise.data.scales import to_unit
+from bonwise.data.table import counted_rows
+from bonwise.data.wording import plain, shown
 from bonwise.errors import InputError, RowError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+    from bonwise.data.scales import Scale
+    from bonwise.data.table import ScoreTable
 
 __all__ = ["join_labels"]
 
 _REQUIRED = ("prompt_id", "candidate", "oracle_label")
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """The rows of a label file; `keys` are the table's cell keys, -1 where a row matches no cell."""
+
+    source: str
+    rows: pd.Index
+    prompts: pd.Categorical
+    names: pd.Categorical
+    values: npt.NDArray[np.float64]
+    keys: npt.NDArray[np.int64]
+
+    def pair(self, at: int) -> str:
+        return f"{shown(self.prompts[at])} / {shown(self.names[at])}"
 
 
 def join_labels(
@@ -53,24 +76,31 @@ def join_labels(
             f"{table.source} has oracle labels of its own, and a second set was given",
             hint="drop its label column, or leave the second file out",
         )
-    source = "labels" if isinstance(labels, pd.DataFrame) else str(labels)
-    raw = (
-        labels.set_axis(pd.RangeIndex(len(labels)), axis=0)
-        if isinstance(labels, pd.DataFrame)
-        else read_raw(Path(labels))
-    )
-    wanted = {role: column for role, column in (columns or {}).items() if column in raw.columns}
-    taken = resolve_columns(raw, wanted, source=source, required=_REQUIRED)
+    found = _read_labels(table, labels, columns or {}, label_scale)
+    _refuse_unmatched(found, table.source)
+    _refuse_repeated(found)
+    by_cell = pd.Series(found.values, index=found.keys).reindex(table.cell_keys()).to_numpy()
+    return replace(table, frame=table.frame.assign(oracle_label=by_cell), label_scale=label_scale)
+
+
+def _read_labels(
+    table: ScoreTable,
+    labels: str | Path | pd.DataFrame,
+    columns: Mapping[str, str],
+    label_scale: Scale | None,
+) -> _Labels:
+    if isinstance(labels, pd.DataFrame):
+        source, raw = "labels", counted_rows(labels, "labels")
+    else:
+        source, raw = plain(labels), read_raw(Path(labels))
+    # One set of names serves both files; what stands only in the scores is not looked for here.
+    wanted = {role: column for role, column in columns.items() if column in raw.columns}
+    taken = resolve_columns(raw, wanted, source=source, required=_REQUIRED, roles=_REQUIRED)
     prompts = as_categories(raw[taken["prompt_id"]], role="prompt_id", source=source)
     names = as_categories(raw[taken["candidate"]], role="candidate", source=source)
     values = parse_numbers(raw[taken["oracle_label"]], role="oracle_label", source=source)
     values = to_unit(values, label_scale, rows=raw.index, role="oracle_label", source=source)
-    keys = _keys_in(table, prompts, names)
-    _refuse_unmatched(table, raw, prompts, names, keys, source)
-    _refuse_repeated(raw, prompts, names, keys, source)
-    found = pd.Series(values, index=keys).reindex(table.cell_keys()).to_numpy()
-    frame = table.frame.assign(oracle_label=found)
-    return replace(table, frame=frame, label_scale=label_scale)
+    return _Labels(source, raw.index, prompts, names, values, _keys_in(table, prompts, names))
 
 
 def _keys_in(table: ScoreTable, prompts: pd.Categorical, names: pd.Categorical) -> npt.NDArray[np.int64]:
@@ -81,45 +111,32 @@ def _keys_in(table: ScoreTable, prompts: pd.Categorical, names: pd.Categorical) 
     return np.where(np.isin(keys, table.cell_keys()), keys, -1)
 
 
-def _refuse_unmatched(
-    table: ScoreTable,
-    raw: pd.DataFrame,
-    prompts: pd.Categorical,
-    names: pd.Categorical,
-    keys: npt.NDArray[np.int64],
-    source: str,
-) -> None:
-    lost = np.flatnonzero(keys < 0)
+def _refuse_unmatched(labels: _Labels, scored: str) -> None:
+    lost = np.flatnonzero(labels.keys < 0)
     if not lost.size:
         return
-    at = int(lost[0])
-    pair = f"{shown(prompts[at])} / {shown(names[at])}"
-    if lost.size == len(raw):
+    first = int(lost[0])
+    if lost.size == len(labels.keys):
         raise RowError(
-            f"{source}: none of its {len(raw)} rows matches a scored candidate (row {raw.index[at]}: {pair})",
-            hint="check --prompt-col and --candidate-col, and that both files name prompts and candidates alike",
+            f"{labels.source}: none of its {lost.size} rows matches a scored candidate "
+            f"(row {labels.rows[first]}: {labels.pair(first)})",
+            hint="check --prompt-col and --candidate-col: both files must name prompts and candidates alike",
         )
-    rows = ", ".join(str(row) for row in raw.index[lost[:5]]) + ("" if lost.size <= 5 else ", ...")
+    rows = ", ".join(str(row) for row in labels.rows[lost[:5]]) + ("" if lost.size <= 5 else ", ...")
     raise RowError(
-        f"{source}: {lost.size} label rows match no scored candidate of {table.source} (rows {rows}; "
-        f"the first is {pair})",
+        f"{labels.source}: {lost.size} label rows match no scored candidate of {scored} (rows {rows}; "
+        f"the first is {labels.pair(first)})",
         hint="remove these rows, or score the candidates they label",
     )
 
 
-def _refuse_repeated(
-    raw: pd.DataFrame,
-    prompts: pd.Categorical,
-    names: pd.Categorical,
-    keys: npt.NDArray[np.int64],
-    source: str,
-) -> None:
-    again = pd.Series(keys).duplicated().to_numpy()
+def _refuse_repeated(labels: _Labels) -> None:
+    again = pd.Series(labels.keys).duplicated().to_numpy()
     if again.any():
         at = int(np.flatnonzero(again)[0])
-        first = int(np.flatnonzero(keys == keys[at])[0])
+        first = int(np.flatnonzero(labels.keys == labels.keys[at])[0])
         raise RowError(
-            f"{source}, row {raw.index[at]}: {shown(prompts[at])} / {shown(names[at])} is labelled again "
-            f"(first in row {raw.index[first]})",
+            f"{labels.source}, row {labels.rows[at]}: {labels.pair(at)} is labelled again "
+            f"(first in row {labels.rows[first]})",
             hint="keep one label a candidate",
         )

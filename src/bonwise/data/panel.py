@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.data.cells import label_by_cell, mean_by_cell, positions
+from bonwise.data.cells import distinct_cells, label_by_cell, mean_by_cell, positions
 from bonwise.data.wording import listed, shown
 from bonwise.errors import InputError, RowError, UsageError
 
@@ -141,15 +141,16 @@ def lay_out(table: ScoreTable, *, exclude: Sequence[str] = (), shape: Shape | No
     """
     rows = np.flatnonzero(_included(table, exclude))
     keys = table.cell_keys()[rows]
-    pools = _pools(table, _distinct(keys), shape)
-    at = _positions(keys, pools.keys)
+    pools = _pools(table, distinct_cells(keys), shape)
+    # Where one judge gave each cell its one row, rows and cells are the same thing.
+    at = None if len(table.judges) == 1 and np.array_equal(keys, pools.keys) else positions(keys, pools.keys)
     labels = _cell_labels(table, rows, at, len(pools.keys))
     codes = table.frame["judge"].cat.codes.to_numpy()[rows]
     scores = table.frame["judge_score"].to_numpy()[rows]
     panels = []
     for code, judge in enumerate(table.judges):
-        mine = codes == code if len(table.judges) > 1 else slice(None)
-        found = _cell_scores(at if at is None else at[mine], scores[mine], len(pools.keys))
+        mine = codes == code
+        found = scores if at is None else mean_by_cell(at[mine], scores[mine], len(pools.keys))
         panels.append(_panel(judge, pools, found, labels))
     return tuple(panels)
 
@@ -167,10 +168,6 @@ def _included(table: ScoreTable, exclude: Sequence[str]) -> npt.NDArray[np.bool_
     return ~left_out[table.frame["candidate"].cat.codes.to_numpy()]
 
 
-def _distinct(keys: _Ints) -> _Ints:
-    return keys if (np.diff(keys) > 0).all() else np.unique(keys)
-
-
 def _pools(table: ScoreTable, keys: _Ints, shape: Shape | None) -> Pools:
     width = len(table.candidates)
     codes, names = keys // width, keys % width
@@ -186,8 +183,11 @@ def _pools(table: ScoreTable, keys: _Ints, shape: Shape | None) -> Pools:
             hint="check --prompt-col and --candidate-col; best of n needs n of 2 or more",
         )
     prompts = table.prompts[codes[starts]]
-    reasons = _shape_reasons(table.candidates, np.split(names, starts[1:]), kept, taken)
-    dropped = [Dropped(str(prompts[x]), reason) for x, reason in reasons]
+    lost = np.flatnonzero(~kept)
+    usual = np.flatnonzero(kept)[:1]
+    pools = _name_sets(names, starts, sizes, np.append(usual, lost))
+    reasons = _shape_reasons(table.candidates, pools, taken)
+    dropped = [Dropped(str(prompt), reason) for prompt, reason in zip(prompts[lost], reasons, strict=True)]
     cells = np.repeat(kept, sizes)
     return Pools(
         prompts[kept],
@@ -204,7 +204,7 @@ def _without_cells(table: ScoreTable, prompts: pd.Index) -> list[Dropped]:
     """List the prompts that no row is left of."""
     if len(prompts) == len(table.prompts):
         return []
-    return [Dropped(str(prompt), "every candidate excluded") for prompt in table.prompts.difference(prompts)]
+    return [Dropped(str(prompt), "no candidate left") for prompt in table.prompts.difference(prompts)]
 
 
 def _most_common_set(names: _Ints, starts: _Ints, sizes: _Ints) -> npt.NDArray[np.bool_]:
@@ -222,19 +222,23 @@ def _most_common_set(names: _Ints, starts: _Ints, sizes: _Ints) -> npt.NDArray[n
     return common
 
 
-def _shape_reasons(
-    candidates: pd.Index, pools: Sequence[_Ints], kept: npt.NDArray[np.bool_], shape: Shape
-) -> Iterator[tuple[int, str]]:
-    """Yield the position of each prompt that is not kept, and why."""
-    lost = np.flatnonzero(~kept).tolist()
-    if shape == "ragged":
-        yield from ((x, "one candidate") for x in lost)
-        return
-    usual = pools[int(np.flatnonzero(kept)[0])]
-    for x in lost:
-        lacking = np.setdiff1d(usual, pools[x])
-        extra = np.setdiff1d(pools[x], usual)
-        yield x, f"lacks {_some(candidates[lacking])}" if lacking.size else f"has extra {_some(candidates[extra])}"
+def _name_sets(names: _Ints, starts: _Ints, sizes: _Ints, wanted: _Ints) -> Iterator[_Ints]:
+    """Yield the candidate names of some prompts."""
+    for x in wanted.tolist():
+        yield names[starts[x] : starts[x] + sizes[x]]
+
+
+def _shape_reasons(candidates: pd.Index, pools: Iterator[_Ints], shape: Shape) -> Iterator[str]:
+    """Say why each pool after the first does not fit, the first being one that does."""
+    usual = next(pools)
+    for names in pools:
+        lacking, extra = np.setdiff1d(usual, names), np.setdiff1d(names, usual)
+        if shape == "ragged":
+            yield "one candidate"
+        elif lacking.size:
+            yield f"lacks {_some(candidates[lacking])}"
+        else:
+            yield f"has extra {_some(candidates[extra])}"
 
 
 def _some(names: Sequence[str] | pd.Index) -> str:
@@ -242,15 +246,6 @@ def _some(names: Sequence[str] | pd.Index) -> str:
     most = 8
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(map(str, names[:most])) + more
-
-
-def _positions(keys: _Ints, cells: _Ints) -> _Ints | None:
-    """Return the cell of each row; None where row and cell are the same thing."""
-    return None if np.array_equal(keys, cells) else positions(keys, cells)
-
-
-def _cell_scores(at: _Ints | None, scores: _Floats, count: int) -> _Floats:
-    return scores if at is None else mean_by_cell(at, scores, count)
 
 
 def _cell_labels(table: ScoreTable, rows: _Ints, at: _Ints | None, count: int) -> _Floats:

@@ -218,9 +218,10 @@ def _read_parquet(path: Path) -> pd.DataFrame:
         # Without the metadata that pandas leaves, an index that was written is a column like the others.
         table = parquet.read_table(io.BytesIO(content))
         kept = [position for position, name in enumerate(table.column_names) if not _is_index(name)]
-        return table.select(kept).to_pandas(ignore_metadata=True)
+        frame: pd.DataFrame = table.select(kept).to_pandas(ignore_metadata=True)
     except Exception as error:  # damaged pages raise whatever the decoder stumbles on
         raise FileError(f"{plain(path)}: not a Parquet file", hint="check the ending of its name") from error
+    return frame
 
 
 def _is_index(name: str) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.data.cells import mean_by_cell, positions
+from bonwise.data.cells import distinct_cells, mean_by_cell, positions
 from bonwise.data.columns import ROLES, WORDS, resolve_columns
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import parse_numbers
@@ -183,7 +183,7 @@ class ScoreTable:
             )
         is_reference = (self.frame["judge"] == judge).to_numpy()
         keys = self.cell_keys()
-        cells = np.unique(keys[~is_reference])
+        cells = distinct_cells(keys[~is_reference])
         scores = self.frame["judge_score"].to_numpy()[is_reference]
         found = mean_by_cell(positions(keys[is_reference], cells), scores, len(cells))
         others = self.frame[~is_reference].copy()
@@ -213,8 +213,8 @@ class ScoreTable:
             if at is not None:
                 row = self.frame.index[mine][at]
                 raise RowError(
-                    f"{self.source}, row {row}: scores of {shown(judge)} run to {np.nanmax(scores[mine]):g} but labels "
-                    f"to {np.nanmax(labels[mine]):g}: another scale",
+                    f"{self.source}, row {row}: scores of {shown(judge)} run to {np.nanmax(scores[mine]):g} but "
+                    f"labels to {np.nanmax(labels[mine]):g}: another scale",
                     hint="declare both, such as --judge-scale 0:100 --label-scale 0:1",
                 )
 

@@ -57,7 +57,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ),
 )
 
-_SUMMARY = ("global_r", "within_r", "inflation", "tie_rate", "top1_accuracy", "recovery")
+_SUMMARY = ("global_r", "within_r", "inflation", "tie_rate", "recovery")
 _FULL_TABLES = 4  # more judges than this are shown in the summary alone
 _PAIRS_SHOWN = 15
 
@@ -125,7 +125,8 @@ def _dropped(dropped: list[_Document]) -> Iterator[RenderableType]:
     shown = ", ".join(f"{printable(reason)} ({count})" for reason, count in reasons.most_common(5))
     examples = ", ".join(printable(drop["prompt_id"], longest=40) for drop in dropped[:5])
     more = ", ..." if len(dropped) > 5 else ""
-    yield Text(f"dropped {len(dropped):,} prompts: {shown}; they are {examples}{more}", style="yellow")
+    count = f"{len(dropped):,} prompt{'s' if len(dropped) > 1 else ''}"
+    yield Text(f"dropped {count}: {shown}: {examples}{more}", style="yellow")
 
 
 def _table(judge: _Document, settings: _Document) -> Table:
@@ -211,7 +212,7 @@ def _summary(judges: Mapping[str, _Document]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, title="Judges, each on its complete prompts")
     table.add_column("judge")
     for column in ("prompts", *_SUMMARY, "verdict"):
-        table.add_column(column, justify="right", no_wrap=column != "recovery")
+        table.add_column(column, justify="right", no_wrap=True)
     for name, judge in judges.items():
         metrics = judge["metrics"]
         cells = [_number(metrics[key]["estimate"]) for key in _SUMMARY[:-1]]
@@ -224,17 +225,18 @@ def _summary(judges: Mapping[str, _Document]) -> Table:
 def _differences(comparisons: list[_Document]) -> Iterator[RenderableType]:
     if not comparisons:
         return
-    keys = ("recovery", "top1_accuracy", "within_r", "global_r")
+    keys = ("recovery", "within_r")
     table = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, title="Paired differences, first minus second"
     )
     for column in ("first", "second", "prompts", *keys):
-        table.add_column(column, justify="left" if column in ("first", "second") else "right")
+        names = column in ("first", "second")
+        table.add_column(column, justify="left" if names else "right", no_wrap=not names)
     for pair in comparisons[:_PAIRS_SHOWN]:
         found = [pair["differences"][key] for key in keys]
         cells = [f"{_number(e['estimate'])} {_interval(e)}" for e in found]
-        names = (printable(pair["first"]), printable(pair["second"]), f"{pair['prompts']:,}")
-        table.add_row(*(Text(cell) for cell in (*names, *cells)))
+        who = (printable(pair["first"]), printable(pair["second"]), f"{pair['prompts']:,}")
+        table.add_row(*(Text(cell) for cell in (*who, *cells)))
     yield table
     if len(comparisons) > _PAIRS_SHOWN:
         yield Text(f"{len(comparisons) - _PAIRS_SHOWN} more pairs are in the JSON document (--json FILE).")

@@ -29,10 +29,12 @@ def doctor_parts(document: Mapping[str, Any]) -> Iterator[RenderableType]:
         yield Text(f"  {'strata':<13} {', '.join(map(printable, document['strata'][:8]))}")
     yield Text(
         f"{counts['rows']:,} rows, {counts['prompts']:,} prompts, {counts['candidates']:,} candidate names, "
-        f"{counts['judges']:,} judges; taken as {document['shape']}"
+        f"{counts['judges']:,} judge{'s' if counts['judges'] > 1 else ''}; taken as {document['shape']}"
     )
     for reason, count in document["dropped"].items():
-        yield Text(f"  an audit drops {count:,} prompts: {printable(reason)}", style="yellow")
+        yield Text(
+            f"  an audit drops {count:,} prompt{'s' if count > 1 else ''}: {printable(reason)}", style="yellow"
+        )
     for judge in document["judges"]:
         yield from _judge(judge)
     yield _labels(document["labels"])

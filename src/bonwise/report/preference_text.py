@@ -52,8 +52,8 @@ def preference_parts(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     if dropped:
         yield Text(f"{dropped:,} rows left out: no verdict in every order, or no label", style="yellow")
     yield Text(
-        "orders: both presentation orders agree; cov between: the share of Cov(J, O) that lies between contexts, which says nothing about the choice "
-        "within one."
+        "orders: how often both presentation orders agree; cov between: the share of Cov(J, O) that lies between "
+        "contexts, which says nothing about the choice within one."
     )
 
 

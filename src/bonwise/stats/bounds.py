@@ -39,7 +39,7 @@ def value_bounds(known: Floats, missing: int, label_range: tuple[float, float]) 
 
 def recovery_bounds(
     gain: float, possible: float, missing: Unlabelled, label_range: tuple[float, float]
-) -> tuple[float, float] | None:
+) -> tuple[float, float]:
     """Bound recovery over all prompts.
 
     Parameters
@@ -47,43 +47,39 @@ def recovery_bounds(
     gain, possible : float
         Sums over labelled prompts of J - R and of M - R.
     missing : Unlabelled
+        At least one prompt.
     label_range : tuple of float
-
-    Returns
-    -------
-    tuple of float, or None
-        None where no assignment of labels gives recovery a meaning.
 
     Notes
     -----
-    With labels at the ends of the scale (width w), a prompt of K candidates of which the judge ties
-    a at the top contributes at best ``J - R = M - R = w (1 - a/K)``, and at worst
-    ``J - R = -w (K - a)/K`` with ``M - R = w a/K``. Both are vertices of a linear fractional program.
+    The bounds solve a linear fractional program: the extreme labels of a prompt lie at the ends of the
+    scale, with a few of them high. Where t of the a top-scored and m of the other candidates are high,
+    ``J - R = w (t/a - (t + m)/K)`` and ``M - R = w (1 - (t + m)/K)`` on a scale of width w; both are
+    linear in t and m, so only the corners count.
     """
-    width = label_range[1] - label_range[0]
+    vertices = _vertices(missing, label_range[1] - label_range[0])
+    return _extreme(gain, possible, *vertices, sign=-1.0), _extreme(gain, possible, *vertices, sign=1.0)
+
+
+def _vertices(missing: Unlabelled, width: float) -> tuple[Floats, Floats]:
+    """Return J - R and M - R of each prompt at each corner, shapes (corners, prompts)."""
     K, a = missing
-    best = float(width * (1 - a / K).sum())
-    high = _quotient(gain + best, possible + best)
-    low = _lowest(gain, possible, width * K, width * a, K)
-    return None if high is None or low is None else (low, high)
+    none, one = np.zeros_like(K), np.ones_like(K)
+    corners = ((one, none), (a, none), (none, np.minimum(K - a, 1)), (none, K - a), (none, none))
+    gains = [t / a - (t + m) / K for t, m in corners]
+    possibles = [((t + m) > 0) - (t + m) / K for t, m in corners]
+    return width * np.array(gains), width * np.array(possibles)
 
 
-def _lowest(gain: float, possible: float, wK: Floats, wa: Floats, K: Floats) -> float | None:
-    """Minimise (gain + sum y1) / (possible + sum y2) by Dinkelbach's iteration."""
-    tied_all = wK == wa
-    one = wK / K
-    worst = np.where(tied_all, 0.0, -(wK - wa) / K)
-    # A prompt the judge ties entirely adds nothing to the gain, and at most this to what was possible.
-    most = np.where(tied_all, one * (1 - 1 / K), wa / K)
-    rho = 0.0
-    for _ in range(100):
-        take = worst - rho * most < 0
-        value = _quotient(gain + float(worst[take].sum()), possible + float(most[take].sum()))
-        if value is None or abs(value - rho) < 1e-12:
-            return value
-        rho = value
-    return rho
-
-
-def _quotient(numerator: float, denominator: float) -> float | None:
-    return numerator / denominator if denominator > 1e-12 else None
+def _extreme(gain: float, possible: float, gains: Floats, possibles: Floats, *, sign: float) -> float:
+    """Minimise or maximise (gain + sum of gains) / (possible + sum of possibles) by Dinkelbach's iteration."""
+    prompts = np.arange(gains.shape[1])
+    choice = np.zeros_like(prompts)  # one high label a prompt: the denominator is positive
+    while True:
+        numerator = gain + float(gains[choice, prompts].sum())
+        denominator = possible + float(possibles[choice, prompts].sum())
+        rho = numerator / denominator
+        choice = (sign * (gains - rho * possibles)).argmax(axis=0)
+        better = gain - rho * possible + float((gains - rho * possibles)[choice, prompts].sum())
+        if sign * better <= 1e-12 * max(1.0, possible):  # what is left is rounding
+            return rho

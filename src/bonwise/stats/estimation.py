@@ -121,11 +121,13 @@ def _estimate(
         if not np.isfinite(values.estimate[m]):
             out[e.name] = Estimate.undefined(f"undefined: needs {e.needs}", n)
             continue
-        value, se = float(values.estimate[m]), float(values.se[m])
+        limits = _limits(e, rule, paired=len(matrices) > 1)
+        # Only rounding can carry an estimate beyond the range of its metric.
+        value = float(np.clip(values.estimate[m], *limits))
+        se = float(values.se[m])
         if n < 2 or not values.defined[m]:
             out[e.name] = _without_interval(value, n)
             continue
-        limits = _limits(e, rule, paired=len(matrices) > 1)
         if se <= _SAME * max(1.0, abs(value)):
             law: Law = Exact(value, n, _exact_limits(e, value, limits, named[0], rule))
             se = 0.0

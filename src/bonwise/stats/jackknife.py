@@ -44,6 +44,8 @@ def jackknife(functional: Functional, matrices: Sequence[Floats]) -> Jackknife:
     totals = [matrix.sum(axis=1) for matrix in matrices]
     estimate = functional(*(Sums(*total) for total in totals))
     n = matrices[0].shape[1]
+    if n < 2:
+        return Jackknife(estimate, np.full_like(estimate, np.nan), np.zeros(len(estimate), dtype=bool))
     mean, spread = np.zeros_like(estimate), np.zeros_like(estimate)
     for start in range(0, n, _CHUNK):
         some = slice(start, start + _CHUNK)
@@ -51,7 +53,7 @@ def jackknife(functional: Functional, matrices: Sequence[Floats]) -> Jackknife:
         values = functional(*(Sums(*rest) for rest in left))
         mean, spread = _merge(mean, spread, start, values)
     se = np.sqrt((n - 1) / n * spread)
-    return Jackknife(estimate, se, np.isfinite(se) & (n > 1))
+    return Jackknife(estimate, se, np.isfinite(se))
 
 
 def _merge(mean: Floats, spread: Floats, seen: int, values: Floats) -> tuple[Floats, Floats]:

@@ -9,10 +9,10 @@ import numpy.typing as npt
 from scipy.optimize import isotonic_regression
 
 from bonwise.stats.estimate import Estimate
-from bonwise.stats.laws import Ends, student_quantile
+from bonwise.stats.laws import Ends, Law, student_quantile
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
-__all__ = ["level_bias"]
+__all__ = ["level_bias", "level_bias_difference"]
 
 FOLDS = 5
 RECURS = 0.5
@@ -35,6 +35,38 @@ class _LargestOf:
         half = np.array([student_quantile(1 - tail, df) for df in self.df]) * self.errors
         size = np.abs(self.biases)
         return float(np.maximum(size - half, 0.0).max()), float((size + half).max())
+
+
+@dataclass(frozen=True, slots=True)
+class _Apart:
+    """Interval of a difference from the intervals of its two parts, each at half the error."""
+
+    first: Law
+    second: Law
+    kind: str = "jackknife"
+
+    def at(self, confidence: float) -> Ends:
+        left, right = self.first.at((1 + confidence) / 2), self.second.at((1 + confidence) / 2)
+        return None if left is None or right is None else (left[0] - right[1], left[1] - right[0])
+
+
+def level_bias_difference(first: Estimate, second: Estimate, confidence: float) -> Estimate:
+    """Return the first judge's level bias minus the second's.
+
+    A largest absolute value has no smooth difference, so the interval is Bonferroni's: it holds
+    whatever the correlation of the two, and is wider than a paired one would be.
+
+    Parameters
+    ----------
+    first, second : Estimate
+        Level biases on the same prompts.
+    confidence : float
+    """
+    n = min(first.n, second.n)
+    if first.law is None or second.law is None or first.estimate is None or second.estimate is None:
+        return Estimate.undefined(first.reason or second.reason or "undefined", n)
+    law = _Apart(first.law, second.law)
+    return Estimate.under(law, confidence, estimate=first.estimate - second.estimate, se=np.nan, n=n)
 
 
 def level_bias(

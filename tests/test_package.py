@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import itertools
+import json
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+import tomllib
+import warnings
+from importlib import metadata, resources
+from pathlib import Path
+
+import pytest
+
+import bonwise as bw
+from bonwise import errors
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "bonwise"
+FILES = sorted(SOURCE.rglob("*.py"))
+MODULES = sorted({"bonwise", *(found.name for found in pkgutil.walk_packages(bw.__path__, "bonwise."))})
+SCRIPTS = Path(sys.executable).parent
+
+SLOW_TO_IMPORT = {"openai", "anthropic", "scipy", "pandas", "sklearn", "matplotlib", "numpy", "pyarrow"}
+COMMAND_LINE = {"rich", "typer"}
+LIST_MODULES = "import json, sys; print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
+DRAWERS = {"utils", "util", "helpers", "helper", "common", "core", "base", "manager", "misc"}
+
+
+def loaded_after(statement):
+    """Return the top-level packages that a fresh interpreter holds after a statement."""
+    code = f"import contextlib, io\n{statement}\n{LIST_MODULES}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def parsed(path):
+    """Parse one source file."""
+    return ast.parse(path.read_text("utf-8"))
+
+
+def test_import_loads_nothing_heavy():
+    """Importing the package in a fresh process loads no numeric library, no client and no command line."""
+    assert loaded_after("import bonwise").isdisjoint(SLOW_TO_IMPORT | COMMAND_LINE)
+
+
+def test_help_loads_nothing_heavy():
+    """Showing the help in a fresh process loads no numeric library and no client."""
+    shown = (
+        "from bonwise.cli.entry import run\n"
+        "with contextlib.redirect_stdout(io.StringIO()) as out:\n"
+        "    assert run(['--help']) == 0\n"
+        "assert 'Usage' in out.getvalue()"
+    )
+    assert loaded_after(shown).isdisjoint(SLOW_TO_IMPORT)
+
+
+def test_public_names_resolve():
+    """Each public name is there, and dir() lists exactly the public names."""
+    assert all(getattr(bw, name) is not None for name in bw.__all__)
+    assert dir(bw) == sorted(bw.__all__)
+    assert len(set(bw.__all__)) == len(bw.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    """A name that is not public is an AttributeError that tells it."""
+    with pytest.raises(AttributeError, match="no attribute 'selekt'"):
+        _ = bw.selekt
+
+
+def test_no_room_shadows_a_verb():
+    """After every sub-module was imported the public verbs are still functions, in a fresh process."""
+    code = (
+        f"import importlib\nfor name in {[name for name in MODULES if name != 'bonwise']}:\n"
+        "    importlib.import_module(name)\n"
+        "import bonwise as bw\n"
+        "for verb in ('select', 'audit', 'audit_preferences'):\n"
+        "    assert type(getattr(bw, verb)).__name__ == 'function', verb\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+def test_no_room_has_the_name_of_a_public_one():
+    """No sub-package or module directly under the package is called like a public name."""
+    rooms = {found.name for found in pkgutil.iter_modules(bw.__path__)}
+    assert rooms.isdisjoint(bw.__all__)
+
+
+def test_the_types_are_shipped():
+    """The marker that tells type checkers to read the annotations is installed with the package."""
+    assert resources.files("bonwise").joinpath("py.typed").is_file()
+
+
+def test_the_lazy_table_is_what_type_checkers_see():
+    """The imports for type checkers, the lazy table and ``__all__`` name the same things in the same places."""
+    block = next(node for node in parsed(SOURCE / "__init__.py").body if isinstance(node, ast.If))
+    seen = {alias.name: found.module for found in block.body for alias in found.names}
+    assert seen == bw._HOMES
+    assert set(bw.__all__) == {*seen, "__version__"}
+
+
+def test_the_version_is_that_of_the_distribution():
+    """The package says the version under which it is installed."""
+    assert bw.__version__ == metadata.version("bonwise")
+
+
+def test_the_exception_tree_is_drawn_as_it_is():
+    """The tree in the docstring names every exception class under its parent, and no other."""
+    drawn, path = {}, {}
+    for line in re.findall(r"^ {4}[│├└ ─]*\w+.*$", errors.__doc__, re.MULTILINE):
+        depth, name = re.search(r"[A-Z]", line).start() // 4, re.search(r"\w+", line.lstrip("│├└ ─"))[0]
+        drawn[name] = path.get(depth - 1)
+        path[depth] = name
+    classes = {c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, Exception)}
+    real = {c.__name__: c.__base__.__name__ if c.__base__ is not Exception else None for c in classes}
+    assert drawn == real
+    assert set(errors.__all__) == set(real)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_doctests_hold(module):
+    """Every example in a docstring gives what it says, without a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert doctest.testmod(importlib.import_module(module)).failed == 0
+
+
+def test_import_contracts_hold(tmp_path):
+    """The stated import contracts are kept by the code."""
+    done = subprocess.run(
+        [SCRIPTS / "lint-imports", "--config", ROOT / "pyproject.toml", "--no-cache"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_room_stands_in_the_layers():
+    """The layered contract names each package folder once, and nothing that is not there."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    layered = next(contract for contract in contracts if contract["type"] == "layers")
+    named = [room.strip("() ") for layer in layered["layers"] for room in re.split(r"[|:]", layer)]
+    assert sorted(named) == sorted(found.name for found in pkgutil.iter_modules(bw.__path__))
+
+
+def functions():
+    """Yield every function of the source with the number of its lines, those of the docstring left out."""
+    for file in FILES:
+        for node in ast.walk(parsed(file)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                first = node.body[0]
+                told = ast.get_docstring(node) is not None
+                said = first.end_lineno - first.lineno + 1 if told else 0
+                yield f"{file.relative_to(SOURCE)}:{node.name}", node.end_lineno - node.lineno + 1 - said
+
+
+def test_functions_are_short():
+    """No function is longer than 60 lines, and nine of ten have at most 35."""
+    lengths = dict(functions())
+    longest = {name: lines for name, lines in lengths.items() if lines > 60}
+    assert not longest
+    assert sorted(lengths.values())[int(0.9 * len(lengths))] <= 35
+
+
+def test_no_module_is_a_drawer():
+    """No module has a name under which anything could be put."""
+    assert DRAWERS.isdisjoint(itertools.chain.from_iterable(name.split(".") for name in MODULES))
+
+
+def test_every_module_says_what_it_is_and_what_it_offers():
+    """Each module has a docstring, and all but the folders' own state ``__all__``."""
+    for file in FILES:
+        assert ast.get_docstring(parsed(file)), file
+        assert file.name == "__init__.py" or "\n__all__ = [" in file.read_text("utf-8"), file
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_stated_names_exist(name):
+    """Whatever a module lists in ``__all__`` is in it."""
+    module = importlib.import_module(name)
+    assert [one for one in getattr(module, "__all__", ()) if not hasattr(module, one)] == []
+
+
+def test_the_installed_command_runs():
+    """The command that the installation made is this package's command line."""
+    done = subprocess.run(
+        [SCRIPTS / "bonwise", "--version"], capture_output=True, text=True, check=True, env=os.environ
+    )
+    assert done.stdout == f"bonwise {bw.__version__}\n"
