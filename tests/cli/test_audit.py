@@ -347,7 +347,7 @@ PREFERENCES = ("--verdict-col", "one", "--label-col", "gold", "--prompt-col", "i
 
 
 def test_pairwise_verdicts_are_audited(capsys, tmp_path):
-    """``--verdict-col`` gives the document of the same call in Python: orders averaged, contexts split, rows counted."""
+    """``--verdict-col`` gives the document of the call in Python: orders averaged, contexts split, rows counted."""
     source = written(tmp_path / "v.csv", VERDICTS)
     done = typed(capsys, "audit", source, *PREFERENCES, "--verdict-col", "two", "--context-col", "set", "--json", "-")
     called = bw.audit_preferences(

@@ -26,8 +26,8 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         A line that is not one JSON object.
     """
     check_text(path)
-    with file_errors(path), open_bytes(path) as stream:
-        for row, line in enumerate(io.TextIOWrapper(stream, encoding="utf-8-sig"), start=1):
+    with file_errors(path), io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig") as lines:
+        for row, line in enumerate(lines, start=1):
             if line.strip():
                 yield row, _object(line, f"{plain(path)}, row {row}")
 

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bonwise.data.pool import Candidate, Pool
+from bonwise.data.pool_file import read_pools
+from bonwise.errors import FileError, RowError
+
+GOOD = {"prompt_id": "p1", "prompt": "Say hi", "candidates": ["hi", {"id": "b", "text": "hello"}]}
+
+
+def written(tmp_path, *records, name="pools.jsonl"):
+    """Write records as JSONL and return the path."""
+    path = tmp_path / name
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def test_a_pool_is_read_as_documented(tmp_path):
+    """Candidates keep their order, their ids and their words; one without an id is named by its position."""
+    (pool,) = read_pools(written(tmp_path, GOOD))
+    assert pool == Pool("p1", "Say hi", (Candidate("c0", "hi"), Candidate("b", "hello")))
+
+
+def test_names_count_positions_not_nameless_candidates(tmp_path):
+    """A nameless candidate after a named one is c1: its number is its position."""
+    pool = {**GOOD, "candidates": [{"id": "b", "text": "x"}, "y", {"text": "z"}, {"id": None, "text": "w"}]}
+    (found,) = read_pools(written(tmp_path, pool))
+    assert [candidate.id for candidate in found.candidates] == ["b", "c1", "c2", "c3"]
+
+
+def test_numbers_as_ids_are_their_text(tmp_path):
+    """An id that is a number is taken as its text, 1.0 as 1."""
+    pools = [
+        {**GOOD, "prompt_id": 1, "candidates": [{"id": 7, "text": ""}, {"id": 2.0, "text": ""}]},
+        {**GOOD, "prompt_id": 2.0},
+        {**GOOD, "prompt_id": 0.5},
+    ]
+    found = list(read_pools(written(tmp_path, *pools)))
+    assert [pool.prompt_id for pool in found] == ["1", "2", "0.5"]
+    assert [candidate.id for candidate in found[0].candidates] == ["7", "2"]
+
+
+@pytest.mark.parametrize("text", ["", " \n\t"])
+def test_a_blank_text_is_a_candidate(tmp_path, text):
+    """A blank answer is kept as it is: the judge will say why it has no score."""
+    (found,) = read_pools(written(tmp_path, {**GOOD, "prompt": text, "candidates": [text]}))
+    assert found == Pool("p1", text, (Candidate("c0", text),))
+
+
+def test_gzip_blank_lines_and_a_byte_order_mark_change_nothing(tmp_path):
+    """The same lines compressed, spaced out, or after a byte order mark are the same pools."""
+    plain = written(tmp_path, GOOD, {**GOOD, "prompt_id": "p2"})
+    lines = plain.read_bytes().replace(b"\n", b"\r\n\r\n")
+    (tmp_path / "pools.jsonl.gz").write_bytes(gzip.compress(b"\xef\xbb\xbf" + lines))
+    assert list(read_pools(str(tmp_path / "pools.jsonl.gz"))) == list(read_pools(plain))
+
+
+def without(field):
+    """Return the good pool without one field."""
+    return {key: value for key, value in GOOD.items() if key != field}
+
+
+BAD = {
+    "no prompt_id": (without("prompt_id"), "no prompt_id"),
+    "null prompt_id": ({**GOOD, "prompt_id": None}, "no prompt_id"),
+    "blank prompt_id": ({**GOOD, "prompt_id": "  "}, "no prompt_id"),
+    "boolean prompt_id": ({**GOOD, "prompt_id": True}, "no prompt_id"),
+    "list as prompt_id": ({**GOOD, "prompt_id": ["p"]}, "no prompt_id"),
+    "no prompt": (without("prompt"), "no prompt"),
+    "a number as prompt": ({**GOOD, "prompt": 5}, "prompt is 5, which is no text"),
+    "null prompt": ({**GOOD, "prompt": None}, "prompt is None, which is no text"),
+    "messages as prompt": ({**GOOD, "prompt": [{"role": "user"}]}, "which is no text"),
+    "no candidates": (without("candidates"), "no list of candidates"),
+    "candidates as text": ({**GOOD, "candidates": "abc"}, "no list of candidates"),
+    "candidates as object": ({**GOOD, "candidates": {"a": "x"}}, "no list of candidates"),
+    "empty list": ({**GOOD, "candidates": []}, "the list of candidates is empty"),
+    "number as candidate": ({**GOOD, "candidates": ["a", 5]}, "candidate 1 is 5, neither text nor an object"),
+    "null candidate": ({**GOOD, "candidates": [None]}, "candidate 0 is None"),
+    "no text": ({**GOOD, "candidates": [{"id": "a"}]}, "the text of candidate 0 is None"),
+    "number as text": ({**GOOD, "candidates": [{"id": "a", "text": 5}]}, "the text of candidate 0 is 5"),
+    "blank id": ({**GOOD, "candidates": [{"id": " ", "text": "x"}]}, "the id of candidate 0"),
+    "boolean id": ({**GOOD, "candidates": [{"id": False, "text": "x"}]}, "the id of candidate 0 is False"),
+    "repeated id": ({**GOOD, "candidates": [{"id": 1, "text": ""}, {"id": "1", "text": ""}]}, "0 and 1"),
+    "generated id taken": ({**GOOD, "candidates": [{"id": "c1", "text": "x"}, "y"]}, "both named 'c1'"),
+    "repeated prompt_id": ({**GOOD, "prompt_id": 0.0}, "prompt_id '0' stands in row 1 already"),
+    "line breaks in an id": ({**GOOD, "candidates": [{"id": "a\n\x1b[31m", "text": ""}] * 2}, "both named"),
+    "a huge id": ({**GOOD, "candidates": [{"id": "a" * 10**6, "text": ""}] * 2}, "both named"),
+}
+
+
+@pytest.mark.parametrize(("record", "says"), BAD.values(), ids=BAD)
+def test_a_line_that_is_no_pool_is_refused(tmp_path, record, says):
+    """What is no pool is refused in one short printable line that names file, row and remedy."""
+    path = written(tmp_path, {**GOOD, "prompt_id": 0}, record)
+    with pytest.raises(RowError) as caught:
+        list(read_pools(path))
+    assert f"{path}, row 2: " in str(caught.value)
+    assert says in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert caught.value.hint
+    assert len(str(caught.value)) < 400 + len(str(path))
+
+
+def test_pools_are_streamed(tmp_path):
+    """The pools before a bad line are there before the bad line is met."""
+    path = written(tmp_path, GOOD, {**GOOD, "prompt_id": "p2"}, {"prompt_id": "p3"})
+    pools = read_pools(path)
+    assert [next(pools).prompt_id, next(pools).prompt_id] == ["p1", "p2"]
+    with pytest.raises(RowError, match="row 3"):
+        next(pools)
+
+
+def test_an_absent_file_is_named(tmp_path):
+    """A file that is not there is an error of the file."""
+    with pytest.raises(FileError, match="no such file"):
+        list(read_pools(tmp_path / "absent.jsonl"))
+
+
+def test_a_half_surrogate_is_refused(tmp_path):
+    """JSON can spell text that nothing can store; its row is named rather than a later step broken."""
+    path = written(tmp_path, {**GOOD, "prompt": "\ud800"})
+    with pytest.raises(RowError, match="row 1: half a surrogate pair"):
+        list(read_pools(path))
+    (pool,) = read_pools(written(tmp_path, {**GOOD, "prompt": "\U0001f600"}))
+    assert pool.prompt == "\U0001f600"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "text", "x"]), inner),
+    max_leaves=6,
+)
+RECORD = st.fixed_dictionaries({}, optional={"prompt_id": JSON, "prompt": st.text() | JSON, "candidates": JSON})
+
+
+@given(st.lists(RECORD, max_size=4))
+def test_any_json_is_pools_or_one_line_of_error(tmp_path_factory, records):
+    """No JSON brings forth anything but pools or an error of the row."""
+    path = written(tmp_path_factory.mktemp("pools"), *records)
+    try:
+        pools = list(read_pools(path))
+    except (RowError, FileError) as error:
+        assert str(error).isprintable()
+    else:
+        assert len({pool.prompt_id for pool in pools}) == len(records)
+
+
+def test_reading_pools_loads_no_pandas():
+    """A command that only selects does not wait for the libraries of the audit."""
+    code = "import sys, bonwise.data.pool_file; sys.exit('pandas' in sys.modules or 'pyarrow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
