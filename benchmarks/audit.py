@@ -20,13 +20,18 @@ from typing import Any
 
 CONTENDERS_FILE = Path(__file__).with_name("contenders.py")
 DEFAULT, BOOTSTRAP, PANDAS = "bonwise, default", "bonwise, bootstrap", "pandas bootstrap"
-SCIPY, SCIPY_BATCHED = "scipy bootstrap", "scipy bootstrap in batches"
+SCIPY, SCIPY_BATCHED, SCIPY_ALL = "scipy bootstrap", "scipy bootstrap in batches", "scipy bootstrap of all metrics"
+CONTENDERS = (DEFAULT, BOOTSTRAP, PANDAS, SCIPY, SCIPY_BATCHED, SCIPY_ALL)
 
 SIZES = (5_000, 100_000, 1_000_000)
 QUICK_SIZES, QUICK_RESAMPLES = (4_000,), 200
-AFFORDABLE = {PANDAS: 5_000_000, SCIPY_BATCHED: 10_000_000}  # prompts drawn; beyond it fewer resamples are run
+AFFORDABLE = {PANDAS: 5_000_000, SCIPY_BATCHED: 10_000_000, SCIPY_ALL: 5_000_000}  # prompts drawn in all
 FEWEST = 5
-LARGEST = {SCIPY: 10_000, SCIPY_BATCHED: 200_000}  # prompts; beyond it left out, for memory and for time
+LARGEST = {
+    SCIPY: 10_000,
+    SCIPY_BATCHED: 200_000,
+    SCIPY_ALL: 200_000,
+}  # prompts; beyond it left out
 TOLERANCE = 0.01
 THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
@@ -73,7 +78,7 @@ class Row:
 def plan(sizes: Sequence[int], resamples: int, seed: int) -> Iterator[Job]:
     """List the measurements, a contender that would take too long with fewer resamples, or left out."""
     for prompts in sizes:
-        for number, contender in enumerate((DEFAULT, BOOTSTRAP, PANDAS, SCIPY, SCIPY_BATCHED)):
+        for number, contender in enumerate(CONTENDERS):
             if prompts > LARGEST.get(contender, prompts):
                 continue
             run = min(resamples, max(FEWEST, AFFORDABLE.get(contender, resamples * prompts) // prompts))

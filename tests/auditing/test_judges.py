@@ -36,6 +36,14 @@ def test_differences_are_those_of_the_separate_estimates():
         assert e.low <= e.estimate <= e.high, metric
 
 
+def test_level_biases_differ_within_both_their_errors():
+    """The interval of a level-bias difference runs from end to end of the two intervals at half the error each."""
+    found = audit(two_judges(150))
+    first, second = (found.judges[name].metrics["level_bias"].bounds(0.975) for name in ("first", "second"))
+    e = found.comparisons[0].differences["level_bias"]
+    assert (e.low, e.high) == pytest.approx((first[0] - second[1], first[1] - second[0]), abs=1e-12)
+
+
 def test_pairing_is_worth_something():
     """The standard error of a paired difference is below that of two independent tables."""
     found = audit(two_judges(400))

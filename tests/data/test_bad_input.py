@@ -122,9 +122,9 @@ SPOILT = {
     "blank prompt_id": ("s.csv", GOOD.replace("p2,a", ",a"), RowError, ["row 4: no prompt_id"]),
     "null candidate": ("s.jsonl", lines(RECORD, {**RECORD, "candidate": None}), RowError, ["row 2: no candidate"]),
     "word for nothing as judge": ("s.jsonl", lines({**RECORD, "judge": "null"}), RowError, ["row 1: no judge"]),
-    "Parquet as csv": ("s.csv", parquet_bytes, FileError, ["line 1", "binary"]),
-    "PNG as csv": ("s.csv", PNG, FileError, ["line 1"]),
-    "PNG as jsonl": ("s.jsonl", PNG, FileError, ["line 1"]),
+    "Parquet as csv": ("s.csv", parquet_bytes, FileError, ["line 2: a NUL byte", "binary"]),
+    "PNG as csv": ("s.csv", PNG, FileError, ["line 3: a NUL byte"]),
+    "PNG as jsonl": ("s.jsonl", PNG, FileError, ["line 3: a NUL byte"]),
     "gzip bytes as csv": ("s.csv", gzip.compress(GOOD.encode()), FileError, ["line 1"]),
     "text as parquet": ("s.parquet", GOOD, FileError, ["not a Parquet file"]),
     "cut parquet": ("s.parquet", lambda: parquet_bytes()[:-20], FileError, ["not a Parquet file"]),
@@ -351,7 +351,6 @@ FRAMES = {
     ),
     "lists as scores": (pd.DataFrame([{**RECORD, "judge_score": ["p"]}]), RowError, "row 0: judge_score"),
     "dates as scores": (pd.DataFrame([{**RECORD, "judge_score": pd.Timestamp("2020-01-01")}]), RowError, "row 0"),
-    "a surrogate as id": (pd.DataFrame([{**RECORD, "prompt_id": "\ud800"}] * 2).astype(object), RowError, "row 1"),
     "missing id": (pd.DataFrame([RECORD, {**RECORD, "prompt_id": pd.NA}]), RowError, "row 1: no prompt_id"),
     "missing float id": (pd.DataFrame([{**RECORD, "prompt_id": np.nan}]), RowError, "row 0: no prompt_id"),
     "complex": (pd.DataFrame([{**RECORD, "judge_score": 1j}]), RowError, "row 0"),
@@ -364,6 +363,12 @@ FRAMES = {
 def test_a_spoilt_frame_is_refused_in_one_line(frame, kind, says):
     """A DataFrame is refused like a file; its rows count from 0 whatever its index."""
     refused(lambda: ScoreTable.from_frame(frame.set_axis(frame.index + 100)), "table", kind, says)
+
+
+def test_a_frame_with_half_a_surrogate_is_refused():
+    """An identifier that Python holds but nothing could store is refused with its row."""
+    frame = pd.DataFrame([RECORD, {**RECORD, "prompt_id": "\ud800"}], dtype=object)
+    refused(lambda: ScoreTable.from_frame(frame), "table", RowError, "row 1: a prompt_id that is no text")
 
 
 SCALES = {

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import signal
+from contextlib import contextmanager
 from itertools import product
 
 import numpy as np
@@ -84,3 +86,45 @@ def test_bounds_scale_with_the_labels():
     missing = Unlabelled(np.array([4.0, 2.0]), np.array([2.0, 1.0]))
     small, large = (recovery_bounds(0.2 * w, 0.5 * w, missing, (0.0, w)) for w in (1.0, 4.0))
     assert large == pytest.approx(small)
+
+
+@contextmanager
+def at_most(seconds):
+    """Raise where the block takes longer, even where it would never end."""
+
+    def stop(*_):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize(("gain", "possible"), [(-0.1, 0.3), (0.2, 0.3)])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_table_many_times_over_has_the_same_bounds(gain, possible, seed):
+    """Two thousand copies of 50 missing prompts are bounded as the 50 are, and in moderate time."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 9, 50).astype(float)
+    tied = np.floor(rng.random(50) * sizes) + 1
+    once = recovery_bounds(gain, possible, Unlabelled(sizes, tied), (0.0, 1.0))
+    copies = Unlabelled(np.tile(sizes, 2000), np.tile(tied, 2000))
+    with at_most(5):
+        found = recovery_bounds(2000 * gain, 2000 * possible, copies, (0.0, 1.0))
+    assert found == pytest.approx(once, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_of_many_prompts_end(seed):
+    """With 100,000 missing prompts beside a few labelled ones the search ends, and within what is possible."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 9, 100_000).astype(float)
+    tied = np.floor(rng.random(100_000) * sizes) + 1
+    with at_most(5):
+        low, high = recovery_bounds(0.2, 0.3, Unlabelled(sizes, tied), (0.0, 1.0))
+    assert -7 <= low < -6.9  # a pool of 8 with one top score may have recovery -7
+    assert 0.999 < high <= 1

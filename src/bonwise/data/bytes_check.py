@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import zlib
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, cast
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["LONGEST_LINE", "check_text", "file_errors", "open_bytes"]
+__all__ = ["LONGEST_LINE", "check_text", "file_errors", "open_bytes", "open_text"]
 
 LONGEST_LINE = 16 * 2**20
 """Bytes in one line beyond which a file is taken for damaged: no score and no answer is that long."""
@@ -50,6 +51,11 @@ def open_bytes(path: Path) -> IO[bytes]:
     if path.suffix.lower() == ".gz":
         return cast("IO[bytes]", gzip.open(path, "rb"))
     return path.open("rb")
+
+
+def open_text(path: Path, *, newline: str | None = None) -> io.TextIOWrapper:
+    """Open a plain or gzipped file for reading UTF-8, with or without a byte order mark."""
+    return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline=newline)
 
 
 def check_text(path: Path) -> None:

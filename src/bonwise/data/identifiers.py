@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from bonwise.data.numbers import distinct, is_blank
@@ -24,15 +25,16 @@ def as_categories(column: pd.Series, *, role: str, source: str) -> pd.Categorica
     Raises
     ------
     bonwise.errors.RowError
-        A blank identifier; the row is named.
+        An identifier that is blank or no valid text; the row is named.
     """
     codes, found = distinct(column)
     names = pd.Index([_name(value) for value in found], dtype=object)
-    blank = np.append(is_blank(names.to_series()), True)
+    words = _words(column, codes, names, role, source)
+    blank = np.append(is_blank(words.to_series()), True)
     if (codes < 0).any() or blank[:-1].any():
         at = int(np.flatnonzero(blank[codes])[0])
         raise RowError(f"{source}, row {column.index[at]}: no {role}", hint=f"give every row a {role}")
-    order = names.astype(str).argsort()
+    order = words.argsort()
     ranks = np.empty(len(order), dtype=codes.dtype)
     if names.is_unique:
         ranks[order] = np.arange(len(order))
@@ -40,6 +42,16 @@ def as_categories(column: pd.Series, *, role: str, source: str) -> pd.Categorica
     merged, unique = pd.factorize(names[order])
     ranks[order] = merged
     return pd.Categorical.from_codes(ranks[codes], unique)
+
+
+def _words(column: pd.Series, codes: npt.NDArray[np.intp], names: pd.Index, role: str, source: str) -> pd.Index:
+    """Return the names as text that can be stored; half a surrogate pair is a Python string but no text."""
+    try:
+        return names.astype(str)
+    except UnicodeError as error:
+        broken = [at for at, name in enumerate(names) if name != name.encode(errors="ignore").decode()]
+        row = column.index[int(np.flatnonzero(np.isin(codes, broken))[0])]
+        raise RowError(f"{source}, row {row}: a {role} that is no text", hint="write valid Unicode") from error
 
 
 def _name(value: object) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import TYPE_CHECKING, Any
 
-from bonwise.data.bytes_check import check_text, file_errors, open_bytes
+from bonwise.data.bytes_check import check_text, file_errors, open_text
 from bonwise.data.wording import plain
 from bonwise.errors import RowError
 
@@ -26,7 +25,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         A line that is not one JSON object.
     """
     check_text(path)
-    with file_errors(path), io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig") as lines:
+    with file_errors(path), open_text(path) as lines:
         for row, line in enumerate(lines, start=1):
             if line.strip():
                 yield row, _object(line, f"{plain(path)}, row {row}")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bonwise.data.bytes_check import LONGEST_LINE, check_text, file_errors, open_bytes
+from bonwise.data.bytes_check import LONGEST_LINE, check_text, file_errors, open_bytes, open_text
 from bonwise.data.lines import json_lines
 from bonwise.data.wording import plain, shown
 from bonwise.data.writing import plain_cell
@@ -103,8 +103,8 @@ def _read_separated(path: Path, separator: str) -> pd.DataFrame:
 
 def _csv_header(path: Path, separator: str) -> list[str]:
     """Return the names of the columns; a column without one is named by its position."""
-    with open_bytes(path) as stream:
-        records = csv.reader(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""), delimiter=separator)
+    with open_text(path, newline="") as stream:
+        records = csv.reader(stream, delimiter=separator)
         try:
             cells = next((record for record in records if "".join(record).strip()), [])
         except csv.Error as error:

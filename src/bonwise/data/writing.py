@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import os
 import stat
 import tempfile
@@ -49,11 +48,19 @@ def plain_cell(text: str) -> str:
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Render rows as CSV with Unix line ends, each cell defused."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    lines = _UnixLines()
+    # Only with this line end does the writer quote a carriage return in a cell.
+    writer = csv.writer(lines, lineterminator="\r\n")
     writer.writerow([csv_cell(name) for name in header])
     writer.writerows([csv_cell(cell) for cell in row] for row in rows)
-    return out.getvalue()
+    return "".join(lines)
+
+
+class _UnixLines(list[str]):
+    """Records as csv.writer hands them over, one a call, each with a Unix line end."""
+
+    def write(self, record: str) -> None:
+        self.append(record.removesuffix("\r\n") + "\n")
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -75,11 +75,12 @@ def _extreme(gain: float, possible: float, gains: Floats, possibles: Floats, *, 
     """Minimise or maximise (gain + sum of gains) / (possible + sum of possibles) by Dinkelbach's iteration."""
     prompts = np.arange(gains.shape[1])
     choice = np.zeros_like(prompts)  # one high label a prompt: the denominator is positive
+    rho = (gain + float(gains[choice, prompts].sum())) / (possible + float(possibles[choice, prompts].sum()))
     while True:
+        choice = (sign * (gains - rho * possibles)).argmax(axis=0)
         numerator = gain + float(gains[choice, prompts].sum())
         denominator = possible + float(possibles[choice, prompts].sum())
-        rho = numerator / denominator
-        choice = (sign * (gains - rho * possibles)).argmax(axis=0)
-        better = gain - rho * possible + float((gains - rho * possibles)[choice, prompts].sum())
-        if sign * better <= 1e-12 * max(1.0, possible):  # what is left is rounding
+        # Each step improves until the optimum is reached; from there on only rounding moves.
+        if denominator <= 0 or sign * (numerator / denominator - rho) <= 1e-12 * max(1.0, abs(rho)):
             return rho
+        rho = numerator / denominator

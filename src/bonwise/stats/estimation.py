@@ -57,7 +57,9 @@ def estimate(estimands: Sequence[Estimand], sums: Floats, rule: IntervalRule) ->
     dict of str to Estimate
         In the order of the estimands.
     """
-    found = _estimate(estimands, [sums], lambda e: e.of, _gains, rule)
+    named = Sums(*sums)
+    sample = _Sample([sums], (named.J - named.R, named.M - named.R), rule)
+    found = _estimate(estimands, [e.of for e in estimands], sample)
     for e in estimands:
         if e.over is not None and found[e.name].estimate is not None and _may_be_0(found[e.over]):
             found[e.name] = Estimate.undefined(NOT_DISTINGUISHABLE, found[e.name].n)
@@ -80,65 +82,66 @@ def difference(
         The two judges' sums on the same prompts, in the same order.
     rule : IntervalRule
     """
-    return _estimate(estimands, [first, second], _minus, _gain_differences, rule)
+    left, right = Sums(*first), Sums(*second)
+    # Both judges chose from the same pools, so their recoveries share one denominator.
+    sample = _Sample([first, second], (left.J - right.J, left.M - left.R), rule)
+    return _estimate(estimands, [_minus(e) for e in estimands], sample)
 
 
 def _minus(estimand: Estimand) -> Callable[..., Floats]:
     return lambda left, right: estimand.of(left) - estimand.of(right)
 
 
-def _gains(sums: Sums) -> tuple[Floats, Floats]:
-    return sums.J - sums.R, sums.M - sums.R
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """Per-prompt sums of one judge or two, and numerator and denominator of recovery a prompt."""
 
+    matrices: list[Floats]
+    gains: tuple[Floats, Floats]
+    rule: IntervalRule
 
-def _gain_differences(first: Sums, second: Sums) -> tuple[Floats, Floats]:
-    # Both judges chose from the same pools, so their recoveries share one denominator.
-    return first.J - second.J, first.M - first.R
+    def limits(self, e: Estimand) -> tuple[float, float]:
+        low, high = e.limits if e.limits is not None else self.rule.label_range
+        return (low, high) if len(self.matrices) == 1 else (low - high, high - low)
+
+    def count(self, e: Estimand) -> int:
+        return min(_count(e, Sums(*matrix)) for matrix in self.matrices)
 
 
 def _estimate(
-    estimands: Sequence[Estimand],
-    matrices: list[Floats],
-    function: Callable[[Estimand], Callable[..., Floats]],
-    gains: Callable[..., tuple[Floats, Floats]],
-    rule: IntervalRule,
+    estimands: Sequence[Estimand], functions: Sequence[Callable[..., Floats]], sample: _Sample
 ) -> dict[str, Estimate]:
-    functions = [function(e) for e in estimands]
-
     def functional(*totals: Sums) -> Floats:
         return np.stack([f(*totals) for f in functions])
 
-    values = jackknife(functional, matrices)
-    named = [Sums(*matrix) for matrix in matrices]
-    replicates = (
-        bootstrap(functional, matrices, resamples=rule.resamples, seed=rule.seed)
-        if rule.kind == "bootstrap"
-        else None
-    )
-    out = {}
-    for m, e in enumerate(estimands):
-        n = min(_count(e, sums) for sums in named)
-        if not np.isfinite(values.estimate[m]):
-            out[e.name] = Estimate.undefined(f"undefined: needs {e.needs}", n)
-            continue
-        limits = _limits(e, rule, paired=len(matrices) > 1)
-        # Only rounding can carry an estimate beyond the range of its metric.
-        value = float(np.clip(values.estimate[m], *limits))
-        se = float(values.se[m])
-        if n < 2 or not values.defined[m]:
-            out[e.name] = _without_interval(value, n)
-            continue
-        if se <= _SAME * max(1.0, abs(value)):
-            law: Law = Exact(value, n, _exact_limits(e, value, limits, named[0], rule))
-            se = 0.0
-        elif replicates is not None:
-            law, se = Percentile(replicates[m]), float(replicates[m].std(ddof=1))
-        elif e.name == "recovery":
-            law = _fieller(*gains(*named), limits)
-        else:
-            law = Student(value, se, n - 1, limits)
-        out[e.name] = _guarded(Estimate.under(law, rule.confidence, estimate=value, se=se, n=n))
-    return out
+    rule, values = sample.rule, jackknife(functional, sample.matrices)
+    drawn: Sequence[Floats | None] = [None] * len(estimands)
+    if rule.kind == "bootstrap":
+        drawn = list(bootstrap(functional, sample.matrices, resamples=rule.resamples, seed=rule.seed))
+    rows = zip(estimands, values.estimate, values.se, drawn, strict=True)
+    return {e.name: _one(e, sample, float(value), float(se), replicates) for e, value, se, replicates in rows}
+
+
+def _one(e: Estimand, sample: _Sample, value: float, se: float, replicates: Floats | None) -> Estimate:
+    n = sample.count(e)
+    if not np.isfinite(value):
+        return Estimate.undefined(f"undefined: needs {e.needs}", n)
+    # Only rounding can carry an estimate beyond the range of its metric.
+    value = float(np.clip(value, *sample.limits(e)))
+    if n < 2 or not np.isfinite(se):
+        return _without_interval(value, n)
+    if se <= _SAME * max(1.0, abs(value)):
+        law: Law = Exact(value, n, _exact_limits(e, sample, value))
+        return Estimate.under(law, sample.rule.confidence, estimate=value, se=0.0, n=n)
+    law = Student(value, se, n - 1, sample.limits(e))
+    if e.name == "recovery":
+        law = _fieller(*sample.gains, sample.limits(e))
+        if law.at(sample.rule.confidence) is None:
+            # The ratio itself would be wild, whichever interval was asked for.
+            return Estimate.undefined(NOT_DISTINGUISHABLE, n)
+    if replicates is not None:
+        law, se = Percentile(replicates), float(replicates.std(ddof=1))
+    return Estimate.under(law, sample.rule.confidence, estimate=value, se=se, n=n)
 
 
 def _count(e: Estimand, sums: Sums) -> int:
@@ -154,23 +157,18 @@ def _without_interval(value: float, n: int) -> Estimate:
     return Estimate(value, None, None, None, n, None, reason=reason)
 
 
-def _limits(e: Estimand, rule: IntervalRule, *, paired: bool) -> tuple[float, float]:
-    low, high = e.limits if e.limits is not None else rule.label_range
-    return (low - high, high - low) if paired else (low, high)
-
-
-def _exact_limits(
-    e: Estimand, value: float, limits: tuple[float, float], sums: Sums, rule: IntervalRule
-) -> tuple[float, float]:
+def _exact_limits(e: Estimand, sample: _Sample, value: float) -> tuple[float, float]:
     """Return the range for the bound of prompts that are all alike.
 
     Recovery is a ratio: a prompt unlike the others can move its numerator by at most the range of
     the labels, hence the ratio by that range over the mean possible gain.
     """
+    low, high = sample.limits(e)
     if e.name != "recovery":
-        return limits
-    reach = (rule.label_range[1] - rule.label_range[0]) / float(np.mean(sums.M - sums.R))
-    return max(value - reach, limits[0]), min(value + reach, limits[1])
+        return low, high
+    width = sample.rule.label_range[1] - sample.rule.label_range[0]
+    reach = width / float(np.mean(sample.gains[1]))
+    return max(value - reach, low), min(value + reach, high)
 
 
 def _fieller(numerator: Floats, denominator: Floats, limits: tuple[float, float]) -> Fieller:
@@ -185,10 +183,3 @@ def _fieller(numerator: Floats, denominator: Floats, limits: tuple[float, float]
         n - 1,
         limits,
     )
-
-
-def _guarded(found: Estimate) -> Estimate:
-    """Withhold a ratio whose denominator may be 0: the number would be wild."""
-    if found.reason == NOT_DISTINGUISHABLE:
-        return Estimate.undefined(NOT_DISTINGUISHABLE, found.n)
-    return found

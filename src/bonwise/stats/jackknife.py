@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bonwise.stats.sums import Floats, Sums
 
@@ -21,12 +20,11 @@ _CHUNK = 1 << 15
 class Jackknife(NamedTuple):
     """Estimates and standard errors, each of shape (metrics,).
 
-    ``defined`` is False where some prompt cannot be left out without the metric losing its meaning.
+    ``se`` is NaN where some prompt cannot be left out without the metric losing its meaning.
     """
 
     estimate: Floats
     se: Floats
-    defined: npt.NDArray[np.bool_]
 
 
 def jackknife(functional: Functional, matrices: Sequence[Floats]) -> Jackknife:
@@ -45,15 +43,14 @@ def jackknife(functional: Functional, matrices: Sequence[Floats]) -> Jackknife:
     estimate = functional(*(Sums(*total) for total in totals))
     n = matrices[0].shape[1]
     if n < 2:
-        return Jackknife(estimate, np.full_like(estimate, np.nan), np.zeros(len(estimate), dtype=bool))
+        return Jackknife(estimate, np.full_like(estimate, np.nan))
     mean, spread = np.zeros_like(estimate), np.zeros_like(estimate)
     for start in range(0, n, _CHUNK):
         some = slice(start, start + _CHUNK)
         left = [total[:, None] - matrix[:, some] for total, matrix in zip(totals, matrices, strict=True)]
         values = functional(*(Sums(*rest) for rest in left))
         mean, spread = _merge(mean, spread, start, values)
-    se = np.sqrt((n - 1) / n * spread)
-    return Jackknife(estimate, se, np.isfinite(se))
+    return Jackknife(estimate, np.sqrt((n - 1) / n * spread))
 
 
 def _merge(mean: Floats, spread: Floats, seen: int, values: Floats) -> tuple[Floats, Floats]:

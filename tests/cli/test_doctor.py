@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from bonwise.testing import simulate
+from cli.commands import scored, strict, typed, written
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Work in a folder of its own, so that suggested commands stay short."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def diagnosed(capsys, *words):
+    """Return the document of a diagnosis that ended well."""
+    done = typed(capsys, "doctor", *words, "--json", "-")
+    assert done.code == 0, done.err
+    return strict(done.out)
+
+
+def run_next(capsys, document):
+    """Type the command that the doctor suggests."""
+    name, *words = shlex.split(document["next_command"])
+    assert name == "bonwise"
+    return typed(capsys, *words)
+
+
+def suspected(document, word):
+    """Return the suspicions that mention a word."""
+    return [sentence for sentence in document["suspicious"] if word in sentence]
+
+
+@pytest.fixture
+def drawn(folder):
+    """Write 100 simulated prompts."""
+    frame = simulate("arena", n=100, seed=3).frame()
+    frame.to_csv("scores.csv", index=False)
+    return frame
+
+
+def test_a_sound_table_is_described(capsys, drawn):
+    """Columns, counts, shape, ranges and coverage are those of the table, and the next command audits it."""
+    document = diagnosed(capsys, "scores.csv")
+    assert document["columns"] == {name: name for name in drawn.columns}
+    assert document["counts"] == {"rows": 400, "prompts": 100, "candidates": 4, "judges": 1}
+    assert document["shape"] == "rectangular"
+    assert document["dropped"] == {}
+    (judge,) = document["judges"]
+    scores, labels = drawn["judge_score"], drawn["oracle_label"]
+    assert (judge["lowest"], judge["highest"]) == (scores.min(), scores.max())
+    assert judge["distinct"] == scores.nunique()
+    assert document["labels"] == {
+        "labelled_rows": 400,
+        "labelled_prompts": 100,
+        "partly_labelled_prompts": 0,
+        "unlabelled_prompts": 0,
+        "lowest": labels.min(),
+        "highest": labels.max(),
+        "distinct": labels.nunique(),
+    }
+    assert document["suspicious"] == []
+    assert document["next_command"] == "bonwise audit scores.csv"
+    assert run_next(capsys, document).code == 0
+
+
+def test_words_say_what_the_document_holds(capsys, drawn):
+    """The words name columns, counts, shape and the next command; they go to standard error beside the document."""
+    words = typed(capsys, "doctor", "scores.csv")
+    beside = typed(capsys, "doctor", "scores.csv", "--json", "-")
+    assert beside.err == words.out
+    for piece in ("judge_score", "400 rows", "100 prompts", "rectangular", "nothing suspicious"):
+        assert piece in words.out
+    assert words.out.splitlines()[-1] == "next: bonwise audit scores.csv"
+
+
+def test_tie_rates_are_the_audits(capsys, drawn):
+    """The tie rates that the doctor shows are those an audit finds."""
+    (judge,) = diagnosed(capsys, "scores.csv")["judges"]
+    metrics = strict(typed(capsys, "audit", "scores.csv", "--json", "-").out)["metrics"]
+    for name in ("tie_rate", "top1_tie_rate"):
+        assert judge[name] == pytest.approx(metrics[name]["estimate"], abs=1e-12)
+
+
+def test_the_arena_control_is_found(capsys, shared):
+    """The candidate that is always worst is flagged with what it does to recovery, and the command sets it aside."""
+    document = diagnosed(capsys, shared / "data" / "arena100" / "scores.csv")
+    (sentence,) = suspected(document, "'unhelpful'")
+    assert "0.213" in sentence
+    assert "0.656" in sentence
+    assert document["next_command"].endswith(" --control unhelpful")
+    done = run_next(capsys, document)
+    assert done.code == 0
+    assert "0.213" in done.out
+    assert document["labels"]["partly_labelled_prompts"] == 1
+    assert document["dropped"] == {"lacks base": 1}
+
+
+def test_a_constant_judge_is_flagged(capsys, folder):
+    """A judge that always says the same is called constant, and its picks random."""
+    written("s.csv", scored([[0.5, 0.5]] * 5, [[1, 0.2]] * 5))
+    (sentence,) = suspected(diagnosed(capsys, "s.csv"), "constant")
+    assert "random picks" in sentence
+
+
+def test_few_scores_are_flagged(capsys, folder):
+    """A judge with three grades is told that most candidates will tie."""
+    written("s.csv", scored([[1, 2, 3], [2, 2, 1]] * 5, [[1, 2, 3]] * 10))
+    assert suspected(diagnosed(capsys, "s.csv"), "3 distinct scores")
+
+
+def test_constant_labels_are_flagged(capsys, folder):
+    """Where every label is the same there is nothing to recover."""
+    written("s.csv", scored([[0.1, 0.5]] * 5, [[1, 1]] * 5))
+    assert suspected(diagnosed(capsys, "s.csv"), "nothing to recover")
+
+
+@pytest.mark.parametrize(
+    ("scale", "labels", "flags"),
+    [
+        (100, 1, "--judge-scale 0:100 --label-scale 0:1"),
+        (10, 1, "--judge-scale 0:10 --label-scale 0:1"),
+        (1, 10, "--judge-scale 0:1 --label-scale 0:10"),
+    ],
+)
+def test_mixed_scales_are_flagged_with_their_cure(capsys, drawn, scale, labels, flags):
+    """Scores and labels on different scales are named with the row, and the suggested command audits them."""
+    drawn["judge_score"], drawn["oracle_label"] = scale * drawn["judge_score"], labels * drawn["oracle_label"]
+    drawn.to_csv("scores.csv", index=False)
+    document = diagnosed(capsys, "scores.csv")
+    assert suspected(document, "declare both scales")
+    assert document["next_command"] == f"bonwise audit scores.csv {flags}"
+    assert typed(capsys, "audit", "scores.csv").code == 2
+    assert run_next(capsys, document).code == 0
+
+
+def test_the_scale_of_one_judge_is_declared_for_it_alone(capsys, drawn):
+    """Where one of two judges is on another scale, the suggested command leaves the other judge's scores alone."""
+    pd.concat(
+        [drawn.assign(judge="unit"), drawn.assign(judge="percent", judge_score=100 * drawn["judge_score"])]
+    ).to_csv("two.csv", index=False)
+    document = diagnosed(capsys, "two.csv")
+    _, *words = shlex.split(document["next_command"])
+    judges = strict(typed(capsys, *words, "--json", "-").out)["judges"]
+    slopes = [judge["metrics"]["attenuation"]["estimate"] for judge in judges.values()]
+    assert slopes[0] == pytest.approx(slopes[1], rel=1e-9)
+
+
+def test_declared_scales_and_columns_stay_in_the_next_command(capsys, drawn):
+    """What the user had to say for the doctor, the next command says again, so that it runs."""
+    drawn["judge_score"] *= 100
+    drawn.rename(columns={"judge_score": "my score", "oracle_label": "truth"}).to_csv("s.csv", index=False)
+    flags = ("--score-col", "my score", "--label-col", "truth", "--judge-scale", "0:100", "--label-scale", "0:1")
+    document = diagnosed(capsys, "s.csv", *flags)
+    done = run_next(capsys, document)
+    assert done.code == 0, done.err
+
+
+def test_an_unlabelled_file_asks_for_labels(capsys, drawn):
+    """Without labels and with one judge the next command names a file of labels, and runs once it is there."""
+    drawn.drop(columns="oracle_label").to_csv("s.csv", index=False)
+    document = diagnosed(capsys, "s.csv")
+    assert document["next_command"] == "bonwise audit s.csv --labels LABELS.csv"
+    assert document["labels"]["labelled_rows"] == 0
+    assert "no oracle labels" in typed(capsys, "doctor", "s.csv").out
+    drawn.drop(columns="judge_score").to_csv("LABELS.csv", index=False)
+    assert run_next(capsys, document).code == 0
+
+
+def test_several_judges_without_labels_are_held_against_each_other(capsys, drawn):
+    """Without labels but with two judges the next command takes one as the reference, and runs."""
+    bare = drawn.drop(columns="oracle_label")
+    parts = [bare.assign(judge="a judge"), bare.assign(judge="another", judge_score=bare["judge_score"] ** 2)]
+    pd.concat(parts).to_csv("s.csv", index=False)
+    document = diagnosed(capsys, "s.csv")
+    assert "--oracle 'judge:a judge'" in document["next_command"]
+    done = run_next(capsys, document)
+    assert done.code == 0
+    assert "agreement with a judge" in done.out
+
+
+def test_partial_labels_are_flagged(capsys, drawn):
+    """A fifth of the prompts without labels is more than a slip, and the doctor counts them."""
+    drawn.loc[drawn["prompt_id"] < "p0000020", "oracle_label"] = None
+    drawn.to_csv("s.csv", index=False)
+    document = diagnosed(capsys, "s.csv")
+    assert suspected(document, "20 of 100 prompts lack labels")
+    assert document["labels"]["unlabelled_prompts"] == 20
+
+
+def test_names_that_differ_in_case_are_flagged(capsys, folder):
+    """Two candidate names that differ only in case are probably one, and are named."""
+    rows = scored([[0.1, 0.5, 0.4]] * 4, [[1, 0, 0.4]] * 4)
+    for row, name in zip(rows, ["Base", "base ", "other"] * 4, strict=True):
+        row["candidate"] = name
+    written("s.csv", rows)
+    assert suspected(diagnosed(capsys, "s.csv"), "differ only in case")
+
+
+def test_a_ragged_table_is_called_so(capsys, folder):
+    """Pools of many sizes are taken as ragged, and none is dropped for its size."""
+    pools = [[0.1 * i for i in range(size)] for size in (2, 3, 4, 2, 3, 4)]
+    written("s.csv", scored(pools, pools))
+    document = diagnosed(capsys, "s.csv")
+    assert (document["shape"], document["dropped"]) == ("ragged", {})
+
+
+@pytest.mark.parametrize(
+    "name", ["a b.csv", "a;touch owned.csv", "$(touch owned).csv", "it's.csv", "-x.csv", "a&b.csv"]
+)
+def test_suggestions_survive_a_shell(capsys, drawn, name):
+    """A file name that a shell would run or read as a flag is quoted, and the suggested command audits that file."""
+    Path("scores.csv").rename(name)
+    document = diagnosed(capsys, *(["./" + name] if name.startswith("-") else [name]))
+    words = shlex.split(document["next_command"])
+    assert [Path(word).name for word in words if Path(word).name == name] == [name]
+    assert run_next(capsys, document).code == 0
+
+
+def test_suggestions_quote_candidates_and_judges(capsys, folder):
+    """Candidate and judge names in a suggested command are quoted too."""
+    rows = scored([[0.9, 0.5, 0.1], [0.4, 0.6, 0.2]] * 4, [[1, 0.7, 0]] * 8)
+    for row in rows:
+        row["candidate"] = row["candidate"].replace("c2", "-the worst; $(touch owned)")
+    written("s.csv", rows)
+    document = diagnosed(capsys, "s.csv")
+    assert shlex.split(document["next_command"])[-1] == "-the worst; $(touch owned)"
+    assert run_next(capsys, document).code == 0
+
+
+def test_the_next_command_is_one_line(capsys, folder):
+    """However long the path, the suggested command is printed on one line, ready to be copied."""
+    deep = folder / ("long folder name " * 8).strip() / "again"
+    deep.mkdir(parents=True)
+    simulate("arena", n=20, seed=3).frame().to_csv(deep / "scores.csv", index=False)
+    out = typed(capsys, "doctor", deep / "scores.csv").out
+    (line,) = (line for line in out.splitlines() if line.startswith("next: "))
+    assert typed(capsys, *shlex.split(line.removeprefix("next: "))[1:]).code == 0

@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bonwise.data.reading import json_lines, read_raw
+from bonwise.data.table import ScoreTable
+from bonwise.data.writing import csv_text
+from bonwise.errors import BonwiseError
+
+ROWS = [
+    {"prompt_id": "001", "candidate": 'a, "b"', "judge_score": 0.5, "oracle_label": 1.0, "note": "x\ny"},
+    {"prompt_id": "001", "candidate": "ü\u202e🙂", "judge_score": -0.25, "oracle_label": None, "note": "'tis"},
+    {"prompt_id": "1", "candidate": "=1+1", "judge_score": 1e-7, "oracle_label": 0.0, "note": ""},
+    {"prompt_id": "1", "candidate": "-x", "judge_score": None, "oracle_label": None, "note": " "},
+]
+FRAME = pd.DataFrame(ROWS)
+
+
+def as_csv(separator=","):
+    """Return the rows as CSV or TSV."""
+    return FRAME.to_csv(index=False, sep=separator).encode()
+
+
+def as_jsonl(rows=ROWS):
+    """Return rows as JSON lines."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+
+
+def nested(top, below):
+    """Return the rows with some fields at the top and some under ``metadata``."""
+    return [
+        {**{k: row[k] for k in top}, "metadata": {k: row[k] for k in below if row[k] is not None}} for row in ROWS
+    ]
+
+
+FORMATS = {
+    "s.csv": as_csv,
+    "mark.csv": lambda: b"\xef\xbb\xbf" + as_csv(),
+    "crlf.csv": lambda: FRAME.to_csv(index=False, lineterminator="\r\n").encode(),
+    "quoted.CSV": lambda: FRAME.to_csv(index=False, quoting=1).encode(),
+    "own.csv": lambda: csv_text(list(FRAME), FRAME.astype(object).where(FRAME.notna(), None).to_numpy()).encode(),
+    "s.tsv": lambda: as_csv("\t"),
+    "s.jsonl": as_jsonl,
+    "mark.ndjson": lambda: b"\xef\xbb\xbf" + as_jsonl(),
+    "crlf.jsonl": lambda: as_jsonl().replace(b"\n", b"\r\n"),
+    "nested.jsonl": lambda: as_jsonl(nested(["prompt_id", "candidate"], ["judge_score", "oracle_label", "note"])),
+    "half.jsonl": lambda: as_jsonl([{**row, "oracle_label": None, "metadata": row} for row in ROWS]),
+    "s.parquet": FRAME.to_parquet,
+    "indexed.parquet": FRAME.set_index("prompt_id").to_parquet,
+    "shuffled.pq": lambda: FRAME.set_axis([3, 1, 0, 2]).to_parquet(),
+    "dictionary.parquet": FRAME.astype({"prompt_id": "category"}).to_parquet,
+}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_of_the_same_data_is_the_same_table(tmp_path, name, packed):
+    """Each format, plain or gzipped, gives the table of the DataFrame, whatever it does to numbers and blanks."""
+    content = FORMATS[name]()
+    path = tmp_path / (name + (".GZ" if packed else ""))
+    path.write_bytes(gzip.compress(content) if packed else content)
+    found, expected = ScoreTable.read(path).frame, ScoreTable.from_frame(FRAME).frame
+    roles = ["prompt_id", "candidate", "judge", "judge_score", "oracle_label"]
+    pd.testing.assert_frame_equal(found[roles].reset_index(drop=True), expected[roles])
+    assert list(found["note"].fillna("")) == list(expected["note"])
+    assert "metadata" not in found
+
+
+@pytest.mark.parametrize("blank", ["", "NaN", "nan", "None", "null", "NULL", " ", "n/a", "<NA>"])
+def test_every_word_for_nothing_is_no_label(tmp_path, blank):
+    """A blank label, or a word for nothing, is no label in text as in JSON, and so is an absent field."""
+    (tmp_path / "s.csv").write_text(f"prompt_id,candidate,judge_score,oracle_label\np,a,1,{blank}\np,b,1,1\n")
+    rows = [{"prompt_id": "p", "candidate": c, "judge_score": 1} for c in "abcd"]
+    rows[0]["oracle_label"], rows[1]["oracle_label"], rows[2]["oracle_label"] = blank, 1, None
+    text = as_jsonl(rows) + b'{"prompt_id": "p", "candidate": "e", "judge_score": 1, "oracle_label": NaN}\n'
+    (tmp_path / "s.jsonl").write_bytes(text)
+    assert ScoreTable.read(tmp_path / "s.csv").frame["oracle_label"].isna().tolist() == [True, False]
+    assert ScoreTable.read(tmp_path / "s.jsonl").frame["oracle_label"].isna().tolist() == [
+        True,
+        False,
+        True,
+        True,
+        True,
+    ]
+
+
+def test_booleans_are_one_and_zero_in_every_format(tmp_path):
+    """A verdict of true or false is 1 or 0, as a word or as a boolean, beside a blank or not."""
+    frame = pd.DataFrame({"prompt_id": ["p"] * 3, "candidate": list("abc"), "verdict": [True, False, None]})
+    frame.to_csv(tmp_path / "s.csv", index=False)
+    frame.to_json(tmp_path / "s.jsonl", orient="records", lines=True)
+    frame.to_parquet(tmp_path / "s.parquet")
+    tables = [ScoreTable.read(tmp_path / name) for name in ("s.csv", "s.jsonl", "s.parquet")]
+    for table in [*tables, ScoreTable.from_frame(frame)]:
+        np.testing.assert_array_equal(table.frame["judge_score"], [1, 0, np.nan])
+        assert table.columns["judge_score"] == "verdict"
+
+
+def test_one_identifier_in_every_format(tmp_path):
+    """The ids 1, 1.0 and "1" are one identifier across files; "001" is another."""
+    (tmp_path / "s.csv").write_text("prompt_id,candidate,judge_score\n1.0,1,1\n001,1,1\n")
+    (tmp_path / "s.jsonl").write_text('{"prompt_id": 1, "candidate": 1.0, "judge_score": 1}\n')
+    assert list(ScoreTable.read(tmp_path / "s.csv").prompts) == ["001", "1"]
+    assert list(ScoreTable.read(tmp_path / "s.jsonl").prompts) == ["1"]
+    assert list(ScoreTable.read(tmp_path / "s.jsonl").candidates) == ["1"]
+
+
+def test_rows_are_counted_as_a_spreadsheet_counts_them(tmp_path):
+    """In CSV the header is row 1; a quoted line break opens no row, and a blank line is one."""
+    path = tmp_path / "s.csv"
+    path.write_text('a,b\n1,"x\ny"\n\n  \n,\n2,z\r\n"3\r\n",w\n\n4,v')
+    frame = read_raw(path)
+    assert frame.index.tolist() == [2, 6, 7, 9]
+    assert frame["b"].tolist() == ["x\ny", "z", "w", "v"]
+
+
+def test_a_header_may_stand_below_blank_lines(tmp_path):
+    """Blank lines before the header change the row numbers, not the columns."""
+    (tmp_path / "s.csv").write_text("\n,\na,b\n1,2\n")
+    assert read_raw(tmp_path / "s.csv").to_dict("index") == {4: {"a": "1", "b": "2"}}
+
+
+def test_jsonl_rows_are_lines(tmp_path):
+    """In JSONL the first line is row 1, and blank lines count."""
+    (tmp_path / "s.jsonl").write_text('{"a": 1}\n\n{"a": 2}')
+    assert read_raw(tmp_path / "s.jsonl").index.tolist() == [1, 3]
+    assert list(json_lines(tmp_path / "s.jsonl")) == [(1, {"a": 1}), (3, {"a": 2})]
+
+
+def test_parquet_rows_count_from_zero(tmp_path):
+    """In Parquet rows count from 0 whatever index was written."""
+    FRAME.set_axis([9, 8, 7, 6]).to_parquet(tmp_path / "s.parquet")
+    frame = read_raw(tmp_path / "s.parquet")
+    assert frame.index.tolist() == [0, 1, 2, 3]
+    assert list(frame) == list(FRAME)
+
+
+def test_cells_are_read_as_they_stand(tmp_path):
+    """Nothing in a CSV is interpreted while it is read: zeros, blanks and words for nothing stay."""
+    (tmp_path / "s.csv").write_text('a,b,c\n001,NA,\n1e5," x",null\n')
+    assert read_raw(tmp_path / "s.csv").to_numpy().tolist() == [["001", "NA", ""], ["1e5", " x", "null"]]
+
+
+def test_a_column_without_a_name_is_named_by_its_position(tmp_path):
+    """The nameless column that a written index leaves is kept under a name of its own."""
+    (tmp_path / "s.csv").write_text(",a,\n0,x,y\n")
+    assert list(read_raw(tmp_path / "s.csv")) == ["column 1", "a", "column 3"]
+
+
+def test_the_separator_is_told_by_the_ending(tmp_path):
+    """Only the last ending counts: a file named .tsv.csv is comma-separated."""
+    (tmp_path / "s.tsv.csv").write_text("a\tb,c\n1,2\n")
+    assert list(read_raw(tmp_path / "s.tsv.csv")) == ["a\tb", "c"]
+
+
+def test_long_cells_are_read(tmp_path):
+    """A cell of ten megabytes of text, with line breaks, is a cell."""
+    long = "word \n" * 1_600_000
+    (tmp_path / "s.csv").write_text(f'a,text\n1,"{long}"\n2,x\n')
+    assert read_raw(tmp_path / "s.csv")["text"].map(len).tolist() == [len(long), 1]
+
+
+def response(prompt, score, label=None, **more):
+    """Return one line of a response file."""
+    return {"prompt_id": prompt, "prompt": "?", "response": "!", "judge_score": score, "oracle_label": label, **more}
+
+
+def test_a_folder_of_responses_is_one_table(tmp_path):
+    """Each response file is a candidate named by the file, its fields at the top or under metadata."""
+    (tmp_path / "base_responses.jsonl").write_bytes(as_jsonl([response(1, 0.5, 1), response(2, 0.25)]))
+    below = [{"prompt_id": 1, "metadata": {"judge_score": 0.75, "oracle_label": 0.5, "policy": "x"}}]
+    (tmp_path / "clone_responses.jsonl.gz").write_bytes(gzip.compress(as_jsonl(below)))
+    (tmp_path / "notes.txt").write_text("not read")
+    table = ScoreTable.read(tmp_path)
+    assert table.frame["candidate"].tolist() == ["base", "base", "clone"]
+    assert table.frame["judge_score"].tolist() == [0.5, 0.25, 0.75]
+    np.testing.assert_array_equal(table.frame["oracle_label"], [1, np.nan, 0.5])
+    assert table.frame.index.tolist()[2] == "1 of clone_responses.jsonl.gz"
+    assert table.strata == ("policy",)
+
+
+CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)
+FORMULA = st.sampled_from(
+    ["=1+1", "+1", "-x", "@x", "\tx", "\rx", "\nx", "'=x", "''-", "'", "''", "' =", "'tis", "-0.5"]
+)
+
+
+@given(st.lists(st.tuples(CELL | FORMULA, CELL | FORMULA), min_size=1))
+@example([("=1+1", "@x")])
+def test_written_cells_come_back(tmp_path_factory, rows):
+    """What csv_text writes, read_raw reads: formulas, quotes, line breaks and all, the header too."""
+    path = tmp_path_factory.mktemp("cells") / "s.csv"
+    header = ["=a", "'b"]
+    path.write_text(csv_text(header, rows), encoding="utf-8", newline="")
+    rows = [row for row in rows if "".join(row).strip()]
+    if rows:
+        frame = read_raw(path)
+        assert list(frame) == header
+        assert [tuple(row) for row in frame.to_numpy()] == rows
+
+
+ENDINGS = st.sampled_from(["s.csv", "s.tsv", "s.jsonl", "s.parquet", "s.csv.gz", "s.jsonl.gz", "s.parquet.gz"])
+PIECES = (
+    *(b'{"prompt_id": 1, "candidate": "a", "judge_score": 1}', b"prompt_id,candidate,judge_score", b"p,a,1", b"\n"),
+    *(b'"', b",", b"\t", b"\r", b"\x00", b"\xff", b"\xef\xbb\xbf", b"PAR1", b"{", b"[", b"\\ud800", b"NaN", b"1e999"),
+)
+SNIPPETS = st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)
+CONTENT = st.binary(max_size=64) | SNIPPETS | SNIPPETS.map(gzip.compress)
+
+
+def read_or_refuse(path):
+    """Read a file, or be told in one line why not."""
+    try:
+        ScoreTable.read(path)
+    except BonwiseError as error:
+        return str(error)
+    return ""
+
+
+@given(ENDINGS, CONTENT)
+def test_random_bytes_are_a_table_or_one_line(tmp_path_factory, name, content):
+    """No bytes under any ending bring anything but a table or one printable line."""
+    path = tmp_path_factory.mktemp("fuzz") / name
+    path.write_bytes(content)
+    said = read_or_refuse(path)
+    assert said.isprintable()
+    assert not said or str(path) in said
+
+
+PARQUET = pd.DataFrame({"prompt_id": ["p", "p"], "candidate": ["a", "b"], "judge_score": [0.5, 1.0]}).to_parquet()
+PACKED = gzip.compress(b"prompt_id,candidate,judge_score\np,a,1\n" * 3)
+
+
+@given(st.sampled_from([("s.parquet", PARQUET), ("s.csv.gz", PACKED)]), st.data())
+def test_damaged_files_are_a_table_or_one_line(tmp_path_factory, whole, data):
+    """A Parquet or gzip file with any one byte changed, or cut anywhere, is read or refused in one line."""
+    name, content = whole
+    at = data.draw(st.integers(0, len(content) - 1))
+    byte = data.draw(st.integers(0, 255) | st.none())
+    path = tmp_path_factory.mktemp("damage") / name
+    path.write_bytes(content[:at] if byte is None else content[:at] + bytes([byte]) + content[at + 1 :])
+    assert read_or_refuse(path).isprintable()
