@@ -98,10 +98,11 @@ def test_picks_are_worth_what_the_audit_says(demo, judge):
     ]
     lowest, highest = fmean(map(min, tied)), fmean(map(max, tied))
     value = strict((folder / "audit.json").read_text("utf-8"))["judges"][judge]["metrics"]["value_judge"]["estimate"]
-    assert value == pytest.approx(fmean(map(fmean, tied)), abs=1e-12)
+    # The audit reads labels to nine decimals, and a label may be a third.
+    assert value == pytest.approx(fmean(map(fmean, tied)), abs=1e-9)
     assert lowest - 1e-12 <= fmean(made) <= highest + 1e-12
     if lowest == highest:
-        assert fmean(made) == pytest.approx(value, abs=1e-12)
+        assert fmean(made) == pytest.approx(value, abs=1e-9)
     assert row_of(out, judge)[-2] == f"{fmean(made):.3f}"
 
 

@@ -326,7 +326,7 @@ def simulated(prompts, *, ties=False):
     """Simulate a table, its scores moved apart by less than their grid unless ties are wanted."""
     frame = simulate("arena", n=prompts, seed=9).frame()
     if not ties:
-        frame["judge_score"] += np.random.default_rng(9).uniform(0, 0.01, len(frame))
+        frame["judge_score"] = 0.99 * frame["judge_score"] + np.random.default_rng(9).uniform(0, 0.01, len(frame))
     return frame
 
 

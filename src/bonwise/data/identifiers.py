@@ -28,7 +28,7 @@ def as_categories(column: pd.Series, *, role: str, source: str) -> pd.Categorica
         An identifier that is blank or no valid text; the row is named.
     """
     codes, found = distinct(column)
-    names = pd.Index([_name(value) for value in found], dtype=object)
+    names = pd.Index([_name(value) for value in np.asarray(found, dtype=object)], dtype=object)
     words = _words(column, codes, names, role, source)
     blank = np.append(is_blank(words.to_series()), True)
     if (codes < 0).any() or blank[:-1].any():

@@ -82,15 +82,23 @@ def distinct(column: pd.Series) -> tuple[npt.NDArray[np.intp], pd.Index]:
     """Return a code for each cell, -1 where it is missing, and the distinct cells."""
     try:
         codes, cells = pd.factorize(column)
-    except (TypeError, UnicodeError):  # lists and the like, or text that is none: told apart by their words
-        codes, cells = pd.factorize(column.astype(object).map(shown, na_action="ignore"))
+    except TypeError:  # lists and the like cannot be looked up: they are told apart by their words
+        codes, cells = pd.factorize(column.astype(object).map(_hashable, na_action="ignore"))
     return codes, pd.Index(cells)
+
+
+def _hashable(cell: object) -> object:
+    try:
+        hash(cell)
+    except TypeError:
+        return str(cell)
+    return cell
 
 
 def _convert(column: pd.Series) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Return the values (NaN where there is none) and a mask of cells that hold text."""
     if column.dtype.kind in "iufb":
-        return column.to_numpy(dtype=np.float64, na_value=np.nan), np.zeros(len(column), dtype=bool)
+        return column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True), np.zeros(len(column), dtype=bool)
     # Few distinct cells is the rule for scores: parse each distinct one once.
     codes, cells = distinct(column)
     words = [str(cell).strip().lower() for cell in cells]

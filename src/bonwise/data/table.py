@@ -258,7 +258,7 @@ def _canonical(
         out["draw"] = as_categories(frame[taken["draw"]], role="draw", source=source)
     _refuse_bad_ranges(out, frame.index, source)
     used = {*taken.values(), *out}
-    out.update({str(c): frame[c].to_numpy() for c in frame.columns if c not in used and c not in WORDS})
+    out.update({str(c): frame[c].to_numpy(copy=True) for c in frame.columns if c not in used and c not in WORDS})
     return pd.DataFrame(out, index=frame.index, copy=False)
 
 
@@ -281,9 +281,8 @@ def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Ind
     for code, judge in enumerate(judges.categories):
         mine = judges.codes == code
         scale = scales.get(judge, scales.get(""))
-        for role in ("judge_score", "low", "high"):
-            if role in out:
-                out[role][mine] = to_unit(out[role][mine], scale, rows=rows[mine], role=role, source=source)
+        for role in (r for r in ("judge_score", "low", "high") if r in out):
+            out[role][mine] = to_unit(out[role][mine], scale, rows=rows[mine], role=role, source=source)
 
 
 def _refuse_bad_ranges(out: Mapping[str, Any], rows: pd.Index, source: str) -> None:

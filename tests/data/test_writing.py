@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import csv
+import io
+import stat
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bonwise.data.writing import csv_cell, csv_text, plain_cell, write_whole
+from bonwise.errors import FileError
+
+
+@given(st.text("='+-@\t\r\nab1", max_size=5) | st.text())
+def test_no_text_cell_is_a_formula(text):
+    """No text leaves as something a spreadsheet would run, and each comes back as it was."""
+    assert str(csv_cell(text))[:1] not in set("=+-@\t\r\n") or not text
+    assert plain_cell(csv_cell(text)) == text
+
+
+@pytest.mark.parametrize("value", [-0.5, np.float64(-0.1), -3, None, True, ""])
+def test_numbers_are_written_as_they_are(value):
+    """A negative number is a number, not a formula."""
+    assert csv_cell(value) is value
+
+
+@given(st.lists(st.tuples(st.text("a,\"\r\n\t' "), st.floats(allow_nan=False)), max_size=5))
+def test_csv_text_is_regular_csv(rows):
+    """Every row has the cells it was given, line breaks of each kind inside quotes, floats to the bit."""
+    text = csv_text(["a", "b"], rows)
+    assert text.endswith("\n")
+    found = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    assert found[0] == ["a", "b"]
+    assert [(plain_cell(a), float(b)) for a, b in found[1:]] == rows
+
+
+def test_a_file_is_replaced_whole(tmp_path):
+    """A new file stands where the old one was, with the rights it had, and nothing is left beside it."""
+    path = tmp_path / "out.csv"
+    path.write_text("old")
+    path.chmod(0o640)
+    write_whole(path, "new\r\nü")
+    assert path.read_bytes() == "new\r\nü".encode()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    """A disk that fills up costs the new file, not the old one, and leaves no half of either."""
+    path = tmp_path / "out.csv"
+    path.write_text("old")
+
+    def full(self, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.replace", full)
+    with pytest.raises(FileError, match=r"out\.csv: No space left on device"):
+        write_whole(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_is_followed(tmp_path):
+    """Writing to a link writes what it leads to; the link stays one."""
+    real, link = tmp_path / "real.csv", tmp_path / "link.csv"
+    real.write_text("old")
+    link.symlink_to(real)
+    write_whole(link, "new")
+    assert link.is_symlink()
+    assert real.read_text() == "new"
+
+
+def test_text_that_is_none_is_refused(tmp_path):
+    """Half a surrogate pair cannot be written; the old file stays."""
+    path = tmp_path / "out.csv"
+    path.write_text("old")
+    with pytest.raises(FileError, match="not UTF-8"):
+        write_whole(path, "\ud800")
+    assert (path.read_text(), list(tmp_path.iterdir())) == ("old", [path])
+
+
+def test_a_place_that_is_none_is_refused(tmp_path):
+    """A folder that is not there, or a folder in place of a file, is one line of error."""
+    with pytest.raises(FileError, match="no such folder"):
+        write_whole(tmp_path / "no" / "out.csv", "")
+    with pytest.raises(FileError, match="is a folder"):
+        write_whole(tmp_path, "")
+
+
+def test_a_name_as_long_as_names_may_be_is_written(tmp_path):
+    """The temporary file beside it needs no longer name than the file has."""
+    write_whole(tmp_path / ("x" * 255), "new")
+    assert (tmp_path / ("x" * 255)).read_text() == "new"
