@@ -16,7 +16,7 @@ def test_there_are_examples():
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_an_example_runs_without_a_key(example, tmp_path):
-    """An example ends well from any folder, without arguments and keys, prints something, and leaves nothing behind."""
+    """An example ends well from any folder, without arguments or keys, prints something and leaves nothing behind."""
     done = subprocess.run(
         [sys.executable, "-W", "error", example],
         capture_output=True,

@@ -22,16 +22,16 @@ def without_labels(prompts, at):
     return [(s, [None] * len(s) if x in at else o) for x, (s, o) in enumerate(prompts)]
 
 
-@pytest.mark.parametrize(("lacking", "method"), [(0, "complete"), (5, "complete"), (6, "labelled_only")])
+@pytest.mark.parametrize(("lacking", "method"), [(0, "complete"), (10, "complete"), (11, "labelled_only")])
 def test_five_percent_may_lack_labels(lacking, method):
-    """Of 100 prompts 5 without labels are dropped by name; 6 make the audit one of labelled prompts only."""
-    found = audit(cohort(100, unlabelled=lacking))
+    """Of 200 prompts 10 without labels are dropped by name; 11 make the audit one of labelled prompts only."""
+    found = audit(cohort(200, unlabelled=lacking))
     dropped = [(drop["prompt_id"], drop["reason"]) for drop in found.data["dropped"]]
-    expected = [(f"p{x:07d}", "unlabelled") for x in range(100 - lacking, 100)]
+    expected = [(f"p{x:07d}", "unlabelled") for x in range(200 - lacking, 200)]
     assert dropped == (expected if method == "complete" else [])
     assert found["recovery"].method == method
-    assert found["recovery"].n == found.data["labelled_prompts"] == 100 - lacking
-    assert found.data["prompts"] == (100 - lacking if method == "complete" else 100)
+    assert found["recovery"].n == found.data["labelled_prompts"] == 200 - lacking
+    assert found.data["prompts"] == (200 - lacking if method == "complete" else 200)
 
 
 def test_prompts_dropped_for_want_of_labels_change_nothing_else():

@@ -64,11 +64,12 @@ def test_llmbar_agreement_is_that_of_plain_counting(llmbar, raw):
         assert metrics["judge_tie_rate"].estimate == pytest.approx(1 - same[by == name].mean(), abs=1e-12), name
 
 
-def test_gpt4_swap_agrees_as_published(llmbar):
-    """The GPT-4 judge with swapped orders agrees with the human label in about .84 of the pairs."""
-    found = llmbar.judges["GPT-4 / Swap"]["agreement"]
-    assert found.estimate == pytest.approx(0.84, abs=0.01)
-    assert found.low < 0.84 < found.high
+@pytest.mark.parametrize(("strategy", "agreement"), [("Vanilla", 0.845), ("Rating", 0.839), ("Swap", 0.808)])
+def test_gpt4_agrees_with_the_human_label(llmbar, strategy, agreement):
+    """GPT-4 agrees with the human label in about .81 to .84 of the pairs, within an interval narrower than .1."""
+    found = llmbar.judges[f"GPT-4 / {strategy}"]["agreement"]
+    assert found.estimate == pytest.approx(agreement, abs=5e-4)
+    assert found.low < agreement < found.high
     assert found.high - found.low < 0.1
 
 
@@ -170,16 +171,16 @@ def test_columns_that_are_absent_are_refused(asked):
 
 def test_a_prompt_in_two_contexts_is_refused():
     """A prompt that stands in two contexts cannot be left out of one, so it is refused by name."""
-    with pytest.raises(InputError, match="'7'.*two contexts"):
+    with pytest.raises(InputError, match=r"'7'.*two contexts"):
         audited([(7, "s", 1, 1), (8, "s", 2, 2), (7, "t", 2, 2)], "item set v gold")
 
 
 def test_a_pair_judged_twice_is_refused_with_its_row():
     """A second verdict of one judge on one prompt is refused with its row, and judge and prompt by name."""
-    rows = [(0, "s", "j", 1, 1), (0, "s", "k", 1, 1), (1, "s", "j", 2, 2), (0, "s", "j", 2, 1)]
-    with pytest.raises(RowError, match=r"row 3: 'j'.*'0'"):
+    rows = [(0, "s", "j", 1, 1), (0, "s", "k", 1, 1), (1, "s", "j", 2, 2), (1, "s", "k", 2, 2), (0, "s", "j", 2, 1)]
+    with pytest.raises(RowError, match=r"row 4: 'j'.*'0'"):
         audited(rows, "item set who v gold", judge=["who"])
-    assert set(audited(rows[:3], "item set who v gold", judge=["who"]).judges) == {"j", "k"}
+    assert set(audited(rows[:4], "item set who v gold", judge=["who"]).judges) == {"j", "k"}
 
 
 def test_nothing_to_audit_is_refused():

@@ -16,16 +16,15 @@ BINARY = st.sampled_from([0.0, 1.0])
 
 @st.composite
 def verdicts(draw, values=VALUES, most=14):
-    """Draw pairs as (J, O, prompt, context), several pairs a prompt, each prompt in one context."""
+    """Draw pairs as (J, O, prompt, context), several pairs a prompt, two prompts or more, each in one context."""
     home = draw(st.lists(st.integers(0, 3), min_size=2, max_size=7))
-    prompts = draw(st.lists(st.integers(0, len(home) - 1), min_size=2, max_size=most))
+    prompts = [0, 1, *draw(st.lists(st.integers(0, len(home) - 1), max_size=most))]
     return [(draw(values), draw(values), prompt, home[prompt]) for prompt in prompts]
 
 
 def arrays(pairs):
     """Lay pairs out as the arrays that the estimator takes."""
-    J, O, prompt, context = zip(*pairs, strict=True)
-    return np.array(J), np.array(O), np.array(prompt), np.array(context)
+    return tuple(np.array(column) for column in zip(*pairs, strict=True))
 
 
 def estimated(pairs):
@@ -86,14 +85,18 @@ def test_errors_are_those_of_leaving_prompts_out(pairs):
     found = preference_jackknife(*arrays(pairs))
     prompts = sorted({pair[2] for pair in pairs})
     n = len(prompts)
-    if n == 1:
-        assert np.isnan(found.se).all()
-        return
     left = [twin([pair for pair in pairs if pair[2] != prompt]) for prompt in prompts]
     for name, se in zip(PREFERENCE_METRICS, found.se, strict=True):
         values = [one[name] for one in left]
         expected = math.sqrt((n - 1) / n * sum((v - fmean(values)) ** 2 for v in values))
         assert se == pytest.approx(expected, abs=1e-7, nan_ok=True), name
+
+
+def test_one_prompt_has_no_error():
+    """A single prompt has estimates and no standard error, and no warning on the way."""
+    found = preference_jackknife(*arrays([(1.0, 1.0, 0, 0), (0.0, 1.0, 0, 0)]))
+    assert found.estimate[0] == 0.5
+    assert np.isnan(found.se).all()
 
 
 @given(verdicts(most=40))
@@ -121,8 +124,8 @@ def test_binary_variance_is_spread_of_rates_plus_noise(pairs):
 def test_a_table_worked_by_hand():
     """Two contexts of four pairs: all of the judge's covariance lies between, and it chooses at random within."""
     # Context 0: O = 1 1 1 0, J = 1 1 1 1, so rates 3/4 and 1. Context 1: O = 0 0 0 1, J = 0 0 0 0: 1/4 and 0.
-    O, J = [1, 1, 1, 0, 0, 0, 0, 1], [1, 1, 1, 1, 0, 0, 0, 0]
-    found = estimated([(float(j), float(o), x, x // 4) for x, (j, o) in enumerate(zip(J, O, strict=True))])
+    oracle, judge = [1, 1, 1, 0, 0, 0, 0, 1], [1, 1, 1, 1, 0, 0, 0, 0]
+    found = estimated([(float(j), float(o), x, x // 4) for x, (j, o) in enumerate(zip(judge, oracle, strict=True))])
     assert found["agreement"] == 0.75
     assert found["phi"] == pytest.approx(0.5)  # (3/8 - 1/4) / (1/2 * 1/2)
     assert found["covariance"] == pytest.approx(1 / 8)
@@ -146,11 +149,11 @@ def test_a_tie_counts_half():
 @settings(max_examples=60)
 def test_phi_within_is_the_correlation_of_deviations(pairs):
     """phi_within is the correlation once each context's own rates were taken off; with one context it is phi."""
-    J, O, prompt, context = arrays(pairs)
+    judge, oracle, _, context = arrays(pairs)
     for x in np.unique(context):
-        J[context == x] -= J[context == x].mean()
-        O[context == x] -= O[context == x].mean()
-    expected = over(J @ O, math.sqrt((J @ J) * (O @ O)))
+        judge[context == x] -= judge[context == x].mean()
+        oracle[context == x] -= oracle[context == x].mean()
+    expected = over(judge @ oracle, math.sqrt((judge @ judge) * (oracle @ oracle)))
     assert estimated(pairs)["phi_within"] == pytest.approx(expected, abs=1e-9, nan_ok=True)
     one = estimated([(j, o, at, 0) for j, o, at, _ in pairs])
     assert one["phi_within"] == pytest.approx(one["phi"], abs=1e-9, nan_ok=True)

@@ -230,18 +230,18 @@ def _name_sets(names: _Ints, starts: _Ints, sizes: _Ints, wanted: _Ints) -> Iter
 
 def _shape_reasons(candidates: pd.Index, pools: Iterator[_Ints], shape: Shape) -> Iterator[str]:
     """Say why each pool after the first does not fit, the first being one that does."""
-    usual = next(pools)
+    usual = set(next(pools).tolist())
     for names in pools:
-        lacking, extra = np.setdiff1d(usual, names), np.setdiff1d(names, usual)
+        mine = set(names.tolist())
         if shape == "ragged":
             yield "one candidate"
-        elif lacking.size:
-            yield f"lacks {_some(candidates[lacking])}"
+        elif lacking := sorted(usual - mine):
+            yield f"lacks {_some([candidates[name] for name in lacking])}"
         else:
-            yield f"has extra {_some(candidates[extra])}"
+            yield f"has extra {_some([candidates[name] for name in sorted(mine - usual)])}"
 
 
-def _some(names: Sequence[str] | pd.Index) -> str:
+def _some(names: Sequence[str]) -> str:
     """List candidate names; of pools of a thousand, the first few."""
     most = 8
     more = f" and {len(names) - most} more" if len(names) > most else ""
