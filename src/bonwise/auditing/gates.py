@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, isfinite
 from typing import Any, Literal
 
 from bonwise.errors import UsageError
@@ -62,6 +62,8 @@ def check_gate(
     """
     if metric not in metrics:
         raise UsageError(f"no metric named {metric!r}", hint=f"choose of {', '.join(metrics)}")
+    if not isfinite(value):
+        raise UsageError(f"the gate of {metric} must be finite, not {value}", hint="such as 0.2")
     found = metrics[metric]
     ends = found.bounds(2 * ONE_SIDED - 1)
     name = f"{metric} > {value:g}"

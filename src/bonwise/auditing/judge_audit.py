@@ -137,9 +137,9 @@ def _labelled(panel: Panel) -> Labelling:
 
 
 def label_range(labels: Floats) -> tuple[float, float]:
-    """Return [0, 1] where all labels lie in it, otherwise the range they span."""
+    """Return [0, 1] where all labels lie in it; otherwise their scale is unknown unless it is declared."""
     low, high = float(np.nanmin(labels)), float(np.nanmax(labels))
-    return (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
+    return (0.0, 1.0) if low >= 0 and high <= 1 else (-np.inf, np.inf)
 
 
 def _complete_sums(labelling: Labelling) -> Floats:

@@ -92,7 +92,12 @@ def _compare(feature: str, left: Floats, right: Floats, confidence: float) -> Ba
 
 
 def worst_case(labelling: Labelling, sums: Sums, label_range: tuple[float, float]) -> dict[str, tuple[float, float]]:
-    """Bound the values and recovery over all prompts, whatever the missing labels are."""
+    """Bound the values and recovery over all prompts, whatever the missing labels are.
+
+    Empty where the labels have no known scale: then they could be anything.
+    """
+    if not np.isfinite(label_range).all():
+        return {}
     missing = ~labelling.labelled
     tops: TopOfScores = top_of_scores(labelling.panel.scores, labelling.panel.sizes)
     count = int(missing.sum())

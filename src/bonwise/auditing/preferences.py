@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bonwise.auditing.settings import Settings
 from bonwise.data.preferences import PreferenceTable
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.laws import Student
@@ -108,6 +109,7 @@ def audit_preferences(
     >>> found.judges["judge"]["agreement"].estimate
     0.75
     """
+    Settings(confidence=confidence)  # refuses what is no confidence
     table = PreferenceTable.read(
         source, verdicts=verdicts, oracle=oracle, prompt=prompt, judge=judge, context=context
     )

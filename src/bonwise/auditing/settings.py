@@ -53,6 +53,8 @@ class Settings:
             raise UsageError(f"confidence must lie in [0.5, 1), not {self.confidence:g}", hint="such as 0.95")
         if self.interval not in ("default", "bootstrap"):
             raise UsageError(f"no interval {self.interval!r}", hint="choose of default, bootstrap")
+        if self.seed < 0:
+            raise UsageError(f"a seed must not be negative, as {self.seed} is", hint="such as 0")
         if self.resamples < 2:
             raise UsageError(f"{self.resamples} resamples are too few", hint="such as 1000")
         if self.shape not in (None, "rectangular", "ragged"):

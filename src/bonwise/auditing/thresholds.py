@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from math import isfinite
 
 from bonwise.errors import UsageError
 
@@ -51,6 +52,8 @@ class Thresholds:
         for name in values:
             if name not in known:
                 raise UsageError(f"no threshold named {name!r}", hint=f"choose of {', '.join(known)}")
+            if not isfinite(values[name]):
+                raise UsageError(f"threshold {name} must be finite, not {values[name]}", hint="such as 0.4")
         return replace(self, **values)
 
     def to_dict(self) -> dict[str, float]:

@@ -194,7 +194,8 @@ def _partial(judge: _Document) -> Iterator[RenderableType]:
         )
     yield table
     ends = ", ".join(f"{name} [{low:.3f}, {high:.3f}]" for name, (low, high) in judge["bounds"].items())
-    yield Text(f"Worst case over the missing labels, all prompts: {ends}", style="yellow")
+    unknown = "unknown, for the labels' scale is; declare it with --label-scale"
+    yield Text(f"Worst case over the missing labels, all prompts: {ends or unknown}", style="yellow")
 
 
 def _several(document: _Document) -> Iterator[RenderableType]:

@@ -35,13 +35,20 @@ def kendall_tau(t: Sums) -> Floats:
 
 
 ESTIMANDS = (
-    Estimand("sign_agreement", sign_agreement, "a pair that neither side ties", counted=lambda t: t.apart_both),
-    Estimand("effective_agreement", effective_agreement, "a pair"),
+    Estimand(
+        "sign_agreement",
+        sign_agreement,
+        "a pair that neither side ties",
+        counted=lambda t: t.apart_both,
+        average_over=lambda t: t.apart_both,
+    ),
+    Estimand("effective_agreement", effective_agreement, "a pair", average_over=lambda t: t.pairs),
     Estimand(
         "effective_agreement_decided",
         effective_agreement_decided,
         "a pair with different labels",
         counted=lambda t: t.apart_O,
+        average_over=lambda t: t.apart_O,
     ),
     Estimand(
         "kendall_tau",
@@ -49,5 +56,6 @@ ESTIMANDS = (
         "a prompt where both scores and labels differ",
         (-1.0, 1.0),
         counted=lambda t: t.tau_defined,
+        average_over=lambda t: t.tau_defined,
     ),
 )

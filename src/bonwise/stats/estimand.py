@@ -30,6 +30,8 @@ class Estimand:
         Per-prompt sums to a mask of the prompts that contribute; None means all.
     on_labels : bool
         Whether it needs oracle labels.
+    average_over : callable, optional
+        Per-prompt sums to the weights that make it a weighted average over prompts; None where it is none.
     over : str, optional
         Metric it is divided by: where that cannot be told from 0, the number would be wild.
     """
@@ -40,6 +42,7 @@ class Estimand:
     limits: tuple[float, float] | None = (0.0, 1.0)
     counted: Callable[[Sums], Floats] | None = None
     on_labels: bool = True
+    average_over: Callable[[Sums], Floats] | None = None
     over: str | None = None
 
 

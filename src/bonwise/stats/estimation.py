@@ -55,7 +55,7 @@ def estimate(estimands: Sequence[Estimand], sums: Floats, rule: IntervalRule) ->
     Returns
     -------
     dict of str to Estimate
-        In the order of the estimands.
+        In the order of the estimands; one that is divided by another needs that one among them.
     """
     named = Sums(*sums)
     sample = _Sample([sums], (named.J - named.R, named.M - named.R), rule)
@@ -104,6 +104,18 @@ class _Sample:
         low, high = e.limits if e.limits is not None else self.rule.label_range
         return (low, high) if len(self.matrices) == 1 else (low - high, high - low)
 
+    def stretch(self, e: Estimand) -> float:
+        """Return how many times the mean weight a prompt may weigh, counting prompts that contribute."""
+        if e.name == "recovery" or e.average_over is None:
+            return 1.0
+        found = []
+        for matrix in self.matrices:
+            sums = Sums(*matrix)
+            weights = e.average_over(sums)
+            most = float(sums.pairs.max()) if weights.max() > 1 else 1.0
+            found.append(most / float(weights[weights > 0].mean()))
+        return max(found)
+
     def count(self, e: Estimand) -> int:
         return min(_count(e, Sums(*matrix)) for matrix in self.matrices)
 
@@ -128,33 +140,37 @@ def _one(e: Estimand, sample: _Sample, value: float, se: float, replicates: Floa
         return Estimate.undefined(f"undefined: needs {e.needs}", n)
     # Only rounding can carry an estimate beyond the range of its metric.
     value = float(np.clip(value, *sample.limits(e)))
-    if n < 2 or not np.isfinite(se):
-        return _without_interval(value, n)
-    if se <= _SAME * max(1.0, abs(value)):
-        law: Law = Exact(value, n, _exact_limits(e, sample, value))
-        return Estimate.under(law, sample.rule.confidence, estimate=value, se=0.0, n=n)
-    law = Student(value, se, n - 1, sample.limits(e))
+    if n < 2:
+        return _without_interval(value, n, "it rests on a single prompt")
+    law: Law = Student(value, se, n - 1, sample.limits(e))
     if e.name == "recovery":
         law = _fieller(*sample.gains, sample.limits(e))
         if law.at(sample.rule.confidence) is None:
             # The ratio itself would be wild, whichever interval was asked for.
             return Estimate.undefined(NOT_DISTINGUISHABLE, n)
+    if not np.isfinite(se):
+        return _without_interval(value, n, "the metric loses its meaning when some prompt is left out")
+    if se <= _SAME * max(1.0, abs(value)):
+        return _all_alike(e, sample, value, n)
     if replicates is not None:
         law, se = Percentile(replicates), float(replicates.std(ddof=1))
     return Estimate.under(law, sample.rule.confidence, estimate=value, se=se, n=n)
+
+
+def _all_alike(e: Estimand, sample: _Sample, value: float, n: int) -> Estimate:
+    """Bound an average over prompts that are all alike; what is no average has no bound."""
+    if e.average_over is None:
+        return _without_interval(value, n, "all prompts are alike")
+    law = Exact(value, n, _exact_limits(e, sample, value), sample.stretch(e))
+    return Estimate.under(law, sample.rule.confidence, estimate=value, se=0.0, n=n)
 
 
 def _count(e: Estimand, sums: Sums) -> int:
     return len(sums.prompts) if e.counted is None else int(np.count_nonzero(e.counted(sums)))
 
 
-def _without_interval(value: float, n: int) -> Estimate:
-    reason = (
-        "no interval: it rests on a single prompt"
-        if n < 2
-        else "no interval: the metric loses its meaning when some prompt is left out"
-    )
-    return Estimate(value, None, None, None, n, None, reason=reason)
+def _without_interval(value: float, n: int, reason: str) -> Estimate:
+    return Estimate(value, None, None, None, n, None, reason=f"no interval: {reason}")
 
 
 def _exact_limits(e: Estimand, sample: _Sample, value: float) -> tuple[float, float]:

@@ -104,12 +104,14 @@ class Exact:
 
     At 95 % confidence at most a share ``p = 1 - .025^(1/n)`` of prompts differs from what was seen,
     so an average over prompts with range [lo, hi] that was v in all of them lies in
-    ``[v - p (v - lo), v + p (hi - v)]``.
+    ``[v - p (v - lo), v + p (hi - v)]``. Where prompts weigh differently, those that differ may weigh
+    up to `stretch` times the mean: p becomes ``p s / (p s + 1 - p)``.
     """
 
     estimate: float
     n: int
     limits: tuple[float, float]
+    stretch: float = 1.0
     kind: str = "exact"
 
     def at(self, confidence: float) -> Ends:
@@ -117,5 +119,6 @@ class Exact:
         low, high = self.limits
         if not np.isfinite([low, high]).all():
             return None
-        share = 1 - ((1 - confidence) / 2) ** (1 / self.n)
+        alike = ((1 - confidence) / 2) ** (1 / self.n)
+        share = (1 - alike) * self.stretch / ((1 - alike) * self.stretch + alike)
         return self.estimate - share * (self.estimate - low), self.estimate + share * (high - self.estimate)

@@ -25,6 +25,6 @@ def hit_rate(t: Sums) -> Floats:
 
 
 ESTIMANDS = (
-    Estimand("top1_accuracy", top1_accuracy, "a prompt"),
-    Estimand("hit_rate", hit_rate, "a prompt"),
+    Estimand("top1_accuracy", top1_accuracy, "a prompt", average_over=lambda t: t.prompts),
+    Estimand("hit_rate", hit_rate, "a prompt", average_over=lambda t: t.prompts),
 )
