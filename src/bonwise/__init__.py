@@ -64,9 +64,9 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version  # noqa: PLC0415 - reads the metadata on disk
+        from bonwise.release import release  # noqa: PLC0415 - reads the metadata on disk
 
-        return version("bonwise")
+        return release()
     if name not in _HOMES:
         raise AttributeError(f"module 'bonwise' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

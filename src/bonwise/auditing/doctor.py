@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from bonwise.auditing.suspicions import suspicions
+from bonwise.auditing.partial import label_state
+from bonwise.auditing.suspicions import Suspicion, suspicions
 from bonwise.data.columns import FLAGS
-from bonwise.data.panel import Panel, lay_out
+from bonwise.data.panel import Dropped, Panel, lay_out
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
+from bonwise.printable import shell_word
 from bonwise.stats.sums import Sums, prompt_sums
 
 __all__ = ["Diagnosis", "diagnose"]
@@ -114,12 +115,18 @@ def diagnose(
             "judges": len(table.judges),
         },
         shape=panels[0].shape,
-        dropped=Counter(drop.reason for panel in panels for drop in panel.dropped),
+        dropped=Counter(drop.reason for panel in panels for drop in _dropped(panel)),
         judges=tuple(_judge(panel) for panel in panels),
         labels=_labels(table, panels[0]),
         suspicious=tuple(one.sentence for one in found),
-        next_command=_next_command(table, str(path), columns or {}, [flag for one in found for flag in one.flags]),
+        next_command=_next_command(table, str(path), columns or {}, found),
     )
+
+
+def _dropped(panel: Panel) -> tuple[Dropped, ...]:
+    """Return what an audit would leave out, for want of scores or, of a few prompts, of labels."""
+    audited = bool(len(panel.sizes)) and bool((panel.labelled_cells == panel.sizes).any())
+    return label_state(panel).panel.dropped if audited else panel.dropped
 
 
 def _judge(panel: Panel) -> dict[str, Any]:
@@ -151,14 +158,15 @@ def _labels(table: ScoreTable, panel: Panel) -> dict[str, Any]:
     return out
 
 
-def _next_command(table: ScoreTable, path: str, columns: Mapping[str, str], flags: Sequence[str]) -> str:
-    words = ["bonwise", "audit", shlex.quote(path)]
+def _next_command(table: ScoreTable, path: str, columns: Mapping[str, str], found: Sequence[Suspicion]) -> str:
+    words = ["bonwise audit", shell_word(path)]
     for role, column in columns.items():
-        words += [FLAGS[role], shlex.quote(column)]
+        words += [FLAGS[role], shell_word(column)]
+    words += [
+        shell_word(f"--judge-scale={f'{judge}=' if judge else ''}{s}") for judge, s in table.judge_scales.items()
+    ]
+    words += [f"--label-scale={table.label_scale}"] if table.label_scale else []
     if not table.has_labels:
-        words += (
-            ["--oracle", shlex.quote(f"judge:{table.judges[0]}")]
-            if len(table.judges) > 1
-            else ["--labels", "LABELS.csv"]
-        )
-    return " ".join([*words, *dict.fromkeys(flags)])
+        several = len(table.judges) > 1
+        words += ["--oracle", shell_word(f"judge:{table.judges[0]}")] if several else ["--labels", "LABELS.csv"]
+    return " ".join([*words, *dict.fromkeys(flag for one in found for flag in one.flags)])

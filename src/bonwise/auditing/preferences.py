@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +11,9 @@ import numpy as np
 
 from bonwise.auditing.settings import Settings
 from bonwise.data.preferences import PreferenceTable
+from bonwise.release import release
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
-from bonwise.stats.laws import Student
+from bonwise.stats.laws import Exact, Student
 from bonwise.stats.preference import PREFERENCE_METRICS, preference_jackknife
 from bonwise.stats.sums import Floats
 
@@ -62,7 +62,7 @@ class PreferenceAudit:
         return {
             "schema": "bonwise.preferences/1",
             "data": {"contexts": self.contexts},
-            "settings": {**self.settings, "source": self.source, "version": version("bonwise")},
+            "settings": {**self.settings, "source": self.source, "version": release()},
             "judges": {
                 name: {
                     "data": {"prompts": self.prompts[name], "dropped": dict(self.dropped.get(name, {}))},
@@ -155,5 +155,9 @@ def _estimate(name: str, value: float, se: float, n: int, confidence: float) -> 
         return Estimate.undefined("undefined: judge or oracle always says the same", n)
     if n < 2 or not np.isfinite(se):
         return Estimate(value, None, None, None, n, None, reason="no interval: too few prompts")
+    if se <= 1e-12:  # all prompts alike: a share has a bound, what is no average has none
+        if name not in _SHARES:
+            return Estimate(value, None, None, None, n, None, reason="no interval: all prompts are alike")
+        return Estimate.under(Exact(value, n, (0.0, 1.0)), confidence, estimate=value, se=0.0, n=n)
     limits = (0.0, 1.0) if name in _SHARES else (-1.0, 1.0) if name in _CORRELATIONS else (-np.inf, np.inf)
     return Estimate.under(Student(value, se, n - 1, limits), confidence, estimate=value, se=se, n=n)

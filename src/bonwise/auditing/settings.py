@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import Any, Literal
 
 from bonwise.auditing.thresholds import Thresholds
 from bonwise.auditing.verdict import Target
 from bonwise.data.panel import Shape
 from bonwise.errors import UsageError
+from bonwise.release import release
 from bonwise.stats.estimation import IntervalRule
 
 __all__ = ["IntervalKind", "Settings"]
@@ -74,7 +74,7 @@ class Settings:
             "target": self.target,
             "seed": self.seed,
             "thresholds": self.thresholds.to_dict(),
-            "version": version("bonwise"),
+            "version": release(),
         }
         if self.interval == "bootstrap":
             out["resamples"] = self.resamples

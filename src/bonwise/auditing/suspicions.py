@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from bonwise.data.panel import Panel, lay_out
 from bonwise.data.scales import mismatch
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError
+from bonwise.printable import shell_word
 from bonwise.stats.recovery import recovery
 from bonwise.stats.sums import Sums, prompt_sums
 
@@ -84,7 +84,10 @@ def _scales(table: ScoreTable) -> Iterator[Suspicion]:
             yield Suspicion(
                 f"Scores of {judge!r} run from {np.nanmin(scores):g} to {np.nanmax(scores):g}, labels from "
                 f"{np.nanmin(labels):g} to {np.nanmax(labels):g} (see row {row}): declare both scales.",
-                ("--judge-scale", _scale(scores), "--label-scale", _scale(labels)),
+                (
+                    shell_word(f"--judge-scale={f'{judge}=' if len(table.judges) > 1 else ''}{_scale(scores)}"),
+                    f"--label-scale={_scale(labels)}",
+                ),
             )
 
 
@@ -121,7 +124,9 @@ def _worst(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
         name, what = str(judged.candidates.to_numpy()[code]), "label" if by_labels else "score"
         seen = f"Candidate {name!r} has the lowest {what} in {worst[code] / len(starts):.0%} of prompts"
         inflated = _with_and_without(table, name, complete) if by_labels else ""
-        yield Suspicion(f"{seen}: such a control inflates every metric{inflated}.", ("--control", shlex.quote(name)))
+        yield Suspicion(
+            f"{seen}: such a control inflates every metric{inflated}.", (shell_word(f"--control={name}"),)
+        )
 
 
 def _with_and_without(table: ScoreTable, name: str, with_it: Panel) -> str:

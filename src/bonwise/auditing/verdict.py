@@ -227,6 +227,6 @@ def _decision_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mappin
     return (
         f"Decision validity: {_state(checks['decision'])}. The picks recover {figure(found)} of what perfect "
         f"selection gains over random, against a gate of {thresholds.recovery_useful:g}"
-        + (f": {against_random}" if against_random else "")
+        + (f"; that is {against_random}" if against_random else "")
         + f". Top-1 accuracy is {figure(metrics['top1_accuracy'])}."
     )

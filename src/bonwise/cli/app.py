@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bonwise.cli import audit, demo, doctor, judge, select
+from bonwise.cli import audit, demo, doctor, judge, preferences, select
 
 __all__ = ["app"]
 
@@ -23,13 +23,14 @@ app.command("doctor")(doctor.doctor)
 app.command("judge")(judge.judge)
 app.command("select")(select.select)
 app.command("audit")(audit.audit)
+app.command("preferences")(preferences.preferences)
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from bonwise.release import release
 
-        typer.echo(f"bonwise {version('bonwise')}")
+        typer.echo(f"bonwise {release()}")
         raise typer.Exit
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,10 +12,13 @@ import typer
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from bonwise.data.scales import Scale
 
 __all__ = [
     "CandidateCol",
+    "Confidence",
     "JsonTarget",
     "JudgeCol",
     "LabelCol",
@@ -25,10 +29,10 @@ __all__ = [
     "ScoreScales",
     "Seed",
     "columns",
+    "deliver",
     "names",
     "numbers",
     "scales",
-    "write_json",
 ]
 
 PromptCol = Annotated[str | None, typer.Option("--prompt-col", help="Column of the prompt id.")]
@@ -45,6 +49,7 @@ ScoreScales = Annotated[
 ]
 LabelScale = Annotated[str | None, typer.Option("--label-scale", help="Scale of the labels, LOW:HIGH.")]
 JsonTarget = Annotated[str | None, typer.Option("--json", help="Write the JSON document here; - for stdout.")]
+Confidence = Annotated[float, typer.Option("--confidence", help="Of the two-sided intervals.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")]
 
 
@@ -93,18 +98,26 @@ def scales(texts: Iterable[str] | None) -> Mapping[str, Scale]:
     found = {}
     for text in texts or ():
         judge, _, scale = text.rpartition("=")
+        if judge in found:
+            raise UsageError(f"--judge-scale is given twice for {judge or 'all judges'}", hint="give it once")
         found[judge] = parse_scale(scale)
     return found
 
 
-def write_json(document: Mapping[str, object], target: str) -> None:
-    """Write strict JSON to a file or, for ``-``, to standard output."""
+def deliver(parts: Iterable[RenderableType], document: Mapping[str, object], target: str | None) -> None:
+    """Print a result, and write its document as strict JSON where ``--json`` asks for it.
+
+    Standard output belongs to the document when it goes there; words step aside to standard error.
+    """
     import json
 
     from bonwise.data.writing import write_whole
+    from bonwise.report.console import show
 
-    text = json.dumps(document, indent=2, allow_nan=False) + "\n"
-    if target == "-":
-        typer.echo(text, nl=False)
-    else:
-        write_whole(Path(target), text)
+    show(parts, sys.stderr if target == "-" else sys.stdout)
+    if target is not None:
+        text = json.dumps(document, indent=2, allow_nan=False) + "\n"
+        if target == "-":
+            sys.stdout.write(text)
+        else:
+            write_whole(Path(target), text)

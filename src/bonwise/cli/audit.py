@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,9 +11,7 @@ from bonwise.cli import arguments as given
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from rich.console import RenderableType
+    from collections.abc import Sequence
 
     from bonwise.auditing.audit import Audit
     from bonwise.auditing.gates import Gate
@@ -36,7 +33,7 @@ def audit(
     ] = None,
     target: Annotated[str, typer.Option(help="The decision: best-of-n or system.")] = "best-of-n",
     interval: Annotated[str, typer.Option(help="default (jackknife, Fieller) or bootstrap.")] = "default",
-    confidence: Annotated[float, typer.Option(help="Of the two-sided intervals.")] = 0.95,
+    confidence: given.Confidence = 0.95,
     resamples: Annotated[int, typer.Option(help="Of the bootstrap.")] = 1000,
     seed: given.Seed = 0,
     fail_under: Annotated[list[str] | None, typer.Option(help="Gate METRIC=VALUE (repeatable).")] = None,
@@ -57,22 +54,11 @@ def audit(
     propensity_col: given.PropensityCol = None,
     judge_scale: given.ScoreScales = None,
     label_scale: given.LabelScale = None,
-    verdict_col: Annotated[
-        list[str] | None,
-        typer.Option(help="Audit pairwise verdicts in this column; twice for two presentation orders."),
-    ] = None,
-    context_col: Annotated[
-        str | None, typer.Option(help="Context of a pairwise verdict; a,b joins columns, as in --prompt-col.")
-    ] = None,
 ) -> int:
     """Audit a judge: figures with intervals, a verdict, gates.
 
     Exit codes: 0 every gate met, 1 a gate not met, 2 bad input, 3 inconclusive.
     """
-    if verdict_col:
-        return _preferences(
-            file, verdict_col, label_col, prompt_col, judge_col, context_col, confidence=confidence, json=json
-        )
     if rectangular and ragged:
         raise UsageError("--rectangular and --ragged contradict each other", hint="give one of them")
     from bonwise.auditing.audit import audit as run
@@ -115,63 +101,16 @@ def _deliver(found: Audit, gates: Sequence[Gate], *, json: str | None, per_promp
         document["gates"] = [gate.to_dict() for gate in gates]
     if per_prompt is not None:
         _write_per_prompt(found, per_prompt)
-    _show(audit_parts(document), json)
-    if json is not None:
-        given.write_json(document, json)
-
-
-def _show(parts: Iterable[RenderableType], json: str | None) -> None:
-    from bonwise.report.console import show
-
-    # Standard output belongs to the document when it goes there; words step aside.
-    show(parts, sys.stderr if json == "-" else sys.stdout)
+    given.deliver(audit_parts(document), document, json)
 
 
 def _write_per_prompt(found: Audit, path: Path) -> None:
-    from bonwise.data.writing import csv_text, write_whole
+    from bonwise.data.writing import csv_frame, write_whole
 
     rows = found.per_prompt()
-    if path.suffix == ".jsonl":
-        write_whole(path, rows.to_json(orient="records", lines=True))
-    else:
-        blank = rows.astype(object).where(rows.notna(), "")
-        write_whole(path, csv_text(list(rows.columns), blank.itertuples(index=False, name=None)))
+    write_whole(path, rows.to_json(orient="records", lines=True) if path.suffix == ".jsonl" else csv_frame(rows))
 
 
 def _exit_code(gates: Sequence[Gate]) -> int:
     states = {gate.state for gate in gates}
     return NOT_MET if "not met" in states else INCONCLUSIVE if "inconclusive" in states else 0
-
-
-def _preferences(
-    file: Path,
-    verdicts: Sequence[str],
-    oracle: str | None,
-    prompt: str | None,
-    judge: str | None,
-    context: str | None,
-    *,
-    confidence: float,
-    json: str | None,
-) -> int:
-    from bonwise.auditing.preferences import audit_preferences
-    from bonwise.report.preference_text import preference_parts
-
-    if oracle is None or prompt is None:
-        raise UsageError(
-            "pairwise verdicts need the oracle's column and the prompt's",
-            hint="such as --label-col gold --prompt-col dataset,item",
-        )
-    document = audit_preferences(
-        file,
-        verdicts=verdicts,
-        oracle=oracle,
-        prompt=prompt.split(","),
-        judge=judge.split(",") if judge else (),
-        context=context.split(",") if context else (),
-        confidence=confidence,
-    ).to_dict()
-    _show(preference_parts(document), json)
-    if json is not None:
-        given.write_json(document, json)
-    return 0

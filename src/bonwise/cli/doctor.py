@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +29,6 @@ def doctor(
     """Look a file over before an audit."""
     from bonwise.auditing.doctor import diagnose
     from bonwise.data.scales import parse_scale
-    from bonwise.report.console import show
     from bonwise.report.doctor_text import doctor_parts
 
     document = diagnose(
@@ -46,7 +44,5 @@ def doctor(
         judge_scale=given.scales(judge_scale),
         label_scale=None if label_scale is None else parse_scale(label_scale),
     ).to_dict()
-    show(doctor_parts(document), sys.stderr if json == "-" else sys.stdout)
-    if json is not None:
-        given.write_json(document, json)
+    given.deliver(doctor_parts(document), document, json)
     return 0

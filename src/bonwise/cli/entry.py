@@ -39,13 +39,14 @@ def run(arguments: Sequence[str]) -> int:
     # Newer versions of typer carry a click of their own: the base of its errors is reached by one it exports.
     click_error = cast("type[Exception]", typer.BadParameter.__mro__[2])
     try:
-        return _code(app(args=list(arguments) or ["--help"], prog_name="bonwise", standalone_mode=False))
+        code = _code(app(args=list(arguments) or ["--help"], prog_name="bonwise", standalone_mode=False))
+        return _interrupted(arguments) if code == INTERRUPTED else code
     except click_error as error:
         return _refuse(arguments, _words(error), "see bonwise --help")
     except BonwiseError as error:
         return _refuse(arguments, error.message, error.hint)
     except (KeyboardInterrupt, typer.Abort):
-        return _refuse(arguments, "interrupted", "run the same command again", INTERRUPTED)
+        return _interrupted(arguments)
     except BrokenPipeError:
         # The reader has gone (`| head`): leave quietly, and keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -64,8 +65,12 @@ def _code(result: object) -> int:
     return result if isinstance(result, int) else 0
 
 
+def _interrupted(arguments: Sequence[str]) -> int:
+    return _refuse(arguments, "interrupted", "run the same command again", INTERRUPTED)
+
+
 def _refuse(arguments: Sequence[str], message: str, hint: str, code: int = BAD_INPUT) -> int:
-    from bonwise.report.printable import printable
+    from bonwise.printable import printable
 
     line = printable(f"{message} ({hint})" if hint else message, longest=1000)
     sys.stderr.write(f"bonwise: {line}\n")

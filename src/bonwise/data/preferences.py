@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from bonwise.errors import ColumnError, InputError, RowError
 __all__ = ["PreferenceTable"]
 
 _Floats = npt.NDArray[np.float64]
+
+_SEPARATOR = " / "
 
 _WORDS: Mapping[str, float] = {
     **dict.fromkeys(("1", "1.0", "a", "first", "model_a", "response_a"), 1.0),
@@ -128,10 +131,10 @@ def _joined(raw: pd.DataFrame, columns: Sequence[str], role: str, source: str) -
     parts = [as_categories(raw[column], role=role, source=source) for column in columns]
     if len(parts) == 1:
         return parts[0]
-    text = pd.Series(parts[0].astype(str))
-    for part in parts[1:]:
-        text = text + " / " + pd.Series(part.astype(str))
-    return pd.Categorical(text)
+    names = list(zip(*(part.astype(object) for part in parts), strict=True))
+    # Names that hold the separator themselves are written so that no two become one.
+    ambiguous = any(_SEPARATOR in word for part in parts for word in part.categories)
+    return pd.Categorical([json.dumps(name) if ambiguous else _SEPARATOR.join(name) for name in names])
 
 
 def _constant(rows: int, name: str) -> pd.Categorical:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 __all__ = ["Score", "Unscored", "Verdict"]
 
@@ -26,8 +27,10 @@ class Score:
     value: float
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.value):
-            raise ValueError(f"a score must be finite, not {self.value!r}; use Unscored(reason) instead")
+        if isinstance(self.value, bool) or not isinstance(self.value, Real) or not math.isfinite(self.value):
+            raise ValueError(f"a score must be a finite number, not {self.value!r}; use Unscored(reason) instead")
+        # Numbers of other libraries become plain ones, which JSON knows.
+        object.__setattr__(self, "value", float(self.value))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,9 @@ from bonwise.errors import FileError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["csv_cell", "csv_text", "plain_cell", "write_whole"]
+    import pandas as pd
+
+__all__ = ["csv_cell", "csv_frame", "csv_text", "plain_cell", "write_whole"]
 
 _FORMULA = frozenset("=+-@\t\r\n")
 
@@ -54,6 +56,12 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     writer.writerow([csv_cell(name) for name in header])
     writer.writerows([csv_cell(cell) for cell in row] for row in rows)
     return "".join(lines)
+
+
+def csv_frame(frame: pd.DataFrame) -> str:
+    """Render a DataFrame as `csv_text`, a missing value as a blank cell."""
+    blank = frame.astype(object).where(frame.notna(), "")
+    return csv_text(list(frame.columns), blank.itertuples(index=False, name=None))
 
 
 class _UnixLines(list[str]):

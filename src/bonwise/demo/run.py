@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bonwise.auditing.audit import Audit, audit
 from bonwise.data.bytes_check import file_errors
-from bonwise.data.verdicts import Score
-from bonwise.data.writing import csv_text, write_whole
+from bonwise.data.writing import csv_frame, csv_text, write_whole
 from bonwise.demo.tasks import Task, label, load_tasks
 from bonwise.demo.two_judges import TwoJudges, two_judges
-from bonwise.judges.calling import verdicts
+from bonwise.errors import UsageError
 from bonwise.judges.local import NAMES, from_name
 from bonwise.judges.protocol import Judge
+from bonwise.judges.scoring import HEADER, score_rows
 from bonwise.selection.select import select
 from bonwise.selection.selection import Selection
 
@@ -62,6 +62,8 @@ def run_demo(folder: Path, *, seed: int = 0) -> Demo:
     seed : int
         Breaks ties and draws the two simulated judges.
     """
+    if seed < 0:
+        raise UsageError(f"a seed must not be negative, as {seed} is", hint="such as 0")
     with file_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     tasks, judges = load_tasks(), [from_name(name) for name in NAMES]
@@ -71,7 +73,7 @@ def run_demo(folder: Path, *, seed: int = 0) -> Demo:
         folder / "labels.csv",
         csv_text(("prompt_id", "candidate", "oracle_label"), ((*cell, value) for cell, value in labels.items())),
     )
-    write_whole(folder / "scores.csv", csv_text(_HEADER, _scores(tasks, judges)))
+    write_whole(folder / "scores.csv", csv_text(HEADER, score_rows([task.pool for task in tasks], judges)))
     picked = {}
     for judge in judges:
         picks = _picks(tasks, judge, seed)
@@ -81,18 +83,14 @@ def run_demo(folder: Path, *, seed: int = 0) -> Demo:
         picked[judge.name] = sum(made) / len(made)
     found = audit(folder / "scores.csv", labels=folder / "labels.csv")
     write_whole(folder / "audit.json", json.dumps(found.to_dict(), indent=2, allow_nan=False) + "\n")
-    rows = found.per_prompt()
-    write_whole(folder / "per_prompt.csv", csv_text(list(rows.columns), rows.itertuples(index=False, name=None)))
+    write_whole(folder / "per_prompt.csv", csv_frame(found.per_prompt()))
     paradox = audit(_long(two_judges(seed=seed)))
     answers = sum(len(task.pool.candidates) for task in tasks)
     return Demo(folder, len(tasks), answers, found, picked, paradox)
 
 
-_HEADER = ("prompt_id", "candidate", "judge", "judge_score", "unscored")
-
-
-def _lines(records: object) -> str:
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)  # type: ignore[attr-defined]
+def _lines(records: Iterable[object]) -> str:
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
 def _pool_line(task: Task) -> dict[str, object]:
@@ -101,19 +99,6 @@ def _pool_line(task: Task) -> dict[str, object]:
         "prompt": task.pool.prompt,
         "candidates": [{"id": candidate.id, "text": candidate.text} for candidate in task.pool.candidates],
     }
-
-
-def _scores(tasks: Sequence[Task], judges: Sequence[Judge]) -> list[tuple[object, ...]]:
-    rows: list[tuple[object, ...]] = []
-    for task in tasks:
-        texts = [candidate.text for candidate in task.pool.candidates]
-        for judge in judges:
-            for candidate, verdict in zip(
-                task.pool.candidates, verdicts(judge, task.pool.prompt, texts), strict=True
-            ):
-                cell = (verdict.value, "") if isinstance(verdict, Score) else ("", verdict.reason)
-                rows.append((task.pool.prompt_id, candidate.id, judge.name, *cell))
-    return rows
 
 
 def _picks(tasks: Sequence[Task], judge: Judge, seed: int) -> list[Selection]:

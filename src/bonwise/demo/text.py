@@ -11,6 +11,8 @@ from rich.text import Text
 
 from bonwise.auditing.judge_audit import JudgeAudit
 from bonwise.demo.run import Demo
+from bonwise.printable import printable, shell_word
+from bonwise.report.commands import command
 from bonwise.stats.estimate import Estimate
 
 __all__ = ["demo_parts"]
@@ -32,15 +34,18 @@ def demo_parts(demo: Demo) -> Iterator[RenderableType]:
     yield Text("2. Two judges that look the same from afar (simulated)", style="bold")
     yield _paradox(demo.paradox.judges)
     yield Text(
-        "Both correlate equally with the labels over all answers. One only knows which prompts went well; the other "
-        "can tell the answers of a prompt apart. Only the second is worth asking which answer to keep."
+        "Made so that both correlate .63 with the labels over all answers: flat knows only which prompts went well, "
+        "sharp tells the answers of a prompt apart. The usual check cannot see which one to ask what to keep."
     )
     yield Text("")
-    folder = demo.folder
-    yield Text(f"Every file of this journey is in {folder}. Make the first table yourself:", style="bold")
-    yield Text(f"  bonwise doctor {folder}/scores.csv")
-    yield Text(f"  bonwise select {folder}/pools.jsonl --judge local:lexical > {folder}/winners.jsonl")
-    yield Text(f"  bonwise audit {folder}/scores.csv --labels {folder}/labels.csv")
+    yield Text(f"Every file of this journey is in {printable(demo.folder)}. Make it yourself:", style="bold")
+    pools, scores, labels, winners = (
+        shell_word(demo.folder / name) for name in ("pools.jsonl", "scores.csv", "labels.csv", "winners.jsonl")
+    )
+    yield command(f"bonwise select {pools} --judge local:lexical > {winners}")
+    yield command(f"bonwise judge {pools} --judge local:lexical --judge local:format --out {scores}")
+    yield command(f"bonwise doctor {scores}")
+    yield command(f"bonwise audit {scores} --labels {labels}")
 
 
 def _local(judges: Mapping[str, JudgeAudit], picked: Mapping[str, float]) -> Table:

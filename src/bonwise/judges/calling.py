@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -52,6 +52,8 @@ def as_judge(judge: Judge | Callable[[str, str], Any]) -> Judge:
     bonwise.errors.JudgeError
         Neither a judge nor a function.
     """
+    if isinstance(judge, type):
+        raise JudgeError(f"{judge.__name__} is a class, no judge", hint="pass an instance of it")
     if isinstance(judge, Judge):
         return judge
     if callable(judge):
@@ -70,7 +72,14 @@ def verdicts(judge: Judge, prompt: str, texts: Sequence[str]) -> tuple[Verdict, 
     bonwise.errors.JudgeError
         Too few or too many verdicts, or something that is none.
     """
-    found = tuple(judge.judge(prompt, texts))
+    answer: Any = judge.judge(prompt, texts)
+    _refuse_awaitable(answer, f"judge {judge.name!r} is asynchronous")
+    if not isinstance(answer, Iterable):
+        raise JudgeError(
+            f"judge {judge.name!r} returned {type(answer).__name__}",
+            hint="return one Score or Unscored a candidate, in order",
+        )
+    found = tuple(answer)
     if len(found) != len(texts):
         raise JudgeError(
             f"judge {judge.name!r} returned {len(found)} verdicts for {len(texts)} candidates",
@@ -85,14 +94,20 @@ def verdicts(judge: Judge, prompt: str, texts: Sequence[str]) -> tuple[Verdict, 
 
 
 def _verdict(value: Any) -> Verdict:
-    if inspect.isawaitable(value):
-        if inspect.iscoroutine(value):
-            value.close()
-        raise JudgeError("the function is asynchronous", hint="pass a function that returns a number")
+    _refuse_awaitable(value, "the function is asynchronous")
     if value is None:
         return Unscored("the function returned nothing")
     if isinstance(value, bool) or not isinstance(value, Real):
         return Unscored(f"the function returned {type(value).__name__}, not a number", repr(value)[:200])
-    if not math.isfinite(value):
-        return Unscored(f"the function returned {float(value)}")
-    return Score(float(value))
+    try:
+        number = float(value)
+    except OverflowError:
+        return Unscored("the function returned a number too large to compare")
+    return Score(number) if math.isfinite(number) else Unscored(f"the function returned {number}")
+
+
+def _refuse_awaitable(value: Any, message: str) -> None:
+    if inspect.isawaitable(value):
+        if inspect.iscoroutine(value):
+            value.close()
+        raise JudgeError(message, hint="return the verdicts themselves, not a promise of them")

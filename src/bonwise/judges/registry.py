@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import EntryPoint, entry_points
 
-from bonwise.errors import UsageError
+from bonwise.errors import BonwiseError, UsageError
 from bonwise.judges.protocol import Judge
 
 __all__ = ["judge_from_spec"]
@@ -34,17 +34,19 @@ def judge_from_spec(spec: str) -> Judge:
     known = {entry.name: entry for entry in entry_points(group=GROUP)}
     if kind not in known:
         raise UsageError(f"no kind of judge {kind!r}", hint=f"the kinds are {', '.join(sorted(known))}")
-    judge = _load(known[kind])(rest)
+    judge = _make(known[kind], rest)
     if not isinstance(judge, Judge):
         raise UsageError(f"{spec!r} made no judge", hint="see the contract in bonwise.judges.protocol")
     return judge
 
 
-def _load(entry: EntryPoint):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a plug-in's factory has no type yet
+def _make(entry: EntryPoint, rest: str) -> object:
     try:
-        return entry.load()
+        return entry.load()(rest)
+    except BonwiseError:
+        raise
     except Exception as error:
         raise UsageError(
-            f"the plug-in behind {entry.name!r} cannot be loaded: {type(error).__name__}: {error}",
+            f"the plug-in behind {entry.name!r} failed: {type(error).__name__}: {error}",
             hint=f"mend or uninstall {entry.value}",
         ) from error

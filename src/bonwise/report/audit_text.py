@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bonwise.report.console import plain
-from bonwise.report.printable import printable
+from bonwise.printable import printable
 
 __all__ = ["audit_parts", "audit_text"]
 

@@ -26,10 +26,15 @@ def show(parts: Iterable[RenderableType], stream: IO[str]) -> None:
     if stream.isatty():
         _print(Console(file=stream), parts)
     else:
-        stream.write(plain(parts) + "\n")
+        encoding = stream.encoding or "utf-8"
+        text = plain(parts) + "\n"
+        if encoding.lower().replace("-", "") != "utf8":
+            # A stream that cannot hold a character gets a stand-in, not a traceback.
+            text = text.replace("─", "-").encode(encoding, "replace").decode(encoding)
+        stream.write(text)
 
 
 def _print(console: Console, parts: Iterable[RenderableType]) -> None:
     for part in parts:
         # What stands in brackets is a name from a file, never markup.
-        console.print(part, markup=False, highlight=False, emoji=False)
+        console.print(part, markup=False, highlight=False, emoji=False, crop=False)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bonwise.report.console import plain
-from bonwise.report.printable import printable
+from bonwise.printable import printable
 
 __all__ = ["preference_parts", "preference_text"]
 

@@ -43,7 +43,7 @@ def _candidate(one: Any, position: int, text: Callable[[Any], str] | None) -> Ca
         return one
     name = f"c{position}"
     if isinstance(one, Mapping):
-        name = str(one.get("id", name))
+        name = name if one.get("id") is None else str(one["id"])
     words = text(one) if text is not None else one.get("text") if isinstance(one, Mapping) else one
     if not isinstance(words, str):
         raise UsageError(

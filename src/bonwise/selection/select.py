@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from typing import Any
 
 from bonwise.data.pool import Candidate
 from bonwise.data.verdicts import Score, Unscored, Verdict
 from bonwise.errors import UsageError
+from bonwise.release import release
 from bonwise.judges.calling import as_judge, verdicts
 from bonwise.judges.protocol import Judge
 from bonwise.selection.candidates import as_candidates
@@ -69,7 +69,7 @@ def select(
         "judge_version": chosen.version,
         "strategy": "greedy",
         "seed": seed,
-        "version": version("bonwise"),
+        "version": release(),
     }
     if len(pool) == 1:
         return _selection(prompt_id, candidates, pool, (None,), 0, "only candidate", settings)

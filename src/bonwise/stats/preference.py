@@ -78,15 +78,16 @@ def preference_jackknife(J: Floats, O: Floats, prompt: _Ints, context: _Ints) ->
     home[owner] = context
     columns = (np.ones(len(J)), J, O, J * J, O * O, J * O, 1 - np.abs(J - O), (J == 0.5).astype(float))
     own = np.array([np.bincount(owner, weights=column) for column in columns])
+    if len(units) < 2:
+        alone = _metrics(_Totals(*own[:, 0], *_terms(own)[:, 0]))
+        return PreferenceJackknife(alone, np.full_like(alone, np.nan))
     by_context = np.array([np.bincount(home, weights=row) for row in own])
     terms = _terms(by_context)
     everything = np.concatenate([own.sum(axis=1), terms.sum(axis=1)])
     rest = by_context[:, home] - own
     left = np.concatenate([everything[:8, None] - own, everything[8:, None] - terms[:, home] + _terms(rest)])
     estimate, left_out = _metrics(_Totals(*everything)), _metrics(_Totals(*left))
-    n = len(units)
-    se = np.sqrt((n - 1) * left_out.var(axis=1)) if n > 1 else np.full(len(estimate), np.nan)
-    return PreferenceJackknife(estimate, se)
+    return PreferenceJackknife(estimate, np.sqrt((len(units) - 1) * left_out.var(axis=1)))
 
 
 def _terms(sums: Floats) -> Floats:

@@ -1,0 +1,51 @@
+"""Text from files, made safe for one line of a terminal: what cannot be printed is written out."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+__all__ = ["printable", "shell_word"]
+
+
+def printable(value: object, *, longest: int | None = None) -> str:
+    r"""Return text without control characters, shortened where it is longer than `longest`.
+
+    Examples
+    --------
+    >>> printable("a\nb\x1b[31mc")
+    'a\\nb\\x1b[31mc'
+    >>> printable("abcdefgh", longest=6)
+    'abc...'
+    """
+    text = str(value)
+    if longest is not None and len(text) > longest:
+        text = text[: longest - 3] + "..."
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def shell_word(value: str | Path) -> str:
+    """Quote one word; a path that looks like a flag is made to look like a path.
+
+    Examples
+    --------
+    >>> shell_word("-x.csv"), shell_word("my scores.csv")
+    ('./-x.csv', "'my scores.csv'")
+    """
+    text = str(value)
+    text = f"./{text}" if text.startswith("-") else text
+    if text.isprintable():
+        return shlex.quote(text)
+    # The shell's own way of writing what cannot be printed.
+    escaped = "".join(_escape(c) for c in text)
+    return f"$'{escaped}'"
+
+
+def _escape(character: str) -> str:
+    if character in "\\'":
+        return "\\" + character
+    if character.isprintable():
+        return character
+    return "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogateescape"))

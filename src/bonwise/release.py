@@ -1,0 +1,14 @@
+"""The version of this package, read from its metadata once."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import version
+
+__all__ = ["release"]
+
+
+@cache
+def release() -> str:
+    """Return the installed version."""
+    return version("bonwise")
