@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from bonwise.printable import printable
+
 __all__ = [
     "BonwiseError",
     "ColumnError",
@@ -49,9 +51,10 @@ class BonwiseError(Exception):
     """Whether the same call may succeed later without anything being mended."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        # File and candidate names stand in messages: whatever they hold, a message stays one printable line.
+        self.message = printable(message)
+        self.hint = printable(hint)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message

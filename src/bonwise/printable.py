@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-__all__ = ["printable", "shell_word"]
+__all__ = ["printable", "shell_path", "shell_word"]
 
 
 def printable(value: object, *, longest: int | None = None) -> str:
@@ -26,21 +26,29 @@ def printable(value: object, *, longest: int | None = None) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
-def shell_word(value: str | Path) -> str:
-    """Quote one word; a path that looks like a flag is made to look like a path.
+def shell_word(text: str) -> str:
+    """Quote one word for a shell.
 
     Examples
     --------
-    >>> shell_word("-x.csv"), shell_word("my scores.csv")
-    ('./-x.csv', "'my scores.csv'")
+    >>> shell_word("my scores.csv")
+    "'my scores.csv'"
     """
-    text = str(value)
-    text = f"./{text}" if text.startswith("-") else text
     if text.isprintable():
         return shlex.quote(text)
     # The shell's own way of writing what cannot be printed.
-    escaped = "".join(_escape(c) for c in text)
-    return f"$'{escaped}'"
+    return "$'" + "".join(_escape(c) for c in text) + "'"
+
+
+def shell_path(path: str | Path) -> str:
+    """Quote a path; one that looks like a flag is made to look like a path.
+
+    Examples
+    --------
+    >>> shell_path("-x.csv")
+    './-x.csv'
+    """
+    return shell_word(f"./{path}" if str(path).startswith("-") else str(path))
 
 
 def _escape(character: str) -> str:

@@ -98,7 +98,7 @@ def test_the_arena_control_is_found(capsys, shared):
     assert done.code == 0
     assert "0.213" in done.out
     assert document["labels"]["partly_labelled_prompts"] == 1
-    assert document["dropped"] == {"lacks base": 1}
+    assert document["dropped"] == {"lacks base": 1, "partly labelled": 1}
 
 
 def test_a_constant_judge_is_flagged(capsys, folder):

@@ -393,7 +393,7 @@ def test_names_of_preferences_are_printed_literally(capsys, hostile):
     rows = [{"i": x, "j": f"j{hostile}", "v": x % 2 + 1, f"g{hostile}": (x // 2) % 2 + 1} for x in range(8)]
     written("v.csv", rows)
     flags = ("--verdict-col", "v", "--label-col", f"g{hostile}", "--prompt-col", "i", "--judge-col", "j")
-    done = typed(capsys, "audit", "v.csv", *flags)
+    done = typed(capsys, "preferences", "v.csv", *flags)
     assert done.code == 0
     assert_printable(done, f"j{hostile}", f"g{hostile}")
 

@@ -4,13 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.wording import listed, plain, shown
+from bonwise.data.wording import listed, shown
+from bonwise.printable import printable
 
 
 @given(st.text())
 def test_words_stay_on_their_line(text):
     """Whatever a file holds, its words in a message are printable and can be encoded."""
-    for words in (plain(text), shown(text), listed([text])):
+    for words in (printable(text), shown(text), listed([text])):
         assert words.isprintable()
         words.encode()
 
@@ -18,7 +19,7 @@ def test_words_stay_on_their_line(text):
 @given(st.text(st.characters(categories=["L", "N", "P"])))
 def test_printable_text_is_left_alone(text):
     """Text that can be printed is shown as it is, in any script."""
-    assert plain(text) == text
+    assert printable(text) == text
 
 
 class Loud:

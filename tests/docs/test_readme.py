@@ -71,4 +71,4 @@ def test_the_readme_is_read():
 def test_python_blocks_run(block, folder):
     """Each Python block of the README runs as it stands, given the judge that it names."""
     write_scores([])
-    exec(compile(block, "README.md", "exec"), {"my_judge": lambda prompt, text: len(text)})  # noqa: S102 - its purpose
+    exec(compile(block, "README.md", "exec"), {"my_judge": lambda _, text: len(text)})  # noqa: S102 - its purpose

@@ -51,9 +51,7 @@ def test_any_text_gets_a_verdict(name, prompt, candidates):
 @pytest.mark.parametrize("blank", ["", "   ", "\n\t\n", "\x00", "\u200b\u00a0"])
 def test_an_empty_answer_is_unscored(name, blank):
     """An answer in which nothing can be read has no score, and the others keep theirs."""
-    first, second, third = from_name(name).judge(
-        "Where is the moon?", ["Up there, the moon.", blank, "The moon?"]
-    )
+    first, second, third = from_name(name).judge("Where is the moon?", ["Up there, the moon.", blank, "The moon?"])
     assert second == Unscored("empty answer")
     assert isinstance(first, Score)
     assert isinstance(third, Score)

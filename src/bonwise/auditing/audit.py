@@ -251,14 +251,15 @@ def _table(
     if labels is not None and oracle is not None:
         raise UsageError("two references: a label file and a judge", hint="give --labels or --oracle, not both")
     own_scale = label_scale if labels is None else None
+    own_columns = {role: c for role, c in (columns or {}).items() if labels is None or role != "oracle_label"}
     if isinstance(source, ScoreTable):
         if columns or judge_scale or own_scale:
             raise UsageError("columns and scales of a ScoreTable are fixed", hint="give them to ScoreTable.read")
         table = source
     elif isinstance(source, str | Path):
-        table = ScoreTable.read(source, columns=columns, judge_scale=judge_scale, label_scale=own_scale)
+        table = ScoreTable.read(source, columns=own_columns, judge_scale=judge_scale, label_scale=own_scale)
     else:
-        table = ScoreTable.from_frame(source, columns=columns, judge_scale=judge_scale, label_scale=own_scale)
+        table = ScoreTable.from_frame(source, columns=own_columns, judge_scale=judge_scale, label_scale=own_scale)
     if labels is not None:
         table = join_labels(table, labels, columns=columns, label_scale=label_scale)
     if oracle is not None:

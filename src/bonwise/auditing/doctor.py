@@ -16,7 +16,7 @@ from bonwise.data.columns import FLAGS
 from bonwise.data.panel import Dropped, Panel, lay_out
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
-from bonwise.printable import shell_word
+from bonwise.printable import shell_path, shell_word
 from bonwise.stats.sums import Sums, prompt_sums
 
 __all__ = ["Diagnosis", "diagnose"]
@@ -159,14 +159,13 @@ def _labels(table: ScoreTable, panel: Panel) -> dict[str, Any]:
 
 
 def _next_command(table: ScoreTable, path: str, columns: Mapping[str, str], found: Sequence[Suspicion]) -> str:
-    words = ["bonwise audit", shell_word(path)]
-    for role, column in columns.items():
-        words += [FLAGS[role], shell_word(column)]
-    words += [
-        shell_word(f"--judge-scale={f'{judge}=' if judge else ''}{s}") for judge, s in table.judge_scales.items()
-    ]
-    words += [f"--label-scale={table.label_scale}"] if table.label_scale else []
+    flags = [f"{FLAGS[role]} {shell_word(column)}" for role, column in columns.items()]
+    for judge, scale in table.judge_scales.items():
+        flags.append("--judge-scale " + shell_word(f"{judge}={scale}" if judge else str(scale)))
+    if table.label_scale is not None:
+        flags.append(f"--label-scale {table.label_scale}")
     if not table.has_labels:
         several = len(table.judges) > 1
-        words += ["--oracle", shell_word(f"judge:{table.judges[0]}")] if several else ["--labels", "LABELS.csv"]
-    return " ".join([*words, *dict.fromkeys(flag for one in found for flag in one.flags)])
+        flags.append("--oracle " + shell_word(f"judge:{table.judges[0]}") if several else "--labels LABELS.csv")
+    suggested = (flag for one in found for flag in one.flags)
+    return " ".join(["bonwise audit", shell_path(path), *dict.fromkeys([*flags, *suggested])])

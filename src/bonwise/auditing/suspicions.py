@@ -73,7 +73,7 @@ def _scores(panel: Panel) -> Iterator[Suspicion]:
 
 
 def _scales(table: ScoreTable) -> Iterator[Suspicion]:
-    codes = table.frame["judge"].cat.codes.to_numpy()
+    codes, several = table.frame["judge"].cat.codes.to_numpy(), len(table.judges) > 1
     for code, judge in enumerate(table.judges):
         mine = codes == code
         scores = table.frame["judge_score"].to_numpy()[mine]
@@ -85,8 +85,8 @@ def _scales(table: ScoreTable) -> Iterator[Suspicion]:
                 f"Scores of {judge!r} run from {np.nanmin(scores):g} to {np.nanmax(scores):g}, labels from "
                 f"{np.nanmin(labels):g} to {np.nanmax(labels):g} (see row {row}): declare both scales.",
                 (
-                    shell_word(f"--judge-scale={f'{judge}=' if len(table.judges) > 1 else ''}{_scale(scores)}"),
-                    f"--label-scale={_scale(labels)}",
+                    "--judge-scale " + shell_word(f"{judge}={_scale(scores)}" if several else _scale(scores)),
+                    f"--label-scale {_scale(labels)}",
                 ),
             )
 
@@ -125,7 +125,7 @@ def _worst(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
         seen = f"Candidate {name!r} has the lowest {what} in {worst[code] / len(starts):.0%} of prompts"
         inflated = _with_and_without(table, name, complete) if by_labels else ""
         yield Suspicion(
-            f"{seen}: such a control inflates every metric{inflated}.", (shell_word(f"--control={name}"),)
+            f"{seen}: such a control inflates every metric{inflated}.", (f"--control {shell_word(name)}",)
         )
 
 

@@ -9,7 +9,6 @@ import zlib
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, cast
 
-from bonwise.data.wording import plain
 from bonwise.errors import FileError
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 @contextmanager
 def file_errors(path: Path) -> Iterator[None]:
     """Turn what the operating system says of a file into one clear error."""
-    name = plain(path)
+    name = str(path)
     if "\0" in str(path):
         raise FileError(f"{name}: no such file", hint="check the path")
     try:
@@ -42,7 +41,7 @@ def file_errors(path: Path) -> Iterator[None]:
     except UnicodeError as error:
         raise FileError(f"{name}: not UTF-8", hint="save the file as UTF-8") from error
     except OSError as error:
-        reason = plain(error.strerror or type(error).__name__)
+        reason = error.strerror or type(error).__name__
         raise FileError(f"{name}: {reason}", hint="check the path, its rights and the disk") from error
 
 
@@ -78,12 +77,12 @@ def check_text(path: Path) -> None:
             line, length = _refuse_long_lines(path, chunk, line, length)
         _refuse_other_encodings(path, decoder, b"", line, final=True)
     if size == 0:
-        raise FileError(f"{plain(path)}: the file is empty", hint="check that whatever wrote it has finished")
+        raise FileError(f"{path}: the file is empty", hint="check that whatever wrote it has finished")
 
 
 def _refuse_utf_16(path: Path, chunk: bytes) -> None:
     if chunk.startswith(_UTF_16):
-        raise FileError(f"{plain(path)}, line 1: UTF-16, not UTF-8", hint="save the file as UTF-8")
+        raise FileError(f"{path}, line 1: UTF-16, not UTF-8", hint="save the file as UTF-8")
 
 
 def _refuse_binary(path: Path, chunk: bytes, line: int) -> None:
@@ -91,7 +90,7 @@ def _refuse_binary(path: Path, chunk: bytes, line: int) -> None:
     if at >= 0:
         row = line + chunk.count(b"\n", 0, at)
         raise FileError(
-            f"{plain(path)}, line {row}: a NUL byte: the file is binary, not text",
+            f"{path}, line {row}: a NUL byte: the file is binary, not text",
             hint="give CSV or JSONL as UTF-8 text, or Parquet with the ending .parquet",
         )
 
@@ -104,7 +103,7 @@ def _refuse_other_encodings(
     except UnicodeDecodeError as error:
         row = line + error.object.count(b"\n", 0, error.start)
         raise FileError(
-            f"{plain(path)}, line {row}: not UTF-8 (byte 0x{error.object[error.start]:02x})",
+            f"{path}, line {row}: not UTF-8 (byte 0x{error.object[error.start]:02x})",
             hint="save the file as UTF-8",
         ) from error
 
@@ -123,6 +122,6 @@ def _refuse_long_lines(path: Path, chunk: bytes, line: int, length: int) -> tupl
 def _refuse_if_long(path: Path, line: int, length: int) -> None:
     if length > LONGEST_LINE:
         raise FileError(
-            f"{plain(path)}, line {line}: longer than {LONGEST_LINE // 2**20} MiB",
+            f"{path}, line {line}: longer than {LONGEST_LINE // 2**20} MiB",
             hint="one row a line; check for a missing line break",
         )

@@ -15,7 +15,7 @@ from bonwise.data.numbers import parse_numbers
 from bonwise.data.reading import read_raw
 from bonwise.data.scales import to_unit
 from bonwise.data.table import counted_rows
-from bonwise.data.wording import plain, shown
+from bonwise.data.wording import shown
 from bonwise.errors import InputError, RowError
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _read_labels(
     if isinstance(labels, pd.DataFrame):
         source, raw = "labels", counted_rows(labels, "labels")
     else:
-        source, raw = plain(labels), read_raw(Path(labels))
+        source, raw = str(labels), read_raw(Path(labels))
     # One set of names serves both files; what stands only in the scores is not looked for here.
     wanted = {role: column for role, column in columns.items() if column in raw.columns}
     taken = resolve_columns(raw, wanted, source=source, required=_REQUIRED, roles=_REQUIRED)

@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from bonwise.data.bytes_check import check_text, file_errors, open_text
-from bonwise.data.wording import plain
 from bonwise.errors import RowError
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     with file_errors(path), open_text(path) as lines:
         for row, line in enumerate(lines, start=1):
             if line.strip():
-                yield row, _object(line, f"{plain(path)}, row {row}")
+                yield row, _object(line, f"{path}, row {row}")
 
 
 def _object(line: str, where: str) -> dict[str, Any]:

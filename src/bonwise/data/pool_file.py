@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bonwise.data.lines import json_lines
 from bonwise.data.pool import Candidate, Pool
-from bonwise.data.wording import plain, shown
+from bonwise.data.wording import shown
 from bonwise.errors import RowError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def read_pools(path: str | Path) -> Iterator[Pool]:
     """
     first_rows: dict[str, int] = {}
     for row, record in json_lines(Path(path)):
-        where = f"{plain(path)}, row {row}"
+        where = f"{path}, row {row}"
         pool = Pool(_prompt_id(record, where), _prompt(record, where), _candidates(record, where))
         if pool.prompt_id in first_rows:
             raise RowError(

@@ -15,6 +15,7 @@ import pandas as pd
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import is_blank, shown
 from bonwise.data.reading import read_raw
+from bonwise.data.table import counted_rows
 from bonwise.errors import ColumnError, InputError, RowError
 
 __all__ = ["PreferenceTable"]
@@ -73,11 +74,7 @@ class PreferenceTable:
             contexts, or no row with both a verdict and a label.
         """
         name = "table" if isinstance(source, pd.DataFrame) else str(source)
-        raw = (
-            source.set_axis(pd.RangeIndex(len(source)), axis=0)
-            if isinstance(source, pd.DataFrame)
-            else read_raw(Path(source))
-        )
+        raw = counted_rows(source, name) if isinstance(source, pd.DataFrame) else read_raw(Path(source))
         _require(raw, [*verdicts, oracle, *prompt, *judge, *context], name)
         if not verdicts:
             raise ColumnError(f"{name}: no verdict column was named", hint="name one or two with --verdict-col")
@@ -134,7 +131,8 @@ def _joined(raw: pd.DataFrame, columns: Sequence[str], role: str, source: str) -
     names = list(zip(*(part.astype(object) for part in parts), strict=True))
     # Names that hold the separator themselves are written so that no two become one.
     ambiguous = any(_SEPARATOR in word for part in parts for word in part.categories)
-    return pd.Categorical([json.dumps(name) if ambiguous else _SEPARATOR.join(name) for name in names])
+    joined = [json.dumps(name) if ambiguous else _SEPARATOR.join(name) for name in names]
+    return pd.Categorical(pd.Index(joined, dtype=object))
 
 
 def _constant(rows: int, name: str) -> pd.Categorical:

@@ -18,7 +18,7 @@ import pandas as pd
 
 from bonwise.data.bytes_check import LONGEST_LINE, check_text, file_errors, open_bytes, open_text
 from bonwise.data.lines import json_lines
-from bonwise.data.wording import plain, shown
+from bonwise.data.wording import shown
 from bonwise.data.writing import plain_cell
 from bonwise.errors import ColumnError, FileError, RowError
 
@@ -60,7 +60,7 @@ def read_raw(path: Path) -> pd.DataFrame:
     with file_errors(path):
         frame = _read_folder(path) if path.is_dir() else _reader(path)(path)
     if not len(frame):
-        raise FileError(f"{plain(path)}: no rows", hint="check that whatever wrote it has finished")
+        raise FileError(f"{path}: no rows", hint="check that whatever wrote it has finished")
     return frame
 
 
@@ -77,8 +77,8 @@ def _reader(path: Path) -> Callable[[Path], pd.DataFrame]:
     }
     if kind not in readers:
         if not path.exists():
-            raise FileError(f"{plain(path)}: no such file", hint="check the path")
-        raise FileError(f"{plain(path)}: unknown kind of file", hint=f"the name must end in {_ENDINGS}")
+            raise FileError(f"{path}: no such file", hint="check the path")
+        raise FileError(f"{path}: unknown kind of file", hint=f"the name must end in {_ENDINGS}")
     return readers[kind]
 
 
@@ -108,17 +108,15 @@ def _csv_header(path: Path, separator: str) -> list[str]:
         try:
             cells = next((record for record in records if "".join(record).strip()), [])
         except csv.Error as error:
-            raise FileError(
-                f"{plain(path)}, row 1: not a CSV header: {error}", hint="check the first line"
-            ) from error
+            raise FileError(f"{path}, row 1: not a CSV header: {error}", hint="check the first line") from error
     if not cells:
-        raise FileError(f"{plain(path)}: no header and no rows", hint="name the columns in the first line")
+        raise FileError(f"{path}: no header and no rows", hint="name the columns in the first line")
     if len(cells) > _MOST_FIELDS:
-        raise ColumnError(f"{plain(path)}: more than {_MOST_FIELDS:,} columns", hint="check the separator")
+        raise ColumnError(f"{path}: more than {_MOST_FIELDS:,} columns", hint="check the separator")
     names = [plain_cell(cell) or f"column {position}" for position, cell in enumerate(cells, start=1)]
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
-        raise ColumnError(f"{plain(path)}: two columns are named {shown(repeated[0])}", hint="rename one of them")
+        raise ColumnError(f"{path}: two columns are named {shown(repeated[0])}", hint="rename one of them")
     return names
 
 
@@ -167,9 +165,9 @@ def _arrow_csv(path: Path, separator: str, width: int, irregular: Callable[[Any]
 def _not_csv(path: Path, width: int, ragged: list[Any]) -> FileError | RowError:
     hint = "quote cells that hold separators or line breaks, and close every quote"
     if not ragged:
-        return FileError(f"{plain(path)}: not a regular table: a row does not end", hint=hint)
+        return FileError(f"{path}: not a regular table: a row does not end", hint=hint)
     cells = "1 cell" if ragged[0].actual_columns == 1 else f"{ragged[0].actual_columns} cells"
-    return RowError(f"{plain(path)}, row {ragged[0].number}: {cells}, but the header has {width}", hint=hint)
+    return RowError(f"{path}, row {ragged[0].number}: {cells}, but the header has {width}", hint=hint)
 
 
 def _blank_rows(frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
@@ -191,7 +189,7 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
         fields.update(records[-1])
         if len(fields) > _MOST_FIELDS:
             raise RowError(
-                f"{plain(path)}, row {row}: more than {_MOST_FIELDS:,} different fields",
+                f"{path}, row {row}: more than {_MOST_FIELDS:,} different fields",
                 hint="give every line the same fields",
             )
     return pd.DataFrame.from_records(records, index=pd.Index(rows)) if records else pd.DataFrame()
@@ -213,14 +211,14 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     with open_bytes(path) as stream:
         content = stream.read()
     if not content:
-        raise FileError(f"{plain(path)}: the file is empty", hint="check that whatever wrote it has finished")
+        raise FileError(f"{path}: the file is empty", hint="check that whatever wrote it has finished")
     try:
         # Without the metadata that pandas leaves, an index that was written is a column like the others.
         table = parquet.read_table(io.BytesIO(content))
         kept = [position for position, name in enumerate(table.column_names) if not _is_index(name)]
         frame: pd.DataFrame = table.select(kept).to_pandas(ignore_metadata=True)
     except Exception as error:  # damaged pages raise whatever the decoder stumbles on
-        raise FileError(f"{plain(path)}: not a Parquet file", hint="check the ending of its name") from error
+        raise FileError(f"{path}: not a Parquet file", hint="check the ending of its name") from error
     return frame
 
 
@@ -231,10 +229,10 @@ def _is_index(name: str) -> bool:
 def _read_folder(path: Path) -> pd.DataFrame:
     files = sorted(p for p in path.iterdir() if p.name.removesuffix(".gz").endswith(_RESPONSES))
     if not files:
-        raise FileError(f"{plain(path)}: no file named <policy>{_RESPONSES} in it", hint="name a file instead")
+        raise FileError(f"{path}: no file named <policy>{_RESPONSES} in it", hint="name a file instead")
     frames = []
     for file in files:
         frame = read_raw(file)
         frame["candidate"] = file.name.removesuffix(".gz").removesuffix(_RESPONSES)
-        frames.append(frame.set_axis([f"{row} of {plain(file.name)}" for row in frame.index], axis=0))
+        frames.append(frame.set_axis([f"{row} of {file.name}" for row in frame.index], axis=0))
     return pd.concat(frames)

@@ -18,7 +18,7 @@ from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import parse_numbers
 from bonwise.data.reading import read_raw
 from bonwise.data.scales import Scale, mismatch, to_unit
-from bonwise.data.wording import listed, plain, shown
+from bonwise.data.wording import listed, shown
 from bonwise.errors import ColumnError, RowError, UsageError
 
 __all__ = ["ScoreTable", "counted_rows"]
@@ -97,7 +97,7 @@ class ScoreTable:
             columns=columns,
             judge_scale=judge_scale,
             label_scale=label_scale,
-            source=plain(path),
+            source=str(path),
         )
 
     @classmethod

@@ -27,7 +27,8 @@ class Score:
     value: float
 
     def __post_init__(self) -> None:
-        if isinstance(self.value, bool) or not isinstance(self.value, Real) or not math.isfinite(self.value):
+        value: object = self.value
+        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
             raise ValueError(f"a score must be a finite number, not {self.value!r}; use Unscored(reason) instead")
         # Numbers of other libraries become plain ones, which JSON knows.
         object.__setattr__(self, "value", float(self.value))

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bonwise.data.bytes_check import file_errors
-from bonwise.data.wording import plain
 from bonwise.errors import FileError
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def write_whole(path: Path, text: str) -> None:
     with file_errors(path):
         target = Path(os.path.realpath(path))  # a link is followed, not replaced
         if not target.parent.is_dir():
-            raise FileError(f"{plain(path)}: no such folder", hint="make the folder first")
+            raise FileError(f"{path}: no such folder", hint="make the folder first")
         if target.exists() and not target.is_file():
             target.write_text(text, encoding="utf-8")  # a pipe or a device cannot be replaced
             return

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from bonwise.auditing.judge_audit import JudgeAudit
 from bonwise.demo.run import Demo
-from bonwise.printable import printable, shell_word
+from bonwise.printable import printable, shell_path
 from bonwise.report.commands import command
 from bonwise.stats.estimate import Estimate
 
@@ -40,12 +40,12 @@ def demo_parts(demo: Demo) -> Iterator[RenderableType]:
     yield Text("")
     yield Text(f"Every file of this journey is in {printable(demo.folder)}. Make it yourself:", style="bold")
     pools, scores, labels, winners = (
-        shell_word(demo.folder / name) for name in ("pools.jsonl", "scores.csv", "labels.csv", "winners.jsonl")
+        shell_path(demo.folder / name) for name in ("pools.jsonl", "scores.csv", "labels.csv", "winners.jsonl")
     )
-    yield command(f"bonwise select {pools} --judge local:lexical > {winners}")
-    yield command(f"bonwise judge {pools} --judge local:lexical --judge local:format --out {scores}")
-    yield command(f"bonwise doctor {scores}")
-    yield command(f"bonwise audit {scores} --labels {labels}")
+    yield command(f"  bonwise select {pools} --judge local:lexical > {winners}")
+    yield command(f"  bonwise judge {pools} --judge local:lexical --judge local:format --out {scores}")
+    yield command(f"  bonwise doctor {scores}")
+    yield command(f"  bonwise audit {scores} --labels {labels}")
 
 
 def _local(judges: Mapping[str, JudgeAudit], picked: Mapping[str, float]) -> Table:
@@ -79,7 +79,8 @@ def _grid(first: str, titles: tuple[str, ...]) -> Table:
 def _figure(found: Estimate) -> str:
     if found.estimate is None:
         return "-"
-    return f"{found.estimate:.2f} [{found.low:.2f}, {found.high:.2f}]" if found.low is not None else "-"
+    interval = f" [{found.low:.2f}, {found.high:.2f}]" if found.low is not None else ""
+    return f"{found.estimate:.2f}{interval}"
 
 
 def _weak(judges: Mapping[str, JudgeAudit]) -> str:

@@ -12,8 +12,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from bonwise.report.console import plain
 from bonwise.printable import printable
+from bonwise.report.console import plain
 
 __all__ = ["audit_parts", "audit_text"]
 

@@ -9,4 +9,4 @@ __all__ = ["command"]
 
 def command(text: str, *, style: str = "") -> Text:
     """Return a command on one line of its own, however long: a broken line cannot be copied."""
-    return Text(f"  {text}", style=style, no_wrap=True, overflow="ignore")
+    return Text(text, style=style, no_wrap=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import IO
 
 from rich.console import Console, RenderableType
+from rich.text import Text
 
 __all__ = ["plain", "show"]
 
@@ -26,7 +27,7 @@ def show(parts: Iterable[RenderableType], stream: IO[str]) -> None:
     if stream.isatty():
         _print(Console(file=stream), parts)
     else:
-        encoding = stream.encoding or "utf-8"
+        encoding = getattr(stream, "encoding", None) or "utf-8"
         text = plain(parts) + "\n"
         if encoding.lower().replace("-", "") != "utf8":
             # A stream that cannot hold a character gets a stand-in, not a traceback.
@@ -36,5 +37,6 @@ def show(parts: Iterable[RenderableType], stream: IO[str]) -> None:
 
 def _print(console: Console, parts: Iterable[RenderableType]) -> None:
     for part in parts:
+        whole = isinstance(part, Text) and bool(part.no_wrap)
         # What stands in brackets is a name from a file, never markup.
-        console.print(part, markup=False, highlight=False, emoji=False, crop=False)
+        console.print(part, markup=False, highlight=False, emoji=False, soft_wrap=whole)

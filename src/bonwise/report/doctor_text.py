@@ -8,9 +8,9 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from bonwise.printable import printable
 from bonwise.report.commands import command
 from bonwise.report.console import plain
-from bonwise.printable import printable
 
 __all__ = ["doctor_parts", "doctor_text"]
 
@@ -43,8 +43,7 @@ def doctor_parts(document: Mapping[str, Any]) -> Iterator[RenderableType]:
         yield Text(f"suspicious: {printable(sentence, longest=600)}", style="yellow")
     if not document["suspicious"]:
         yield Text("nothing suspicious")
-    yield Text("next:")
-    yield command(document["next_command"], style="bold")
+    yield command(f"next: {document['next_command']}", style="bold")
 
 
 def _judge(judge: Mapping[str, Any]) -> Iterator[Text]:

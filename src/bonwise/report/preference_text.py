@@ -10,8 +10,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from bonwise.report.console import plain
 from bonwise.printable import printable
+from bonwise.report.console import plain
 
 __all__ = ["preference_parts", "preference_text"]
 

@@ -8,9 +8,9 @@ from typing import Any
 from bonwise.data.pool import Candidate
 from bonwise.data.verdicts import Score, Unscored, Verdict
 from bonwise.errors import UsageError
-from bonwise.release import release
 from bonwise.judges.calling import as_judge, verdicts
 from bonwise.judges.protocol import Judge
+from bonwise.release import release
 from bonwise.selection.candidates import as_candidates
 from bonwise.selection.greedy import greedy
 from bonwise.selection.selection import Selection
