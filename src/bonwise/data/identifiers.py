@@ -55,6 +55,8 @@ def _words(column: pd.Series, codes: npt.NDArray[np.intp], names: pd.Index, role
 
 
 def _name(value: object) -> str:
+    if type(value) is str and not value.endswith(".0"):
+        return value  # nearly every identifier there is
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     text = value.decode(errors="backslashreplace") if isinstance(value, bytes) else str(value)

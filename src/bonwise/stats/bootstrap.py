@@ -12,7 +12,7 @@ from bonwise.stats.sums import Floats, Sums
 
 __all__ = ["bootstrap"]
 
-_CHUNK_CELLS = 1 << 20  # counts held at a time: 8 MB of float64
+_CHUNK_CELLS = 1 << 18  # counts held at a time: 2 MB, which fits the cache
 
 
 def bootstrap(functional: Callable[..., Floats], matrices: Sequence[Floats], *, resamples: int, seed: int) -> Floats:
@@ -35,27 +35,26 @@ def bootstrap(functional: Callable[..., Floats], matrices: Sequence[Floats], *, 
     -------
     ndarray of float64, shape (metrics, resamples)
     """
-    n = matrices[0].shape[1]
-    step = max(1, min(resamples, _CHUNK_CELLS // n))
+    totals = [np.empty((len(matrix), resamples)) for matrix in matrices]
     # One BLAS thread: sums in one order, hence the same bits on any number of cores, and less CPU time.
     with _blas().limit(limits=1, user_api="blas"):
-        parts = [
-            functional(*(Sums(*(matrix @ counts.T)) for matrix in matrices))
-            for counts in _counts(n, resamples, step, seed)
-        ]
-    return np.concatenate(parts, axis=1)
+        for some, counts in _counts(matrices[0].shape[1], resamples, seed):
+            for total, matrix in zip(totals, matrices, strict=True):
+                np.matmul(matrix, counts.T, out=total[:, some])
+    return functional(*(Sums(*total) for total in totals))
 
 
-def _counts(n: int, resamples: int, step: int, seed: int) -> Iterator[Floats]:
-    """Yield how often each prompt is drawn, shape (resamples of this chunk, n)."""
+def _counts(n: int, resamples: int, seed: int) -> Iterator[tuple[slice, Floats]]:
+    """Yield some resamples at a time, and how often each draws each prompt, shape (resamples, n)."""
     rng = np.random.default_rng(seed)
+    step = max(1, min(resamples, _CHUNK_CELLS // n))
+    counts = np.empty((step, n))
     for start in range(0, resamples, step):
         # 32 bits hold a prompt's number and cost less to draw than 64.
         drawn = rng.integers(0, n, size=(min(step, resamples - start), n), dtype=np.uint32)
-        counts = np.empty(drawn.shape)
         for resample, prompts in enumerate(drawn):
             counts[resample] = np.bincount(prompts, minlength=n)
-        yield counts
+        yield slice(start, start + len(drawn)), counts[: len(drawn)]
 
 
 @cache
