@@ -13,6 +13,7 @@ from bonwise.stats.sums import Floats, Sums
 __all__ = ["bootstrap"]
 
 _CHUNK_CELLS = 1 << 18  # counts held at a time: 2 MB, which fits the cache
+_FEWEST = 8  # resamples in a chunk however large n is: a product with fewer columns wastes the processor
 
 
 def bootstrap(functional: Callable[..., Floats], matrices: Sequence[Floats], *, resamples: int, seed: int) -> Floats:
@@ -47,7 +48,7 @@ def bootstrap(functional: Callable[..., Floats], matrices: Sequence[Floats], *, 
 def _counts(n: int, resamples: int, seed: int) -> Iterator[tuple[slice, Floats]]:
     """Yield some resamples at a time, and how often each draws each prompt, shape (resamples, n)."""
     rng = np.random.default_rng(seed)
-    step = max(1, min(resamples, _CHUNK_CELLS // n))
+    step = min(resamples, max(_FEWEST, _CHUNK_CELLS // n))
     counts = np.empty((step, n))
     for start in range(0, resamples, step):
         # 32 bits hold a prompt's number and cost less to draw than 64.
