@@ -48,6 +48,8 @@ class Audit:
         The judge that stood in for oracle labels.
     draws : int
         Most scores of one candidate by one judge that were averaged, 1 where none were.
+    scales : mapping of str to str
+        What was declared: ``label_scale``, and ``judge_scale`` by judge.
     """
 
     judges: Mapping[str, JudgeAudit]
@@ -57,6 +59,7 @@ class Audit:
     columns: Mapping[str, str] = field(default_factory=dict, repr=False)
     reference: str | None = None
     draws: int = 1
+    scales: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __getitem__(self, metric: str) -> Estimate:
         return self.metrics[metric]
@@ -146,6 +149,7 @@ class Audit:
             "source": self.source,
             "columns": dict(self.columns),
             "draws": self.draws,
+            **self.scales,
         }
         if self.reference is not None:
             settings["reference"] = self.reference
@@ -283,7 +287,8 @@ def _audit(table: ScoreTable, settings: Settings) -> Audit:
     )
     against = f"{table.reference}" if table.reference is not None else "the oracle labels"
     judges = [
-        audit_judge(panel, easy, settings, against=against) for panel, easy in zip(panels, with_control, strict=True)
+        audit_judge(panel, easy, settings, against=against, weighted="propensity" in table.frame.columns)
+        for panel, easy in zip(panels, with_control, strict=True)
     ]
     return Audit(
         {judge.judge: judge for judge in judges},
@@ -293,4 +298,14 @@ def _audit(table: ScoreTable, settings: Settings) -> Audit:
         table.columns,
         table.reference,
         table.draws,
+        _declared(table),
     )
+
+
+def _declared(table: ScoreTable) -> dict[str, Any]:
+    declared: dict[str, Any] = {}
+    if table.judge_scales:
+        declared["judge_scale"] = {judge or "every judge": str(scale) for judge, scale in table.judge_scales.items()}
+    if table.label_scale is not None:
+        declared["label_scale"] = str(table.label_scale)
+    return declared

@@ -81,7 +81,9 @@ class JudgeAudit:
         return out
 
 
-def audit_judge(panel: Panel, with_control: Panel | None, settings: Settings, *, against: str) -> JudgeAudit:
+def audit_judge(
+    panel: Panel, with_control: Panel | None, settings: Settings, *, against: str, weighted: bool = False
+) -> JudgeAudit:
     """Audit one judge.
 
     Parameters
@@ -93,6 +95,8 @@ def audit_judge(panel: Panel, with_control: Panel | None, settings: Settings, *,
     settings : Settings
     against : str
         What the judge is held against, as a noun.
+    weighted : bool
+        Whether the table states with which probability prompts were labelled.
 
     Raises
     ------
@@ -111,7 +115,7 @@ def audit_judge(panel: Panel, with_control: Panel | None, settings: Settings, *,
             settings.thresholds,
             settings.target,
             against=against,
-            scope=_scope(labelling) if partial else "",
+            scope=_scope(labelling, weighted=weighted) if partial else "",
         ),
         labelling,
         balance(labelling, settings.confidence) if partial else (),
@@ -181,9 +185,11 @@ def _judge_only(panel: Panel, settings: Settings) -> dict[str, Estimate]:
     return estimate(own, sums, settings.rule((0.0, 1.0)))
 
 
-def _scope(labelling: Labelling) -> str:
+def _scope(labelling: Labelling, *, weighted: bool) -> str:
     labelled, prompts = int(labelling.labelled.sum()), len(labelling.panel.sizes)
-    return (
-        f"Figures against labels describe the {labelled} of {prompts} prompts that are labelled completely; why "
-        "the others lack labels is unknown, so they may not hold for all prompts."
+    why = (
+        "the propensity column is not used, so they are not weighted to stand for the others"
+        if weighted
+        else "why the others lack labels is unknown, so they may not hold for all prompts"
     )
+    return f"Figures against labels describe the {labelled} of {prompts} prompts that are labelled completely; {why}."
