@@ -25,7 +25,7 @@ def test_declared_scales_are_repeated():
 
 
 def test_a_propensity_column_is_not_passed_over_in_silence():
-    """A partly labelled table with propensities says that they were not used, and one without says what is unknown."""
+    """A partly labelled table with propensities says that they were not used; one without says what is unknown."""
     frame = cohort(60)
     frame.loc[frame["prompt_id"].isin(frame["prompt_id"].unique()[:20]), "oracle_label"] = None
     assert "is unknown" in audit(frame).verdict.sentences[1]
