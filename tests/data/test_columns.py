@@ -125,3 +125,12 @@ def test_many_columns_are_not_all_listed():
     """A missing column lists the first dozen columns that are there and counts the others."""
     with pytest.raises(ColumnError, match="x11 and 88 more; "[:-2]):
         taken({f"x{i}": [1] for i in range(100)}, required=("prompt_id",))
+
+
+def test_pools_are_told_from_scores(tmp_path):
+    """A file of pools is named as what it is, with the command that scores it."""
+    path = tmp_path / "pools.jsonl"
+    path.write_text('{"prompt_id": "p", "prompt": "Say hi", "candidates": ["hi", "no"]}\n', encoding="utf-8")
+    with pytest.raises(ColumnError, match="pools of candidates") as refused:
+        ScoreTable.read(path)
+    assert "bonwise judge" in refused.value.hint

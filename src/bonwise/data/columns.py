@@ -162,6 +162,11 @@ def _only(fitting: list[str], role: str, source: str) -> str | None:
 
 
 def _missing(frame: pd.DataFrame, role: str, passed_over: list[str], source: str) -> ColumnError:
+    if {"prompt", "candidates"} <= set(frame.columns):
+        return ColumnError(
+            f"{source}: pools of candidates, not a table of scores",
+            hint="score them first: bonwise judge POOLS --judge local:lexical --out scores.csv",
+        )
     message = f"{source}: no column for {role}; the columns are {listed(frame.columns)}"
     if passed_over:
         row = first_text_row(frame[passed_over[0]])
