@@ -1,0 +1,131 @@
+"""The metrics of one judge as a table that fits the width at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["MetricTable", "interval", "number"]
+
+_Document = Mapping[str, Any]
+
+WIDE = 104
+"""Columns from which the meaning of each metric fits beside its figures."""
+
+GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    (
+        "Picks",
+        (
+            ("recovery", "share of the possible gain that the picks bring"),
+            ("value_random", "mean label of a random pick"),
+            ("value_judge", "mean label of the judge's pick"),
+            ("value_oracle", "mean label of the best candidate"),
+            ("top1_accuracy", "the pick is the best candidate (chance 1/n)"),
+            ("hit_rate", "the pick is among the best candidates"),
+        ),
+    ),
+    (
+        "Within prompts",
+        (
+            ("within_r", "correlation of deviations from prompt means"),
+            ("attenuation", "slope of score on label deviations"),
+            ("tie_rate", "pairs to which the judge gives equal scores"),
+            ("oracle_tie_rate", "pairs with equal labels"),
+            ("top1_tie_rate", "prompts with more than one top score"),
+            ("sign_agreement", "same order, among pairs neither side ties"),
+            ("effective_agreement", "same order, all pairs, a tie counts 1/2"),
+            ("effective_agreement_decided", "the same, pairs with different labels"),
+            ("kendall_tau", "mean tau-b where defined"),
+        ),
+    ),
+    (
+        "Over all cells",
+        (
+            ("global_r", "correlation over all cells"),
+            ("inflation", "share of it that is gone within prompts"),
+            ("judge_between_share", "variance of scores between prompts"),
+            ("oracle_between_share", "variance of labels between prompts"),
+            ("level_bias", "largest bias of a calibrated candidate mean"),
+        ),
+    ),
+)
+
+_HEADLINES = ("recovery", "within_r", "global_r")
+
+
+@dataclass(frozen=True)
+class MetricTable:
+    """One judge's metrics by group; on a narrow terminal their meanings give way.
+
+    Parameters
+    ----------
+    judge : mapping
+        The judge's part of a document of schema ``bonwise.audit/1``.
+    settings : mapping
+        The document's settings.
+    """
+
+    judge: _Document
+    settings: _Document
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        wide = options.max_width >= WIDE
+        yield self._table(wide=wide)
+        if not wide:
+            for name, found in self.judge["metrics"].items():
+                if note := _note(found):
+                    yield Text(f"{self._named(name)}: {note}")
+
+    def _table(self, *, wide: bool) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        table.add_column("metric", no_wrap=True)
+        table.add_column("estimate", justify="right", no_wrap=True)
+        table.add_column(f"{self.settings['confidence']:.0%} interval", justify="center", no_wrap=True)
+        if "with_control" in self.judge:
+            table.add_column("with control", justify="right", no_wrap=True)
+        table.add_column("n", justify="right", no_wrap=True)
+        if wide:
+            table.add_column("what it says")
+        for title, rows in GROUPS:
+            table.add_row(Text(title, style="bold"))
+            for key, meaning in rows:
+                cells = self._cells(key, meaning)
+                style = "bold" if key in _HEADLINES else ""
+                table.add_row(*(Text(cell) for cell in (cells if wide else cells[:-1])), style=style)
+        return table
+
+    def _cells(self, key: str, meaning: str) -> list[str]:
+        found, control = self.judge["metrics"][key], self.judge.get("with_control", {})
+        star = " *" if found["method"] == "labelled_only" else ""
+        cells = [f"  {self._named(key)}{star}", number(found["estimate"]), interval(found)]
+        cells += [number(control[key]["estimate"])] if control else []
+        note = _note(found)
+        return [*cells, f"{found['n']:,}", self._named(meaning) + (f" ({note})" if note else "")]
+
+    def _named(self, text: str) -> str:
+        # Another judge's scores are no oracle, and are not called one.
+        if self.settings.get("reference") is None:
+            return text
+        return text.replace("oracle", "reference").replace("labels", "reference scores")
+
+
+def number(value: float | None) -> str:
+    """Write a figure to three decimals, a dash where there is none."""
+    return "-" if value is None else f"{value:.3f}"
+
+
+def interval(found: _Document) -> str:
+    """Write the interval of an estimate, a dash where there is none."""
+    return "-" if found["low"] is None else f"[{found['low']:.3f}, {found['high']:.3f}]"
+
+
+def _note(found: _Document) -> str:
+    notes = [found["reason"]] if found.get("reason") else []
+    notes += ["all prompts alike: bound"] if found["interval"] == "exact" else []
+    return "; ".join(notes)
