@@ -7,7 +7,7 @@
     │   ├── FileError       the file itself: absent, unreadable, binary, not UTF-8, gone
     │   ├── ColumnError     a column: absent, ambiguous, of the wrong kind
     │   ├── RowError        a value in a row: text in a score, infinite, duplicate, off scale
-    │   └── UsageError      an argument or flag that names something that does not exist
+    │   └── UsageError      an argument or flag that means nothing
     └── JudgeError          a judge that does not keep the contract of judges
 
 Each message is one line that says what is wrong and where; ``hint`` says how to mend it.
@@ -77,7 +77,7 @@ class RowError(InputError):
 
 
 class UsageError(InputError):
-    """An argument or flag that names something that does not exist."""
+    """An argument or flag that means nothing: an unknown name, a value out of range, a contradiction."""
 
 
 class JudgeError(BonwiseError):

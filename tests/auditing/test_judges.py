@@ -106,12 +106,26 @@ def test_every_pair_of_judges_is_compared():
 
 
 def test_judges_without_common_prompts_are_not_compared():
-    """Judges that scored different prompts are audited side by side without a comparison."""
+    """Judges that scored different prompts are audited side by side, and their comparison says it is empty."""
     frame = two_judges(40)
     early = frame["prompt_id"] < "p0000020"
     found = audit(frame[early == (frame["judge"] == "first")])
     assert [judge.data["prompts"] for judge in found.judges.values()] == [20, 20]
-    assert found.comparisons == ()
+    (comparison,) = found.comparisons
+    assert comparison.prompts == 0
+    assert comparison.differences == {}
+    assert "first" in str(found)
+
+
+def test_a_judge_that_cannot_be_audited_does_not_end_the_audit_of_the_others():
+    """A judge that scored no prompt completely is listed with the reason, and the other one is audited."""
+    frame = two_judges(40)
+    blank = (frame["judge"] == "second") & (frame["candidate"] == "c0")
+    found = audit(frame.assign(judge_score=frame["judge_score"].mask(blank)))
+    assert list(found.judges) == ["first"]
+    assert "no score for c0" in found.not_audited["second"]
+    assert found.to_dict()["not_audited"] == found.not_audited
+    assert "not audited: second" in str(found)
 
 
 def test_partly_labelled_comparisons_say_so():

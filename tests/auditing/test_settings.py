@@ -60,3 +60,10 @@ def test_a_gate_is_a_number(value):
     """A gate at no number is refused."""
     with pytest.raises(UsageError, match="finite"):
         audit(cohort(20)).check({"recovery": value})
+
+
+def test_one_name_need_not_be_a_list():
+    """A single candidate name is a name, not a list of letters."""
+    frame = cohort(40)
+    assert audit(frame, exclude="c3").metrics == audit(frame, exclude=["c3"]).metrics
+    assert audit(frame, control="c3").to_dict()["settings"]["control"] == ["c3"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bonwise.cli import entry
+from bonwise.testing import simulate
 from cli.commands import CONTROL, pool_file, scored, strict, typed, written
 
 SCRIPTS = Path(sys.executable).parent
@@ -253,8 +253,9 @@ def test_an_internal_error_is_loud_and_strict(capsys, folder, monkeypatch):
         raise ZeroDivisionError
 
     monkeypatch.setattr("bonwise.auditing.audit.audit", fail)
-    with pytest.raises(ZeroDivisionError):
-        entry.run(["audit", "good.csv", "--json", "out.json"])
+    done = typed(capsys, "audit", "good.csv", "--json", "out.json")
+    assert done.code == 70  # never 1, which says that a gate was not met
+    assert "Traceback" in done.err
     assert "internal error: ZeroDivisionError" in strict(Path("out.json").read_text("utf-8"))["error"]
 
 
@@ -279,6 +280,37 @@ def test_a_reader_that_leaves_is_no_error(shared):
     assert json.loads(done.stdout)["prompt_id"] == "arena_0"
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr
+
+
+@pytest.mark.parametrize(("gate", "code"), [("recovery=-50", 0), ("recovery=0.99", 1)])
+def test_a_reader_that_leaves_changes_no_verdict(tmp_path, gate, code):
+    """Piped into a program that reads nothing, an audit still writes its document and ends with its own code."""
+    simulate("arena", n=300, seed=3).frame().to_csv(tmp_path / "s.csv", index=False)
+    command = f"set -o pipefail; {SCRIPTS / 'bonwise'} audit s.csv --fail-under {gate} --json out.json | true"
+    bash = shutil.which("bash")
+    done = subprocess.run([bash, "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert strict((tmp_path / "out.json").read_text("utf-8"))["gates"]
+    assert "Traceback" not in done.stderr
+
+
+def test_picks_are_utf_8_wherever_they_are_written(tmp_path):
+    """Where standard output has a poor encoding, what a program will read is UTF-8 all the same."""
+    pool = {"prompt_id": "p", "prompt": "Où ?", "candidates": ["là-bas, très loin", "ici — voilà"]}
+    (tmp_path / "pools.jsonl").write_text(json.dumps(pool) + "\n", encoding="utf-8")
+    for command in (
+        ["select", "pools.jsonl", "--judge", "local:length"],
+        ["judge", "pools.jsonl", "--judge", "local:length"],
+    ):
+        done = subprocess.run(
+            [SCRIPTS / "bonwise", *command],
+            cwd=tmp_path,
+            capture_output=True,
+            check=True,
+            env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        )
+        assert done.stdout.decode("utf-8")
+        assert b"\r" not in done.stdout
 
 
 def test_the_installed_command_refuses_in_one_line(tmp_path):

@@ -336,8 +336,10 @@ def test_a_folder_with_a_spoilt_file_names_the_file(tmp_path):
     (tmp_path / "a_responses.jsonl").write_text(lines(RECORD))
     (tmp_path / "b_responses.jsonl").write_text("[]\n")
     refused(lambda: ScoreTable.read(tmp_path), tmp_path / "b_responses.jsonl", RowError, "row 1")
-    (tmp_path / "b_responses.jsonl").write_text(lines({**RECORD, "judge_score": "x"}))
+    (tmp_path / "b_responses.jsonl").write_text(lines({**RECORD, "candidate": "b", "judge_score": "x"}))
     refused(lambda: ScoreTable.read(tmp_path), tmp_path, RowError, "row 1 of b_responses.jsonl")
+    (tmp_path / "b_responses.jsonl").write_text(lines({**RECORD, "candidate": "c"}))
+    refused(lambda: ScoreTable.read(tmp_path), tmp_path / "b_responses.jsonl", ColumnError, "contradicts its name")
 
 
 FRAMES = {

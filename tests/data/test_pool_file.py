@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from contextlib import suppress
@@ -157,3 +158,19 @@ def test_reading_pools_loads_no_pandas():
     """A command that only selects does not wait for the libraries of the audit."""
     code = "import sys, bonwise.data.pool_file; sys.exit('pandas' in sys.modules or 'pyarrow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_file_without_pools_is_refused(tmp_path):
+    """Blank lines alone are no pools, and picking from nothing is not done in silence."""
+    path = tmp_path / "pools.jsonl"
+    path.write_text("\n\n", encoding="utf-8")
+    with pytest.raises(FileError, match="no pools"):
+        list(read_pools(path))
+
+
+def test_a_pipe_is_refused(tmp_path):
+    """A pipe can be read once only, and is refused before it is: it would look empty."""
+    path = tmp_path / "pools.jsonl"
+    os.mkfifo(path)
+    with pytest.raises(FileError, match="only once"):
+        list(read_pools(path))

@@ -31,13 +31,20 @@ def test_a_table_says_what_it_holds():
     assert repr(table) == "<ScoreTable: 4 rows, 2 prompts, 1 judges, 2 labelled>"
 
 
-def test_a_source_of_its_own_keeps_the_row_numbers():
-    """Rows that were numbered by a reader keep their numbers; the frame given is left as it was."""
+def test_rows_of_a_frame_are_counted_from_0():
+    """Whatever index a frame carries and whatever it is called, its rows count from 0; it is left as it was."""
     frame = FRAME.set_axis([2, 3, 5, 6])
     before = frame.copy()
-    table = ScoreTable.from_frame(frame, source="s.csv")
-    assert table.frame.index.tolist() == [2, 3, 5, 6]
+    for source in ("table", "s.csv"):
+        assert ScoreTable.from_frame(frame, source=source).frame.index.tolist() == [0, 1, 2, 3]
     pd.testing.assert_frame_equal(frame, before)
+
+
+def test_tables_and_audits_can_be_compared_and_kept_in_sets():
+    """What holds arrays is itself alone, and never raises when it is compared."""
+    one, two = ScoreTable.from_frame(FRAME), ScoreTable.from_frame(FRAME)
+    assert one != two
+    assert len({one, two}) == 2
 
 
 @given(st.lists(st.tuples(st.sampled_from("pqr"), st.sampled_from("abc")), min_size=1, max_size=9))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Audit", "audit"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Audit:
     """The result of an audit.
 
@@ -37,6 +37,7 @@ class Audit:
     Parameters
     ----------
     judges : mapping of str to JudgeAudit
+        The judges that could be audited.
     comparisons : tuple of Comparison
         Every pair of judges, paired by prompt.
     settings : Settings
@@ -50,6 +51,8 @@ class Audit:
         Most scores of one candidate by one judge that were averaged, 1 where none were.
     scales : mapping of str to str
         What was declared: ``label_scale``, and ``judge_scale`` by judge.
+    not_audited : mapping of str to str
+        The judges without a prompt to audit them on, and why.
     """
 
     judges: Mapping[str, JudgeAudit]
@@ -60,6 +63,7 @@ class Audit:
     reference: str | None = None
     draws: int = 1
     scales: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    not_audited: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, metric: str) -> Estimate:
         return self.metrics[metric]
@@ -142,10 +146,9 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document of schema ``bonwise.audit/1``; it holds no NaN."""
-        shapes = {judge.labelling.panel.shape for judge in self.judges.values()}
         settings = {
             **self.settings.to_dict(),
-            "shape": shapes.pop(),
+            "shape": next(iter(self.judges.values())).labelling.panel.shape,
             "source": self.source,
             "columns": dict(self.columns),
             "draws": self.draws,
@@ -154,12 +157,13 @@ class Audit:
         if self.reference is not None:
             settings["reference"] = self.reference
         document: dict[str, Any] = {"schema": "bonwise.audit/1"}
-        if len(self.judges) == 1:
+        if len(self.judges) == 1 and not self.not_audited:
             document["judge"] = self._only.judge
             document.update(self._only.to_dict())
         else:
             document["judges"] = {name: judge.to_dict() for name, judge in self.judges.items()}
             document["comparisons"] = [comparison.to_dict() for comparison in self.comparisons]
+            document["not_audited"] = dict(self.not_audited)
         document["settings"] = settings
         return document
 
@@ -169,8 +173,8 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     *,
     labels: str | Path | pd.DataFrame | None = None,
     oracle: str | None = None,
-    exclude: Sequence[str] = (),
-    control: Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
+    control: str | Sequence[str] = (),
     target: Target = "best-of-n",
     interval: IntervalKind = "default",
     confidence: float = 0.95,
@@ -192,18 +196,18 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         Labels from elsewhere, joined on prompt and candidate.
     oracle : str, optional
         ``judge:NAME`` takes one judge of the table as the reference.
-    exclude : sequence of str
+    exclude : str or sequence of str
         Candidate names to leave out.
-    control : sequence of str
+    control : str or sequence of str
         Named easy candidates: left out of the figures, and every metric reported with them as well.
     target : {"best-of-n", "system"}
         The decision the verdict is about.
     interval : {"default", "bootstrap"}
         Jackknife and Fieller, or the percentile cluster bootstrap.
     confidence : float
-        Of the two-sided intervals.
+        Of the two-sided intervals, in [0.5, 1).
     resamples, seed : int
-        Of the bootstrap; the seed also draws the folds of level_bias.
+        Of the bootstrap, 2 and 0 or more; the seed also draws the folds of level_bias.
     shape : {"rectangular", "ragged"}, optional
         Forced; see `docs/tables.md`.
     thresholds : mapping of str to float, optional
@@ -211,7 +215,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     columns : mapping of str to str, optional
         Role to column name.
     judge_scale, label_scale : Scale, optional
-        Declared scales; values are mapped to [0, 1].
+        Declared scales; values are mapped to [0, 1]. A mapping declares the scale of each judge by name.
 
     Returns
     -------
@@ -234,14 +238,18 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         interval=interval,
         resamples=resamples,
         seed=seed,
-        exclude=tuple(exclude),
-        control=tuple(control),
+        exclude=_names(exclude),
+        control=_names(control),
         target=target,
         shape=shape,
         thresholds=Thresholds().override(thresholds or {}),
     )
     table = _table(source, labels, oracle, columns, judge_scale, label_scale)
     return _audit(table, settings)
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _table(
@@ -286,10 +294,18 @@ def _audit(table: ScoreTable, settings: Settings) -> Audit:
         lay_out(table, exclude=settings.exclude, shape=settings.shape) if settings.control else (None,) * len(panels)
     )
     against = f"{table.reference}" if table.reference is not None else "the oracle labels"
-    judges = [
-        audit_judge(panel, easy, settings, against=against, weighted="propensity" in table.frame.columns)
-        for panel, easy in zip(panels, with_control, strict=True)
-    ]
+    has_propensity = "propensity" in table.frame.columns
+    judges, refused = [], {}
+    for panel, easy in zip(panels, with_control, strict=True):
+        try:
+            judges.append(audit_judge(panel, easy, settings, against=against, has_propensity=has_propensity))
+        except InputError as error:
+            if len(panels) == 1:
+                raise
+            refused[panel.judge] = error.message
+    if not judges:
+        first, reason = next(iter(refused.items()))
+        raise InputError(f"{table.source}: no judge can be audited; {first!r}: {reason}", hint="see bonwise doctor")
     return Audit(
         {judge.judge: judge for judge in judges},
         compare_judges(judges, settings),
@@ -299,6 +315,7 @@ def _audit(table: ScoreTable, settings: Settings) -> Audit:
         table.reference,
         table.draws,
         _declared(table),
+        refused,
     )
 
 

@@ -29,7 +29,8 @@ class Comparison:
     prompts : int
         Prompts that both judges scored completely and that are labelled.
     differences : mapping of str to Estimate
-        By metric. All are paired but level_bias, whose interval holds whatever the pairing is.
+        By metric; empty without a common prompt. All are paired but level_bias, whose interval holds
+        whatever the pairing is.
     """
 
     first: str
@@ -49,8 +50,7 @@ class Comparison:
 
 def compare_judges(judges: Sequence[JudgeAudit], settings: Settings) -> tuple[Comparison, ...]:
     """Compare every pair of judges on the prompts both scored completely."""
-    found = (_compare(first, second, settings) for first, second in combinations(judges, 2))
-    return tuple(comparison for comparison in found if comparison.prompts)
+    return tuple(_compare(first, second, settings) for first, second in combinations(judges, 2))
 
 
 def _compare(first: JudgeAudit, second: JudgeAudit, settings: Settings) -> Comparison:
@@ -59,10 +59,6 @@ def _compare(first: JudgeAudit, second: JudgeAudit, settings: Settings) -> Compa
         return Comparison(first.judge, second.judge, 0, {})
     sums = [prompt_sums(panel.scores, panel.labels, panel.sizes) for panel in (left, right)]
     found = difference(ESTIMANDS, sums[0], sums[1], settings.rule(label_range(left.labels)))
-    for e in ESTIMANDS:
-        wild = [judge.metrics[e.name].reason for judge in (first, second) if judge.metrics[e.name].estimate is None]
-        if e.over is not None and wild and wild[0]:
-            found[e.name] = Estimate.undefined(wild[0], found[e.name].n)
     biases = [panel_level_bias(panel, settings) for panel in (left, right)]
     found["level_bias"] = level_bias_difference(biases[0], biases[1], settings.confidence)
     complete = first.labelling.method == second.labelling.method == "complete"

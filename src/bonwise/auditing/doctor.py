@@ -82,7 +82,7 @@ def diagnose(
     path: str | Path,
     *,
     columns: Mapping[str, str] | None = None,
-    judge_scale: Mapping[str, Scale] | None = None,
+    judge_scale: Mapping[str, Scale] | Scale | None = None,
     label_scale: Scale | None = None,
 ) -> Diagnosis:
     """Look a file over.
@@ -159,7 +159,7 @@ def _labels(table: ScoreTable, panel: Panel) -> dict[str, Any]:
 
 
 def _next_command(table: ScoreTable, path: str, columns: Mapping[str, str], found: Sequence[Suspicion]) -> str:
-    flags = [f"{FLAGS[role]} {shell_word(column)}" for role, column in columns.items()]
+    flags = [f"{FLAGS[role]} {shell_word(column)}" for role, column in columns.items() if role in FLAGS]
     for judge, scale in table.judge_scales.items():
         flags.append("--judge-scale " + shell_word(f"{judge}={scale}" if judge else str(scale)))
     if table.label_scale is not None:

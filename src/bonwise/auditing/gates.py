@@ -78,7 +78,7 @@ def check_gate(
     if ends[1] < value:
         sentence = f"{name}: not met, the one-sided 95 % upper bound is {ends[1]:.4g}."
         return Gate(judge, metric, value, "not met", *ends, None, sentence)
-    more = _more_labels(found, ends, value, labels_a_prompt)
+    more = _more_labels(found.estimate, found.n, ends, value, labels_a_prompt)
     sentence = f"{name}: inconclusive, the one-sided 95 % bounds are {ends[0]:.4g} and {ends[1]:.4g}; " + (
         f"about {more:,} more labels would decide if the estimate holds."
         if more is not None
@@ -95,13 +95,13 @@ def _unknown_population(judge: str, name: str, metric: str, value: float, ends: 
     return Gate(judge, metric, value, "inconclusive", *ends, None, sentence)
 
 
-def _more_labels(found: Estimate, ends: tuple[float, float], value: float, labels_a_prompt: float) -> int | None:
+def _more_labels(
+    estimate: float, n: int, ends: tuple[float, float], value: float, labels_a_prompt: float
+) -> int | None:
     """Scale the half-width on the gate's side as 1 / sqrt(prompts)."""
-    if found.estimate is None:
-        return None
-    distance = found.estimate - value
-    half = found.estimate - ends[0] if distance > 0 else ends[1] - found.estimate
+    distance = estimate - value
+    half = estimate - ends[0] if distance > 0 else ends[1] - estimate
     if abs(distance) < 1e-3 * max(half, 1e-12):
         return None
-    prompts = found.n * (half / abs(distance)) ** 2
-    return max(1, ceil((prompts - found.n) * labels_a_prompt))
+    prompts = n * (half / abs(distance)) ** 2
+    return max(1, ceil((prompts - n) * labels_a_prompt))

@@ -22,7 +22,7 @@ from bonwise.stats.sums import Floats, Sums, prompt_sums
 __all__ = ["JudgeAudit", "audit_judge", "label_range", "panel_level_bias"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JudgeAudit:
     """What an audit found of one judge.
 
@@ -82,7 +82,7 @@ class JudgeAudit:
 
 
 def audit_judge(
-    panel: Panel, with_control: Panel | None, settings: Settings, *, against: str, weighted: bool = False
+    panel: Panel, with_control: Panel | None, settings: Settings, *, against: str, has_propensity: bool = False
 ) -> JudgeAudit:
     """Audit one judge.
 
@@ -95,7 +95,7 @@ def audit_judge(
     settings : Settings
     against : str
         What the judge is held against, as a noun.
-    weighted : bool
+    has_propensity : bool
         Whether the table states with which probability prompts were labelled.
 
     Raises
@@ -115,7 +115,7 @@ def audit_judge(
             settings.thresholds,
             settings.target,
             against=against,
-            scope=_scope(labelling, weighted=weighted) if partial else "",
+            scope=_scope(labelling, has_propensity=has_propensity) if partial else "",
         ),
         labelling,
         balance(labelling, settings.confidence) if partial else (),
@@ -185,11 +185,11 @@ def _judge_only(panel: Panel, settings: Settings) -> dict[str, Estimate]:
     return estimate(own, sums, settings.rule((0.0, 1.0)))
 
 
-def _scope(labelling: Labelling, *, weighted: bool) -> str:
+def _scope(labelling: Labelling, *, has_propensity: bool) -> str:
     labelled, prompts = int(labelling.labelled.sum()), len(labelling.panel.sizes)
     why = (
         "the propensity column is not used, so they are not weighted to stand for the others"
-        if weighted
+        if has_propensity
         else "why the others lack labels is unknown, so they may not hold for all prompts"
     )
     return f"Figures against labels describe the {labelled} of {prompts} prompts that are labelled completely; {why}."

@@ -21,7 +21,7 @@ MAY_LACK = 0.05
 """Share of prompts that may lack labels before figures stop describing the whole table."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Labelling:
     """A judge's panel with the prompts that count as labelled.
 

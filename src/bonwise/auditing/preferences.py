@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bonwise.auditing.settings import Settings
+from bonwise.auditing.settings import check_confidence
 from bonwise.data.preferences import PreferenceTable
 from bonwise.release import release
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
@@ -35,8 +35,10 @@ class PreferenceAudit:
     judges : mapping of str to mapping of str to Estimate
         Metrics of each judge; the names are those of `bonwise.stats.preference`, and
         ``order_agreement`` where both presentation orders were given.
-    prompts, dropped : mapping
-        Prompts behind each judge's figures; rows left out by reason.
+    prompts : mapping of str to int
+        Prompts behind each judge's figures.
+    dropped : mapping of str to mapping of str to int
+        Rows left out, by judge and reason.
     contexts : int
     settings : mapping
     source : str
@@ -109,7 +111,7 @@ def audit_preferences(
     >>> found.judges["judge"]["agreement"].estimate
     0.75
     """
-    Settings(confidence=confidence)  # refuses what is no confidence
+    check_confidence(confidence)
     table = PreferenceTable.read(
         source, verdicts=verdicts, oracle=oracle, prompt=prompt, judge=judge, context=context
     )

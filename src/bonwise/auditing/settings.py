@@ -6,15 +6,27 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from bonwise.auditing.thresholds import Thresholds
-from bonwise.auditing.verdict import Target
+from bonwise.auditing.verdict import TARGETS, Target
 from bonwise.data.panel import Shape
 from bonwise.errors import UsageError
 from bonwise.release import release
 from bonwise.stats.estimation import IntervalRule
 
-__all__ = ["IntervalKind", "Settings"]
+__all__ = ["IntervalKind", "Settings", "check_confidence"]
 
 IntervalKind = Literal["default", "bootstrap"]
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse what is no confidence of a two-sided interval.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It lies outside [0.5, 1).
+    """
+    if not 0.5 <= confidence < 1:
+        raise UsageError(f"confidence must lie in [0.5, 1), not {confidence:g}", hint="such as 0.95")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +36,7 @@ class Settings:
     Parameters
     ----------
     confidence : float
-        Of the two-sided intervals, in (0, 1).
+        Of the two-sided intervals, in [0.5, 1).
     interval : {"default", "bootstrap"}
     resamples : int
         Of the bootstrap.
@@ -49,10 +61,11 @@ class Settings:
     thresholds: Thresholds = field(default_factory=Thresholds)
 
     def __post_init__(self) -> None:
-        if not 0.5 <= self.confidence < 1:
-            raise UsageError(f"confidence must lie in [0.5, 1), not {self.confidence:g}", hint="such as 0.95")
+        check_confidence(self.confidence)
         if self.interval not in ("default", "bootstrap"):
             raise UsageError(f"no interval {self.interval!r}", hint="choose of default, bootstrap")
+        if self.target not in TARGETS:
+            raise UsageError(f"no decision target {self.target!r}", hint=f"choose of {', '.join(TARGETS)}")
         if self.seed < 0:
             raise UsageError(f"a seed must not be negative, as {self.seed} is", hint="such as 0")
         if self.resamples < 2:

@@ -13,7 +13,7 @@ __all__ = ["Thresholds"]
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Gates of the verdict.
+    """Thresholds of the verdict.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The verdict: the decision target first, then the four levels of validity, in plain sentences.
 
 Levels after Landesberg (2026), Tables 9 and 10: they are complementary, so a judge can pass one
-and fail another. A level is open ("inconclusive") where the interval covers its gate.
+and fail another. A level is open ("inconclusive") where the interval covers its threshold.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bonwise.auditing.thresholds import Thresholds
-from bonwise.errors import UsageError
 from bonwise.stats.estimate import Estimate
 
 __all__ = ["TARGETS", "Target", "Verdict", "judge_validity"]
@@ -65,8 +64,6 @@ def judge_validity(metrics: _Metrics, thresholds: Thresholds, target: Target, *,
     scope : str
         A sentence on what the figures describe, empty where they describe every prompt.
     """
-    if target not in TARGETS:
-        raise UsageError(f"no decision target {target!r}", hint="choose of best-of-n, system")
     checks = {
         "correlation": _above(metrics["global_r"], thresholds.global_r),
         "level": _below(metrics["level_bias"], thresholds.level_bias),
@@ -157,7 +154,7 @@ def _state(state: str) -> str:
 
 def _correlation_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[str, str], against: str) -> str:
     found = metrics["global_r"]
-    tail = f" against a gate of {thresholds.global_r:g}" if found.estimate is not None else ""
+    tail = f" against a threshold of {thresholds.global_r:g}" if found.estimate is not None else ""
     sentence = (
         f"Correlation validity: {_state(checks['correlation'])}. Agreement with {against} over all cells is "
         f"{figure(found)}{tail}."
@@ -177,7 +174,7 @@ def _level_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[s
         return f"Level validity: {_state(checks['level'])} ({found.reason})."
     return (
         f"Level validity: {_state(checks['level'])}. After calibration the mean of some candidate is off by "
-        f"{figure(found)}, against a gate of {thresholds.level_bias:g}."
+        f"{figure(found)}, against a threshold of {thresholds.level_bias:g}."
     )
 
 
@@ -226,7 +223,7 @@ def _decision_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mappin
         )
     return (
         f"Decision validity: {_state(checks['decision'])}. The picks recover {figure(found)} of what perfect "
-        f"selection gains over random, against a gate of {thresholds.recovery_useful:g}"
+        f"selection gains over random, against a threshold of {thresholds.recovery_useful:g}"
         + (f"; that is {against_random}" if against_random else "")
         + f". Top-1 accuracy is {figure(metrics['top1_accuracy'])}."
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,6 +31,7 @@ __all__ = [
     "Seed",
     "columns",
     "deliver",
+    "emit",
     "names",
     "numbers",
     "scales",
@@ -104,8 +106,20 @@ def scales(texts: Iterable[str] | None) -> Mapping[str, Scale]:
     return found
 
 
+def emit(text: str) -> None:
+    """Write what a program will read to standard output: UTF-8 and Unix line ends wherever it runs.
+
+    A reader that has left (``| head``) ends the writing, not the command.
+    """
+    from bonwise.report.console import write
+
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+    write(text, sys.stdout)
+
+
 def deliver(parts: Iterable[RenderableType], document: Mapping[str, object], target: str | None) -> None:
-    """Print a result, and write its document as strict JSON where ``--json`` asks for it.
+    """Write the document as strict JSON where ``--json`` asks for it, then print the result.
 
     Standard output belongs to the document when it goes there; words step aside to standard error.
     """
@@ -114,10 +128,9 @@ def deliver(parts: Iterable[RenderableType], document: Mapping[str, object], tar
     from bonwise.data.writing import write_whole
     from bonwise.report.console import show
 
+    text = json.dumps(document, indent=2, allow_nan=False) + "\n"
+    if target == "-":
+        emit(text)
+    elif target is not None:
+        write_whole(Path(target), text)
     show(parts, sys.stderr if target == "-" else sys.stdout)
-    if target is not None:
-        text = json.dumps(document, indent=2, allow_nan=False) + "\n"
-        if target == "-":
-            sys.stdout.write(text)
-        else:
-            write_whole(Path(target), text)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
@@ -12,13 +12,15 @@ from typing import cast
 __all__ = ["main"]
 
 BAD_INPUT = 2
+INTERNAL = 70
 INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit.
 
-    Exit codes: 0 done and every gate met, 1 a gate not met, 2 bad usage or bad input, 3 inconclusive.
+    Exit codes: 0 done and every gate met, 1 a gate not met, 2 bad usage or bad input, 3 inconclusive;
+    70 a defect of bonwise, which is no verdict on anything, and 130 interrupted.
     """
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
@@ -47,13 +49,10 @@ def run(arguments: Sequence[str]) -> int:
         return _refuse(arguments, error.message, error.hint)
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted(arguments)
-    except BrokenPipeError:
-        # The reader has gone (`| head`): leave quietly, and keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the last line before Python's own exit code 1, "a gate not met"
         _write_error(arguments, f"internal error: {type(error).__name__}", "please report it with the traceback")
-        raise
+        traceback.print_exc()
+        return INTERNAL
 
 
 def _words(error: BaseException) -> str:
@@ -83,14 +82,18 @@ def _write_error(arguments: Sequence[str], message: str, hint: str) -> None:
     target = _json_target(arguments)
     if target is None:
         return
+    from bonwise.cli.arguments import emit
+    from bonwise.data.writing import write_whole
+    from bonwise.errors import BonwiseError
+
     text = json.dumps({"schema": "bonwise.error/1", "error": message, "hint": hint}, allow_nan=False) + "\n"
     if target == "-":
-        sys.stdout.write(text)
+        emit(text)
         return
     try:
-        Path(target).write_text(text, encoding="utf-8")
-    except OSError as error:
-        sys.stderr.write(f"bonwise: the error could not be written to {target!r}: {error.strerror}\n")
+        write_whole(Path(target), text)
+    except BonwiseError as error:
+        sys.stderr.write(f"bonwise: the error could not be written: {error}\n")
 
 
 def _json_target(arguments: Sequence[str]) -> str | None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from bonwise.cli.arguments import emit
 from bonwise.errors import UsageError
 
 __all__ = ["judge"]
@@ -34,7 +35,7 @@ def judge(
     rows = list(score_rows(read_pools(pools), judges))
     text = csv_text(HEADER, rows)
     if out == "-":
-        typer.echo(text, nl=False)
+        emit(text)
     else:
         write_whole(Path(out), text)
     unscored = sum(1 for row in rows if row[3] == "")

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from bonwise.cli.arguments import Seed
+from bonwise.cli.arguments import Seed, emit
 
 __all__ = ["select"]
 
@@ -29,7 +29,7 @@ def select(
     for pool in read_pools(pools):
         found = pick(pool.prompt, pool.candidates, judge=chosen, seed=seed, prompt_id=pool.prompt_id)
         how[found.decided_by] += 1
-        sys.stdout.write(json.dumps(found.to_dict(), allow_nan=False, ensure_ascii=False) + "\n")
+        emit(json.dumps(found.to_dict(), allow_nan=False, ensure_ascii=False) + "\n")
     counts = ", ".join(f"{count:,} by {name}" for name, count in how.most_common())
     sys.stderr.write(f"bonwise: {how.total():,} pools{': ' if counts else ''}{counts}\n")
     return 0

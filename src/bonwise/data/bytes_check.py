@@ -67,6 +67,8 @@ def check_text(path: Path) -> None:
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, length, size = 1, 0, 0
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise FileError(f"{path}: a pipe or device can be read only once", hint="write it to a file first")
     with file_errors(path), open_bytes(path) as stream:
         while chunk := stream.read(_CHUNK):
             if not size:

@@ -41,7 +41,7 @@ class Dropped:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pools:
     """The pools of a table, whoever judged them: cells grouped by prompt, prompts sorted by id.
 
@@ -69,7 +69,7 @@ class Pools:
     dropped: tuple[Dropped, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Panel:
     """One judge's scores on the prompts where it scored every candidate.
 

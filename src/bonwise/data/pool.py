@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Candidate", "Pool"]
+__all__ = ["Candidate", "Pool", "first_repeat", "identifier"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +47,28 @@ class Pool:
     prompt_id: str
     prompt: str
     candidates: tuple[Candidate, ...]
+
+
+def identifier(value: object) -> str | None:
+    """Return an identifier as its text, the whole number 1.0 as ``1``; None where it is none.
+
+    Examples
+    --------
+    >>> identifier(1.0), identifier("b"), identifier(" "), identifier(["b"])
+    ('1', 'b', None, None)
+    """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = str(value)
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def first_repeat(candidates: Sequence[Candidate]) -> tuple[int, int] | None:
+    """Return the positions of the first two candidates with one id, None where all differ."""
+    positions: dict[str, int] = {}
+    for at, candidate in enumerate(candidates):
+        first = positions.setdefault(candidate.id, at)
+        if first != at:
+            return first, at
+    return None

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bonwise.data.lines import json_lines
-from bonwise.data.pool import Candidate, Pool
+from bonwise.data.pool import Candidate, Pool, first_repeat, identifier
 from bonwise.data.wording import shown
-from bonwise.errors import RowError
+from bonwise.errors import FileError, RowError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,10 +48,12 @@ def read_pools(path: str | Path) -> Iterator[Pool]:
             )
         first_rows[pool.prompt_id] = row
         yield pool
+    if not first_rows:
+        raise FileError(f"{path}: no pools", hint="check that whatever wrote it has finished")
 
 
 def _prompt_id(record: dict[str, Any], where: str) -> str:
-    prompt_id = _identifier(record.get("prompt_id"))
+    prompt_id = identifier(record.get("prompt_id"))
     if prompt_id is None:
         raise RowError(f"{where}: no prompt_id", hint="give every pool a prompt_id, a text or a number")
     return prompt_id
@@ -72,14 +74,13 @@ def _candidates(record: dict[str, Any], where: str) -> tuple[Candidate, ...]:
     if not entries:
         raise RowError(f"{where}: the list of candidates is empty", hint="give the pool a candidate, or leave it out")
     candidates = tuple(_candidate(entry, at, where) for at, entry in enumerate(entries))
-    positions: dict[str, int] = {}
-    for at, candidate in enumerate(candidates):
-        first = positions.setdefault(candidate.id, at)
-        if first != at:
-            raise RowError(
-                f"{where}: candidates {first} and {at} (counted from 0) are both named {shown(candidate.id)}",
-                hint="give each candidate of a pool an id of its own; one without is named c and its position",
-            )
+    repeated = first_repeat(candidates)
+    if repeated is not None:
+        raise RowError(
+            f"{where}: candidates {repeated[0]} and {repeated[1]} (counted from 0) are both named "
+            f"{shown(candidates[repeated[0]].id)}",
+            hint="give each candidate of a pool an id of its own; one without is named c and its position",
+        )
     return candidates
 
 
@@ -94,19 +95,10 @@ def _candidate(entry: object, at: int, where: str) -> Candidate:
         )
     if entry.get("id") is None:
         return Candidate(f"c{at}", entry["text"])
-    name = _identifier(entry["id"])
+    name = identifier(entry["id"])
     if name is None:
         raise RowError(
             f"{where}: the id of candidate {at} is {shown(entry['id'])}, neither text nor a number",
             hint="give it an id, or leave the id out",
         )
     return Candidate(name, entry["text"])
-
-
-def _identifier(value: object) -> str | None:
-    """Return an identifier as its text, the whole number 1.0 as ``1``; None where it is none."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        value = str(value)
-    return value if isinstance(value, str) and value.strip() else None

@@ -31,7 +31,7 @@ _WORDS: Mapping[str, float] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PreferenceTable:
     """Verdicts on pairs, one row a judge and pair.
 
@@ -42,8 +42,8 @@ class PreferenceTable:
     verdicts : ndarray of float64, shape (rows, orders)
         1 for the first candidate, 0 for the second, 1/2 for a tie; NaN where there is none.
     oracle : ndarray of float64, shape (rows,)
-    dropped : mapping of str to int
-        Rows left out, by reason.
+    dropped : mapping of str to mapping of str to int
+        Rows left out, by judge and reason.
     """
 
     source: str

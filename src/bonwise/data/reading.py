@@ -217,6 +217,8 @@ def _read_parquet(path: Path) -> pd.DataFrame:
         table = parquet.read_table(io.BytesIO(content))
         kept = [position for position, name in enumerate(table.column_names) if not _is_index(name)]
         frame: pd.DataFrame = table.select(kept).to_pandas(ignore_metadata=True)
+    except MemoryError:
+        raise
     except Exception as error:  # damaged pages raise whatever the decoder stumbles on
         raise FileError(f"{path}: not a Parquet file", hint="check the ending of its name") from error
     return frame
@@ -233,6 +235,11 @@ def _read_folder(path: Path) -> pd.DataFrame:
     frames = []
     for file in files:
         frame = read_raw(file)
-        frame["candidate"] = file.name.removesuffix(".gz").removesuffix(_RESPONSES)
+        policy = file.name.removesuffix(".gz").removesuffix(_RESPONSES)
+        if "candidate" in frame.columns and (frame["candidate"].astype(str) != policy).any():
+            raise ColumnError(
+                f"{file}: its candidate column contradicts its name", hint="drop the column or rename it"
+            )
+        frame["candidate"] = policy
         frames.append(frame.set_axis([f"{row} of {file.name}" for row in frame.index], axis=0))
     return pd.concat(frames)

@@ -35,7 +35,7 @@ class Scale:
             raise UsageError(f"a scale needs LOW below HIGH, not {self}", hint="such as 0:100")
 
     def __str__(self) -> str:
-        return f"{self.low:g}:{self.high:g}"
+        return ":".join(str(float(end)).removesuffix(".0") for end in (self.low, self.high))
 
 
 def parse_scale(text: str) -> Scale:

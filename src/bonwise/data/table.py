@@ -26,7 +26,7 @@ __all__ = ["ScoreTable", "counted_rows"]
 _REQUIRED = ("prompt_id", "candidate", "judge_score")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ScoreTable:
     """Scores and oracle labels of candidates, validated.
 
@@ -84,21 +84,15 @@ class ScoreTable:
         columns : mapping of str to str, optional
             Role to column, where the names are not the canonical ones or their aliases.
         judge_scale, label_scale : Scale, optional
-            Declared scales; values are mapped to [0, 1] and refused when they lie off them.
+            Declared scales; values are mapped to [0, 1] and refused when they lie off them. A mapping
+            declares the scale of each judge by name, ``""`` standing for the others.
 
         Raises
         ------
         bonwise.errors.InputError
             One line with file, row and remedy.
         """
-        path = Path(path)
-        return cls.from_frame(
-            read_raw(path),
-            columns=columns,
-            judge_scale=judge_scale,
-            label_scale=label_scale,
-            source=str(path),
-        )
+        return cls._validated(read_raw(Path(path)), str(path), columns, judge_scale, label_scale)
 
     @classmethod
     def from_frame(
@@ -110,8 +104,25 @@ class ScoreTable:
         label_scale: Scale | None = None,
         source: str = "table",
     ) -> ScoreTable:
-        """Validate a DataFrame; parameters as in `read`."""
-        frame = counted_rows(frame, source, keep=source != "table")
+        """Validate a DataFrame, its rows counted from 0; the other parameters as in `read`.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            One line with row and remedy.
+        """
+        return cls._validated(counted_rows(frame, source), source, columns, judge_scale, label_scale)
+
+    @classmethod
+    def _validated(
+        cls,
+        frame: pd.DataFrame,
+        source: str,
+        columns: Mapping[str, str] | None,
+        judge_scale: Mapping[str, Scale] | Scale | None,
+        label_scale: Scale | None,
+    ) -> ScoreTable:
+        refuse_twins(frame, source)
         taken = resolve_columns(frame, columns or {}, source=source, required=_REQUIRED)
         scales = judge_scale if isinstance(judge_scale, Mapping) else ({"": judge_scale} if judge_scale else {})
         table = cls(
@@ -219,20 +230,31 @@ class ScoreTable:
                 )
 
 
-def counted_rows(frame: pd.DataFrame, source: str, *, keep: bool = False) -> pd.DataFrame:
-    """Return a frame with rows and distinct columns, its rows numbered from 0 or as they are.
+def counted_rows(frame: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Return a frame with rows and distinct columns, its rows numbered from 0 whatever its index was.
 
     Raises
     ------
     bonwise.errors.ColumnError
         No rows, or two columns of one name.
     """
+    refuse_twins(frame, source)
+    if not len(frame):
+        raise ColumnError(f"{source}: no rows", hint="check how the frame was made")
+    return frame.set_axis(pd.RangeIndex(len(frame)), axis=0)
+
+
+def refuse_twins(frame: pd.DataFrame, source: str) -> None:
+    """Refuse two columns of one name.
+
+    Raises
+    ------
+    bonwise.errors.ColumnError
+        With the name.
+    """
     if frame.columns.has_duplicates:
         name = frame.columns[frame.columns.duplicated()][0]
         raise ColumnError(f"{source}: two columns are named {shown(name)}", hint="rename one of them")
-    if not len(frame):
-        raise ColumnError(f"{source}: no rows", hint="check how the frame was made")
-    return frame if keep else frame.set_axis(pd.RangeIndex(len(frame)), axis=0)
 
 
 def _canonical(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import os
+import secrets
 import stat
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,22 +89,20 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".bonwise.")
+    name = path.parent / f".bonwise.{secrets.token_hex(8)}"
+    handle = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
             stream.write(text)
-        Path(name).chmod(stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask())
-        Path(name).replace(path)
+            stream.flush()
+            os.fsync(stream.fileno())  # else a power cut may leave the new name on an empty file
+        if path.exists():
+            name.chmod(stat.S_IMODE(path.stat().st_mode))
+        name.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        name.unlink(missing_ok=True)
         raise
 
 
 def _is_formula(text: str) -> bool:
     return text.lstrip("'")[:1] in _FORMULA
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

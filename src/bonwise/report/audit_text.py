@@ -113,6 +113,8 @@ def _partial(judge: _Document) -> Iterator[RenderableType]:
 def _several(document: _Document) -> Iterator[RenderableType]:
     judges, settings = document["judges"], document["settings"]
     yield _summary(judges)
+    for name, reason in document["not_audited"].items():
+        yield Text(f"not audited: {printable(name)}: {printable(reason)}", style="yellow")
     yield from _differences(document["comparisons"])
     if len(judges) <= _FULL_TABLES:
         for name, judge in judges.items():
@@ -146,8 +148,8 @@ def _differences(comparisons: list[_Document]) -> Iterator[RenderableType]:
         names = column in ("first", "second")
         table.add_column(column, justify="left" if names else "right", no_wrap=not names)
     for pair in comparisons[:_PAIRS_SHOWN]:
-        found = [pair["differences"][key] for key in keys]
-        cells = [f"{number(e['estimate'])} {interval(e)}" for e in found]
+        found = [pair["differences"].get(key) for key in keys]
+        cells = ["-" if e is None else f"{number(e['estimate'])} {interval(e)}" for e in found]
         who = (printable(pair["first"]), printable(pair["second"]), f"{pair['prompts']:,}")
         table.add_row(*(Text(cell) for cell in (*who, *cells)))
     yield table

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Iterable
 from typing import IO
 
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-__all__ = ["plain", "show"]
+__all__ = ["plain", "show", "write"]
 
 WIDTH = 118
 """Columns of plain text; a terminal is asked for its own."""
@@ -22,17 +23,32 @@ def plain(parts: Iterable[RenderableType]) -> str:
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
 
 
-def show(parts: Iterable[RenderableType], stream: IO[str]) -> None:
+def show(parts: Iterable[RenderableType], stream: IO[str] | None) -> None:
     """Print to a stream: styled when it is a terminal, plain otherwise."""
-    if stream.isatty():
+    if stream is not None and stream.isatty():
         _print(Console(file=stream), parts)
-    else:
-        encoding = getattr(stream, "encoding", None) or "utf-8"
-        text = plain(parts) + "\n"
-        if encoding.lower().replace("-", "") != "utf8":
-            # A stream that cannot hold a character gets a stand-in, not a traceback.
-            text = text.replace("─", "-").encode(encoding, "replace").decode(encoding)
+        return
+    text = plain(parts) + "\n"
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    if encoding.lower().replace("-", "") != "utf8":
+        # A stream that cannot hold a character gets a stand-in, not a traceback.
+        text = text.replace("─", "-").encode(encoding, "replace").decode(encoding)
+    write(text, stream)
+
+
+def write(text: str, stream: IO[str] | None) -> None:
+    """Write to a stream that may be closed already, or whose reader may leave at any moment.
+
+    What was found does not depend on who reads it, so neither does the exit code.
+    """
+    if stream is None:
+        return
+    try:
         stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        # Python would try once more at exit, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _print(console: Console, parts: Iterable[RenderableType]) -> None:

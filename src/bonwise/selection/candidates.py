@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bonwise.data.pool import Candidate
+from bonwise.data.pool import Candidate, first_repeat, identifier
 from bonwise.errors import UsageError
 
 __all__ = ["as_candidates"]
@@ -31,23 +31,30 @@ def as_candidates(candidates: Sequence[Any], text: Callable[[Any], str] | None) 
     if not candidates:
         raise UsageError("no candidates to choose from", hint="pass at least one")
     found = tuple(_candidate(one, position, text) for position, one in enumerate(candidates))
-    ids = [candidate.id for candidate in found]
-    for position, name in enumerate(ids):
-        if name in ids[:position]:
-            raise UsageError(f"two candidates have the id {name[:60]!r}", hint="give each its own id")
+    repeated = first_repeat(found)
+    if repeated is not None:
+        raise UsageError(f"two candidates have the id {found[repeated[0]].id[:60]!r}", hint="give each its own id")
     return found
 
 
 def _candidate(one: Any, position: int, text: Callable[[Any], str] | None) -> Candidate:
+    name: str | None = f"c{position}"
     if isinstance(one, Candidate):
-        return one
-    name = f"c{position}"
-    if isinstance(one, Mapping):
-        name = name if one.get("id") is None else str(one["id"])
-    words = text(one) if text is not None else one.get("text") if isinstance(one, Mapping) else one
+        name = one.id
+    elif isinstance(one, Mapping) and one.get("id") is not None:
+        name = identifier(one["id"])
+    if name is None:
+        raise UsageError(f"candidate {position} has an id that is none", hint="give a text or a number, or no id")
+    words = _words(one) if text is None else text(one)
     if not isinstance(words, str):
         raise UsageError(
             f"candidate {position} has no text: {type(one).__name__}",
             hint="pass strings, mappings with a text, or text=function",
         )
     return Candidate(name, words)
+
+
+def _words(one: Any) -> Any:
+    if isinstance(one, Candidate):
+        return one.text
+    return one.get("text") if isinstance(one, Mapping) else one

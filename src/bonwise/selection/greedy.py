@@ -13,6 +13,9 @@ TIE_DECIMALS = 9
 """Scores are rounded to this many decimals before they are compared, as in the audit."""
 
 
+_NO_DECIMALS = 1e15  # from here on doubles have none to round
+
+
 class Pick(NamedTuple):
     """Positions: the pick, the order from best to worst, and who shares the top."""
 
@@ -37,10 +40,16 @@ def greedy(scores: Sequence[float | None], ids: Sequence[str], *, seed: int, sal
         return Pick(None, (), ())
     scored.sort(key=lambda position: ids[position])
     _generator(seed, salt).shuffle(scored)
-    rounded = {position: round(scores[position] or 0.0, TIE_DECIMALS) for position in scored}
+    rounded = {position: _rounded(score) for position, score in enumerate(scores) if score is not None}
     order = tuple(sorted(scored, key=lambda position: -rounded[position]))
     tied = tuple(sorted(position for position in order if rounded[position] == rounded[order[0]]))
     return Pick(order[0], order, tied if len(tied) > 1 else ())
+
+
+def _rounded(score: float) -> float:
+    # The audit's rounding (numpy's), to the last bit: Python's own differs half way between decimals.
+    scale = 10.0**TIE_DECIMALS
+    return score if abs(score) > _NO_DECIMALS else round(score * scale) / scale
 
 
 def _generator(seed: int, salt: str) -> random.Random:

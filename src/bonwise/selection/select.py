@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bonwise.data.pool import Candidate
 from bonwise.data.verdicts import Score, Unscored, Verdict
 from bonwise.errors import UsageError
 from bonwise.judges.calling import as_judge, verdicts
 from bonwise.judges.protocol import Judge
 from bonwise.release import release
 from bonwise.selection.candidates import as_candidates
-from bonwise.selection.greedy import greedy
+from bonwise.selection.greedy import Pick, greedy
 from bonwise.selection.selection import Selection
 
 __all__ = ["select"]
@@ -71,45 +70,29 @@ def select(
         "seed": seed,
         "version": release(),
     }
-    if len(pool) == 1:
-        return _selection(prompt_id, candidates, pool, (None,), 0, "only candidate", settings)
-    found = verdicts(chosen, prompt, [candidate.text for candidate in pool])
-    scores = tuple(verdict.value if isinstance(verdict, Score) else None for verdict in found)
     ids = [candidate.id for candidate in pool]
-    pick = greedy(scores, ids, seed=seed, salt=prompt if prompt_id is None else prompt_id)
-    how = "nothing scored" if pick.best is None else "tie-break" if pick.tied else "score"
-    return _selection(prompt_id, candidates, pool, scores, pick.best, how, settings, pick.order, pick.tied, found)
-
-
-def _selection(  # noqa: PLR0913, PLR0917 - one argument a field
-    prompt_id: str | None,
-    candidates: Sequence[Any],
-    pool: tuple[Candidate, ...],
-    scores: tuple[float | None, ...],
-    best: int | None,
-    decided_by: str,
-    settings: dict[str, Any],
-    order: Sequence[int] = (0,),
-    tied: Sequence[int] = (),
-    found: Sequence[Verdict] = (),
-) -> Selection:
+    found: tuple[Verdict, ...] = ()
+    scores: tuple[float | None, ...] = (None,)
+    if len(pool) == 1:
+        pick, how = Pick(0, (0,), ()), "only candidate"
+    else:
+        found = verdicts(chosen, prompt, [candidate.text for candidate in pool])
+        scores = tuple(verdict.value if isinstance(verdict, Score) else None for verdict in found)
+        pick = greedy(scores, ids, seed=seed, salt=prompt if prompt_id is None else prompt_id)
+        how = "nothing scored" if pick.best is None else "tie-break" if pick.tied else "score"
     return Selection(
         prompt_id=prompt_id,
-        best=None if best is None else candidates[best],
-        best_id=None if best is None else pool[best].id,
-        index=best,
-        text=None if best is None else pool[best].text,
-        ids=tuple(candidate.id for candidate in pool),
+        best=None if pick.best is None else candidates[pick.best],
+        best_id=None if pick.best is None else ids[pick.best],
+        index=pick.best,
+        text=None if pick.best is None else pool[pick.best].text,
+        ids=tuple(ids),
         scores=scores,
-        ranking=tuple(pool[position].id for position in order),
-        tied=tuple(pool[position].id for position in tied),
-        decided_by=decided_by,
+        ranking=tuple(ids[position] for position in pick.order),
+        tied=tuple(ids[position] for position in pick.tied),
+        decided_by=how,
         calls=0,
         cost=0.0,
-        unscored={
-            candidate.id: verdict.reason
-            for candidate, verdict in zip(pool, found, strict=False)
-            if isinstance(verdict, Unscored)
-        },
+        unscored={ids[at]: verdict.reason for at, verdict in enumerate(found) if isinstance(verdict, Unscored)},
         settings=settings,
     )

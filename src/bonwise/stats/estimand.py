@@ -32,6 +32,8 @@ class Estimand:
         Whether it needs oracle labels.
     average_over : callable, optional
         Per-prompt sums to the weights that make it a weighted average over prompts; None where it is none.
+    parts : callable, optional
+        Per-prompt sums to numerator and denominator a prompt, for a ratio of means: Fieller's interval.
     over : str, optional
         Metric it is divided by: where that cannot be told from 0, the number would be wild.
     """
@@ -43,6 +45,7 @@ class Estimand:
     counted: Callable[[Sums], Floats] | None = None
     on_labels: bool = True
     average_over: Callable[[Sums], Floats] | None = None
+    parts: Callable[[Sums], tuple[Floats, Floats]] | None = None
     over: str | None = None
 
 

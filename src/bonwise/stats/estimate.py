@@ -37,6 +37,8 @@ class Estimate:
         Effective sample size of a weighted estimate.
     labelled_only : Estimate or None
         The estimate from labelled prompts alone, beside a weighted one.
+    law : Law or None
+        What is known of the estimate, for an interval at any confidence; see `bounds`.
     """
 
     estimate: float | None
@@ -88,6 +90,4 @@ class Estimate:
 _NO_INTERVAL = {
     "bootstrap": "no interval: undefined in some of the resamples",
     "exact": "no interval: all prompts are alike and the metric has no finite range",
-    "jackknife": "no interval: the metric loses its meaning when some prompt is left out",
-    "fieller": NOT_DISTINGUISHABLE,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -57,9 +57,7 @@ def estimate(estimands: Sequence[Estimand], sums: Floats, rule: IntervalRule) ->
     dict of str to Estimate
         In the order of the estimands; one that is divided by another needs that one among them.
     """
-    named = Sums(*sums)
-    sample = _Sample([sums], (named.J - named.R, named.M - named.R), rule)
-    found = _estimate(estimands, [e.of for e in estimands], sample)
+    found = _estimate(estimands, [e.of for e in estimands], _Sample([sums], rule))
     for e in estimands:
         if e.over is not None and found[e.name].estimate is not None and _may_be_0(found[e.over]):
             found[e.name] = Estimate.undefined(NOT_DISTINGUISHABLE, found[e.name].n)
@@ -82,10 +80,14 @@ def difference(
         The two judges' sums on the same prompts, in the same order.
     rule : IntervalRule
     """
-    left, right = Sums(*first), Sums(*second)
-    # Both judges chose from the same pools, so their recoveries share one denominator.
-    sample = _Sample([first, second], (left.J - right.J, left.M - left.R), rule)
-    return _estimate(estimands, [_minus(e) for e in estimands], sample)
+    found = _estimate(estimands, [_minus(e) for e in estimands], _Sample([first, second], rule))
+    for e in estimands:
+        if e.over is not None and found[e.name].estimate is not None:
+            below = [one for one in estimands if one.name == e.over]
+            alone = (estimate(below, sums, replace(rule, kind="default"))[e.over] for sums in (first, second))
+            if any(map(_may_be_0, alone)):
+                found[e.name] = Estimate.undefined(NOT_DISTINGUISHABLE, found[e.name].n)
+    return found
 
 
 def _minus(estimand: Estimand) -> Callable[..., Floats]:
@@ -94,19 +96,25 @@ def _minus(estimand: Estimand) -> Callable[..., Floats]:
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """Per-prompt sums of one judge or two, and numerator and denominator of recovery a prompt."""
+    """Per-prompt sums of one judge, or of two judges whose metrics are subtracted."""
 
     matrices: list[Floats]
-    gains: tuple[Floats, Floats]
     rule: IntervalRule
 
     def limits(self, e: Estimand) -> tuple[float, float]:
         low, high = e.limits if e.limits is not None else self.rule.label_range
         return (low, high) if len(self.matrices) == 1 else (low - high, high - low)
 
+    def parts(self, of: Callable[[Sums], tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+        """Return numerator and denominator a prompt; the difference of two ratios shares its denominator."""
+        (numerator, denominator), *others = (of(Sums(*matrix)) for matrix in self.matrices)
+        for other, _ in others:
+            numerator = numerator - other
+        return numerator, denominator
+
     def stretch(self, e: Estimand) -> float:
         """Return how many times the mean weight a prompt may weigh, counting prompts that contribute."""
-        if e.name == "recovery" or e.average_over is None:
+        if e.average_over is None:
             return 1.0
         found = []
         for matrix in self.matrices:
@@ -143,8 +151,8 @@ def _one(e: Estimand, sample: _Sample, value: float, se: float, replicates: Floa
     if n < 2:
         return _without_interval(value, n, "it rests on a single prompt")
     law: Law = Student(value, se, n - 1, sample.limits(e))
-    if e.name == "recovery":
-        law = _fieller(*sample.gains, sample.limits(e))
+    if e.parts is not None:
+        law = _fieller(*sample.parts(e.parts), sample.limits(e))
         if law.at(sample.rule.confidence) is None:
             # The ratio itself would be wild, whichever interval was asked for.
             return Estimate.undefined(NOT_DISTINGUISHABLE, n)
@@ -159,7 +167,7 @@ def _one(e: Estimand, sample: _Sample, value: float, se: float, replicates: Floa
 
 def _all_alike(e: Estimand, sample: _Sample, value: float, n: int) -> Estimate:
     """Bound an average over prompts that are all alike; what is no average has no bound."""
-    if e.average_over is None:
+    if e.average_over is None and e.parts is None:
         return _without_interval(value, n, "all prompts are alike")
     law = Exact(value, n, _exact_limits(e, sample, value), sample.stretch(e))
     return Estimate.under(law, sample.rule.confidence, estimate=value, se=0.0, n=n)
@@ -176,14 +184,14 @@ def _without_interval(value: float, n: int, reason: str) -> Estimate:
 def _exact_limits(e: Estimand, sample: _Sample, value: float) -> tuple[float, float]:
     """Return the range for the bound of prompts that are all alike.
 
-    Recovery is a ratio: a prompt unlike the others can move its numerator by at most the range of
-    the labels, hence the ratio by that range over the mean possible gain.
+    A prompt unlike the others can move the numerator of a ratio by at most the range of the labels,
+    hence the ratio by that range over the mean denominator.
     """
     low, high = sample.limits(e)
-    if e.name != "recovery":
+    if e.parts is None:
         return low, high
     width = sample.rule.label_range[1] - sample.rule.label_range[0]
-    reach = width / float(np.mean(sample.gains[1]))
+    reach = width / float(np.mean(sample.parts(e.parts)[1]))
     return max(value - reach, low), min(value + reach, high)
 
 

@@ -82,7 +82,7 @@ class Fieller:
         return max(float(low), self.limits[0]), min(float(high), self.limits[1])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Percentile:
     """Percentiles of bootstrap replicates."""
 

@@ -21,7 +21,7 @@ RECURS = 0.5
 _Ints = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _LargestOf:
     """Interval of the largest absolute mean, by Bonferroni over the candidate names."""
 

@@ -38,5 +38,7 @@ ESTIMANDS = (
     Estimand("value_random", value_random, "a prompt", None, average_over=lambda t: t.prompts),
     Estimand("value_judge", value_judge, "a prompt", None, average_over=lambda t: t.prompts),
     Estimand("value_oracle", value_oracle, "a prompt", None, average_over=lambda t: t.prompts),
-    Estimand("recovery", recovery, "a prompt where labels differ", (-np.inf, 1.0), average_over=lambda t: t.M - t.R),
+    Estimand(
+        "recovery", recovery, "a prompt where labels differ", (-np.inf, 1.0), parts=lambda t: (t.J - t.R, t.M - t.R)
+    ),
 )
