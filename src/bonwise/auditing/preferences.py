@@ -13,7 +13,8 @@ from bonwise.auditing.settings import check_confidence
 from bonwise.data.preferences import PreferenceTable
 from bonwise.release import release
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
-from bonwise.stats.laws import Exact, Student
+from bonwise.stats.estimation import from_jackknife, may_be_0
+from bonwise.stats.laws import Exact
 from bonwise.stats.preference import PREFERENCE_METRICS, preference_jackknife
 from bonwise.stats.sums import Floats
 
@@ -139,8 +140,7 @@ def _judge(table: PreferenceTable, mine: np.ndarray, confidence: float) -> dict[
         name: _estimate(name, float(value), float(se), n, confidence)
         for name, value, se in zip(PREFERENCE_METRICS, found.estimate, found.se, strict=True)
     }
-    covariance = out["covariance"]
-    if covariance.low is not None and covariance.high is not None and covariance.low <= 0 <= covariance.high:
+    if out["covariance_between_share"].estimate is not None and may_be_0(out["covariance"]):
         out["covariance_between_share"] = Estimate.undefined(NOT_DISTINGUISHABLE, n)
     if verdicts.shape[1] > 1:
         out["order_agreement"] = _mean((verdicts == verdicts[:, :1]).all(axis=1).astype(float), n, confidence)
@@ -155,11 +155,6 @@ def _mean(values: Floats, n: int, confidence: float) -> Estimate:
 def _estimate(name: str, value: float, se: float, n: int, confidence: float) -> Estimate:
     if not np.isfinite(value):
         return Estimate.undefined("undefined: judge or oracle always says the same", n)
-    if n < 2 or not np.isfinite(se):
-        return Estimate(value, None, None, None, n, None, reason="no interval: too few prompts")
-    if se <= 1e-12:  # all prompts alike: a share has a bound, what is no average has none
-        if name not in _SHARES:
-            return Estimate(value, None, None, None, n, None, reason="no interval: all prompts are alike")
-        return Estimate.under(Exact(value, n, (0.0, 1.0)), confidence, estimate=value, se=0.0, n=n)
     limits = (0.0, 1.0) if name in _SHARES else (-1.0, 1.0) if name in _CORRELATIONS else (-np.inf, np.inf)
-    return Estimate.under(Student(value, se, n - 1, limits), confidence, estimate=value, se=se, n=n)
+    exact = Exact(value, n, limits) if name in _SHARES and n else None
+    return from_jackknife(value, se, n, limits, confidence, exact=exact)

@@ -15,7 +15,7 @@ from bonwise.stats.jackknife import jackknife
 from bonwise.stats.laws import Exact, Fieller, Law, Percentile, Student
 from bonwise.stats.sums import Floats, Sums
 
-__all__ = ["IntervalRule", "difference", "estimate"]
+__all__ = ["IntervalRule", "difference", "estimate", "from_jackknife", "may_be_0"]
 
 _SAME = 1e-12  # a standard error below this share of the values is rounding, not variation
 
@@ -59,12 +59,13 @@ def estimate(estimands: Sequence[Estimand], sums: Floats, rule: IntervalRule) ->
     """
     found = _estimate(estimands, [e.of for e in estimands], _Sample([sums], rule))
     for e in estimands:
-        if e.over is not None and found[e.name].estimate is not None and _may_be_0(found[e.over]):
+        if e.over is not None and found[e.name].estimate is not None and may_be_0(found[e.over]):
             found[e.name] = Estimate.undefined(NOT_DISTINGUISHABLE, found[e.name].n)
     return found
 
 
-def _may_be_0(found: Estimate) -> bool:
+def may_be_0(found: Estimate) -> bool:
+    """Tell whether an estimate cannot be told from 0: nothing should be divided by it."""
     return found.low is None or found.high is None or found.low <= 0 <= found.high
 
 
@@ -85,7 +86,7 @@ def difference(
         if e.over is not None and found[e.name].estimate is not None:
             below = [one for one in estimands if one.name == e.over]
             alone = (estimate(below, sums, replace(rule, kind="default"))[e.over] for sums in (first, second))
-            if any(map(_may_be_0, alone)):
+            if any(map(may_be_0, alone)):
                 found[e.name] = Estimate.undefined(NOT_DISTINGUISHABLE, found[e.name].n)
     return found
 
@@ -143,34 +144,65 @@ def _estimate(
 
 
 def _one(e: Estimand, sample: _Sample, value: float, se: float, replicates: Floats | None) -> Estimate:
-    n = sample.count(e)
+    n, confidence = sample.count(e), sample.rule.confidence
     if not np.isfinite(value):
         return Estimate.undefined(f"undefined: needs {e.needs}", n)
     # Only rounding can carry an estimate beyond the range of its metric.
     value = float(np.clip(value, *sample.limits(e)))
-    if n < 2:
-        return _without_interval(value, n, "it rests on a single prompt")
-    law: Law = Student(value, se, n - 1, sample.limits(e))
-    if e.parts is not None:
+    law: Law | None = None
+    if e.parts is not None and n > 1:
         law = _fieller(*sample.parts(e.parts), sample.limits(e))
-        if law.at(sample.rule.confidence) is None:
+        if law.at(confidence) is None:
             # The ratio itself would be wild, whichever interval was asked for.
             return Estimate.undefined(NOT_DISTINGUISHABLE, n)
+    if replicates is not None:
+        law = Percentile(replicates)
+    return from_jackknife(value, se, n, sample.limits(e), confidence, exact=_exact(e, sample, value, n), law=law)
+
+
+def from_jackknife(
+    value: float,
+    se: float,
+    n: int,
+    limits: tuple[float, float],
+    confidence: float,
+    *,
+    exact: Exact | None,
+    law: Law | None = None,
+) -> Estimate:
+    """Give an estimate the interval that its leave-one-out standard error allows.
+
+    Parameters
+    ----------
+    value, se : float
+        NaN as a standard error where some prompt cannot be left out.
+    n : int
+        Prompts that contribute.
+    limits : tuple of float
+        Range of the metric.
+    confidence : float
+    exact : Exact, optional
+        The bound where prompts do not vary; None for what is no average over prompts.
+    law : Law, optional
+        Replaces Student's t.
+    """
+    if n < 2:
+        return _without_interval(value, n, "it rests on a single prompt")
     if not np.isfinite(se):
         return _without_interval(value, n, "the metric loses its meaning when some prompt is left out")
     if se <= _SAME * max(1.0, abs(value)):
-        return _all_alike(e, sample, value, n)
-    if replicates is not None:
-        law, se = Percentile(replicates), float(replicates.std(ddof=1))
-    return Estimate.under(law, sample.rule.confidence, estimate=value, se=se, n=n)
+        if exact is None:
+            return _without_interval(value, n, "all prompts are alike")
+        return Estimate.under(exact, confidence, estimate=value, se=0.0, n=n)
+    if isinstance(law, Percentile):
+        se = float(law.replicates.std(ddof=1))
+    return Estimate.under(law or Student(value, se, n - 1, limits), confidence, estimate=value, se=se, n=n)
 
 
-def _all_alike(e: Estimand, sample: _Sample, value: float, n: int) -> Estimate:
-    """Bound an average over prompts that are all alike; what is no average has no bound."""
+def _exact(e: Estimand, sample: _Sample, value: float, n: int) -> Exact | None:
     if e.average_over is None and e.parts is None:
-        return _without_interval(value, n, "all prompts are alike")
-    law = Exact(value, n, _exact_limits(e, sample, value), sample.stretch(e))
-    return Estimate.under(law, sample.rule.confidence, estimate=value, se=0.0, n=n)
+        return None
+    return Exact(value, n, _exact_limits(e, sample, value), sample.stretch(e))
 
 
 def _count(e: Estimand, sums: Sums) -> int:

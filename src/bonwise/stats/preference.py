@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.stats.jackknife import Jackknife
 from bonwise.stats.sums import Floats
 
-__all__ = ["PREFERENCE_METRICS", "PreferenceJackknife", "preference_jackknife"]
+__all__ = ["PREFERENCE_METRICS", "preference_jackknife"]
 
 _Ints = npt.NDArray[np.int64]
 
@@ -33,13 +34,6 @@ PREFERENCE_METRICS = (
 )
 
 
-class PreferenceJackknife(NamedTuple):
-    """Estimates and leave-one-prompt-out standard errors, each of shape (metrics,), NaN where undefined."""
-
-    estimate: Floats
-    se: Floats
-
-
 class _Totals(NamedTuple):
     """Sums over pairs, and the three sums over contexts ``x`` of (sum_x u)(sum_x v) / n_x."""
 
@@ -56,7 +50,7 @@ class _Totals(NamedTuple):
     between_JJ: Floats
 
 
-def preference_jackknife(J: Floats, O: Floats, prompt: _Ints, context: _Ints) -> PreferenceJackknife:
+def preference_jackknife(J: Floats, O: Floats, prompt: _Ints, context: _Ints) -> Jackknife:
     """Estimate the decomposition and its standard errors, one prompt left out at a time.
 
     Parameters
@@ -80,14 +74,14 @@ def preference_jackknife(J: Floats, O: Floats, prompt: _Ints, context: _Ints) ->
     own = np.array([np.bincount(owner, weights=column) for column in columns])
     if len(units) < 2:
         alone = _metrics(_Totals(*own[:, 0], *_terms(own)[:, 0]))
-        return PreferenceJackknife(alone, np.full_like(alone, np.nan))
+        return Jackknife(alone, np.full_like(alone, np.nan))
     by_context = np.array([np.bincount(home, weights=row) for row in own])
     terms = _terms(by_context)
     everything = np.concatenate([own.sum(axis=1), terms.sum(axis=1)])
     rest = by_context[:, home] - own
     left = np.concatenate([everything[:8, None] - own, everything[8:, None] - terms[:, home] + _terms(rest)])
     estimate, left_out = _metrics(_Totals(*everything)), _metrics(_Totals(*left))
-    return PreferenceJackknife(estimate, np.sqrt((len(units) - 1) * left_out.var(axis=1)))
+    return Jackknife(estimate, np.sqrt((len(units) - 1) * left_out.var(axis=1)))
 
 
 def _terms(sums: Floats) -> Floats:
