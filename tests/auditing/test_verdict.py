@@ -91,7 +91,7 @@ def test_a_check_is_open_where_the_interval_covers_its_gate(check, metric, gate)
     for state, word, low, high in cases:
         found = verdict(**{metric: interval(gate + low, gate + high)})
         assert found.checks[check] == state
-        assert any(s.startswith(f"{check.capitalize()} validity: {word}.") for s in found.sentences)
+        assert any(s.startswith(f"{check.capitalize()} validity: {word}") for s in found.sentences)
 
 
 def test_the_level_check_passes_below_its_gate():

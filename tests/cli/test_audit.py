@@ -359,7 +359,7 @@ def test_pairwise_verdicts_are_audited(capsys, tmp_path):
     assert done.code == 0
     assert document == json.loads(json.dumps(called.to_dict()))
     assert document["judges"]["left"]["metrics"]["agreement"]["estimate"] == pytest.approx(3.5 / 5)
-    assert document["judges"]["left"]["data"] == {"prompts": 5, "dropped": {"no verdict": 1}}
+    assert document["judges"]["left"]["data"] == {"prompts": 5, "pairs": 5, "dropped": {"no verdict": 1}}
     assert "both presentation orders averaged" in done.err
 
 
@@ -390,3 +390,65 @@ def test_no_flag_is_ignored_with_pairwise_verdicts(capsys, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     written("v.csv", VERDICTS)
     assert typed(capsys, "preferences", "v.csv", *PREFERENCES, *extra).code != 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["audit", "mine.csv", "--json", "mine.csv"],
+        ["audit", "mine.csv", "--per-prompt", "./mine.csv"],
+        ["audit", "mine.csv", "--json", "o", "--per-prompt", "o"],
+        ["audit", "--json", "mine.csv"],
+        ["doctor", "mine.csv", "--json", "mine.csv"],
+        ["audit", "broken.csv", "--json", "broken.csv"],
+    ],
+    ids=" ".join,
+)
+def test_no_output_replaces_an_input(capsys, tmp_path, monkeypatch, arguments):
+    """An output that names an input, or another output, is refused, and the file stays what it was."""
+    monkeypatch.chdir(tmp_path)
+    simulate("arena", n=20, seed=3).frame().to_csv("mine.csv", index=False)
+    Path("broken.csv").write_text("prompt_id,candidate\np,a\n", encoding="utf-8")
+    before = {name: Path(name).read_bytes() for name in ("mine.csv", "broken.csv")}
+    assert typed(capsys, *arguments).code == 2
+    assert before == {name: Path(name).read_bytes() for name in before}
+
+
+def test_an_error_replaces_an_older_document(capsys, tmp_path, monkeypatch):
+    """A document of bonwise, and nothing else, gives way to the error of a later run."""
+    monkeypatch.chdir(tmp_path)
+    simulate("arena", n=20, seed=3).frame().to_csv("mine.csv", index=False)
+    assert typed(capsys, "audit", "mine.csv", "--json", "o.json").code == 0
+    assert typed(capsys, "audit", "nosuch.csv", "--json", "o.json").code == 2
+    assert strict(Path("o.json").read_text("utf-8"))["schema"] == "bonwise.error/1"
+
+
+def test_a_judge_that_cannot_be_audited_leaves_its_gates_open(capsys, tmp_path):
+    """Every judge must pass: one that could not be audited makes the outcome inconclusive, not met."""
+    good = simulate("arena", n=300, seed=3).frame()
+    bad = good.assign(judge_score=good["judge_score"].where(good["candidate"] != "c0"))
+    table = pd.concat([good.assign(judge="good"), bad.assign(judge="bad")])
+    table.to_csv(tmp_path / "s.csv", index=False)
+    done = typed(capsys, "audit", tmp_path / "s.csv", "--fail-under", "recovery=-50", "--json", "-")
+    assert done.code == 3
+    assert {gate["judge"]: gate["state"] for gate in strict(done.out)["gates"]} == {
+        "good": "met",
+        "bad": "inconclusive",
+    }
+
+
+def test_pairs_of_a_prompt_are_one_unit(capsys, tmp_path):
+    """Several pairs of a prompt are told apart by a flag, and the prompt stays the unit of the interval."""
+    rows = [
+        {"item": f"i{x}", "pair": k, "v": 1 + x % 2, "gold": 1 + x // 2 % 2} for x in range(20) for k in range(10)
+    ]
+    source = written(tmp_path / "v.csv", rows)
+    flags = ("--verdict-col", "v", "--label-col", "gold", "--prompt-col", "item")
+    refused = typed(capsys, "preferences", source, *flags)
+    assert refused.code == 2
+    assert "--pair-col" in refused.err
+    document = strict(typed(capsys, "preferences", source, *flags, "--pair-col", "pair", "--json", "-").out)
+    judge = document["judges"]["judge"]
+    assert judge["data"]["prompts"] == 20
+    assert judge["data"]["pairs"] == 200
+    assert judge["metrics"]["agreement"]["se"] == pytest.approx((0.25 / 19) ** 0.5)

@@ -4,6 +4,7 @@ import json
 import math
 from collections import Counter
 from dataclasses import dataclass
+from itertools import permutations
 from statistics import fmean
 
 import numpy as np
@@ -340,3 +341,15 @@ def picks_of(frame, seed):
         )
         found.append((pick.best["oracle_label"], pick.best_id))
     return found
+
+
+def test_ties_of_plain_texts_do_not_depend_on_their_order():
+    """Texts without ids, tied, are broken the same way in whatever order they stand."""
+    texts = ["aa", "bb", "cc", "dd"]
+    for seed in range(20):
+        picks = {
+            bw.select("q", order, judge=lambda _, text: len(text), seed=seed).best for order in permutations(texts)
+        }
+        assert len(picks) == 1
+    spread = {bw.select("q", texts, judge=lambda _, text: len(text), seed=seed).best for seed in range(60)}
+    assert spread == set(texts)

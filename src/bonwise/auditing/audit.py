@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bonwise.auditing.comparison import Comparison, compare_judges
-from bonwise.auditing.gates import Gate, check_gate
+from bonwise.auditing.gates import Gate, check_gate, open_gate
 from bonwise.auditing.judge_audit import JudgeAudit, audit_judge
 from bonwise.auditing.per_prompt import per_prompt
 from bonwise.auditing.settings import IntervalKind, Settings
@@ -117,7 +117,7 @@ class Audit:
         bonwise.errors.UsageError
             A name that is no metric.
         """
-        return tuple(
+        audited = [
             check_gate(
                 judge.metrics,
                 metric,
@@ -127,7 +127,14 @@ class Audit:
             )
             for name, judge in self.judges.items()
             for metric, value in gates.items()
-        )
+        ]
+        # Every judge must pass, so one that could not be audited leaves its gates open.
+        others = [
+            open_gate(metric, value, judge=name, why=why)
+            for name, why in self.not_audited.items()
+            for metric, value in gates.items()
+        ]
+        return (*audited, *others)
 
     def per_prompt(self) -> pd.DataFrame:
         """Return one row a prompt and judge: pick, best, gain lost, tie, margin; the worst first."""

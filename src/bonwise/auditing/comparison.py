@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from bonwise.auditing.judge_audit import JudgeAudit, label_range, panel_level_bias
+from bonwise.auditing.judge_audit import JudgeAudit, panel_level_bias
 from bonwise.auditing.settings import Settings
 from bonwise.data.panel import Panel
 from bonwise.stats.catalog import ESTIMANDS
@@ -58,7 +58,7 @@ def _compare(first: JudgeAudit, second: JudgeAudit, settings: Settings) -> Compa
     if not len(left.sizes):
         return Comparison(first.judge, second.judge, 0, {})
     sums = [prompt_sums(panel.scores, panel.labels, panel.sizes) for panel in (left, right)]
-    found = difference(ESTIMANDS, sums[0], sums[1], settings.rule(label_range(left.labels)))
+    found = difference(ESTIMANDS, sums[0], sums[1], settings.rule(left.labels))
     biases = [panel_level_bias(panel, settings) for panel in (left, right)]
     found["level_bias"] = level_bias_difference(biases[0], biases[1], settings.confidence)
     complete = first.labelling.method == second.labelling.method == "complete"

@@ -115,9 +115,9 @@ def diagnose(
             "judges": len(table.judges),
         },
         shape=panels[0].shape,
-        dropped=Counter(drop.reason for panel in panels for drop in _dropped(panel)),
+        dropped=Counter(reason for _, reason in {(d.prompt_id, d.reason) for p in panels for d in _dropped(p)}),
         judges=tuple(_judge(panel) for panel in panels),
-        labels=_labels(table, panels[0]),
+        labels=_labels(table, max(panels, key=lambda panel: len(panel.sizes))),
         suspicious=tuple(one.sentence for one in found),
         next_command=_next_command(table, str(path), columns or {}, found),
     )

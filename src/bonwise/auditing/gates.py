@@ -10,7 +10,7 @@ from typing import Any, Literal
 from bonwise.errors import UsageError
 from bonwise.stats.estimate import Estimate
 
-__all__ = ["Gate", "check_gate"]
+__all__ = ["Gate", "check_gate", "open_gate"]
 
 State = Literal["met", "not met", "inconclusive"]
 
@@ -68,8 +68,7 @@ def check_gate(
     ends = found.bounds(2 * ONE_SIDED - 1)
     name = f"{metric} > {value:g}"
     if found.estimate is None or ends is None:
-        why = found.reason or "no interval"
-        return Gate(judge, metric, value, "inconclusive", None, None, None, f"{name}: inconclusive: {why}.")
+        return open_gate(metric, value, judge=judge, why=found.reason or "no interval")
     if found.method == "labelled_only":
         return _unknown_population(judge, name, metric, value, ends)
     if ends[0] > value:
@@ -85,6 +84,11 @@ def check_gate(
         else "the estimate lies at the gate, so no number of labels can be named."
     )
     return Gate(judge, metric, value, "inconclusive", *ends, more, sentence)
+
+
+def open_gate(metric: str, value: float, *, judge: str, why: str) -> Gate:
+    """Return a gate that nothing is known about."""
+    return Gate(judge, metric, value, "inconclusive", None, None, None, f"{metric} > {value:g}: inconclusive: {why}.")
 
 
 def _unknown_population(judge: str, name: str, metric: str, value: float, ends: tuple[float, float]) -> Gate:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bonwise.auditing.partial import Balance, Labelling, balance, label_state, worst_case
-from bonwise.auditing.settings import Settings
+from bonwise.auditing.settings import Settings, label_range
 from bonwise.auditing.verdict import Verdict, judge_validity
 from bonwise.data.panel import Panel
 from bonwise.errors import InputError
@@ -19,7 +19,7 @@ from bonwise.stats.estimation import estimate
 from bonwise.stats.level_bias import level_bias
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 
-__all__ = ["JudgeAudit", "audit_judge", "label_range", "panel_level_bias"]
+__all__ = ["JudgeAudit", "audit_judge", "panel_level_bias"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,12 +140,6 @@ def _labelled(panel: Panel) -> Labelling:
     return labelling
 
 
-def label_range(labels: Floats) -> tuple[float, float]:
-    """Return [0, 1] where all labels lie in it; otherwise their scale is unknown unless it is declared."""
-    low, high = float(np.nanmin(labels)), float(np.nanmax(labels))
-    return (0.0, 1.0) if low >= 0 and high <= 1 else (-np.inf, np.inf)
-
-
 def _complete_sums(labelling: Labelling) -> Floats:
     """Return the per-prompt sums of the labelled prompts."""
     panel = labelling.panel.keep(labelling.labelled)
@@ -158,7 +152,7 @@ def _with_control(labelling: Labelling, settings: Settings) -> dict[str, Estimat
 
 def _metrics(labelling: Labelling, sums: Floats, settings: Settings) -> dict[str, Estimate]:
     panel = labelling.panel.keep(labelling.labelled)
-    rule = settings.rule(label_range(panel.labels))
+    rule = settings.rule(panel.labels)
     found = {name: e.with_method(labelling.method) for name, e in estimate(ESTIMANDS, sums, rule).items()}
     found["level_bias"] = panel_level_bias(panel, settings).with_method(labelling.method)
     if labelling.method == "labelled_only":
@@ -182,7 +176,7 @@ def _judge_only(panel: Panel, settings: Settings) -> dict[str, Estimate]:
     """Estimate what needs no labels from all prompts."""
     own = [e for e in ESTIMANDS if not e.on_labels]
     sums = prompt_sums(panel.scores, np.zeros(len(panel.scores)), panel.sizes)
-    return estimate(own, sums, settings.rule((0.0, 1.0)))
+    return estimate(own, sums, settings.rule(np.zeros(0)))
 
 
 def _scope(labelling: Labelling, *, has_propensity: bool) -> str:

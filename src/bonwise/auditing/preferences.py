@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bonwise.auditing.settings import check_confidence
 from bonwise.data.preferences import PreferenceTable
@@ -36,8 +37,8 @@ class PreferenceAudit:
     judges : mapping of str to mapping of str to Estimate
         Metrics of each judge; the names are those of `bonwise.stats.preference`, and
         ``order_agreement`` where both presentation orders were given.
-    prompts : mapping of str to int
-        Prompts behind each judge's figures.
+    prompts, pairs : mapping of str to int
+        Prompts and pairs behind each judge's figures.
     dropped : mapping of str to mapping of str to int
         Rows left out, by judge and reason.
     contexts : int
@@ -47,6 +48,7 @@ class PreferenceAudit:
 
     judges: Mapping[str, Mapping[str, Estimate]]
     prompts: Mapping[str, int]
+    pairs: Mapping[str, int]
     dropped: Mapping[str, Mapping[str, int]]
     contexts: int
     settings: Mapping[str, Any] = field(repr=False)
@@ -68,7 +70,11 @@ class PreferenceAudit:
             "settings": {**self.settings, "source": self.source, "version": release()},
             "judges": {
                 name: {
-                    "data": {"prompts": self.prompts[name], "dropped": dict(self.dropped.get(name, {}))},
+                    "data": {
+                        "prompts": self.prompts[name],
+                        "pairs": self.pairs[name],
+                        "dropped": dict(self.dropped.get(name, {})),
+                    },
                     "metrics": {metric: found.to_dict() for metric, found in metrics.items()},
                 }
                 for name, metrics in self.judges.items()
@@ -76,7 +82,7 @@ class PreferenceAudit:
         }
 
 
-def audit_preferences(
+def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the source named
     source: str | Path | pd.DataFrame,
     *,
     verdicts: Sequence[str],
@@ -84,6 +90,7 @@ def audit_preferences(
     prompt: Sequence[str],
     judge: Sequence[str] = (),
     context: Sequence[str] = (),
+    pair: Sequence[str] = (),
     confidence: float = 0.95,
 ) -> PreferenceAudit:
     """Split the agreement of pairwise verdicts into a between- and a within-context part.
@@ -100,7 +107,9 @@ def audit_preferences(
     oracle : str
         Column with the oracle's verdict.
     prompt, judge, context : sequence of str
-        Columns that together name a pair's prompt, its judge, its context X.
+        Columns that together name a pair's prompt (the unit of the intervals), its judge, its context X.
+    pair : sequence of str
+        Columns that tell the pairs of one prompt apart, where it has several.
     confidence : float
         Of the jackknife intervals, clustered by prompt.
 
@@ -114,7 +123,7 @@ def audit_preferences(
     """
     check_confidence(confidence)
     table = PreferenceTable.read(
-        source, verdicts=verdicts, oracle=oracle, prompt=prompt, judge=judge, context=context
+        source, verdicts=verdicts, oracle=oracle, prompt=prompt, judge=judge, context=context, pair=pair
     )
     names = [str(name) for name in table.judge.categories if (table.judge == name).any()]
     judges = {name: _judge(table, np.asarray(table.judge == name), confidence) for name in names}
@@ -125,10 +134,12 @@ def audit_preferences(
         "prompt": list(prompt),
         "judge": list(judge),
         "context": list(context),
+        "pair": list(pair),
     }
     prompts = {name: len(np.unique(table.prompt.codes[np.asarray(table.judge == name)])) for name in names}
+    pairs = {name: int((table.judge == name).sum()) for name in names}
     contexts = len(np.unique(table.context.codes))
-    return PreferenceAudit(judges, prompts, table.dropped, contexts, settings, table.source)
+    return PreferenceAudit(judges, prompts, pairs, table.dropped, contexts, settings, table.source)
 
 
 def _judge(table: PreferenceTable, mine: np.ndarray, confidence: float) -> dict[str, Estimate]:
@@ -143,12 +154,16 @@ def _judge(table: PreferenceTable, mine: np.ndarray, confidence: float) -> dict[
     if out["covariance_between_share"].estimate is not None and may_be_0(out["covariance"]):
         out["covariance_between_share"] = Estimate.undefined(NOT_DISTINGUISHABLE, n)
     if verdicts.shape[1] > 1:
-        out["order_agreement"] = _mean((verdicts == verdicts[:, :1]).all(axis=1).astype(float), n, confidence)
+        out["order_agreement"] = _mean((verdicts == verdicts[:, :1]).all(axis=1).astype(float), prompt, confidence)
     return out
 
 
-def _mean(values: Floats, n: int, confidence: float) -> Estimate:
-    se = float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+def _mean(values: Floats, prompt: npt.NDArray[np.int64], confidence: float) -> Estimate:
+    """Estimate a mean over pairs, clustered by prompt."""
+    _, owner = np.unique(prompt, return_inverse=True)
+    off = np.bincount(owner, weights=values - values.mean())
+    n = len(off)
+    se = float(np.sqrt(n / (n - 1) * (off**2).sum()) / len(values)) if n > 1 else float("nan")
     return _estimate("order_agreement", float(values.mean()), se, n, confidence)
 
 

@@ -5,16 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
 from bonwise.auditing.thresholds import Thresholds
 from bonwise.auditing.verdict import TARGETS, Target
 from bonwise.data.panel import Shape
 from bonwise.errors import UsageError
 from bonwise.release import release
 from bonwise.stats.estimation import IntervalRule
+from bonwise.stats.sums import Floats
 
-__all__ = ["IntervalKind", "Settings", "check_confidence"]
+__all__ = ["IntervalKind", "Settings", "check_confidence", "label_range"]
 
 IntervalKind = Literal["default", "bootstrap"]
+
+
+def label_range(labels: Floats) -> tuple[float, float]:
+    """Return [0, 1] where all labels lie in it; otherwise their scale is unknown unless it is declared."""
+    known = labels[~np.isnan(labels)]
+    unit = not known.size or (known.min() >= 0 and known.max() <= 1)
+    return (0.0, 1.0) if unit else (-np.inf, np.inf)
 
 
 def check_confidence(confidence: float) -> None:
@@ -73,9 +83,11 @@ class Settings:
         if self.shape not in (None, "rectangular", "ragged"):
             raise UsageError(f"no shape {self.shape!r}", hint="choose of rectangular, ragged")
 
-    def rule(self, label_range: tuple[float, float]) -> IntervalRule:
-        """Return how intervals are made."""
-        return IntervalRule(self.interval, self.confidence, self.resamples, self.seed, label_range)
+    def rule(self, labels: Floats) -> IntervalRule:
+        """Return how intervals are made, for labels in which NaN stands for none."""
+        known = labels[~np.isnan(labels)]
+        width = 1.0 if label_range(labels) == (0.0, 1.0) else float(known.max() - known.min())
+        return IntervalRule(self.interval, self.confidence, self.resamples, self.seed, label_range(labels), width)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings of the JSON schema."""

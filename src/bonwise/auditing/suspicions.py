@@ -41,12 +41,13 @@ def suspicions(table: ScoreTable, panels: Sequence[Panel]) -> tuple[Suspicion, .
     panels : sequence of Panel
         As `lay_out` gives them.
     """
+    fullest = max(panels, key=lambda panel: len(panel.sizes))
     return (
         *_names(table),
         *(one for panel in panels for one in _scores(panel)),
         *_scales(table),
-        *_labels(panels[0]),
-        *_worst(table, panels[0]),
+        *_labels(fullest),
+        *_worst(table, fullest),
     )
 
 
@@ -125,7 +126,8 @@ def _worst(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
         seen = f"Candidate {name!r} has the lowest {what} in {worst[code] / len(starts):.0%} of prompts"
         inflated = _with_and_without(table, name, complete) if by_labels else ""
         yield Suspicion(
-            f"{seen}: such a control inflates every metric{inflated}.", (f"--control {shell_word(name)}",)
+            f"{seen}: such a control inflates recovery and every correlation{inflated}.",
+            (f"--control {shell_word(name)}",),
         )
 
 

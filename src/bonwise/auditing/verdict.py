@@ -181,10 +181,11 @@ def _level_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[s
 def _directional_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[str, str]) -> str:
     found, ties = metrics["within_r"], metrics["tie_rate"]
     sentence = (
-        f"Directional validity: {_state(checks['directional'])}. Within prompts the correlation is {figure(found)}"
+        f"Directional validity: {_state(checks['directional'])} against 0. Within prompts the correlation is "
+        f"{figure(found)}"
     )
     grade = _within_grade(found, thresholds)
-    sentence += f", {grade}" if grade else ""
+    sentence += f"; {grade}" if grade else ""
     if ties.estimate is not None:
         sentence += f"; the judge ties {ties.estimate:.1%} of the pairs within prompts"
     return sentence + "."
@@ -194,14 +195,20 @@ def _within_grade(found: Estimate, thresholds: Thresholds) -> str:
     weak, useful = thresholds.within_r_weak, thresholds.within_r_useful
     if found.low is None or found.high is None:
         return ""
+    if found.high < 0:
+        return "it orders candidates against the labels"
     if found.low > useful:
-        return f"above {useful:g}, where best of 4 becomes useful"
+        return f"it lies above {useful:g}, where best of 4 becomes useful"
     if found.high < weak:
-        return f"weak (below {weak:g})"
+        return f"it is weak (below {weak:g})"
     if found.low > weak and found.high < useful:
-        return f"between weak ({weak:g}) and useful ({useful:g})"
-    covered = [f"{gate:g}" for gate in (weak, useful) if found.low <= gate <= found.high]
-    return f"which covers {' and '.join(covered)}: inconclusive between weak and useful"
+        return f"it lies between weak ({weak:g}) and useful ({useful:g})"
+    return f"its strength is not settled: the interval covers {_covered(found.low, found.high, weak, useful)}"
+
+
+def _covered(low: float, high: float, weak: float, useful: float) -> str:
+    gates = {f"{weak:g} (weak below)": weak, f"{useful:g} (useful above)": useful}
+    return " and ".join(name for name, gate in gates.items() if low <= gate <= high)
 
 
 def _decision_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from io import TextIOWrapper
@@ -34,6 +35,8 @@ __all__ = [
     "emit",
     "names",
     "numbers",
+    "refuse_overwriting",
+    "say",
     "scales",
 ]
 
@@ -104,6 +107,31 @@ def scales(texts: Iterable[str] | None) -> Mapping[str, Scale]:
             raise UsageError(f"--judge-scale is given twice for {judge or 'all judges'}", hint="give it once")
         found[judge] = parse_scale(scale)
     return found
+
+
+def say(line: str) -> None:
+    """Tell the user something on standard error, where no program reads it."""
+    from bonwise.report.console import write
+
+    write(f"bonwise: {line}\n", sys.stderr)
+
+
+def refuse_overwriting(inputs: Iterable[str | Path | None], outputs: Iterable[str | Path | None]) -> None:
+    """Refuse an output that would replace an input or another output.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        With the path.
+    """
+    taken = {os.path.realpath(path) for path in inputs if path is not None}
+    for output in outputs:
+        if output is None or str(output) == "-":
+            continue
+        path = os.path.realpath(output)
+        if path in taken:
+            raise UsageError(f"{output} is read or written already", hint="give the output a name of its own")
+        taken.add(path)
 
 
 def emit(text: str) -> None:

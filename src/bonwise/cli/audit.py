@@ -61,6 +61,7 @@ def audit(
     """
     if rectangular and ragged:
         raise UsageError("--rectangular and --ragged contradict each other", hint="give one of them")
+    given.refuse_overwriting((file, labels), (json, per_prompt))
     from bonwise.auditing.audit import audit as run
     from bonwise.data.scales import parse_scale
 

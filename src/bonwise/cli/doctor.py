@@ -27,6 +27,7 @@ def doctor(
     label_scale: given.LabelScale = None,
 ) -> int:
     """Look a file over before an audit."""
+    given.refuse_overwriting((file,), (json,))
     from bonwise.auditing.doctor import diagnose
     from bonwise.data.scales import parse_scale
     from bonwise.report.doctor_text import doctor_parts

@@ -69,10 +69,11 @@ def _interrupted(arguments: Sequence[str]) -> int:
 
 
 def _refuse(arguments: Sequence[str], message: str, hint: str, code: int = BAD_INPUT) -> int:
+    from bonwise.cli.arguments import say
     from bonwise.printable import printable
 
     line = printable(f"{message} ({hint})" if hint else message, longest=1000)
-    sys.stderr.write(f"bonwise: {line}\n")
+    say(line)
     _write_error(arguments, message, hint)
     return code
 
@@ -82,26 +83,37 @@ def _write_error(arguments: Sequence[str], message: str, hint: str) -> None:
     target = _json_target(arguments)
     if target is None:
         return
-    from bonwise.cli.arguments import emit
+    from bonwise.cli.arguments import emit, say
     from bonwise.data.writing import write_whole
     from bonwise.errors import BonwiseError
 
     text = json.dumps({"schema": "bonwise.error/1", "error": message, "hint": hint}, allow_nan=False) + "\n"
-    if target == "-":
-        emit(text)
-        return
     try:
-        write_whole(Path(target), text)
+        if target == "-":
+            emit(text)
+        elif _may_replace(Path(target)):
+            write_whole(Path(target), text)
+        else:
+            say(f"{target} is no document of bonwise, so the error was not written over it")
     except BonwiseError as error:
-        sys.stderr.write(f"bonwise: the error could not be written: {error}\n")
+        say(f"the error could not be written: {error}")
+
+
+def _may_replace(path: Path) -> bool:
+    """Tell whether an error may be written here: over nothing, or over a document, never over data."""
+    if not path.is_file():
+        return True
+    with path.open("rb") as stream:
+        return stream.read(64).lstrip(b"{ \r\n").startswith(b'"schema": "bonwise.')
 
 
 def _json_target(arguments: Sequence[str]) -> str | None:
+    target = None
     for position, argument in enumerate(arguments):
         if argument == "--":
-            return None
+            break
         if argument.startswith("--json="):
-            return argument.removeprefix("--json=")
-        if argument == "--json" and position + 1 < len(arguments):
-            return arguments[position + 1]
-    return None
+            target = argument.removeprefix("--json=")
+        elif argument == "--json" and position + 1 < len(arguments):
+            target = arguments[position + 1]
+    return target

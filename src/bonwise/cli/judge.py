@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bonwise.cli.arguments import emit
+from bonwise.cli.arguments import emit, refuse_overwriting, say
 from bonwise.errors import UsageError
 
 __all__ = ["judge"]
@@ -23,6 +22,7 @@ def judge(
     out: Annotated[str, typer.Option("--out", help="Where the scores go (CSV); - for stdout.")] = "-",
 ) -> int:
     """Write one row per prompt, candidate and judge, in input order."""
+    refuse_overwriting((pools,), (out,))
     from bonwise.data.pool_file import read_pools
     from bonwise.data.writing import csv_text, write_whole
     from bonwise.judges.registry import judge_from_spec
@@ -40,5 +40,5 @@ def judge(
         write_whole(Path(out), text)
     unscored = sum(1 for row in rows if row[3] == "")
     where = "" if out == "-" else f" to {out}"
-    sys.stderr.write(f"bonwise: {len(rows):,} rows{where}, {unscored:,} of them unscored\n")
+    say(f"{len(rows):,} rows{where}, {unscored:,} of them unscored")
     return 0

@@ -24,10 +24,14 @@ def preferences(
     ],
     judge_col: Annotated[str | None, typer.Option(help="Column of the judge's name.")] = None,
     context_col: Annotated[str | None, typer.Option(help="Column of the context.")] = None,
+    pair_col: Annotated[
+        str | None, typer.Option(help="Columns that tell the pairs of one prompt apart, where it has several.")
+    ] = None,
     confidence: given.Confidence = 0.95,
     json: given.JsonTarget = None,
 ) -> int:
     """Audit pairwise verdicts: agreement, split between and within contexts."""
+    given.refuse_overwriting((file,), (json,))
     from bonwise.auditing.preferences import audit_preferences
     from bonwise.report.preference_text import preference_parts
 
@@ -38,6 +42,7 @@ def preferences(
         prompt=prompt_col.split(","),
         judge=judge_col.split(",") if judge_col else (),
         context=context_col.split(",") if context_col else (),
+        pair=pair_col.split(",") if pair_col else (),
         confidence=confidence,
     ).to_dict()
     given.deliver(preference_parts(document), document, json)

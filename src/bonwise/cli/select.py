@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bonwise.cli.arguments import Seed, emit
+from bonwise.cli.arguments import Seed, emit, say
 
 __all__ = ["select"]
 
@@ -31,5 +30,5 @@ def select(
         how[found.decided_by] += 1
         emit(json.dumps(found.to_dict(), allow_nan=False, ensure_ascii=False) + "\n")
     counts = ", ".join(f"{count:,} by {name}" for name, count in how.most_common())
-    sys.stderr.write(f"bonwise: {how.total():,} pools{': ' if counts else ''}{counts}\n")
+    say(f"{how.total():,} pools: {counts}")
     return 0

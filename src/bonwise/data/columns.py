@@ -167,6 +167,11 @@ def _missing(frame: pd.DataFrame, role: str, passed_over: list[str], source: str
             f"{source}: pools of candidates, not a table of scores",
             hint="score them first: bonwise judge POOLS --judge local:lexical --out scores.csv",
         )
+    if {"best", "decided_by"} <= set(frame.columns):
+        return ColumnError(
+            f"{source}: picks of bonwise select, not a table of scores",
+            hint="score the pools with bonwise judge; picks cannot be audited in this version",
+        )
     message = f"{source}: no column for {role}; the columns are {listed(frame.columns)}"
     if passed_over:
         row = first_text_row(frame[passed_over[0]])

@@ -64,8 +64,9 @@ class PreferenceTable:
         prompt: Sequence[str],
         judge: Sequence[str] = (),
         context: Sequence[str] = (),
+        pair: Sequence[str] = (),
     ) -> PreferenceTable:
-        """Read a file or frame; several columns together may name a prompt, a judge or a context.
+        """Read a file or frame; several columns together may name a prompt, a judge, a context or a pair.
 
         Raises
         ------
@@ -75,7 +76,7 @@ class PreferenceTable:
         """
         name = "table" if isinstance(source, pd.DataFrame) else str(source)
         raw = counted_rows(source, name) if isinstance(source, pd.DataFrame) else read_raw(Path(source))
-        _require(raw, [*verdicts, oracle, *prompt, *judge, *context], name)
+        _require(raw, [*verdicts, oracle, *prompt, *judge, *context, *pair], name)
         if not verdicts:
             raise ColumnError(f"{name}: no verdict column was named", hint="name one or two with --verdict-col")
         preferred: _Floats = np.column_stack([_preferences(raw[column], name) for column in verdicts])
@@ -98,7 +99,8 @@ class PreferenceTable:
             {j: counts for j, counts in dropped.items() if counts},
         )
         _refuse_split_prompts(table)
-        _refuse_repeats(table, raw.index[kept])
+        pairs = _joined(raw, [*prompt, *pair], "pair", name)[kept]
+        _refuse_repeats(table, pairs, raw.index[kept])
         return table
 
 
@@ -150,12 +152,11 @@ def _refuse_split_prompts(table: PreferenceTable) -> None:
         )
 
 
-def _refuse_repeats(table: PreferenceTable, rows: pd.Index) -> None:
-    # Without candidate names a second row of the same prompt and judge cannot be told from a repeat.
-    again = pd.DataFrame({"p": table.prompt.codes, "j": table.judge.codes}).duplicated().to_numpy()
+def _refuse_repeats(table: PreferenceTable, pairs: pd.Categorical, rows: pd.Index) -> None:
+    again = pd.DataFrame({"p": pairs.codes, "j": table.judge.codes}).duplicated().to_numpy()
     if again.any():
         at = int(np.flatnonzero(again)[0])
         raise RowError(
-            f"{table.source}, row {rows[at]}: {shown(table.judge[at])} judges {shown(table.prompt[at])} again",
-            hint="name every column that tells pairs apart with --prompt-col a,b",
+            f"{table.source}, row {rows[at]}: {shown(table.judge[at])} judges {shown(pairs[at])} again",
+            hint="name all columns of the judge with --judge-col a,b; what tells its pairs apart, with --pair-col",
         )

@@ -17,6 +17,8 @@ _MOST = 12
 
 def shown(value: object) -> str:
     """Quote a cell, a name or an identifier."""
+    if hasattr(value, "item"):
+        value = value.item()  # a number of numpy's, shown as the number it is
     # A text is cut before it is quoted: a cell may hold megabytes.
     text = printable(repr(value[: _LONGEST + 1] if isinstance(value, str) else value))
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

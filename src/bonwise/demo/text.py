@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rich import box
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from bonwise.auditing.judge_audit import JudgeAudit
 from bonwise.demo.run import Demo
 from bonwise.printable import printable, shell_path
 from bonwise.report.commands import command
+from bonwise.report.fitted import FittedTable
 from bonwise.stats.estimate import Estimate
 
 __all__ = ["demo_parts"]
@@ -48,32 +47,25 @@ def demo_parts(demo: Demo) -> Iterator[RenderableType]:
     yield command(f"  bonwise audit {scores} --labels {labels}")
 
 
-def _local(judges: Mapping[str, JudgeAudit], picked: Mapping[str, float]) -> Table:
-    table = _grid("judge", ("global_r", "within_r", "tie_rate", "recovery", "picked", "verdict"))
+def _local(judges: Mapping[str, JudgeAudit], picked: Mapping[str, float]) -> FittedTable:
+    rows = []
     for name, judge in judges.items():
-        cells = [_figure(judge.metrics[key]) for key in ("global_r", "within_r")]
-        cells += [f"{judge.metrics['tie_rate'].estimate:.2f}", _figure(judge.metrics["recovery"])]
-        table.add_row(name, *cells, f"{picked[name]:.3f}", judge.verdict.level)
+        figures = [_figure(judge.metrics[key]) for key in ("global_r", "within_r", "recovery")]
+        ties = f"{judge.metrics['tie_rate'].estimate:.2f}"
+        rows.append([name, *figures[:2], ties, figures[2], f"{picked[name]:.3f}", judge.verdict.level])
     metrics = next(iter(judges.values())).metrics
-    table.add_row("(random pick)", *[""] * 3, "0", f"{metrics['value_random'].estimate:.3f}", "", style="dim")
-    table.add_row("(best pick)", *[""] * 3, "1", f"{metrics['value_oracle'].estimate:.3f}", "", style="dim")
-    return table
+    rows.append(["(random pick)", "", "", "", "0", f"{metrics['value_random'].estimate:.3f}", ""])
+    rows.append(["(best pick)", "", "", "", "1", f"{metrics['value_oracle'].estimate:.3f}", ""])
+    headers = ("judge", "global_r", "within_r", "tie_rate", "recovery", "picked", "verdict")
+    return FittedTable(headers, rows, spare=("tie_rate", "global_r", "within_r"))
 
 
-def _paradox(judges: Mapping[str, JudgeAudit]) -> Table:
+def _paradox(judges: Mapping[str, JudgeAudit]) -> FittedTable:
     keys = ("global_r", "within_r", "recovery")
-    table = _grid("judge", (*keys, "verdict"))
-    for name, judge in judges.items():
-        table.add_row(name, *(_figure(judge.metrics[key]) for key in keys), judge.verdict.level)
-    return table
-
-
-def _grid(first: str, titles: tuple[str, ...]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column(first, no_wrap=True)
-    for title in titles:
-        table.add_column(title, justify="right", no_wrap=True)
-    return table
+    rows = [
+        [name, *(_figure(judge.metrics[key]) for key in keys), judge.verdict.level] for name, judge in judges.items()
+    ]
+    return FittedTable(("judge", *keys, "verdict"), rows, spare=("within_r",))
 
 
 def _figure(found: Estimate) -> str:

@@ -14,7 +14,8 @@ from rich.text import Text
 
 from bonwise.printable import printable
 from bonwise.report.console import plain
-from bonwise.report.metric_table import MetricTable, interval, number
+from bonwise.report.fitted import FittedTable
+from bonwise.report.metric_table import MetricTable, interval, named, number
 
 __all__ = ["audit_parts", "audit_text"]
 
@@ -41,7 +42,7 @@ def audit_parts(document: _Document) -> Iterator[RenderableType]:
     for gate in document.get("gates", ()):
         style = {"met": "green", "not met": "red"}.get(gate["state"], "yellow")
         name = f"{printable(gate['judge'])}: " if "judges" in document else ""
-        yield Text(f"gate  {name}{gate['sentence']}", style=style)
+        yield Text(f"gate  {name}{named(gate['sentence'], settings.get('reference'))}", style=style)
 
 
 def _title(settings: _Document) -> Iterator[RenderableType]:
@@ -66,7 +67,7 @@ def _one(name: str, judge: _Document, settings: _Document) -> Iterator[Renderabl
     yield MetricTable(judge, settings)
     if "balance" in judge:
         yield Text("* from the completely labelled prompts alone")
-    yield from _partial(judge)
+    yield from _partial(judge, settings.get("reference"))
     for sentence in judge["verdict"]["sentences"]:
         yield Padding(Text(printable(sentence, longest=1000)), (0, 0, 0, 2))
     yield Text("")
@@ -92,7 +93,7 @@ def _dropped(dropped: list[_Document]) -> Iterator[RenderableType]:
     yield Text(f"dropped {count}: {shown}: {examples}{more}", style="yellow")
 
 
-def _partial(judge: _Document) -> Iterator[RenderableType]:
+def _partial(judge: _Document, reference: str | None) -> Iterator[RenderableType]:
     if "balance" not in judge:
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, title="Labelled against unlabelled prompts")
@@ -105,7 +106,9 @@ def _partial(judge: _Document) -> Iterator[RenderableType]:
             interval(row),
         )
     yield table
-    ends = ", ".join(f"{name} [{low:.3f}, {high:.3f}]" for name, (low, high) in judge["bounds"].items())
+    ends = ", ".join(
+        f"{named(name, reference)} [{low:.3f}, {high:.3f}]" for name, (low, high) in judge["bounds"].items()
+    )
     unknown = "unknown, for the labels' scale is; declare it with --label-scale"
     yield Text(f"Worst case over the missing labels, all prompts: {ends or unknown}", style="yellow")
 
@@ -123,35 +126,37 @@ def _several(document: _Document) -> Iterator[RenderableType]:
         yield Text(f"Every metric of all {len(judges)} judges is in the JSON document (--json FILE).")
 
 
-def _summary(judges: Mapping[str, _Document]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, title="Judges, each on its complete prompts")
-    table.add_column("judge")
-    for column in ("prompts", *_SUMMARY, "verdict"):
-        table.add_column(column, justify="right", no_wrap=True)
+def _summary(judges: Mapping[str, _Document]) -> FittedTable:
+    rows = []
     for name, judge in judges.items():
         metrics = judge["metrics"]
-        cells = [number(metrics[key]["estimate"]) for key in _SUMMARY[:-1]]
-        recovery = f"{number(metrics['recovery']['estimate'])} {interval(metrics['recovery'])}"
-        row = (f"{judge['data']['labelled_prompts']:,}", *cells, recovery, judge["verdict"]["level"])
-        table.add_row(*(Text(cell) for cell in (printable(name), *row)))
-    return table
+        cells = [number(metrics[key]["estimate"]) for key in _SUMMARY]
+        row = (f"{judge['data']['labelled_prompts']:,}", *cells, interval(metrics["recovery"]))
+        rows.append([printable(name), *row, judge["verdict"]["level"]])
+    return FittedTable(
+        ("judge", "prompts", *_SUMMARY, "interval", "verdict"),
+        rows,
+        spare=("inflation", "tie_rate", "prompts", "global_r", "interval"),
+        title="Judges, each on its complete prompts",
+    )
 
 
 def _differences(comparisons: list[_Document]) -> Iterator[RenderableType]:
     if not comparisons:
         return
-    keys = ("recovery", "within_r")
-    table = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, title="Paired differences, first minus second"
-    )
-    for column in ("first", "second", "prompts", *keys):
-        names = column in ("first", "second")
-        table.add_column(column, justify="left" if names else "right", no_wrap=not names)
+    rows = []
     for pair in comparisons[:_PAIRS_SHOWN]:
-        found = [pair["differences"].get(key) for key in keys]
-        cells = ["-" if e is None else f"{number(e['estimate'])} {interval(e)}" for e in found]
-        who = (printable(pair["first"]), printable(pair["second"]), f"{pair['prompts']:,}")
-        table.add_row(*(Text(cell) for cell in (*who, *cells)))
-    yield table
+        row = [printable(pair["first"]), printable(pair["second"]), f"{pair['prompts']:,}"]
+        for key in ("recovery", "within_r"):
+            e = pair["differences"].get(key)
+            row += ["-", "-"] if e is None else [number(e["estimate"]), interval(e)]
+        rows.append(row)
+    yield FittedTable(
+        ("first", "second", "prompts", "recovery", "interval", "within_r", "its interval"),
+        rows,
+        spare=("its interval", "within_r", "prompts"),
+        left=2,
+        title="Paired differences, first minus second",
+    )
     if len(comparisons) > _PAIRS_SHOWN:
         yield Text(f"{len(comparisons) - _PAIRS_SHOWN} more pairs are in the JSON document (--json FILE).")

@@ -10,6 +10,8 @@ from typing import IO
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from bonwise.errors import FileError
+
 __all__ = ["plain", "show", "write"]
 
 WIDTH = 118
@@ -49,6 +51,8 @@ def write(text: str, stream: IO[str] | None) -> None:
     except BrokenPipeError:
         # Python would try once more at exit, and complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except OSError as error:
+        raise FileError(f"the output cannot be written: {error.strerror}", hint="check the disk") from error
 
 
 def _print(console: Console, parts: Iterable[RenderableType]) -> None:

@@ -15,6 +15,9 @@ from bonwise.report.console import plain
 __all__ = ["doctor_parts", "doctor_text"]
 
 
+_REASONS_SHOWN = 5
+
+
 def doctor_text(document: Mapping[str, Any]) -> str:
     """Render as plain text."""
     return plain(doctor_parts(document))
@@ -32,7 +35,11 @@ def doctor_parts(document: Mapping[str, Any]) -> Iterator[RenderableType]:
         f"{counts['rows']:,} rows, {counts['prompts']:,} prompts, {counts['candidates']:,} candidate names, "
         f"{counts['judges']:,} judge{'s' if counts['judges'] > 1 else ''}; taken as {document['shape']}"
     )
-    for reason, count in document["dropped"].items():
+    dropped = sorted(document["dropped"].items(), key=lambda item: -item[1])
+    if len(dropped) > _REASONS_SHOWN:
+        rest = dropped[_REASONS_SHOWN:]
+        dropped = [*dropped[:_REASONS_SHOWN], (f"{len(rest)} other reasons", sum(count for _, count in rest))]
+    for reason, count in dropped:
         yield Text(
             f"  an audit drops {count:,} prompt{'s' if count > 1 else ''}: {printable(reason)}", style="yellow"
         )

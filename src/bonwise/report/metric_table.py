@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["MetricTable", "interval", "number"]
+__all__ = ["MetricTable", "interval", "named", "number"]
 
 _Document = Mapping[str, Any]
 
@@ -80,13 +80,13 @@ class MetricTable:
         if not wide:
             for name, found in self.judge["metrics"].items():
                 if note := _note(found):
-                    yield Text(f"{self._named(name)}: {note}")
+                    yield Text(f"{named(name, self.settings.get('reference'))}: {note}")
 
     def _table(self, *, wide: bool) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
         table.add_column("metric", no_wrap=True)
         table.add_column("estimate", justify="right", no_wrap=True)
-        table.add_column(f"{self.settings['confidence']:.0%} interval", justify="center", no_wrap=True)
+        table.add_column(f"{100 * self.settings['confidence']:g}% interval", justify="center", no_wrap=True)
         if "with_control" in self.judge:
             table.add_column("with control", justify="right", no_wrap=True)
         table.add_column("n", justify="right", no_wrap=True)
@@ -102,17 +102,21 @@ class MetricTable:
 
     def _cells(self, key: str, meaning: str) -> list[str]:
         found, control = self.judge["metrics"][key], self.judge.get("with_control", {})
+        reference = self.settings.get("reference")
         star = " *" if found["method"] == "labelled_only" else ""
-        cells = [f"  {self._named(key)}{star}", number(found["estimate"]), interval(found)]
+        cells = [f"  {named(key, reference)}{star}", number(found["estimate"]), interval(found)]
         cells += [number(control[key]["estimate"])] if control else []
         note = _note(found)
-        return [*cells, f"{found['n']:,}", self._named(meaning) + (f" ({note})" if note else "")]
+        return [*cells, f"{found['n']:,}", named(meaning, reference) + (f" ({note})" if note else "")]
 
-    def _named(self, text: str) -> str:
-        # Another judge's scores are no oracle, and are not called one.
-        if self.settings.get("reference") is None:
-            return text
-        return text.replace("oracle", "reference").replace("labels", "reference scores")
+
+def named(text: str, reference: str | None) -> str:
+    """Name what stands in for the oracle: another judge's scores are no oracle, and are not called one."""
+    if reference is None:
+        return text
+    for word, instead in (("oracle", "reference"), ("labels", "reference scores"), ("label", "reference score")):
+        text = text.replace(word, instead)
+    return text
 
 
 def number(value: float | None) -> str:

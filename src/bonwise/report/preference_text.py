@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rich import box
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from bonwise.printable import printable
 from bonwise.report.console import plain
+from bonwise.report.fitted import FittedTable
 
 __all__ = ["preference_parts", "preference_text"]
 
@@ -38,27 +37,36 @@ def preference_parts(document: Mapping[str, Any]) -> Iterator[RenderableType]:
         f"Pairwise verdicts of {printable(settings['source'])}, against {printable(settings['oracle'])}",
         "bold",
     )
-    yield Text(f"{document['data']['contexts']} contexts; {orders}; intervals at {settings['confidence']:.0%}")
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("judge", no_wrap=True)
+    yield Text(f"{document['data']['contexts']} contexts; {orders}; intervals at {100 * settings['confidence']:g}%")
     shown = [(key, title) for key, title in _COLUMNS if all(key in judge["metrics"] for judge in judges.values())]
-    for title in ("prompts", *(title for _, title in shown)):
-        table.add_column(title, justify="right", no_wrap=True)
+    rows = []
     for name, judge in judges.items():
-        cells = [_number(judge["metrics"][key], interval=key == "agreement") for key, _ in shown]
-        table.add_row(Text(printable(name, longest=32)), f"{judge['data']['prompts']:,}", *cells)
-    yield table
+        metrics, data = judge["metrics"], judge["data"]
+        counts = (f"{data['prompts']:,}", f"{data['pairs']:,}")
+        cells = [_number(metrics[key]["estimate"]) for key, _ in shown]
+        rows.append([printable(name, longest=32), *counts, *cells[:1], _ends(metrics["agreement"]), *cells[1:]])
+    titles = [title for _, title in shown]
+    yield FittedTable(
+        ("judge", "prompts", "pairs", *titles[:1], "interval", *titles[1:]),
+        rows,
+        spare=[
+            title for title in ("cov between", "phi within", "phi", "pairs", "ties") if title in (*titles, "pairs")
+        ],
+    )
     dropped = sum(sum(judge["data"]["dropped"].values()) for judge in judges.values())
     if dropped:
         yield Text(f"{dropped:,} rows left out: no verdict in every order, or no label", style="yellow")
+    if len(settings["verdicts"]) > 1:
+        yield Text("orders: how often both presentation orders agree.")
     yield Text(
-        "orders: how often both presentation orders agree; cov between: the share of Cov(J, O) that lies between "
-        "contexts, which says nothing about the choice within one."
+        "cov between: the share of Cov(J, O) that lies between contexts, which says nothing about the choice within "
+        "one."
     )
 
 
-def _number(found: Mapping[str, Any], *, interval: bool) -> str:
-    if found["estimate"] is None:
-        return "-"
-    ends = f" [{found['low']:.3f}, {found['high']:.3f}]" if interval and found["low"] is not None else ""
-    return f"{found['estimate']:.3f}{ends}"
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _ends(found: Mapping[str, Any]) -> str:
+    return "-" if found["low"] is None else f"[{found['low']:.3f}, {found['high']:.3f}]"

@@ -24,11 +24,13 @@ class Pick(NamedTuple):
     tied: tuple[int, ...]
 
 
-def greedy(scores: Sequence[float | None], ids: Sequence[str], *, seed: int, salt: str) -> Pick:
+def greedy(
+    scores: Sequence[float | None], keys: Sequence[str] | Sequence[tuple[str, str]], *, seed: int, salt: str
+) -> Pick:
     """Order candidates by score; candidates with equal scores stand in a seeded random order.
 
-    The order depends on the seed, the prompt and the ids, not on where a candidate stood in the
-    list, so that a shuffled pool gives the same pick.
+    The order depends on the seed, the salt and the candidates' keys, not on where a candidate stood
+    in the list, so that a shuffled pool gives the same pick.
 
     Examples
     --------
@@ -38,7 +40,7 @@ def greedy(scores: Sequence[float | None], ids: Sequence[str], *, seed: int, sal
     scored = [position for position, score in enumerate(scores) if score is not None]
     if not scored:
         return Pick(None, (), ())
-    scored.sort(key=lambda position: ids[position])
+    scored.sort(key=lambda position: keys[position])
     _generator(seed, salt).shuffle(scored)
     rounded = {position: _rounded(score) for position, score in enumerate(scores) if score is not None}
     order = tuple(sorted(scored, key=lambda position: -rounded[position]))

@@ -78,7 +78,9 @@ def select(
     else:
         found = verdicts(chosen, prompt, [candidate.text for candidate in pool])
         scores = tuple(verdict.value if isinstance(verdict, Score) else None for verdict in found)
-        pick = greedy(scores, ids, seed=seed, salt=prompt if prompt_id is None else prompt_id)
+        # By text before id: an id that is only a position moves with the order of the list.
+        keys = [(candidate.text, candidate.id) for candidate in pool]
+        pick = greedy(scores, keys, seed=seed, salt=prompt if prompt_id is None else prompt_id)
         how = "nothing scored" if pick.best is None else "tie-break" if pick.tied else "score"
     return Selection(
         prompt_id=prompt_id,

@@ -33,7 +33,9 @@ class IntervalRule:
     resamples, seed : int
         Of the bootstrap.
     label_range : tuple of float
-        Range of the labels, which bounds the values.
+        Range of the labels, which bounds the values; infinite where their scale is unknown.
+    label_width : float
+        Width of that range, or of what the labels span where it is unknown.
     """
 
     kind: Literal["default", "bootstrap"] = "default"
@@ -41,6 +43,7 @@ class IntervalRule:
     resamples: int = 1000
     seed: int = 0
     label_range: tuple[float, float] = (0.0, 1.0)
+    label_width: float = 1.0
 
 
 def estimate(estimands: Sequence[Estimand], sums: Floats, rule: IntervalRule) -> dict[str, Estimate]:
@@ -66,7 +69,9 @@ def estimate(estimands: Sequence[Estimand], sums: Floats, rule: IntervalRule) ->
 
 def may_be_0(found: Estimate) -> bool:
     """Tell whether an estimate cannot be told from 0: nothing should be divided by it."""
-    return found.low is None or found.high is None or found.low <= 0 <= found.high
+    if found.low is None or found.high is None:
+        return found.estimate is None or abs(found.estimate) < 1e-9
+    return found.low <= 0 <= found.high
 
 
 def difference(
@@ -192,7 +197,7 @@ def from_jackknife(
         return _without_interval(value, n, "the metric loses its meaning when some prompt is left out")
     if se <= _SAME * max(1.0, abs(value)):
         if exact is None:
-            return _without_interval(value, n, "all prompts are alike")
+            return _without_interval(value, n, "leaving out any prompt changes nothing")
         return Estimate.under(exact, confidence, estimate=value, se=0.0, n=n)
     if isinstance(law, Percentile):
         se = float(law.replicates.std(ddof=1))
@@ -222,8 +227,7 @@ def _exact_limits(e: Estimand, sample: _Sample, value: float) -> tuple[float, fl
     low, high = sample.limits(e)
     if e.parts is None:
         return low, high
-    width = sample.rule.label_range[1] - sample.rule.label_range[0]
-    reach = width / float(np.mean(sample.parts(e.parts)[1]))
+    reach = sample.rule.label_width / float(np.mean(sample.parts(e.parts)[1]))
     return max(value - reach, low), min(value + reach, high)
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.optimize import isotonic_regression
 
 from bonwise.stats.estimate import Estimate
-from bonwise.stats.laws import Ends, Law, student_quantile
+from bonwise.stats.laws import Ends, Exact, Law, student_quantile
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = ["level_bias", "level_bias_difference"]
@@ -103,6 +103,11 @@ def level_bias(
     squares = np.bincount(names, weights=residuals**2)[recurring] / counts
     errors = np.sqrt(np.maximum(squares - biases**2, 0.0) / (counts - 1))
     worst = int(np.abs(biases).argmax())
+    if errors.max() <= 1e-12:
+        # Every prompt is off by the same: at most a share of prompts can be off by more, up to the labels' span.
+        span, n = float(labels.max() - labels.min()), int(counts.min())
+        alike = Exact(float(abs(biases[worst])), n, (0.0, max(span, float(abs(biases[worst])))))
+        return Estimate.under(alike, confidence, estimate=alike.estimate, se=0.0, n=n)
     law = _LargestOf(biases, errors, (counts - 1).astype(float))
     return Estimate.under(
         law, confidence, estimate=float(abs(biases[worst])), se=float(errors[worst]), n=int(counts[worst])
