@@ -58,9 +58,18 @@ Confidence = Annotated[float, typer.Option("--confidence", help="Of the two-side
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")]
 
 
-def columns(**roles: str | None) -> dict[str, str]:
-    """Keep the roles that were named."""
-    return {role: column for role, column in roles.items() if column is not None}
+def columns(
+    prompt: str | None,
+    candidate: str | None,
+    score: str | None,
+    label: str | None,
+    judge: str | None,
+    propensity: str | None,
+) -> dict[str, str]:
+    """Map the roles whose column was named to that column."""
+    roles = ("prompt_id", "candidate", "judge_score", "oracle_label", "judge", "propensity")
+    named = zip(roles, (prompt, candidate, score, label, judge, propensity), strict=True)
+    return {role: column for role, column in named if column is not None}
 
 
 def names(values: Iterable[str] | None) -> tuple[str, ...]:

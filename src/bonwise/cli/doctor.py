@@ -34,14 +34,7 @@ def doctor(
 
     document = diagnose(
         file,
-        columns=given.columns(
-            prompt_id=prompt_col,
-            candidate=candidate_col,
-            judge_score=score_col,
-            oracle_label=label_col,
-            judge=judge_col,
-            propensity=propensity_col,
-        ),
+        columns=given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, propensity_col),
         judge_scale=given.scales(judge_scale),
         label_scale=None if label_scale is None else parse_scale(label_scale),
     ).to_dict()

@@ -121,7 +121,8 @@ def named(text: str, reference: str | None) -> str:
 
 def number(value: float | None) -> str:
     """Write a figure to three decimals, a dash where there is none."""
-    return "-" if value is None else f"{value:.3f}"
+    # Adding 0 turns a rounding error below 0 into a plain 0.
+    return "-" if value is None else f"{round(value, 3) + 0.0:.3f}"
 
 
 def interval(found: _Document) -> str:
