@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bonwise.data.reading import json_lines, read_raw
+from bonwise.data.lines import json_lines
+from bonwise.data.reading import read_raw
 from bonwise.data.table import ScoreTable
 from bonwise.data.writing import csv_text
 from bonwise.errors import BonwiseError

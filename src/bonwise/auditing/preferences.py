@@ -171,5 +171,5 @@ def _estimate(name: str, value: float, se: float, n: int, confidence: float) -> 
     if not np.isfinite(value):
         return Estimate.undefined("undefined: judge or oracle always says the same", n)
     limits = (0.0, 1.0) if name in _SHARES else (-1.0, 1.0) if name in _CORRELATIONS else (-np.inf, np.inf)
-    exact = Exact(value, n, limits) if name in _SHARES and n else None
+    exact = (lambda: Exact(value, n, limits)) if name in _SHARES else None
     return from_jackknife(value, se, n, limits, confidence, exact=exact)

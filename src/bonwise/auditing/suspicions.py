@@ -9,7 +9,6 @@ import numpy as np
 
 from bonwise.auditing.partial import MAY_LACK
 from bonwise.data.panel import Panel, lay_out
-from bonwise.data.scales import mismatch
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError
 from bonwise.printable import shell_word
@@ -74,27 +73,18 @@ def _scores(panel: Panel) -> Iterator[Suspicion]:
 
 
 def _scales(table: ScoreTable) -> Iterator[Suspicion]:
-    codes, several = table.frame["judge"].cat.codes.to_numpy(), len(table.judges) > 1
-    for code, judge in enumerate(table.judges):
-        mine = codes == code
-        scores = table.frame["judge_score"].to_numpy()[mine]
-        labels = table.frame["oracle_label"].to_numpy()[mine]
-        at = mismatch(scores, labels)
-        if at is not None:
-            row = table.frame.index[mine][at]
-            yield Suspicion(
-                f"Scores of {judge!r} run from {np.nanmin(scores):g} to {np.nanmax(scores):g}, labels from "
-                f"{np.nanmin(labels):g} to {np.nanmax(labels):g} (see row {row}): declare both scales.",
-                (
-                    "--judge-scale " + shell_word(f"{judge}={_scale(scores)}" if several else _scale(scores)),
-                    f"--label-scale {_scale(labels)}",
-                ),
-            )
+    for judge, scores, labels, row in table.scale_mismatches():
+        scale = f"{judge}={_scale(scores)}" if len(table.judges) > 1 else _scale(scores)
+        yield Suspicion(
+            f"Scores of {judge!r} run from {np.nanmin(scores):g} to {np.nanmax(scores):g}, labels from "
+            f"{np.nanmin(labels):g} to {np.nanmax(labels):g} (see row {row}): declare both scales.",
+            ("--judge-scale " + shell_word(scale), f"--label-scale {_scale(labels)}"),
+        )
 
 
 def _scale(values: np.ndarray) -> str:
     highest = np.nanmax(values)
-    top = next((top for top in (1, 5, 7, 10, 100) if highest <= top), highest)
+    top = next(top for top in (1, 5, 7, 10, 100) if highest <= top)
     return f"{1 if top in (5, 7) and np.nanmin(values) >= 1 else 0}:{top:g}"
 
 

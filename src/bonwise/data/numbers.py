@@ -14,7 +14,7 @@ from bonwise.errors import RowError
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-__all__ = ["distinct", "first_text_row", "is_blank", "parse_numbers", "shown"]
+__all__ = ["distinct", "first_text_row", "is_blank", "parse_numbers"]
 
 _BLANK = frozenset({"", "nan", "none", "null", "na", "n/a", "<na>"})
 _TRUTH = {"true": "1", "false": "0"}

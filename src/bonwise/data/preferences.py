@@ -13,9 +13,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.data.identifiers import as_categories
-from bonwise.data.numbers import is_blank, shown
+from bonwise.data.numbers import is_blank
 from bonwise.data.reading import read_raw
 from bonwise.data.table import counted_rows
+from bonwise.data.wording import shown
 from bonwise.errors import ColumnError, InputError, RowError
 
 __all__ = ["PreferenceTable"]

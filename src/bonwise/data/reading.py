@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["json_lines", "read_raw"]
+__all__ = ["read_raw"]
 
 _ENDINGS = ".csv, .tsv, .jsonl or .parquet (each also with .gz)"
 _RESPONSES = "_responses.jsonl"

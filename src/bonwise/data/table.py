@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -22,6 +22,8 @@ from bonwise.data.wording import listed, shown
 from bonwise.errors import ColumnError, RowError, UsageError
 
 __all__ = ["ScoreTable", "counted_rows"]
+
+_Floats = npt.NDArray[np.float64]
 
 _REQUIRED = ("prompt_id", "candidate", "judge_score")
 
@@ -207,13 +209,13 @@ class ScoreTable:
         prompts = self.frame["prompt_id"].cat.codes.to_numpy().astype(np.int64)
         return prompts * len(self.candidates) + self.frame["candidate"].cat.codes.to_numpy()
 
-    def check_scales(self) -> None:
-        """Refuse scores and labels that look like different scales while neither is declared.
+    def scale_mismatches(self) -> Iterator[tuple[str, _Floats, _Floats, Hashable]]:
+        """Yield each judge whose scores and labels look like different scales.
 
-        Raises
+        Yields
         ------
-        bonwise.errors.RowError
-            With the row that gives it away and the flags that settle it.
+        judge, scores, labels, row
+            The row number is that of the first value that gives it away.
         """
         scores = self.frame["judge_score"].to_numpy()
         labels = self.frame["oracle_label"].to_numpy()
@@ -222,12 +224,22 @@ class ScoreTable:
             mine = np.flatnonzero(codes == code) if len(self.judges) > 1 else slice(None)
             at = mismatch(scores[mine], labels[mine])
             if at is not None:
-                row = self.frame.index[mine][at]
-                raise RowError(
-                    f"{self.source}, row {row}: scores of {shown(judge)} run to {np.nanmax(scores[mine]):g} but "
-                    f"labels to {np.nanmax(labels[mine]):g}: another scale",
-                    hint="declare both, such as --judge-scale 0:100 --label-scale 0:1",
-                )
+                yield judge, scores[mine], labels[mine], self.frame.index[mine][at]
+
+    def check_scales(self) -> None:
+        """Refuse scores and labels that look like different scales while neither is declared.
+
+        Raises
+        ------
+        bonwise.errors.RowError
+            With the row that gives it away and the flags that settle it.
+        """
+        for judge, scores, labels, row in self.scale_mismatches():
+            raise RowError(
+                f"{self.source}, row {row}: scores of {shown(judge)} run to {np.nanmax(scores):g} but labels "
+                f"to {np.nanmax(labels):g}: another scale",
+                hint="declare both, such as --judge-scale 0:100 --label-scale 0:1",
+            )
 
 
 def counted_rows(frame: pd.DataFrame, source: str) -> pd.DataFrame:

@@ -162,7 +162,9 @@ def _one(e: Estimand, sample: _Sample, value: float, se: float, replicates: Floa
             return Estimate.undefined(NOT_DISTINGUISHABLE, n)
     if replicates is not None:
         law = Percentile(replicates)
-    return from_jackknife(value, se, n, sample.limits(e), confidence, exact=_exact(e, sample, value, n), law=law)
+    average = e.average_over is not None or e.parts is not None
+    exact = (lambda: Exact(value, n, _exact_limits(e, sample, value), sample.stretch(e))) if average else None
+    return from_jackknife(value, se, n, sample.limits(e), confidence, exact=exact, law=law)
 
 
 def from_jackknife(
@@ -172,7 +174,7 @@ def from_jackknife(
     limits: tuple[float, float],
     confidence: float,
     *,
-    exact: Exact | None,
+    exact: Callable[[], Exact] | None,
     law: Law | None = None,
 ) -> Estimate:
     """Give an estimate the interval that its leave-one-out standard error allows.
@@ -186,8 +188,8 @@ def from_jackknife(
     limits : tuple of float
         Range of the metric.
     confidence : float
-    exact : Exact, optional
-        The bound where prompts do not vary; None for what is no average over prompts.
+    exact : callable, optional
+        Makes the bound where prompts do not vary, which is rare; None for what is no average over prompts.
     law : Law, optional
         Replaces Student's t.
     """
@@ -198,16 +200,10 @@ def from_jackknife(
     if se <= _SAME * max(1.0, abs(value)):
         if exact is None:
             return _without_interval(value, n, "leaving out any prompt changes nothing")
-        return Estimate.under(exact, confidence, estimate=value, se=0.0, n=n)
+        return Estimate.under(exact(), confidence, estimate=value, se=0.0, n=n)
     if isinstance(law, Percentile):
         se = float(law.replicates.std(ddof=1))
     return Estimate.under(law or Student(value, se, n - 1, limits), confidence, estimate=value, se=se, n=n)
-
-
-def _exact(e: Estimand, sample: _Sample, value: float, n: int) -> Exact | None:
-    if e.average_over is None and e.parts is None:
-        return None
-    return Exact(value, n, _exact_limits(e, sample, value), sample.stretch(e))
 
 
 def _count(e: Estimand, sums: Sums) -> int:
