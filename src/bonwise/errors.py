@@ -8,7 +8,9 @@
     │   ├── ColumnError     a column: absent, ambiguous, of the wrong kind
     │   ├── RowError        a value in a row: text in a score, infinite, duplicate, off scale
     │   └── UsageError      an argument or flag that means nothing
-    └── JudgeError          a judge that does not keep the contract of judges
+    ├── JudgeError          a judge that does not keep the contract of judges
+    ├── CallError           calls that no retry will answer: no key, wrong key, unknown model, no credit
+    └── LedgerError         a ledger that cannot be opened, read or written
 
 Each message is one line that says what is wrong and where; ``hint`` says how to mend it.
 """
@@ -21,10 +23,12 @@ from bonwise.printable import printable
 
 __all__ = [
     "BonwiseError",
+    "CallError",
     "ColumnError",
     "FileError",
     "InputError",
     "JudgeError",
+    "LedgerError",
     "RowError",
     "UsageError",
 ]
@@ -82,3 +86,11 @@ class UsageError(InputError):
 
 class JudgeError(BonwiseError):
     """A judge that does not keep the contract of judges."""
+
+
+class CallError(BonwiseError):
+    """Calls that no retry will answer: no key, a wrong key, an unknown model, no credit left."""
+
+
+class LedgerError(BonwiseError):
+    """A ledger that cannot be opened, read or written. Nothing more is sent: an answer would be lost."""

@@ -1,13 +1,16 @@
-"""The contract of a scoring judge, on one screen."""
+"""The contract of a judge, on one screen."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from bonwise.data.verdicts import Verdict
+from bonwise.calls.answer import Answers
+from bonwise.calls.ask import Ask
+from bonwise.data.verdicts import Preference, Verdict
 
-__all__ = ["Judge"]
+__all__ = ["AskingJudge", "Conclusion", "Judge"]
 
 
 @runtime_checkable
@@ -32,6 +35,39 @@ class Judge(Protocol):
         """Changes whenever the same texts may get other scores."""
         ...
 
-    def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict]:
-        """Return one verdict a candidate, in candidate order."""
+    def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
+        """Return one verdict a candidate, in candidate order; may be ``async``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What a judge makes of the answers to its questions.
+
+    Parameters
+    ----------
+    verdicts : tuple of Score or Unscored
+        One a candidate, in candidate order.
+    preferences : tuple of Preference
+        Of a judge that compares pairs.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    preferences: tuple[Preference, ...] = ()
+
+
+@runtime_checkable
+class AskingJudge(Judge, Protocol):
+    """A judge that asks a model: it says what to ask and what to make of the answers, and sends nothing itself.
+
+    So the same judge runs against a server, a ledger or a script, can be estimated before a cent is spent,
+    and can read stored answers anew.
+    """
+
+    def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask] | None:
+        """Return the questions about one prompt; None where this judge asks no model after all."""
+        ...
+
+    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
+        """Turn the answers, in the order of the questions, into verdicts. Pure."""
         ...

@@ -1,0 +1,48 @@
+"""What came of an ask: one answer a sample, and the bill."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bonwise.calls.bill import Bill
+from bonwise.data.verdicts import Unscored
+
+__all__ = ["Answer", "Answers"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One sample.
+
+    Parameters
+    ----------
+    reading : object or Unscored
+        What the ask's reader found; `Unscored` with ``owed`` set where no answer arrived.
+    raw : str
+        The model's words.
+    from_ledger : bool
+        Whether it was stored already.
+    """
+
+    reading: Any | Unscored
+    raw: str = ""
+    from_ledger: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """All samples of one ask, in the order of their index.
+
+    Parameters
+    ----------
+    answers : tuple of Answer
+    bill : Bill
+    effective : mapping
+        The parameters that were really sent; a parameter the server refused is absent.
+    """
+
+    answers: tuple[Answer, ...]
+    bill: Bill = field(default_factory=Bill)
+    effective: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,97 @@
+"""A question to a model, in no provider's terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bonwise.errors import UsageError
+
+if TYPE_CHECKING:
+    from bonwise.calls.reply import Choice
+
+__all__ = ["Ask", "Model", "model_from_spec"]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Which model answers, and where it is served.
+
+    Parameters
+    ----------
+    provider : str
+        A name of the entry-point group ``bonwise.providers``: ``openai``, ``anthropic`` or a plug-in's.
+    name : str
+        As the server knows it.
+    base_url : str, optional
+        Another server that speaks the provider's language.
+
+    Examples
+    --------
+    >>> str(Model("openai", "gpt-5-mini"))
+    'openai/gpt-5-mini'
+    """
+
+    provider: str
+    name: str
+    base_url: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.provider}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question, its settings, and how an answer to it is read.
+
+    Parameters
+    ----------
+    model : Model
+    system : str
+        Instructions: the same for every candidate, so that a server can cache them.
+    user : str
+        What is to be judged.
+    read : callable
+        From a `bonwise.calls.reply.Choice` to what it says, or to `bonwise.data.verdicts.Unscored`. It must
+        be pure: stored answers are read anew. Plain values, and (named) tuples of them.
+    schema : mapping, optional
+        JSON schema of the answer, an object; None asks for plain text.
+    max_tokens : int
+        The most the answer may have, reasoning included.
+    temperature : float, optional
+        None leaves it to the server.
+    top_logprobs : int
+        How many alternatives to report for each token of the answer; 0 asks for none.
+    samples : int
+        Independent answers wanted.
+    """
+
+    model: Model
+    system: str
+    user: str
+    read: Callable[[Choice], Any] = field(compare=False, repr=False)
+    schema: Mapping[str, Any] | None = None
+    max_tokens: int = 1024
+    temperature: float | None = None
+    top_logprobs: int = 0
+    samples: int = 1
+
+
+def model_from_spec(spec: str, base_url: str | None = None) -> Model:
+    """Read ``provider/model``.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        Not of that form.
+
+    Examples
+    --------
+    >>> model_from_spec("openai/org/some-model").name
+    'org/some-model'
+    """
+    provider, _, name = spec.partition("/")
+    if not provider or not name or spec != spec.strip():
+        raise UsageError(f"{spec!r} names no model", hint="write provider/model, such as openai/gpt-5-mini")
+    return Model(provider, name, base_url)

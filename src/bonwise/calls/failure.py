@@ -1,0 +1,62 @@
+"""What can go wrong with a call, in no provider's terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["AttemptError", "Kind", "Problem"]
+
+Kind = Literal["throttled", "overloaded", "broken", "timeout", "unsupported", "rejected", "denied", "quota"]
+"""
+throttled    429: the whole lane pauses; asked again
+overloaded   408, 409, 5xx, 529: asked again
+broken       no connection, or a body that was cut or is no JSON: asked again
+timeout      no answer in time: asked again
+unsupported  a parameter the model does not take: asked again without it
+rejected     400, 413, 422: this request will never be answered; final
+denied       401, 403, 404: no request will be answered until someone mends key or model
+quota        the account is exhausted: no request will be answered until someone pays
+"""
+
+TRANSIENT: frozenset[str] = frozenset({"throttled", "overloaded", "broken", "timeout"})
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a call brought no answer.
+
+    Parameters
+    ----------
+    kind : str
+    message : str
+        One line, without any secret.
+    status : int or None
+        Of HTTP, None where there was no response.
+    parameter : str
+        The parameter that is not supported.
+    retry_after : float or None
+        Seconds that the server asks to wait.
+    sent : bool
+        Whether the server may have done the work, and may bill it, although no answer arrived.
+    """
+
+    kind: Kind
+    message: str
+    status: int | None = None
+    parameter: str = ""
+    retry_after: float | None = None
+    sent: bool = False
+
+    @property
+    def transient(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.kind in TRANSIENT
+
+
+class AttemptError(Exception):
+    """One attempt brought no answer; stays inside the engine."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        super().__init__(problem.message)

@@ -1,0 +1,1 @@
+"""What differs between the services that run models."""

@@ -1,0 +1,137 @@
+"""The contract of a provider, on one screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from bonwise.calls.ask import Ask, Model
+from bonwise.calls.failure import Problem
+from bonwise.calls.rate_limits import RateLimits
+from bonwise.calls.reply import Reply
+from bonwise.calls.request import Request
+
+if TYPE_CHECKING:
+    import httpx2
+
+__all__ = ["Capabilities", "Client", "Connection", "Provider", "Response"]
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a provider's language can express at all; what a model takes is learnt from its server.
+
+    Parameters
+    ----------
+    temperature, samples, logprobs, schema : bool
+        Whether a request can carry a temperature, ask for several samples at once (``n``), ask for log
+        probabilities of tokens, and bind the answer to a JSON schema.
+    draws_differ_by : str
+        What makes repeated answers to one request differ, in plain words.
+    """
+
+    temperature: bool
+    samples: bool
+    logprobs: bool
+    schema: bool
+    draws_differ_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One HTTP response, whatever its status."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How clients connect.
+
+    Parameters
+    ----------
+    timeout : float
+        Seconds without a byte before an attempt is given up.
+    connect_timeout : float
+        Seconds; a burst of connections on a busy machine takes long.
+    connections : int
+        Kept alive at once.
+    transport : httpx2.AsyncBaseTransport, optional
+        What carries the requests instead of the network.
+    """
+
+    timeout: float = 600.0
+    connect_timeout: float = 30.0
+    connections: int = 64
+    transport: httpx2.AsyncBaseTransport | None = None
+
+
+class Client(Protocol):
+    """A connection to one server, bound to one event loop."""
+
+    async def send(self, request: Request) -> Response:
+        """Send once, without any retry.
+
+        Raises
+        ------
+        bonwise.calls.failure.AttemptError
+            Nothing came back: ``broken`` or ``timeout``.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        ...
+
+
+class Provider(Protocol):
+    """One service, or one language that several services speak. All but `client` is pure."""
+
+    @property
+    def name(self) -> str:
+        """As in ``name/model``."""
+        ...
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What its language can express."""
+        ...
+
+    def request(self, ask: Ask, samples: int, dropped: frozenset[str]) -> Request:
+        """Build the request for some samples of an ask, without the parameters known to be refused."""
+        ...
+
+    def account(self, model: Model) -> str:
+        """Return a word that tells accounts apart and reveals nothing of the key.
+
+        Raises
+        ------
+        bonwise.errors.CallError
+            There is no key; the message names the environment variable.
+        """
+        ...
+
+    def client(self, model: Model, connection: Connection) -> Client:
+        """Make a client for the model's server, in the running event loop."""
+        ...
+
+    def reply(self, content: bytes) -> Reply:
+        """Read a successful response.
+
+        Raises
+        ------
+        ValueError
+            The bytes are no answer: cut short, no JSON, or of another shape.
+        """
+        ...
+
+    def problem(self, response: Response, now: float) -> Problem:
+        """Say what an unsuccessful response means; `now` is the wall clock, in seconds since 1970."""
+        ...
+
+    def rate_limits(self, headers: Mapping[str, str], now: float) -> RateLimits:
+        """Read the allowances a response names."""
+        ...

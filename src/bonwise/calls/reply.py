@@ -1,0 +1,72 @@
+"""What a server answered, in no provider's terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from bonwise.calls.usage import Usage
+
+__all__ = ["Choice", "Finish", "Reply", "TokenLogprobs"]
+
+Finish = Literal["stop", "length", "refusal", "filter", "other"]
+"""Why an answer ended: by itself, by `max_tokens` or the context, by refusing, by a content filter, or otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLogprobs:
+    """One token of an answer with its most likely alternatives (itself among them, where reported).
+
+    Parameters
+    ----------
+    token : str
+    alternatives : mapping of str to float
+        Token to natural log of its probability.
+    """
+
+    token: str
+    alternatives: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer of a reply.
+
+    Parameters
+    ----------
+    text : str
+        What the model said, reasoning channels left out.
+    finish : str
+    detail : str
+        The server's own word for `finish`, and its reason for a refusal.
+    logprobs : tuple of TokenLogprobs, optional
+        None where the server sent none, whether or not they were asked for.
+    """
+
+    text: str
+    finish: Finish = "stop"
+    detail: str = ""
+    logprobs: tuple[TokenLogprobs, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A complete answer of a server.
+
+    Parameters
+    ----------
+    choices : tuple of Choice
+        At least one.
+    usage : Usage, optional
+        Of the whole call; None where the server counted nothing.
+    model : str
+        The snapshot that answered, as the server names it.
+    fingerprint : str
+        The server's configuration, where it says.
+    """
+
+    choices: tuple[Choice, ...]
+    usage: Usage | None
+    model: str = ""
+    fingerprint: str = ""

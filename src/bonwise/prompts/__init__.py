@@ -1,0 +1,1 @@
+"""Judge prompts: files with strict variables, in which text is never a template."""
