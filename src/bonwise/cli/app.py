@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bonwise.cli import audit, demo, doctor, judge, preferences, select
+from bonwise.cli import audit, demo, doctor, judge, judges, ledger, preferences, prompts, select
 
 __all__ = ["app"]
 
@@ -24,6 +24,9 @@ app.command("judge")(judge.judge)
 app.command("select")(select.select)
 app.command("audit")(audit.audit)
 app.command("preferences")(preferences.preferences)
+app.command("judges")(judges.judges)
+app.add_typer(prompts.app)
+app.add_typer(ledger.app)
 
 
 def _show_version(wanted: bool) -> None:

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bonwise.cli.arguments import emit, refuse_overwriting, say
-from bonwise.errors import UsageError
+from bonwise.cli.arguments import Seed, emit, refuse_overwriting, say
+from bonwise.cli.progress import watched
+from bonwise.cli.running import (
+    INCOMPLETE,
+    INTERRUPTED,
+    RUN,
+    BaseUrl,
+    DryRun,
+    MaxCalls,
+    MaxConcurrency,
+    MaxCost,
+    MaxTokens,
+    ModelName,
+    Reask,
+    RunFolder,
+    run_engine,
+    summarise,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bonwise.calls.engine import Engine
+    from bonwise.calls.totals import Totals
+    from bonwise.data.pool import Pool
+    from bonwise.judges.protocol import Judge
+    from bonwise.judges.scoring import Judged
 
 __all__ = ["judge"]
 
@@ -17,28 +43,100 @@ def judge(
     pools: Annotated[Path, typer.Argument(help="Pools, one JSON object a line.", show_default=False)],
     judge: Annotated[
         list[str],
-        typer.Option("--judge", help="KIND[:NAME], such as local:length (repeatable).", show_default=False),
+        typer.Option(
+            "--judge",
+            help="KIND[:provider/model], such as pointwise:openai/gpt-5-mini or local:length (repeatable).",
+            show_default=False,
+        ),
     ],
     out: Annotated[str, typer.Option("--out", help="Where the scores go (CSV); - for stdout.")] = "-",
+    pairs: Annotated[str | None, typer.Option("--pairs", help="Where single comparisons go (CSV).")] = None,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    run: RunFolder = RUN,
+    max_concurrency: MaxConcurrency = 64,
+    max_cost: MaxCost = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    reask: Reask = 0,
+    seed: Seed = 0,
+    dry_run: DryRun = False,
 ) -> int:
     """Write one row per prompt, candidate and judge, in input order."""
-    refuse_overwriting((pools,), (out,))
+    refuse_overwriting((pools,), (out, pairs))
     from bonwise.data.pool_file import read_pools
-    from bonwise.data.writing import csv_text, write_whole
-    from bonwise.judges.registry import judge_from_spec
-    from bonwise.judges.scoring import HEADER, score_rows
+    from bonwise.judges.judging import asks_a_model
+    from bonwise.judges.registry import judges_from_specs
 
-    judges = [judge_from_spec(spec) for spec in judge]
-    repeated = [one.name for position, one in enumerate(judges) if one.name in [j.name for j in judges[:position]]]
-    if repeated:
-        raise UsageError(f"--judge names {repeated[0]!r} twice", hint="name each judge once")
-    rows = list(score_rows(read_pools(pools), judges))
-    text = csv_text(HEADER, rows)
-    if out == "-":
+    judges = judges_from_specs(judge, model=model, base_url=base_url, seed=seed)
+    asked = list(read_pools(pools))
+    if dry_run:
+        from bonwise.cli.dry_run import show_estimate
+
+        return show_estimate(asked, judges, run)
+    from bonwise.calls.engine import Engine
+
+    # Judges that ask no model leave no run folder behind.
+    ledger = run if any(asks_a_model(one) for one in judges) else None
+
+    def engine() -> Engine:
+        return Engine(
+            ledger,
+            max_concurrency=max_concurrency,
+            max_calls=max_calls,
+            max_tokens=max_tokens,
+            max_cost=max_cost,
+            reask=reask,
+        )
+
+    judged, totals, interrupted = _judged(asked, judges, engine)
+    _write(judged, judges, out, pairs)
+    summarise(totals, run)
+    if interrupted:
+        return INTERRUPTED
+    if totals.bill.owed:
+        say(f"incomplete: {totals.bill.owed:,} answers are owed; the same command asks for them, and only for them")
+        return INCOMPLETE
+    return 0
+
+
+def _judged(
+    pools: Sequence[Pool], judges: Sequence[Judge], make: Callable[[], Engine]
+) -> tuple[list[Judged], Totals, bool]:
+    from bonwise.judges.scoring import expected_answers, judge_pools
+
+    async def work(engine: Engine) -> tuple[list[Judged], Totals]:
+        async with watched(engine, expected_answers(pools, judges)):
+            found = [one async for one in judge_pools(pools, judges, engine)]
+        engine.raise_if_denied()
+        return found, engine.totals
+
+    (found, totals), interrupted = run_engine(make, work)
+    return found, totals, interrupted
+
+
+def _write(judged: Sequence[Judged], judges: Sequence[Judge], out: str, pairs: str | None) -> None:
+    from bonwise.data.writing import csv_text
+    from bonwise.judges.judged_table import PAIR_HEADER, pair_rows, score_table
+    from bonwise.judges.order_effect import order_effects
+
+    header, rows = score_table(judged, judges)
+    _deliver(csv_text(header, rows), out)
+    if pairs is not None:
+        _deliver(csv_text(PAIR_HEADER, pair_rows(judged, judges)), pairs)
+    reasons = Counter(str(row[4]) for row in rows if row[4] != "")
+    where = "" if out == "-" else f" to {out}"
+    say(f"{len(rows):,} rows{where}, {reasons.total():,} of them unscored")
+    for reason, count in reasons.most_common(5):
+        say(f"unscored {count:,} times: {reason}")
+    for effect in order_effects(judged, judges):
+        say(str(effect))
+
+
+def _deliver(text: str, target: str) -> None:
+    from bonwise.data.writing import write_whole
+
+    if target == "-":
         emit(text)
     else:
-        write_whole(Path(out), text)
-    unscored = sum(1 for row in rows if row[3] == "")
-    where = "" if out == "-" else f" to {out}"
-    say(f"{len(rows):,} rows{where}, {unscored:,} of them unscored")
-    return 0
+        write_whole(Path(target), text)

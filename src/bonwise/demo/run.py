@@ -14,9 +14,10 @@ from bonwise.data.writing import csv_frame, csv_text, write_whole
 from bonwise.demo.tasks import Task, label, load_tasks
 from bonwise.demo.two_judges import TwoJudges, two_judges
 from bonwise.errors import UsageError
+from bonwise.judges.judged_table import score_table
 from bonwise.judges.local import NAMES, from_name
 from bonwise.judges.protocol import Judge
-from bonwise.judges.scoring import HEADER, score_rows
+from bonwise.judges.scoring import judge_pools_now
 from bonwise.selection.select import select
 from bonwise.selection.selection import Selection
 
@@ -73,7 +74,8 @@ def run_demo(folder: Path, *, seed: int = 0) -> Demo:
         folder / "labels.csv",
         csv_text(("prompt_id", "candidate", "oracle_label"), ((*cell, value) for cell, value in labels.items())),
     )
-    write_whole(folder / "scores.csv", csv_text(HEADER, score_rows([task.pool for task in tasks], judges)))
+    judged = judge_pools_now([task.pool for task in tasks], judges)
+    write_whole(folder / "scores.csv", csv_text(*score_table(judged, judges)))
     picked = {}
     for judge in judges:
         picks = _picks(tasks, judge, seed)

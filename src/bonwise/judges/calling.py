@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -13,7 +13,7 @@ from bonwise.data.verdicts import Score, Unscored, Verdict
 from bonwise.errors import JudgeError
 from bonwise.judges.protocol import Judge
 
-__all__ = ["FunctionJudge", "as_judge", "verdicts"]
+__all__ = ["FunctionJudge", "as_judge", "checked"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class FunctionJudge:
     Parameters
     ----------
     function : callable
-        Returns a finite number, higher is better; None, NaN and what is no number are unscored.
+        Returns a finite number, higher is better; None, NaN and what is no number are unscored. It may be
+        ``async``: then the candidates of a prompt are judged at once.
 
     Examples
     --------
@@ -39,9 +40,12 @@ class FunctionJudge:
         """The function's own name."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
-    def judge(self, prompt: str, candidates: Sequence[str]) -> list[Verdict]:
-        """Call the function once a candidate."""
-        return [_verdict(self.function(prompt, text)) for text in candidates]
+    def judge(self, prompt: str, candidates: Sequence[str]) -> list[Verdict] | Awaitable[list[Verdict]]:
+        """Call the function once a candidate; of an asynchronous function return what is to be awaited."""
+        values = [self.function(prompt, text) for text in candidates]
+        if any(inspect.isawaitable(value) for value in values):
+            return _awaited(values)
+        return [_verdict(value) for value in values]
 
 
 def as_judge(judge: Judge | Callable[[str, str], Any]) -> Judge:
@@ -64,16 +68,14 @@ def as_judge(judge: Judge | Callable[[str, str], Any]) -> Judge:
     )
 
 
-def verdicts(judge: Judge, prompt: str, texts: Sequence[str]) -> tuple[Verdict, ...]:
-    """Ask a judge, and check that it answered for each candidate.
+def checked(judge: Judge, answer: object, texts: Sequence[str]) -> tuple[Verdict, ...]:
+    """Return what a judge answered, provided that it is one verdict a candidate.
 
     Raises
     ------
     bonwise.errors.JudgeError
         Too few or too many verdicts, or something that is none.
     """
-    answer: Any = judge.judge(prompt, texts)
-    _refuse_awaitable(answer, f"judge {judge.name!r} is asynchronous")
     if not isinstance(answer, Iterable):
         raise JudgeError(
             f"judge {judge.name!r} returned {type(answer).__name__}",
@@ -93,8 +95,16 @@ def verdicts(judge: Judge, prompt: str, texts: Sequence[str]) -> tuple[Verdict, 
     return found
 
 
+async def _awaited(values: Sequence[Any]) -> list[Verdict]:
+    import asyncio  # noqa: PLC0415 - functions that are not asynchronous need no event loop
+
+    async def one(value: Any) -> Verdict:
+        return _verdict(await value if inspect.isawaitable(value) else value)
+
+    return list(await asyncio.gather(*(one(value) for value in values)))
+
+
 def _verdict(value: Any) -> Verdict:
-    _refuse_awaitable(value, "the function is asynchronous")
     if value is None:
         return Unscored("the function returned nothing")
     if isinstance(value, bool) or not isinstance(value, Real):
@@ -104,10 +114,3 @@ def _verdict(value: Any) -> Verdict:
     except OverflowError:
         return Unscored("the function returned a number too large to compare")
     return Score(number) if math.isfinite(number) else Unscored(f"the function returned {number}")
-
-
-def _refuse_awaitable(value: Any, message: str) -> None:
-    if inspect.isawaitable(value):
-        if inspect.iscoroutine(value):
-            value.close()
-        raise JudgeError(message, hint="return the verdicts themselves, not a promise of them")

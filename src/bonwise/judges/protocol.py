@@ -68,6 +68,10 @@ class AskingJudge(Judge, Protocol):
         """Return the questions about one prompt; None where this judge asks no model after all."""
         ...
 
+    def calls(self, candidates: int) -> int:
+        """Return how many answers judging so many candidates takes."""
+        ...
+
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
         """Turn the answers, in the order of the questions, into verdicts. Pure."""
         ...

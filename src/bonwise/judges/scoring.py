@@ -1,31 +1,79 @@
-"""Score pools with judges: the rows of the long table."""
+"""Score pools with judges, many at once, in input order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bonwise.data.pool import Pool
-from bonwise.data.verdicts import Score
-from bonwise.judges.calling import verdicts
-from bonwise.judges.protocol import Judge
+from bonwise.judges.judging import asks_a_model, judge_now, judge_with
+from bonwise.judges.judgment import Judgment
+from bonwise.judges.protocol import AskingJudge, Judge
 
-__all__ = ["HEADER", "score_rows"]
+if TYPE_CHECKING:
+    from bonwise.calls.engine import Engine
 
-HEADER = ("prompt_id", "candidate", "judge", "judge_score", "unscored")
-
-Row = tuple[str, str, str, float | str, str]
+__all__ = ["Judged", "expected_answers", "judge_pools", "judge_pools_now"]
 
 
-def score_rows(pools: Iterable[Pool], judges: Sequence[Judge]) -> Iterator[Row]:
-    """Yield one row per prompt, candidate and judge, in input order; the columns are `HEADER`.
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A pool with what each judge found.
 
-    An unscored candidate has a blank score, and the reason in the last column.
+    Parameters
+    ----------
+    pool : Pool
+    judgments : tuple of Judgment
+        One a judge, in the order of the judges.
     """
-    for pool in pools:
-        texts = [candidate.text for candidate in pool.candidates]
-        found = [verdicts(judge, pool.prompt, texts) for judge in judges]
-        for position, candidate in enumerate(pool.candidates):
-            for judge, answers in zip(judges, found, strict=True):
-                verdict = answers[position]
-                score, reason = (verdict.value, "") if isinstance(verdict, Score) else ("", verdict.reason)
-                yield pool.prompt_id, candidate.id, judge.name, score, reason
+
+    pool: Pool
+    judgments: tuple[Judgment, ...]
+
+
+async def judge_pools(
+    pools: Iterable[Pool], judges: Sequence[Judge], engine: Engine, *, at_once: int = 64
+) -> AsyncIterator[Judged]:
+    """Yield each pool with its judgments, in input order, while up to `at_once` pools are under way.
+
+    Raises
+    ------
+    bonwise.errors.JudgeError
+        A judge that does not keep its contract.
+    """
+    waiting: deque[asyncio.Task[Judged]] = deque()
+    try:
+        for pool in pools:
+            waiting.append(asyncio.create_task(_judged(pool, judges, engine)))
+            if len(waiting) >= at_once:
+                yield await waiting.popleft()
+        while waiting:
+            yield await waiting.popleft()
+    finally:
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
+def judge_pools_now(pools: Iterable[Pool], judges: Sequence[Judge]) -> list[Judged]:
+    """Judge pools one after the other from synchronous code."""
+    return [
+        Judged(pool, tuple(judge_now(judge, pool.prompt, [one.text for one in pool.candidates]) for judge in judges))
+        for pool in pools
+    ]
+
+
+def expected_answers(pools: Iterable[Pool], judges: Sequence[Judge]) -> int:
+    """Return how many answers of models the judges will want, blank candidates counted as if they were not."""
+    sizes = Counter(len(pool.candidates) for pool in pools)
+    asking = [judge for judge in judges if isinstance(judge, AskingJudge) and asks_a_model(judge)]
+    return sum(number * judge.calls(size) for size, number in sizes.items() for judge in asking)
+
+
+async def _judged(pool: Pool, judges: Sequence[Judge], engine: Engine) -> Judged:
+    texts = [candidate.text for candidate in pool.candidates]
+    found = await asyncio.gather(*(judge_with(engine, judge, pool.prompt, texts) for judge in judges))
+    return Judged(pool, tuple(found))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bonwise.data.verdicts import Score, Unscored, Verdict
+from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import UsageError
-from bonwise.judges.calling import as_judge, verdicts
+from bonwise.judges.calling import as_judge
+from bonwise.judges.judging import judge_now
+from bonwise.judges.judgment import Judgment
 from bonwise.judges.protocol import Judge
 from bonwise.release import release
 from bonwise.selection.candidates import as_candidates
@@ -53,6 +55,8 @@ def select(
         No candidates, one without text, or two with one id.
     bonwise.errors.JudgeError
         A judge that does not keep its contract.
+    bonwise.errors.CallError
+        A model that was asked did not answer.
 
     Examples
     --------
@@ -71,13 +75,13 @@ def select(
         "version": release(),
     }
     ids = [candidate.id for candidate in pool]
-    found: tuple[Verdict, ...] = ()
+    judgment = Judgment(())
     scores: tuple[float | None, ...] = (None,)
     if len(pool) == 1:
         pick, how = Pick(0, (0,), ()), "only candidate"
     else:
-        found = verdicts(chosen, prompt, [candidate.text for candidate in pool])
-        scores = tuple(verdict.value if isinstance(verdict, Score) else None for verdict in found)
+        judgment = judge_now(chosen, prompt, [candidate.text for candidate in pool])
+        scores = tuple(verdict.value if isinstance(verdict, Score) else None for verdict in judgment.verdicts)
         # By text before id: an id that is only a position moves with the order of the list.
         keys = [(candidate.text, candidate.id) for candidate in pool]
         pick = greedy(scores, keys, seed=seed, salt=prompt if prompt_id is None else prompt_id)
@@ -93,8 +97,10 @@ def select(
         ranking=tuple(ids[position] for position in pick.order),
         tied=tuple(ids[position] for position in pick.tied),
         decided_by=how,
-        calls=0,
-        cost=0.0,
-        unscored={ids[at]: verdict.reason for at, verdict in enumerate(found) if isinstance(verdict, Unscored)},
+        calls=judgment.bill.calls,
+        cost=judgment.bill.cost,
+        unscored={
+            ids[at]: verdict.reason for at, verdict in enumerate(judgment.verdicts) if isinstance(verdict, Unscored)
+        },
         settings=settings,
     )

@@ -1,7 +1,55 @@
-"""Public doubles and simulated data with a known answer."""
+"""Public doubles and simulated data with a known answer.
+
+All but `simulate` load on first use: simulating must not load what talks to services.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+# A module of the same name would stand in the place of the function if this waited for its first use.
 from bonwise.testing.simulate import Simulation, simulate
 
-__all__ = ["Simulation", "simulate"]
+if TYPE_CHECKING:
+    from bonwise.testing.counts import Counts
+    from bonwise.testing.faults import Faults
+    from bonwise.testing.script import Script
+    from bonwise.testing.scripted_judge import ScriptedJudge
+    from bonwise.testing.server import ScriptedServer
+    from bonwise.testing.transport import FakeTransport
+    from bonwise.testing.wire import WireRequest
+
+__all__ = [
+    "Counts",
+    "FakeTransport",
+    "Faults",
+    "Script",
+    "ScriptedJudge",
+    "ScriptedServer",
+    "Simulation",
+    "WireRequest",
+    "simulate",
+]
+
+_HOMES = {
+    "Counts": "bonwise.testing.counts",
+    "FakeTransport": "bonwise.testing.transport",
+    "Faults": "bonwise.testing.faults",
+    "Script": "bonwise.testing.script",
+    "ScriptedJudge": "bonwise.testing.scripted_judge",
+    "ScriptedServer": "bonwise.testing.server",
+    "WireRequest": "bonwise.testing.wire",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'bonwise.testing' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,192 @@
+"""Ask models: from the ledger where the answer is known, else over the network, once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from bonwise.calls.flight import Flight, Terms
+from bonwise.calls.inquiry import Inquiry
+from bonwise.calls.landed import Landed
+from bonwise.calls.lane import Lane
+from bonwise.calls.ledger.absent import NullLedger
+from bonwise.calls.ledger.books import Books
+from bonwise.calls.ledger.ledger import Ledger
+from bonwise.calls.limiter import LaneLimiter, Limiter
+from bonwise.calls.prices import Prices
+from bonwise.calls.providers.protocol import Connection
+from bonwise.calls.providers.registry import provider
+from bonwise.calls.spending import Spending
+from bonwise.calls.totals import Totals
+from bonwise.errors import CallError, UsageError
+
+if TYPE_CHECKING:
+    from bonwise.calls.answer import Answers
+    from bonwise.calls.ask import Ask, Model
+
+__all__ = ["Engine"]
+
+
+class Engine:
+    """Asks models; never the same question twice, never beyond a limit, and keeps what it paid for.
+
+    It belongs to the event loop in which it is first used. Close it, or use it as a context manager.
+
+    Parameters
+    ----------
+    ledger : Ledger, str or pathlib.Path, optional
+        Where answers are kept: a run folder or a ``.sqlite`` file. Without one every question is paid anew.
+    max_concurrency : int
+        Calls in flight at once, at each model.
+    max_calls, max_tokens, max_cost : optional
+        Hard limits on what this engine spends: calls, tokens, US dollars.
+    attempts : int
+        The most attempts at one call; only transport failures are tried again.
+    deadline : float, optional
+        Seconds after which no new attempt at a question is made.
+    reask : int
+        0 keeps every answer that was received; 1 asks again, once, where the stored answer is unscored.
+    prices : Prices, optional
+        Unless given, the built-in table with the file that ``BONWISE_PRICES`` names.
+    limiter : callable, optional
+        From a model to a limiter, to pace calls by a rule of your own.
+    connection : Connection, optional
+        Timeouts, and the transport that carries the requests.
+    """
+
+    def __init__(  # noqa: PLR0913 - settings, all by keyword
+        self,
+        ledger: Ledger | str | Path | None = None,
+        *,
+        max_concurrency: int = 64,
+        max_calls: int | None = None,
+        max_tokens: int | None = None,
+        max_cost: float | None = None,
+        attempts: int = 12,
+        deadline: float | None = None,
+        reask: int = 0,
+        prices: Prices | None = None,
+        limiter: Callable[[Model], Limiter] | None = None,
+        connection: Connection | None = None,
+    ) -> None:
+        if max_concurrency < 1:
+            raise UsageError(f"max_concurrency is {max_concurrency}", hint="allow at least one call at a time")
+        self.totals = Totals()
+        self.spending = Spending(max_calls, max_tokens, max_cost)
+        self.prices = Prices.load() if prices is None else prices
+        self.deadline, self.reask = deadline, reask
+        self.books: Books = _books(ledger)
+        self._owns_books = not isinstance(ledger, Ledger)
+        self._terms = Terms(self.books, self.spending, self.totals, attempts, self.prices.version)
+        self._limiter = limiter or (lambda _model: LaneLimiter(max_concurrency))
+        self._connection = connection or Connection(connections=max_concurrency)
+        self._lanes: dict[Model, Lane] = {}
+        self._flights: dict[bytes, asyncio.Task[Landed]] = {}
+        self._aloft: dict[asyncio.Task[Landed], Flight] = {}
+        self.stopped = ""
+        """Why nothing new is sent, empty while the engine runs."""
+
+    async def ask(self, ask: Ask) -> Answers:
+        """Return one answer a sample, from the ledger where it is known.
+
+        An answer that did not arrive is an `Unscored` with ``owed`` set: a later run asks again.
+
+        Raises
+        ------
+        bonwise.errors.CallError
+            There is no key for the model's provider.
+        bonwise.errors.LedgerError
+            The ledger cannot be written; nothing more is sent.
+        """
+        return await Inquiry(self, ask).run()
+
+    def lane(self, ask: Ask) -> Lane:
+        """Return the lane of an ask."""
+        lane = self._lanes.get(ask.model)
+        if lane is None:
+            lane = self._lanes[ask.model] = self._new_lane(ask)
+        return lane
+
+    def flights(self, keys: Sequence[bytes]) -> dict[bytes, asyncio.Task[Landed]]:
+        """Return the flights under way for some keys."""
+        return {key: self._flights[key] for key in keys if key in self._flights}
+
+    def launch(self, flight: Flight, keys: Sequence[bytes]) -> asyncio.Task[Landed]:
+        """Send a flight on its way in a task of its own, which the end of whoever asked does not end."""
+        task = asyncio.create_task(flight.run())
+        self._aloft[task] = flight
+        self._flights.update(dict.fromkeys(keys, task))
+
+        def forget(done: asyncio.Task[Landed]) -> None:
+            del self._aloft[done]
+            for key in keys:
+                del self._flights[key]
+            if not done.cancelled():
+                done.exception()  # whoever waits sees it too; if nobody waits any more, it is no news
+
+        task.add_done_callback(forget)
+        return task
+
+    def stop(self, reason: str) -> None:
+        """Send nothing new. Calls on the wire may still land; `aclose` waits for them."""
+        self.stopped = reason
+        for task, flight in self._aloft.items():
+            if not flight.on_the_wire:
+                task.cancel()
+
+    def raise_if_denied(self) -> None:
+        """Raise what a person has to mend before any call of some model will be answered.
+
+        Raises
+        ------
+        bonwise.errors.CallError
+            A server refused the key, or does not know the model.
+        """
+        for lane in self._lanes.values():
+            if lane.closed is not None and lane.closed.kind == "denied":
+                raise CallError(
+                    f"{lane.model} at {lane.base_url}: {lane.closed.message}",
+                    hint="mend the key or the model's name and run the same command again: nothing is lost",
+                )
+
+    async def aclose(self) -> None:
+        """Wait for the calls on the wire, then close clients and ledger."""
+        self.stop(self.stopped or "the engine is closed")
+        if self._aloft:
+            await asyncio.wait(list(self._aloft))
+        for lane in self._lanes.values():
+            await lane.aclose()
+        if self._owns_books:
+            self.books.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    @property
+    def terms(self) -> Terms:
+        """What all flights share."""
+        return self._terms
+
+    def _new_lane(self, ask: Ask) -> Lane:
+        model = ask.model
+        adapter = provider(model.provider)
+        base_url = adapter.request(ask, 1, frozenset()).base_url
+        refused = self.books.dropped(base_url, model.name)
+        for parameter in sorted(refused):
+            self.totals.notices[f"{model} does not take {parameter}: left out"] += 1
+        price = self.prices.price(model.provider, model.name, base_url)
+        return Lane(adapter, model, base_url, refused, price, self._limiter, self._connection)
+
+
+def _books(ledger: Ledger | str | Path | None) -> Books:
+    if ledger is None:
+        return NullLedger()
+    return ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)

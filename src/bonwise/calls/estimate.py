@@ -1,0 +1,281 @@
+"""What asks will cost before any of them is sent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from bonwise.calls.ask import Ask, Model
+from bonwise.calls.prices import Price, Prices
+from bonwise.calls.tokens import ask_text, expected_input_tokens, expected_output_tokens, most_input_tokens
+from bonwise.calls.usage import Usage
+
+__all__ = ["Estimate", "ModelEstimate", "estimate"]
+
+_MESSAGES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEstimate:
+    """What the asks of one model will use.
+
+    Parameters
+    ----------
+    model : Model
+    asks, samples : int
+        What is asked for.
+    stored : int
+        Samples that are there already and cost nothing.
+    calls : int
+        Calls that will be sent if all goes well: no retries and no second asking.
+    input_tokens, output_tokens_expected : int
+        About how many tokens.
+    input_tokens_most, output_tokens_most : int
+        Bounds.
+    output_basis : str
+        ``observed`` in stored answers of this model, or ``assumed``: then without any reasoning, which no one
+        can know beforehand.
+    cost, cost_most : float or None
+        US dollars, expected (no input cached) and at most; None where the price is not known.
+    """
+
+    model: Model
+    asks: int = 0
+    samples: int = 0
+    stored: int = 0
+    calls: int = 0
+    input_tokens: int = 0
+    input_tokens_most: int = 0
+    output_tokens_expected: int = 0
+    output_tokens_most: int = 0
+    output_basis: Literal["observed", "assumed"] = "assumed"
+    cost: float | None = 0.0
+    cost_most: float | None = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as plain values."""
+        return {"model": str(self.model), "base_url": self.model.base_url, **_counts(self)} | {
+            "output_basis": self.output_basis
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What all asks will use; the totals of `by_model`.
+
+    Parameters
+    ----------
+    by_model : tuple of ModelEstimate
+        In the order in which the models first appear.
+    prices : str
+        Version of the prices.
+    """
+
+    by_model: tuple[ModelEstimate, ...]
+    prices: str
+
+    @property
+    def asks(self) -> int:
+        """Questions."""
+        return sum(row.asks for row in self.by_model)
+
+    @property
+    def samples(self) -> int:
+        """Answers asked for."""
+        return sum(row.samples for row in self.by_model)
+
+    @property
+    def stored(self) -> int:
+        """Answers that are there already."""
+        return sum(row.stored for row in self.by_model)
+
+    @property
+    def calls(self) -> int:
+        """Calls that will be sent if all goes well."""
+        return sum(row.calls for row in self.by_model)
+
+    @property
+    def input_tokens(self) -> int:
+        """About how many input tokens."""
+        return sum(row.input_tokens for row in self.by_model)
+
+    @property
+    def input_tokens_most(self) -> int:
+        """At most how many input tokens."""
+        return sum(row.input_tokens_most for row in self.by_model)
+
+    @property
+    def output_tokens_expected(self) -> int:
+        """About how many output tokens."""
+        return sum(row.output_tokens_expected for row in self.by_model)
+
+    @property
+    def output_tokens_most(self) -> int:
+        """At most how many output tokens."""
+        return sum(row.output_tokens_most for row in self.by_model)
+
+    @property
+    def cost(self) -> float | None:
+        """Expected US dollars; None where a price is not known."""
+        return _sum(row.cost for row in self.by_model)
+
+    @property
+    def cost_most(self) -> float | None:
+        """The most US dollars it can be; None where a price is not known."""
+        return _sum(row.cost_most for row in self.by_model)
+
+    @property
+    def unknown_price_models(self) -> tuple[str, ...]:
+        """Models that will be called and whose price is not known."""
+        return tuple(dict.fromkeys(str(row.model) for row in self.by_model if row.cost is None))
+
+    @property
+    def assumed_output_models(self) -> tuple[str, ...]:
+        """Models that will be called and whose answers have an assumed length, without reasoning."""
+        rows = (row for row in self.by_model if row.calls and row.output_basis == "assumed")
+        return tuple(dict.fromkeys(str(row.model) for row in rows))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return totals and rows as plain values."""
+        return {
+            **_counts(self),
+            "unknown_price_models": list(self.unknown_price_models),
+            "assumed_output_models": list(self.assumed_output_models),
+            "prices": self.prices,
+            "by_model": [row.to_dict() for row in self.by_model],
+        }
+
+
+def estimate(
+    asks: Iterable[Ask],
+    stored: Callable[[Ask], int],
+    prices: Prices,
+    *,
+    samples_at_once: bool | Callable[[Model], bool] = False,
+    observed_output: Mapping[str, float] | None = None,
+    input_correction: Mapping[str, float] | None = None,
+    address: Callable[[Model], str | None] = lambda model: model.base_url,
+) -> Estimate:
+    """Say what asks will use. Nothing is sent, and each ask is looked at once.
+
+    Parameters
+    ----------
+    asks : iterable of Ask
+    stored : callable
+        How many samples of an ask are there already.
+    prices : Prices
+    samples_at_once : bool or callable
+        Whether one call brings all missing samples of an ask and is charged its input once; by model where
+        models differ.
+    observed_output : mapping, optional
+        Mean output tokens of one stored answer, by model (``provider/model``).
+    input_correction : mapping, optional
+        Input tokens that servers counted over those that were expected, by model. Bounds are not corrected.
+    address : callable
+        Where a model is really served, which decides on its price: an environment variable may move it.
+
+    Examples
+    --------
+    >>> from bonwise.calls.ask import Ask, Model
+    >>> asks = [Ask(Model("openai", "gpt-5-mini"), "s" * 400, "u" * 3_600, str, samples=5)]
+    >>> found = estimate(asks, lambda ask: 1, Prices.load(), observed_output={"openai/gpt-5-mini": 50.0})
+    >>> found.calls, found.input_tokens, found.output_tokens_expected, found.cost
+    (4, 4000, 200, 0.0014)
+    """
+    tallies: dict[Model, _Tally] = {}
+    for ask in asks:
+        tally = tallies.get(ask.model)
+        if tally is None:
+            name = str(ask.model)
+            tally = tallies[ask.model] = _Tally(
+                ask.model,
+                prices.price(ask.model.provider, ask.model.name, address(ask.model)),
+                samples_at_once(ask.model) if callable(samples_at_once) else samples_at_once,
+                (observed_output or {}).get(name),
+                (input_correction or {}).get(name, 1.0),
+            )
+        tally.add(ask, stored(ask))
+    return Estimate(tuple(tally.row() for tally in tallies.values()), prices.version)
+
+
+class _Tally:
+    """Sums of one model while asks go by; they are not kept."""
+
+    def __init__(
+        self, model: Model, price: Price | None, at_once: bool, observed: float | None, correction: float
+    ) -> None:
+        self._model = model
+        self._price = price
+        self._at_once = at_once
+        self._observed = observed
+        self._correction = correction
+        self._asks = self._samples = self._stored = self._calls = 0
+        self._input = self._input_most = self._output_most = 0
+        self._output = 0.0
+        self._costs: list[float] = []
+        self._costs_most: list[float] = []
+
+    def add(self, ask: Ask, stored: int) -> None:
+        stored = min(stored, ask.samples)
+        missing = ask.samples - stored
+        self._asks += 1
+        self._samples += ask.samples
+        self._stored += stored
+        if not missing:
+            return
+        calls, answers = (1, missing) if self._at_once else (missing, 1)
+        text = ask_text(ask)
+        sent = round(expected_input_tokens(text) * self._correction)
+        most = most_input_tokens(len(text.encode("utf-8", "surrogatepass")), _MESSAGES)
+        each = expected_output_tokens(ask) if self._observed is None else min(self._observed, ask.max_tokens)
+        self._calls += calls
+        self._input += calls * sent
+        self._input_most += calls * most
+        self._output += missing * each
+        self._output_most += missing * ask.max_tokens
+        if self._price is not None:
+            self._costs.append(calls * _cost(self._price, sent, answers * each))
+            self._costs_most.append(calls * Prices.most_cost(self._price, most, answers * ask.max_tokens))
+
+    def row(self) -> ModelEstimate:
+        unknown = self._calls > 0 and self._price is None
+        return ModelEstimate(
+            self._model,
+            self._asks,
+            self._samples,
+            self._stored,
+            self._calls,
+            self._input,
+            self._input_most,
+            round(self._output),
+            self._output_most,
+            "assumed" if self._observed is None else "observed",
+            None if unknown else math.fsum(self._costs),
+            None if unknown else math.fsum(self._costs_most),
+        )
+
+
+def _cost(price: Price, input_tokens: int, output_tokens: float) -> float:
+    # A mean length is no whole number: the output is priced a million tokens at a time.
+    per_million = Prices.cost(price, Usage(uncached=input_tokens, output=1_000_000))
+    without = Prices.cost(price, Usage(uncached=input_tokens))
+    return without + (per_million - without) * output_tokens / 1_000_000
+
+
+def _counts(found: Estimate | ModelEstimate) -> dict[str, Any]:
+    names = (
+        *("asks", "samples", "stored", "calls", "input_tokens", "input_tokens_most"),
+        *("output_tokens_expected", "output_tokens_most", "cost", "cost_most"),
+    )
+    return {name: getattr(found, name) for name in names}
+
+
+def _sum(costs: Iterable[float | None]) -> float | None:
+    known: list[float] = []
+    for cost in costs:
+        if cost is None:
+            return None
+        known.append(cost)
+    return math.fsum(known)

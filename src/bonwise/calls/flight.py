@@ -1,0 +1,296 @@
+"""One call, from the claim in the ledger to the recorded answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from bonwise.calls.bill import Bill
+from bonwise.calls.failure import AttemptError, Problem
+from bonwise.calls.landed import Landed, Outcome
+from bonwise.calls.ledger.records import Recorded
+from bonwise.calls.limiter import DeadlineError
+from bonwise.calls.prices import Prices
+from bonwise.calls.rate_limits import RateLimits
+from bonwise.calls.retry import until_answered
+from bonwise.calls.spending import SpendingLimitReached
+from bonwise.data.verdicts import Unscored
+
+if TYPE_CHECKING:
+    from bonwise.calls.lane import Lane
+    from bonwise.calls.ledger.books import Books
+    from bonwise.calls.providers.protocol import Response
+    from bonwise.calls.reply import Reply
+    from bonwise.calls.request import Request
+    from bonwise.calls.spending import Reservation, Spending
+    from bonwise.calls.totals import Totals
+
+__all__ = ["Flight", "Load", "Terms", "UnsupportedError"]
+
+
+class UnsupportedError(Exception):
+    """The server does not take a parameter: the request is to be built anew without it."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        super().__init__(problem.message)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What all flights of an engine share.
+
+    Parameters
+    ----------
+    books : Books
+        The ledger.
+    spending : Spending
+    totals : Totals
+    attempts : int
+        The most attempts at one call.
+    price_version : str
+    """
+
+    books: Books
+    spending: Spending
+    totals: Totals
+    attempts: int
+    price_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How large one call is.
+
+    Parameters
+    ----------
+    expected : int
+        Tokens of input and output, about: what the limiter plans with.
+    most : int
+        Tokens it can take at worst: what a spending limit reckons with.
+    most_cost : float or None
+        US dollars at worst; None where the price is not known.
+    """
+
+    expected: int
+    most: int
+    most_cost: float | None
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """What is known of one attempt once it has ended, however it ended."""
+
+    sent: bool = False
+    problem: Problem | None = None
+    reply: Reply | None = None
+    limits: RateLimits = field(default_factory=RateLimits)
+
+
+class Flight:
+    """Ask once for some samples of one request.
+
+    Parameters
+    ----------
+    terms : Terms
+    lane : Lane
+    build : callable
+        From a number of samples to their request; the keys do not depend on the number.
+    keys : sequence of bytes
+        One a sample.
+    load : Load
+    refused : frozenset of str
+        Parameters left out already; if the server complains of one of them again, that is final.
+    until : float or None
+        Time of the event loop after which no attempt is made.
+    """
+
+    def __init__(
+        self,
+        terms: Terms,
+        lane: Lane,
+        build: Callable[[int], Request],
+        keys: Sequence[bytes],
+        load: Load,
+        *,
+        refused: frozenset[str] = frozenset(),
+        until: float | None = None,
+    ) -> None:
+        self._terms, self._lane, self._build, self._load = terms, lane, build, load
+        self._refused, self._until = refused, until
+        self._keys = tuple(keys)
+        self._request = build(len(self._keys))
+        self._call: int | None = None
+        self._outcomes: dict[bytes, Outcome] = {}
+        self._bill = Bill()
+        self._attempts = self._lost = 0
+        self._busy = False
+        self.on_the_wire = False
+        """Whether an attempt is being made now, which the server may bill."""
+
+    async def run(self) -> Landed:
+        """Return what came of it: an answer that did not arrive is an owed `Unscored`.
+
+        Raises
+        ------
+        UnsupportedError
+            The request is to be built anew.
+        """
+        try:
+            await until_answered(self._attempt, attempts=self._terms.attempts, deadline=self._until)
+        except AttemptError as error:
+            await self._end(error)
+        except SpendingLimitReached as error:
+            await self._owe(str(error))
+        except DeadlineError:
+            await self._owe("no answer before the deadline")
+        except BaseException:
+            await self._let_go("given up")
+            raise
+        bill = replace(self._bill, unknown=self._bill.unknown + self._lost)
+        return Landed(self._outcomes, bill, len(self._keys), self._busy)
+
+    async def _attempt(self, number: int) -> None:
+        if self._lane.closed is not None:
+            raise AttemptError(self._lane.closed)
+        reservation = await self._terms.spending.reserve(self._load.most, self._load.most_cost)
+        try:
+            lease = await self._lane.limiter.acquire(self._load.expected, self._until)
+        except BaseException:
+            reservation.cancel()
+            raise
+        exchange = _Exchange()
+        try:
+            if self._call is not None or await self._claim():
+                self._terms.totals.retries += number > 1
+                self.on_the_wire = True
+                await self._send(exchange)
+        except AttemptError as error:
+            exchange.problem = error.problem
+            raise
+        except BaseException:
+            exchange.problem = Problem("broken", "given up", sent=exchange.sent)
+            raise
+        finally:
+            self.on_the_wire = False
+            used = self._settle(reservation, exchange)
+            # The slot is free only now: an answer is on disk before the next call takes its place.
+            lease.settle(tokens=used, limits=exchange.limits, problem=exchange.problem)
+
+    async def _claim(self) -> bool:
+        claim = await self._terms.books.claim(self._keys, self._request, time.time())
+        self._bill = replace(self._bill, unknown=self._bill.unknown + claim.unknown)
+        self._busy = bool(claim.busy)
+        self._call, self._keys = claim.call_id, tuple(claim.claimed)
+        if self._call is not None:
+            self._request = self._build(len(self._keys))
+        return self._call is not None
+
+    async def _send(self, exchange: _Exchange) -> None:
+        self._attempts += 1
+        exchange.sent = True
+        response = await self._lane.client.send(self._request)
+        now = time.time()
+        exchange.limits = self._lane.provider.rate_limits(response.headers, now)
+        if not 200 <= response.status < 300:
+            problem = self._lane.provider.problem(response, now)
+            if not self._is_final(problem):
+                raise AttemptError(problem)
+            exchange.problem = problem
+            await self._reject(response, problem)
+            return
+        try:
+            exchange.reply = self._lane.provider.reply(response.content)
+        except ValueError as error:
+            message = f"no answer in the response: {error}"
+            raise AttemptError(Problem("broken", message, response.status, sent=True)) from error
+        await self._record(response, exchange.reply)
+
+    def _is_final(self, problem: Problem) -> bool:
+        # A server that complains of what was left out already would complain for ever.
+        return problem.kind == "rejected" or (
+            problem.kind == "unsupported" and (not problem.parameter or problem.parameter in self._refused)
+        )
+
+    async def _record(self, response: Response, reply: Reply) -> None:
+        usage, cost = reply.usage, self._cost(reply)
+        choices = {key: at for at, key in enumerate(self._keys[: len(reply.choices)])}
+        await self._keep(self._recorded(response, reply, choices))
+        self._outcomes.update((key, reply.choices[at]) for key, at in choices.items())
+        spent = (0, 0) if usage is None else (usage.input, usage.output)
+        self._bill += Bill(calls=1, input_tokens=spent[0], output_tokens=spent[1], cost=cost)
+
+    async def _reject(self, response: Response, problem: Problem) -> None:
+        await self._keep(self._recorded(response, None, {}))
+        self._outcomes.update(dict.fromkeys(self._keys, refused_for_good(problem)))
+
+    def _recorded(self, response: Response, reply: Reply | None, choices: dict[bytes, int]) -> Recorded:
+        headers = response.headers
+        return Recorded(
+            status=response.status,
+            raw=response.content,
+            request_id=headers.get("x-request-id") or headers.get("request-id") or "",
+            model="" if reply is None else reply.model,
+            fingerprint="" if reply is None else reply.fingerprint,
+            usage=None if reply is None else reply.usage,
+            cost=0.0 if reply is None else self._cost(reply),
+            price_version=self._terms.price_version,
+            attempts=self._attempts,
+            lost_attempts=self._lost,
+            effective=self._request.parameters,
+            choices=choices,
+            answered_at=time.time(),
+            rejected=reply is None,
+        )
+
+    async def _keep(self, recorded: Recorded) -> None:
+        if self._call is not None:
+            await self._terms.books.answer(self._call, recorded)
+            self._call = None
+
+    def _cost(self, reply: Reply) -> float | None:
+        if self._lane.price is None or reply.usage is None:
+            return None
+        return Prices.cost(self._lane.price, reply.usage)
+
+    def _settle(self, reservation: Reservation, exchange: _Exchange) -> int | None:
+        """Close the books on one attempt; return the tokens it really took, None where nobody counted."""
+        problem, reply = exchange.problem, exchange.reply
+        if reply is not None:
+            used = None if reply.usage is None else reply.usage.total
+            reservation.settle(used, self._cost(reply))
+            return used
+        if problem is not None and problem.sent:
+            self._lost += 1
+            reservation.lost()
+        else:
+            reservation.cancel()
+        return None
+
+    async def _end(self, error: AttemptError) -> None:
+        problem = error.problem
+        if problem.kind == "unsupported":
+            await self._let_go(problem.message)
+            raise UnsupportedError(problem) from error
+        if problem.kind in {"denied", "quota"}:
+            self._lane.closed = problem
+        await self._owe(problem.message)
+
+    async def _owe(self, reason: str) -> None:
+        await self._let_go(reason)
+        owed = Unscored(f"owed: {reason}", owed=True)
+        self._terms.totals.owed_because[reason] += 1
+        missing = [key for key in self._keys if key not in self._outcomes]
+        self._outcomes.update(dict.fromkeys(missing, owed))
+
+    async def _let_go(self, note: str) -> None:
+        if self._call is not None:
+            call, self._call = self._call, None
+            await self._terms.books.give_up(call, self._attempts, self._lost, note)
+
+
+def refused_for_good(problem: Problem) -> Unscored:
+    """Return the verdict on a request that its server will never answer."""
+    return Unscored(f"the server refused the request: {problem.message}")

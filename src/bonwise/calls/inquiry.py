@@ -1,0 +1,210 @@
+"""All samples of one ask: looked up, sent for where missing, and read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bonwise.calls.answer import Answer, Answers
+from bonwise.calls.bill import Bill
+from bonwise.calls.flight import Flight, Load, UnsupportedError, refused_for_good
+from bonwise.calls.landed import Landed, Outcome
+from bonwise.calls.notices import ignored
+from bonwise.calls.prices import Prices
+from bonwise.calls.providers.protocol import Response
+from bonwise.calls.tokens import expected_input_tokens, most_input_tokens
+from bonwise.data.verdicts import Unscored
+
+if TYPE_CHECKING:
+    from bonwise.calls.ask import Ask
+    from bonwise.calls.engine import Engine
+    from bonwise.calls.ledger.records import Stored
+    from bonwise.calls.request import Request
+
+__all__ = ["Inquiry"]
+
+MOST_RAW = 10_000
+"""Characters of an answer that a verdict repeats; the ledger holds it whole."""
+
+Open = dict[bytes, int]
+"""Keys that have no outcome yet, with their sample index."""
+
+
+class Inquiry:
+    """One ask on its way.
+
+    Parameters
+    ----------
+    engine : Engine
+    ask : Ask
+    """
+
+    def __init__(self, engine: Engine, ask: Ask) -> None:
+        self._engine, self._ask, self._lane = engine, ask, engine.lane(ask)
+        self._request: Request = self._build(1)
+        self._answers: dict[int, Answer] = {}
+        self._bill = Bill()
+        self._until: float | None = None
+
+    async def run(self) -> Answers:
+        """Return one answer a sample."""
+        if self._engine.deadline is not None:
+            self._until = asyncio.get_running_loop().time() + self._engine.deadline
+        samples: Iterable[int] = range(self._ask.samples)
+        for generation in range(self._engine.reask + 1):
+            await self._obtain(samples, generation)
+            samples = self._unusable()
+            if not samples:
+                break
+        answers = tuple(answer for _, answer in sorted(self._answers.items()))
+        self._count(answers)
+        return Answers(answers, self._bill, self._request.parameters)
+
+    def _build(self, samples: int) -> Request:
+        return self._lane.provider.request(self._ask, samples, self._lane.refused)
+
+    def _unusable(self) -> list[int]:
+        readings = ((sample, answer.reading) for sample, answer in self._answers.items())
+        return [sample for sample, reading in readings if isinstance(reading, Unscored) and not reading.owed]
+
+    async def _obtain(self, samples: Iterable[int], generation: int) -> None:
+        wanted, pause = list(samples), 0.05
+        while wanted:
+            self._request = self._build(1)
+            missing = self._look_up(dict(zip(self._request.keys(wanted, generation), wanted, strict=True)))
+            if not missing:
+                return
+            if self._engine.stopped:
+                self._owe(missing, self._engine.stopped)
+                return
+            if await self._send_for(missing):
+                # Another process is asking the same: its answer will stand in the ledger.
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, 1.0)
+            wanted = list(missing.values())
+
+    def _owe(self, missing: Open, reason: str) -> None:
+        self._engine.totals.owed_because[reason] += len(missing)
+        owed = Unscored(f"owed: {reason}", owed=True)
+        self._take(missing, dict.fromkeys(missing, owed), paid=False)
+
+    def _look_up(self, keys: Open) -> Open:
+        missing = {}
+        for key, sample in keys.items():
+            stored = self._engine.books.stored(key)
+            if stored is None:
+                missing[key] = sample
+            else:
+                self._answers[sample] = self._read(self._outcome(stored), from_ledger=True)
+        return missing
+
+    async def _send_for(self, missing: Open) -> bool:
+        """Send for what is missing and take what lands; tell whether another process is at it."""
+        paid, shared = self._launch(missing)
+        tasks = {*paid, *shared}
+        # Waiting, unlike awaiting, leaves the calls alone when whoever asked goes away.
+        await asyncio.wait(tasks)
+        busy = False
+        for task in tasks:
+            if task.cancelled():
+                continue
+            try:
+                landed = task.result()
+            except UnsupportedError as error:
+                await self._leave_out(error.problem.parameter, error.problem.message)
+                continue
+            if task in paid:
+                self._bill += landed.bill
+                await self._check_samples(landed)
+            self._take(missing, landed.outcomes, paid=task in paid)
+            busy = busy or landed.busy
+        return busy
+
+    def _launch(self, missing: Open) -> tuple[set[asyncio.Task[Landed]], set[asyncio.Task[Landed]]]:
+        under_way = self._engine.flights(list(missing))
+        fresh = [key for key in missing if key not in under_way]
+        at_once = self._lane.provider.capabilities.samples and "n" not in self._lane.refused
+        groups = [fresh] if at_once and fresh else [[key] for key in fresh]
+        build = partial(self._lane.provider.request, self._ask, dropped=self._lane.refused)
+        paid = {self._engine.launch(self._flight(build, group), group) for group in groups}
+        return paid, set(under_way.values())
+
+    def _flight(self, build: Callable[[int], Request], keys: list[bytes]) -> Flight:
+        return Flight(
+            self._engine.terms,
+            self._lane,
+            build,
+            keys,
+            self._load(len(keys)),
+            refused=self._lane.refused,
+            until=self._until,
+        )
+
+    def _load(self, samples: int) -> Load:
+        ask, price = self._ask, self._lane.price
+        output = ask.max_tokens * samples
+        expected = expected_input_tokens(ask.system) + expected_input_tokens(ask.user)
+        most = most_input_tokens(len(self._request.canonical()), 2)
+        return Load(
+            expected + output, most + output, None if price is None else Prices.most_cost(price, most, output)
+        )
+
+    async def _check_samples(self, landed: Landed) -> None:
+        got = len(landed.outcomes)
+        if 0 < got < landed.asked:
+            await self._leave_out("n", f"sent {got} of {landed.asked} answers")
+
+    async def _leave_out(self, parameter: str, message: str) -> None:
+        if parameter in self._lane.refused:
+            return
+        self._lane.refused |= {parameter}
+        self._engine.totals.notices[f"{self._ask.model} does not take {parameter}: left out ({message})"] += 1
+        await self._engine.books.drop(self._lane.base_url, self._ask.model.name, parameter, message)
+
+    def _take(self, missing: Open, outcomes: Mapping[bytes, Outcome], *, paid: bool) -> None:
+        for key, outcome in list(outcomes.items()):
+            sample = missing.pop(key, None)
+            if sample is None:
+                continue
+            answer = self._answers[sample] = self._read(outcome, from_ledger=not paid)
+            if paid and not isinstance(outcome, Unscored):
+                self._engine.books.note_reading(key, _as_json(answer.reading))
+
+    def _read(self, outcome: Outcome, *, from_ledger: bool) -> Answer:
+        if isinstance(outcome, Unscored):
+            return Answer(outcome, "", from_ledger and not outcome.owed)
+        for notice in ignored(self._ask, self._request, outcome):
+            self._engine.totals.notices[notice] += 1
+        try:
+            reading = self._ask.read(outcome)
+        except Exception as error:  # noqa: BLE001 - a reader may be anybody's; what it was given is paid and kept
+            reading = Unscored(f"the reader failed: {type(error).__name__}", outcome.text[:MOST_RAW])
+        return Answer(reading, outcome.text, from_ledger)
+
+    def _outcome(self, stored: Stored) -> Outcome:
+        provider = self._lane.provider
+        if stored.choice is None:
+            return refused_for_good(provider.problem(Response(stored.status, {}, stored.raw), time.time()))
+        try:
+            return provider.reply(stored.raw).choices[stored.choice]
+        except (ValueError, IndexError):
+            return Unscored("the stored answer cannot be read")
+
+    def _count(self, answers: tuple[Answer, ...]) -> None:
+        readings = [answer.reading for answer in answers if isinstance(answer.reading, Unscored)]
+        owed = sum(reading.owed for reading in readings)
+        self._bill = replace(self._bill, owed=owed, from_ledger=sum(answer.from_ledger for answer in answers))
+        totals = self._engine.totals
+        totals.bill += self._bill
+        totals.answers += len(answers) - owed
+        totals.unscored += len(readings) - owed
+
+
+def _as_json(reading: Any) -> str:
+    shown = {"unscored": reading.reason} if isinstance(reading, Unscored) else reading
+    return json.dumps(shown, default=str)

@@ -1,0 +1,36 @@
+"""What a call brought home."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bonwise.calls.bill import Bill
+from bonwise.calls.reply import Choice
+from bonwise.data.verdicts import Unscored
+
+__all__ = ["Landed", "Outcome"]
+
+Outcome = Choice | Unscored
+"""An answer to be read; or why there is none: the server refused the request for good, or it is owed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """The outcomes of one call by key, and what they cost.
+
+    Parameters
+    ----------
+    outcomes : mapping of bytes to Choice or Unscored
+        A key is absent where the server sent fewer answers than were asked for, or where `busy`.
+    bill : Bill
+    asked : int
+        Answers that the request asked for.
+    busy : bool
+        Whether another process was asking for some of the keys at that moment.
+    """
+
+    outcomes: Mapping[bytes, Outcome]
+    bill: Bill = field(default_factory=Bill)
+    asked: int = 0
+    busy: bool = False

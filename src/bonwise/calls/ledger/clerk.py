@@ -1,0 +1,217 @@
+"""Every change that is made to a ledger, each inside a transaction that its caller commits."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bonwise.calls.ledger.entries import STORED, stored_from
+from bonwise.calls.ledger.owner import Owner, is_alive, this_process
+from bonwise.calls.ledger.place import connect
+from bonwise.calls.ledger.records import Claim, Stored
+from bonwise.errors import LedgerError
+
+__all__ = ["Clerk", "Leases"]
+
+HEARTBEAT = 10.0
+"""Seconds after which a commit carries a new sign of life."""
+
+_STANDING = "SELECT s.choice, s.call, c.state, c.owner FROM sample s JOIN call c ON c.id = s.call WHERE s.key = ?"
+_SEND = """
+    INSERT INTO call (state, owner, samples, sent_at, provider, base_url, api_version, endpoint, model)
+    VALUES ('sent', ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_ANSWER = """
+    UPDATE call SET state = ?, answered_at = ?, status = ?, request_id = ?, answered_model = ?, fingerprint = ?,
+        uncached = ?, cache_read = ?, cache_write_5m = ?, cache_write_1h = ?, output = ?, reasoning = ?,
+        cost = ?, price_version = ?, attempts = ?, lost_attempts = ?, effective = ?
+    WHERE id = ?
+"""
+_FILL = """
+    INSERT INTO sample (key, call, choice) VALUES (?, ?, ?)
+    ON CONFLICT (key) DO UPDATE SET choice = excluded.choice WHERE call = excluded.call
+"""
+_RELEASE = "DELETE FROM sample WHERE key = ? AND call = ? AND choice IS NULL"
+_LOSE = "UPDATE call SET state = 'unknown', lost_attempts = 1, note = 'its process ended' WHERE id = ?"
+
+
+@dataclass(slots=True)
+class Leases:
+    """What one process holds in a ledger; outlives a connection.
+
+    Parameters
+    ----------
+    owner : int or None
+        The process's number there; None before it has entered.
+    held : dict of int to tuple of bytes
+        The keys of each call that is under way.
+    """
+
+    owner: int | None = None
+    held: dict[int, tuple[bytes, ...]] = field(default_factory=dict)
+
+
+class Clerk:
+    """One connection that writes, on behalf of one process.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        An existing ledger.
+    busy_timeout : float
+        Seconds to wait for other processes.
+    leases : Leases
+        Of the process.
+    """
+
+    def __init__(self, file: Path, busy_timeout: float, leases: Leases) -> None:
+        self._file = file
+        self._leases = leases
+        self._connection = connect(file, busy_timeout)
+        self._here = this_process()
+        self._heartbeat = 0.0
+        self._living: dict[int, bool] = {}
+        try:
+            self._inode = self._identity()
+            if leases.owner is None:
+                leases.owner = self._enter()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._living.clear()
+        now = time.time()
+        if abs(now - self._heartbeat) > HEARTBEAT:
+            self._connection.execute("UPDATE owner SET heartbeat = ? WHERE id = ?", (now, self._leases.owner))
+            self._heartbeat = now
+
+    def commit(self) -> None:
+        """Commit it; what it changed is on the disk when this returns."""
+        # SQLite writes on happily into a file whose name is gone.
+        if self._identity() != self._inode:
+            raise LedgerError("the file was replaced while it was in use")
+        self._connection.execute("COMMIT")
+
+    def mark(self) -> None:
+        """Begin one piece of the transaction, which can fail by itself."""
+        self._connection.execute("SAVEPOINT piece")
+
+    def keep(self) -> None:
+        """End the piece."""
+        self._connection.execute("RELEASE piece")
+
+    def undo(self) -> None:
+        """Undo the piece."""
+        self._connection.execute("ROLLBACK TO piece")
+
+    def leave(self) -> None:
+        """Give back every lease: calls that were sent and not answered belong to a process that has ended."""
+        self._connection.execute("UPDATE owner SET heartbeat = NULL WHERE id = ?", (self._leases.owner,))
+
+    def close(self) -> None:
+        """Close the connection; a transaction that is open is undone."""
+        self._connection.close()
+
+    def claim(self, keys: Iterable[bytes], where: tuple[str, ...], body: str, wall: float) -> Claim:
+        """Enter a call for every key that is neither answered nor being asked for; see `Ledger.claim`."""
+        stored: dict[bytes, Stored] = {}
+        busy, free = [], []
+        lost = set()
+        for key in keys:
+            row = self._connection.execute(_STANDING, (key,)).fetchone()
+            choice, call, state, owner = row or (None, 0, "", 0)
+            if choice is not None or state == "rejected":
+                stored[key] = stored_from(self._connection.execute(STORED, (key,)).fetchone())
+            elif state == "sent" and self._is_alive(owner):
+                busy.append(key)
+            else:
+                free.append(key)
+                if state == "sent":
+                    lost.add(call)
+        for call in lost:
+            self._connection.execute(_LOSE, (call,))
+        claimed = tuple(free)
+        return Claim(self._send(claimed, where, body, wall), claimed, stored, tuple(busy), len(lost))
+
+    def answer(self, call: int, columns: tuple[Any, ...], raw: bytes, choices: dict[bytes, int]) -> None:
+        """Record a response and the choices that answer samples; see `Ledger.answer`."""
+        if not self._connection.execute(_ANSWER, (*columns, call)).rowcount:
+            raise LedgerError(f"call {call} is not in the ledger", hint="was it pruned while it was under way?")
+        self._connection.execute("INSERT OR REPLACE INTO response (call, raw) VALUES (?, ?)", (call, raw))
+        for key, choice in choices.items():
+            self._connection.execute(_FILL, (key, call, choice))
+        if columns[0] == "answered":
+            self._release(call, choices)
+        self._leases.held.pop(call, None)
+
+    def give_up(self, call: int, attempts: int, lost_attempts: int, note: str) -> None:
+        """Record that a call brought nothing, and release its samples."""
+        self._connection.execute(
+            "UPDATE call SET state = 'failed', attempts = ?, lost_attempts = ?, note = ? WHERE id = ?",
+            (attempts, lost_attempts, note, call),
+        )
+        self._release(call, ())
+        self._leases.held.pop(call, None)
+
+    def withdraw(self, call: int) -> None:
+        """Remove a call that was never sent."""
+        self._release(call, ())
+        self._connection.execute("DELETE FROM call WHERE id = ?", (call,))
+        self._connection.execute("DELETE FROM request WHERE call = ?", (call,))
+        self._leases.held.pop(call, None)
+
+    def note_reading(self, key: bytes, reading: str) -> None:
+        """Record what was read from a sample."""
+        self._connection.execute("UPDATE sample SET reading = ? WHERE key = ?", (reading, key))
+
+    def drop(self, base_url: str, model: str, parameter: str, message: str) -> None:
+        """Record that a server does not take a parameter."""
+        self._connection.execute(
+            "INSERT OR REPLACE INTO dropped (base_url, model, parameter, message, learnt_at) VALUES (?, ?, ?, ?, ?)",
+            (base_url, model, parameter, message, time.time()),
+        )
+
+    def _enter(self) -> int:
+        here, now = self._here, time.time()
+        entered = self._connection.execute(
+            "INSERT INTO owner (host, boot, pid, started, heartbeat) VALUES (?, ?, ?, ?, ?)",
+            (here.host, here.boot, here.pid, here.started, now),
+        )
+        self._heartbeat = now
+        return int(entered.lastrowid or 0)
+
+    def _send(self, keys: tuple[bytes, ...], where: tuple[str, ...], body: str, wall: float) -> int | None:
+        if not keys:
+            return None
+        call = self._connection.execute(_SEND, (self._leases.owner, len(keys), wall, *where)).lastrowid
+        assert call is not None  # noqa: S101 - the statement has inserted a row; only its type allows None
+        self._connection.execute("INSERT INTO request (call, body) VALUES (?, ?)", (call, body))
+        for key in keys:
+            self._connection.execute("INSERT OR REPLACE INTO sample (key, call) VALUES (?, ?)", (key, call))
+        self._leases.held[call] = keys
+        return call
+
+    def _release(self, call: int, answered: Iterable[bytes]) -> None:
+        for key in self._leases.held.get(call, ()):
+            if key not in answered:
+                self._connection.execute(_RELEASE, (key, call))
+
+    def _is_alive(self, owner: int) -> bool:
+        if owner not in self._living:
+            found = self._connection.execute(
+                "SELECT host, boot, pid, started, heartbeat FROM owner WHERE id = ?", (owner,)
+            ).fetchone()
+            alive = found is not None and is_alive(Owner(*found[:4]), found[4], self._here, time.time())
+            self._living[owner] = alive
+        return self._living[owner]
+
+    def _identity(self) -> tuple[int, int]:
+        found = os.stat(self._file)  # noqa: PTH116 - once a commit: half the time of a Path's
+        return found.st_dev, found.st_ino

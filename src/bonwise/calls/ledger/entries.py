@@ -1,0 +1,87 @@
+"""How values stand in the columns of a ledger."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bonwise.calls.ledger.records import Recorded, Stored
+from bonwise.calls.request import Request
+from bonwise.calls.usage import Usage
+
+__all__ = ["STORED", "as_text", "request_columns", "response_columns", "stored_from", "usage_from"]
+
+STORED = """
+    SELECT c.id, s.choice, r.raw, c.status, s.reading, c.answered_model, c.fingerprint, c.cost, c.effective,
+           c.uncached, c.cache_read, c.cache_write_5m, c.cache_write_1h, c.output, c.reasoning
+    FROM sample s JOIN call c ON c.id = s.call JOIN response r ON r.call = c.id
+    WHERE s.key = ? AND (s.choice IS NOT NULL OR c.state = 'rejected')
+"""
+
+_NO_USAGE = (None,) * 6
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # made once: `json.dumps` would at each call
+
+
+def as_text(text: str) -> str:
+    r"""Return text that UTF-8 can hold: a lone surrogate becomes the escape that JSON has for it.
+
+    Examples
+    --------
+    >>> as_text("caf\u00e9 \ud800") == "caf\u00e9 \\ud800"
+    True
+    """
+    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
+
+
+def request_columns(request: Request) -> tuple[tuple[str, ...], str]:
+    """Return what says where a request goes, and its body as JSON text."""
+    where = (request.provider, request.base_url, request.api_version, request.endpoint, request.model)
+    body = _JSON.encode(request.body)
+    return tuple(map(as_text, where)), as_text(body)
+
+
+def response_columns(recorded: Recorded) -> tuple[Any, ...]:
+    """Return the figures of an answered call, in the order of the statement that records them."""
+    usage = recorded.usage
+    return (
+        "rejected" if recorded.rejected else "answered",
+        recorded.answered_at,
+        recorded.status,
+        as_text(recorded.request_id),
+        as_text(recorded.model),
+        as_text(recorded.fingerprint),
+        *(_NO_USAGE if usage is None else _counts(usage)),
+        recorded.cost,
+        recorded.price_version,
+        recorded.attempts,
+        recorded.lost_attempts,
+        _text_of(recorded.effective),
+    )
+
+
+def stored_from(row: Sequence[Any]) -> Stored:
+    """Read a row of `STORED`."""
+    call, choice, raw, status, reading, model, fingerprint, cost, effective, *counts = row
+    sent = json.loads(effective)
+    return Stored(call, choice, raw, status, reading, model, fingerprint, usage_from(counts), cost, sent)
+
+
+def usage_from(counts: Sequence[int | None]) -> Usage | None:
+    """Read the columns of a usage; None where the server counted nothing."""
+    return None if counts[0] is None else Usage(*(count or 0 for count in counts))
+
+
+def _counts(usage: Usage) -> tuple[int, ...]:
+    return (
+        usage.uncached,
+        usage.cache_read,
+        usage.cache_write_5m,
+        usage.cache_write_1h,
+        usage.output,
+        usage.reasoning,
+    )
+
+
+def _text_of(mapping: Mapping[str, Any]) -> str:
+    return as_text(_JSON.encode(mapping)) if mapping else "{}"

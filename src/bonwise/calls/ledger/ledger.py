@@ -1,0 +1,263 @@
+"""The ledger that a run folder holds."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from bonwise.calls.ledger import pruning
+from bonwise.calls.ledger.clerk import Clerk
+from bonwise.calls.ledger.entries import as_text, request_columns, response_columns
+from bonwise.calls.ledger.place import ledger_file, prepare
+from bonwise.calls.ledger.reading import Reader, integrity, read_rows, read_stats
+from bonwise.calls.ledger.records import Claim, LedgerStats, Recorded, Row, State, Stored
+from bonwise.calls.ledger.writer import Writer
+from bonwise.calls.request import Request
+
+__all__ = ["Ledger"]
+
+
+class Ledger:
+    """Every call of a run in one SQLite file, shared by all threads, event loops and processes that open it.
+
+    Nothing is handed on before it is on the disk. A call under way is leased by its process; the lease is void
+    as soon as that process has ended. Use `open`.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file, which exists and is current.
+    busy_timeout : float
+        Seconds to wait for other processes.
+
+    Examples
+    --------
+    >>> import asyncio, tempfile
+    >>> request = Request("openai", "https://api.openai.com/v1", "", "/chat/completions", {"model": "m"}, "m")
+    >>> async def once(ledger: Ledger, key: bytes) -> bytes:
+    ...     claim = await ledger.claim([key], request, wall=0.0)
+    ...     await ledger.answer(claim.call_id, Recorded(200, b"{}", 0.5, {key: 0}))
+    ...     return ledger.stored(key).raw
+    >>> with tempfile.TemporaryDirectory() as folder, Ledger.open(folder) as ledger:
+    ...     asyncio.run(once(ledger, request.keys([0])[0]))
+    b'{}'
+    """
+
+    def __init__(self, path: Path, busy_timeout: float) -> None:
+        self.path = path
+        self._busy_timeout = busy_timeout
+        self._writer = Writer(path, busy_timeout)
+        self._reader = Reader(path, busy_timeout)
+        self._finalize = weakref.finalize(self, _close, self._writer, self._reader)
+
+    @classmethod
+    def open(cls, path: str | Path, *, busy_timeout: float = 60.0) -> Self:
+        """Open the ledger of a run folder, or a ``.sqlite`` file; made where there is none.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path
+        busy_timeout : float
+            Seconds to wait while another process writes.
+
+        Raises
+        ------
+        bonwise.errors.LedgerError
+            The file is no ledger, a newer version made it, it cannot be made, or it lies on a network filesystem.
+        """
+        file = ledger_file(path).absolute()
+        prepare(file, busy_timeout)
+        return cls(file, busy_timeout)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Ledger({str(self.path)!r})"
+
+    def stored(self, key: bytes) -> Stored | None:
+        """Return an answered or rejected sample, None where there is none.
+
+        Raises
+        ------
+        bonwise.errors.LedgerError
+            The file cannot be read.
+        """
+        return self._reader.stored(key)
+
+    async def claim(self, keys: Sequence[bytes], request: Request, wall: float) -> Claim:
+        """Enter a call for those keys that nobody has answered or is asking for, in one transaction.
+
+        Where the caller is cancelled before it has the claim, the claim is withdrawn.
+
+        Parameters
+        ----------
+        keys : sequence of bytes
+            One a sample.
+        request : Request
+        wall : float
+            Seconds since 1970.
+
+        Raises
+        ------
+        bonwise.errors.LedgerError
+            The file cannot be written.
+        """
+        where, body = request_columns(request)
+        wanted = tuple(dict.fromkeys(keys))
+        return await self._writer.do(lambda clerk: clerk.claim(wanted, where, body, wall), _withdraw)
+
+    async def answer(self, call_id: int, recorded: Recorded) -> None:
+        """Record what came of a call; samples that got no choice are released, unless it was rejected.
+
+        A caller that is cancelled does not undo it.
+
+        Raises
+        ------
+        bonwise.errors.LedgerError
+            The file cannot be written: the answer is not kept.
+        """
+        columns, choices = response_columns(recorded), dict(recorded.choices)
+        await self._writer.do(lambda clerk: clerk.answer(call_id, columns, recorded.raw, choices))
+
+    async def give_up(self, call_id: int, attempts: int, lost_attempts: int, note: str) -> None:
+        """Record that a call brought no answer, and release its samples.
+
+        Parameters
+        ----------
+        call_id, attempts : int
+        lost_attempts : int
+            How many attempts may be billed although nothing came back.
+        note : str
+            Why, in one line without any secret.
+
+        Raises
+        ------
+        bonwise.errors.LedgerError
+            The file cannot be written.
+        """
+        why = as_text(note)
+        await self._writer.do(lambda clerk: clerk.give_up(call_id, attempts, lost_attempts, why))
+
+    def note_reading(self, key: bytes, reading: str) -> None:
+        """Queue what was read from a sample, as JSON text; nobody waits for it.
+
+        Raises
+        ------
+        bonwise.errors.LedgerError
+            The ledger is closed.
+        """
+        self._writer.post(partial(Clerk.note_reading, key=key, reading=as_text(reading)))
+
+    def dropped(self, base_url: str, model: str) -> frozenset[str]:
+        """Return the parameters that a model was found not to take.
+
+        Raises
+        ------
+        bonwise.errors.LedgerError
+            The file cannot be read.
+        """
+        return self._reader.dropped(base_url, model)
+
+    async def drop(self, base_url: str, model: str, parameter: str, message: str) -> None:
+        """Remember that a model does not take a parameter, and what its server said.
+
+        Raises
+        ------
+        bonwise.errors.LedgerError
+            The file cannot be written.
+        """
+        said = as_text(message)
+        await self._writer.do(lambda clerk: clerk.drop(base_url, model, parameter, said))
+
+    def close(self) -> None:
+        """Commit what has queued and give back the leases; a call without an answer becomes unknown."""
+        self._finalize()
+
+    def stats(self) -> LedgerStats:
+        """Sum up the ledger.
+
+        Raises
+        ------
+        bonwise.errors.LedgerError
+            The file cannot be read.
+        """
+        return read_stats(self.path, self._busy_timeout)
+
+    def rows(
+        self,
+        *,
+        model: str | None = None,
+        state: State | None = None,
+        key_prefix: str = "",
+        limit: int | None = None,
+    ) -> Iterator[Row]:
+        """Walk through samples with their calls, and calls without a sample, in the order they were sent.
+
+        Parameters
+        ----------
+        model : str, optional
+            As it was asked for.
+        state : str, optional
+            Of the call.
+        key_prefix : str
+            First hexadecimal digits of the key.
+        limit : int, optional
+            The most rows.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            `key_prefix` is not hexadecimal.
+        bonwise.errors.LedgerError
+            The file cannot be read.
+        """
+        return read_rows(self.path, self._busy_timeout, model, state, key_prefix, limit)
+
+    def prune(self, states: Collection[State] = ("failed", "unknown"), before: float | None = None) -> int:
+        """Delete calls with their samples and return how many calls; what was answered stays unless it is named.
+
+        Parameters
+        ----------
+        states : collection of str
+            Not ``sent``; calls that ended processes left behind are unknown.
+        before : float, optional
+            Seconds since 1970: only calls answered, or else sent, before; required for answered ones.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            Calls under way, or all answered ones.
+        bonwise.errors.LedgerError
+            The file cannot be written.
+        """
+        return pruning.prune(self.path, self._busy_timeout, states, before)
+
+    def integrity(self) -> str:
+        """Return SQLite's own verdict on the file, ``ok`` where nothing is wrong.
+
+        Raises
+        ------
+        bonwise.errors.LedgerError
+            The file cannot be read.
+        """
+        return integrity(self.path, self._busy_timeout)
+
+
+def _withdraw(clerk: Clerk, claim: Claim) -> None:
+    if claim.call_id is not None:
+        clerk.withdraw(claim.call_id)
+
+
+def _close(writer: Writer, reader: Reader) -> None:
+    writer.close()
+    reader.close()

@@ -1,0 +1,52 @@
+"""Removing calls from a ledger."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection
+from contextlib import closing, suppress
+from pathlib import Path
+
+from bonwise.calls.ledger.place import as_ledger_errors, connect
+from bonwise.calls.ledger.reading import dead_owners
+from bonwise.calls.ledger.records import State
+from bonwise.errors import UsageError
+
+__all__ = ["prune"]
+
+_DOOMED = """
+    CREATE TEMP TABLE doomed AS SELECT id FROM call
+    WHERE state IN (SELECT value FROM prunable) AND (:before IS NULL OR coalesce(answered_at, sent_at) < :before)
+"""
+_LEFT_BEHIND = "UPDATE call SET state = 'unknown', lost_attempts = 1 WHERE state = 'sent' AND owner = ?"
+
+
+def prune(file: Path, busy_timeout: float, states: Collection[State], before: float | None) -> int:
+    """Delete calls; see `bonwise.calls.ledger.ledger.Ledger.prune`."""
+    _check(states, before)
+    with as_ledger_errors(file), closing(connect(file, busy_timeout)) as connection:
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany(_LEFT_BEHIND, [(owner,) for owner in dead_owners(connection)])
+        count = _delete(connection, states, before)
+        connection.execute("COMMIT")
+        with suppress(sqlite3.OperationalError):  # another process reads: the space is used again all the same
+            connection.execute("VACUUM")
+    return count
+
+
+def _check(states: Collection[State], before: float | None) -> None:
+    if "sent" in states:
+        raise UsageError("calls under way cannot be pruned", hint="those of ended processes are unknown, not sent")
+    if "answered" in states and before is None:
+        raise UsageError("pruning answered calls takes a date", hint="they were paid for: give `before`")
+
+
+def _delete(connection: sqlite3.Connection, states: Collection[State], before: float | None) -> int:
+    connection.execute("CREATE TEMP TABLE prunable (value TEXT)")
+    connection.executemany("INSERT INTO prunable VALUES (?)", [(state,) for state in states])
+    connection.execute(_DOOMED, {"before": before})
+    connection.execute("DELETE FROM sample WHERE call IN (SELECT id FROM doomed)")
+    connection.execute("DELETE FROM request WHERE call IN (SELECT id FROM doomed)")
+    connection.execute("DELETE FROM response WHERE call IN (SELECT id FROM doomed)")
+    return connection.execute("DELETE FROM call WHERE id IN (SELECT id FROM doomed)").rowcount

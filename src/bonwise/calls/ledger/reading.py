@@ -1,0 +1,186 @@
+"""Reading a ledger: one sample at once, and all of it for people."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, cast
+
+from bonwise.calls.ledger.entries import STORED, stored_from, usage_from
+from bonwise.calls.ledger.forks import watch
+from bonwise.calls.ledger.owner import Owner, is_alive, this_process
+from bonwise.calls.ledger.place import as_ledger_errors, connect
+from bonwise.calls.ledger.records import Dropped, LedgerStats, ModelTally, Row, State, Stored
+from bonwise.calls.usage import Usage
+from bonwise.errors import LedgerError, UsageError
+
+__all__ = ["Reader", "dead_owners", "integrity", "read_rows", "read_stats"]
+
+_TALLY = """
+    SELECT provider, model, state, owner, COUNT(*), SUM(attempts), SUM(lost_attempts), SUM(cost),
+           SUM(state = 'answered' AND cost IS NULL), SUM(uncached), SUM(cache_read), SUM(cache_write_5m),
+           SUM(cache_write_1h), SUM(output), SUM(reasoning)
+    FROM call GROUP BY provider, model, state, owner ORDER BY provider, model
+"""
+_SAMPLES = """
+    SELECT c.provider, c.model, COUNT(*) FROM sample s JOIN call c ON c.id = s.call
+    WHERE s.choice IS NOT NULL GROUP BY c.provider, c.model
+"""
+_ROWS = """
+    SELECT coalesce(lower(hex(s.key)), ''), s.choice, s.reading, c.id, c.state, c.provider, c.base_url,
+           c.api_version, c.endpoint, c.model, q.body, c.samples, c.sent_at, c.answered_at, c.status, c.request_id,
+           r.raw, c.answered_model, c.fingerprint, c.cost, c.price_version, c.effective, c.attempts,
+           c.lost_attempts, c.note, c.uncached, c.cache_read, c.cache_write_5m, c.cache_write_1h, c.output,
+           c.reasoning
+    FROM call c JOIN request q ON q.call = c.id LEFT JOIN response r ON r.call = c.id
+         LEFT JOIN sample s ON s.call = c.id
+    WHERE (:model IS NULL OR c.model = :model) AND (:state IS NULL OR c.state = :state)
+          AND (:prefix = '' OR hex(s.key) LIKE :prefix || '%')
+    ORDER BY c.id, s.key LIMIT :limit
+"""
+
+
+class Reader:
+    """One connection that only reads, for all threads of a process.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        An existing ledger.
+    busy_timeout : float
+        Seconds to wait for other processes.
+    """
+
+    def __init__(self, file: Path, busy_timeout: float) -> None:
+        self._file = file
+        self._busy_timeout = busy_timeout
+        self._closed = False
+        self._begin()
+        watch(self)
+
+    def stored(self, key: bytes) -> Stored | None:
+        """Return a sample that needs no call any more."""
+        rows = self._all(STORED, (key,))
+        return stored_from(rows[0]) if rows else None
+
+    def dropped(self, base_url: str, model: str) -> frozenset[str]:
+        """Return the parameters a model is known not to take."""
+        rows = self._all("SELECT parameter FROM dropped WHERE base_url = ? AND model = ?", (base_url, model))
+        return frozenset(name for (name,) in rows)
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._door:
+            self._closed = True
+            self._hang_up()
+
+    def pause(self) -> None:
+        """Close the connection; see `bonwise.calls.ledger.forks`."""
+        self._door.acquire()
+        self._hang_up()
+
+    def resume(self) -> None:
+        """Let it be opened again."""
+        self._door.release()
+
+    def restart(self) -> None:
+        """Begin anew in a new process."""
+        self._begin()
+
+    def _begin(self) -> None:
+        self._door = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+
+    def _all(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
+        try:
+            with self._door:
+                if self._connection is None:
+                    self._connection = self._open()
+                return self._connection.execute(statement, values).fetchall()
+        except sqlite3.Error:
+            with as_ledger_errors(self._file):
+                raise
+
+    def _open(self) -> sqlite3.Connection:
+        if self._closed:
+            raise LedgerError("the ledger is closed")
+        return connect(self._file, self._busy_timeout)
+
+    def _hang_up(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def dead_owners(connection: sqlite3.Connection) -> set[int]:
+    """Return the owners of sent calls which live no more."""
+    held = "SELECT * FROM (SELECT DISTINCT owner FROM call WHERE state = 'sent') LEFT JOIN owner ON owner.id = owner"
+    here, now, dead = this_process(), time.time(), set()
+    for number, _, host, boot, pid, started, heartbeat in connection.execute(held).fetchall():
+        if host is None or not is_alive(Owner(host, boot, pid, started), heartbeat, here, now):
+            dead.add(number)
+    return dead
+
+
+def read_stats(file: Path, busy_timeout: float) -> LedgerStats:
+    """Sum up a ledger; see `bonwise.calls.ledger.ledger.Ledger.stats`."""
+    with as_ledger_errors(file), closing(connect(file, busy_timeout)) as connection:
+        connection.execute("BEGIN")  # all figures from one moment
+        dead = dead_owners(connection)
+        samples = {(provider, model): count for provider, model, count in connection.execute(_SAMPLES)}
+        groups: dict[tuple[str, str], list[Any]] = {}
+        for row in connection.execute(_TALLY):
+            groups.setdefault((row[0], row[1]), []).append(row[2:])
+        dropped = connection.execute("SELECT base_url, model, parameter, message, learnt_at FROM dropped").fetchall()
+    models = (_tally(*name, rows, samples.get(name, 0), dead) for name, rows in groups.items())
+    return LedgerStats(tuple(models), tuple(Dropped(*row) for row in dropped))
+
+
+def read_rows(
+    file: Path, busy_timeout: float, model: str | None, state: State | None, key_prefix: str, limit: int | None
+) -> Iterator[Row]:
+    """Walk through a ledger; see `bonwise.calls.ledger.ledger.Ledger.rows`."""
+    if not re.fullmatch("[0-9a-fA-F]*", key_prefix):
+        raise UsageError(f"{key_prefix!r} begins no key", hint="a key is written in the digits 0-9 and a-f")
+    wanted = {"model": model, "state": state, "prefix": key_prefix, "limit": -1 if limit is None else limit}
+    return _walk(file, busy_timeout, wanted)
+
+
+def integrity(file: Path, busy_timeout: float) -> str:
+    """Return SQLite's own verdict on a file, ``ok`` where nothing is wrong."""
+    with as_ledger_errors(file), closing(connect(file, busy_timeout)) as connection:
+        return "; ".join(line for (line,) in connection.execute("PRAGMA integrity_check"))
+
+
+def _walk(file: Path, busy_timeout: float, wanted: dict[str, Any]) -> Iterator[Row]:
+    with as_ledger_errors(file), closing(connect(file, busy_timeout)) as connection:
+        for row in connection.execute(_ROWS, wanted):
+            yield _row(row)
+
+
+def _row(row: tuple[Any, ...]) -> Row:
+    names, cost, price_version, effective, ending, counts = row[:19], row[19], row[20], row[21], row[22:25], row[25:]
+    values = (*names, usage_from(counts), cost, price_version, json.loads(effective), *ending)
+    return Row(*values)
+
+
+def _tally(provider: str, model: str, rows: list[Any], samples: int, dead: set[int]) -> ModelTally:
+    calls: dict[State, int] = {}
+    lost = 0
+    for state, owner, count, *_ in rows:
+        left = state == "sent" and owner in dead
+        name = cast("State", "unknown" if left else state)
+        calls[name] = calls.get(name, 0) + count
+        lost += count if left else 0
+    attempts, lost_attempts, cost, unpriced, *counts = (
+        sum(value or 0 for value in column) for column in zip(*(row[3:] for row in rows), strict=True)
+    )
+    return ModelTally(
+        provider, model, calls, samples, Usage(*counts), float(cost), unpriced, attempts, lost_attempts + lost
+    )

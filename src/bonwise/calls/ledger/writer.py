@@ -1,0 +1,225 @@
+"""One thread that writes: whatever has queued is committed as soon as the last commit ended."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from bonwise.calls.ledger.clerk import Clerk, Leases
+from bonwise.calls.ledger.forks import watch
+from bonwise.errors import BonwiseError, LedgerError
+
+__all__ = ["Writer"]
+
+T = TypeVar("T")
+
+_LOST = "answers could not be kept: mend the disk or the lock, then run the same again"
+_ONE_ONLY = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.InterfaceError)
+
+
+class _Job:
+    """One piece of work, and who waits for it."""
+
+    __slots__ = ("error", "future", "loop", "result", "work")
+
+    def __init__(self, work: Callable[[Clerk], Any]) -> None:
+        self.work = work
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.future: asyncio.Future[Any] | None = None
+        self.result: Any = None
+        self.error: BonwiseError | None = None
+
+
+class Writer:
+    """Runs work in transactions, several pieces in one; its thread starts with the first piece.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        An existing ledger.
+    busy_timeout : float
+        Seconds to wait for other processes.
+    """
+
+    def __init__(self, file: Path, busy_timeout: float) -> None:
+        self._file = file
+        self._busy_timeout = busy_timeout
+        self._closed = False
+        self._begin()
+        watch(self)
+
+    async def do(self, work: Callable[[Clerk], T], undo: Callable[[Clerk, T], None] | None = None) -> T:
+        """Run one piece of work and return what it returned, once it is committed.
+
+        Parameters
+        ----------
+        work : callable
+        undo : callable, optional
+            What takes the work back where nobody waits for its result any more.
+
+        Raises
+        ------
+        bonwise.errors.LedgerError
+            The work, its commit or an earlier commit failed, or the writer is closed.
+        """
+        job = _Job(work)
+        job.loop = asyncio.get_running_loop()
+        job.future = job.loop.create_future()
+        self._put(job)
+        try:
+            result: T = await job.future
+        except (asyncio.CancelledError, GeneratorExit):
+            if undo is not None:
+                with suppress(LedgerError):
+                    # Queued after the work itself, so its result is known by then.
+                    self.post(lambda clerk: undo(clerk, job.result) if job.error is None else None)
+            raise
+        return result
+
+    def post(self, work: Callable[[Clerk], object]) -> None:
+        """Queue one piece of work that nobody waits for."""
+        self._put(_Job(work))
+
+    def close(self) -> None:
+        """Commit what has queued, give back the leases, and end the thread."""
+        with self._door:
+            if self._closed:
+                return
+            self._closed = True
+            self._queue.put(None)
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def pause(self) -> None:
+        """Close the connection between two commits; see `bonwise.calls.ledger.forks`."""
+        self._door.acquire()
+        self._turn.acquire()
+        self._hang_up()
+
+    def resume(self) -> None:
+        """Go on with the queue."""
+        self._turn.release()
+        self._door.release()
+
+    def restart(self) -> None:
+        """Begin anew: what has queued belongs to the process that forked."""
+        self._begin()
+
+    def _begin(self) -> None:
+        self._queue: SimpleQueue[_Job | None] = SimpleQueue()
+        self._door = threading.Lock()
+        self._turn = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._clerk: Clerk | None = None
+        self._leases = Leases()
+        self._failure = ""
+
+    def _put(self, job: _Job) -> None:
+        with self._door:
+            if self._closed:
+                raise LedgerError("the ledger is closed")
+            self._queue.put(job)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="bonwise ledger", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        last = False
+        while not last:
+            batch, last = self._next()
+            with self._turn:
+                self._write(batch)
+                if last:
+                    self._leave()
+            _hand_over(batch)
+
+    def _next(self) -> tuple[list[_Job], bool]:
+        batch: list[_Job] = []
+        job = self._queue.get()
+        with suppress(Empty):
+            while job is not None:
+                batch.append(job)
+                job = self._queue.get_nowait()
+            return batch, True
+        return batch, False
+
+    def _write(self, batch: list[_Job]) -> None:
+        if batch and not self._failure:
+            try:
+                clerk = self._arrive()
+                clerk.begin()
+                for job in batch:
+                    _run_piece(job, clerk)
+                clerk.commit()
+            except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
+                self._failure = f"the ledger {self._file} cannot be written: {_says(error)}"
+                self._hang_up()
+            else:
+                return
+        for job in batch:
+            job.error = LedgerError(self._failure, hint=_LOST)
+
+    def _arrive(self) -> Clerk:
+        if self._clerk is None:
+            self._clerk = Clerk(self._file, self._busy_timeout, self._leases)
+        return self._clerk
+
+    def _leave(self) -> None:
+        with suppress(sqlite3.Error):  # the leases of a process that ends are void anyway
+            if self._leases.owner is not None and not self._failure:
+                self._arrive().leave()
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        if self._clerk is not None:
+            self._clerk.close()
+            self._clerk = None
+
+
+def _run_piece(job: _Job, clerk: Clerk) -> None:
+    clerk.mark()
+    try:
+        job.result = job.work(clerk)
+    except BonwiseError as error:
+        job.error = error
+        clerk.undo()
+    except _ONE_ONLY as error:
+        job.error = LedgerError(f"the ledger cannot hold this: {error}")
+        clerk.undo()
+    except sqlite3.Error:
+        raise
+    except Exception as error:  # noqa: BLE001 - one caller's value must not fail the others
+        job.error = LedgerError(f"the ledger cannot hold this: {error}")
+        clerk.undo()
+    clerk.keep()
+
+
+def _says(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+def _hand_over(batch: list[_Job]) -> None:
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
+    for job in batch:
+        if job.loop is not None:
+            by_loop.setdefault(job.loop, []).append(job)
+    for loop, jobs in by_loop.items():
+        with suppress(RuntimeError):  # a loop that was closed waits for nothing
+            loop.call_soon_threadsafe(_settle, jobs)
+
+
+def _settle(jobs: list[_Job]) -> None:
+    for job in jobs:
+        if job.future is None or job.future.done():
+            continue
+        if job.error is None:
+            job.future.set_result(job.result)
+        else:
+            job.future.set_exception(job.error)

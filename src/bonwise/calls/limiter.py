@@ -1,0 +1,349 @@
+"""When a call may start: requests and tokens per minute, calls at once, and pauses."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from typing import Protocol
+
+from bonwise.calls.bucket import Bucket
+from bonwise.calls.failure import Problem
+from bonwise.calls.rate_limits import RateLimits
+from bonwise.calls.window import ConcurrencyWindow
+from bonwise.errors import UsageError
+
+__all__ = ["DeadlineError", "LaneLimiter", "Lease", "Limiter"]
+
+SLACK = 1e-6
+"""Seconds; a timer may fire this much early without being set again."""
+FIRST_PAUSE = 0.5
+LONGEST_PAUSE = 30.0
+NEARLY_NONE = 0.02
+BREATH = 2.4
+"""Seconds in which a server refills 4 % of a minute's allowance."""
+CUTTING = frozenset({"throttled", "overloaded", "timeout"})
+
+
+class DeadlineError(Exception):
+    """A call cannot start before its deadline; stays inside the engine.
+
+    Parameters
+    ----------
+    wait : float
+        The seconds it would have had to wait, or had waited, when it was given up.
+    """
+
+    def __init__(self, wait: float) -> None:
+        self.wait = wait
+        super().__init__(f"no call can start before the deadline: the wait is {wait:.1f} s")
+
+
+class Lease(Protocol):
+    """The right to send one call, once."""
+
+    def settle(self, *, tokens: int | None, limits: RateLimits, problem: Problem | None) -> None:
+        """Say how the call went; exactly once, however it went.
+
+        Parameters
+        ----------
+        tokens : int or None
+            Really used, input and output; None where that is not known. The expected tokens then count as
+            used, unless the problem was not `sent`.
+        limits : RateLimits
+            What the response said about the pace; empty where it said nothing.
+        problem : Problem or None
+            None for an answer. ``throttled`` pauses all calls of the limiter, for `retry_after` seconds or a
+            growing, jittered time where the server names none. For a call that was cancelled: ``broken``.
+        """
+        ...
+
+
+class Limiter(Protocol):
+    """Decides when calls start. Users may bring their own, which shares limits between machines, say."""
+
+    async def acquire(self, tokens: int, deadline: float | None = None) -> Lease:
+        """Wait until a call may start; first come, first served.
+
+        Parameters
+        ----------
+        tokens : int
+            Expected, input and output.
+        deadline : float, optional
+            Time of the event loop by which the call must have started.
+
+        Raises
+        ------
+        DeadlineError
+            At once where the wait is known to be too long, else at the deadline.
+        """
+        ...
+
+
+class LaneLimiter:
+    """The limiter of one lane: one server, account and model. Belongs to one event loop at a time.
+
+    Where responses name limits, those pace the lane, together with the ones given here; calls at once then
+    stay below `max_concurrency` only. Where they name none, the calls at once are found by trying: see
+    `bonwise.calls.window`. Starts are spread evenly: see `bonwise.calls.bucket`.
+
+    Input and output tokens are not told apart. Where a server limits them apart, all tokens count against
+    the input limit (a judge reads much and writes little), and starts pause for a breath when hardly any
+    output allowance is left.
+
+    Parameters
+    ----------
+    max_concurrency : int
+        Calls at once.
+    requests_per_minute, tokens_per_minute : int, optional
+        Lower than the server's, to leave room for others.
+    seed : int, optional
+        Of the jitter of pauses.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A limit below 1.
+
+    Examples
+    --------
+    >>> async def one_call(limiter: Limiter) -> None:
+    ...     lease = await limiter.acquire(tokens=500)
+    ...     lease.settle(tokens=480, limits=RateLimits(), problem=None)
+    >>> asyncio.run(one_call(LaneLimiter(requests_per_minute=60)))
+    """
+
+    def __init__(
+        self,
+        max_concurrency: int = 64,
+        requests_per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
+        *,
+        seed: int | None = None,
+    ) -> None:
+        self._window = ConcurrencyWindow(_at_least_one("max_concurrency", max_concurrency))
+        self._requests = _own_bucket("requests_per_minute", requests_per_minute)
+        self._tokens = _own_bucket("tokens_per_minute", tokens_per_minute)
+        self._jitter = random.Random(seed)  # noqa: S311 - spreads pauses, guards nothing
+        self._server_paces = False
+        self._running = self._running_tokens = 0
+        self._started = self._started_tokens = 0
+        self._queue: deque[_Waiter] = deque()
+        self._waiting = self._waiting_tokens = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._closed_until = 0.0
+        self._pauses = self._strikes = 0
+
+    async def acquire(self, tokens: int, deadline: float | None = None) -> Lease:
+        """Wait until a call may start; see `Limiter.acquire`."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        wait = self._wait(tokens, now, behind_queue=True)
+        if deadline is not None and now + wait > deadline:
+            raise DeadlineError(wait)
+        if wait <= SLACK and not self._waiting and self._has_room():
+            return self._start(tokens, now)
+        return await self._queued(_Waiter(loop.create_future(), tokens), deadline, loop)
+
+    async def _queued(self, waiter: _Waiter, deadline: float | None, loop: asyncio.AbstractEventLoop) -> Lease:
+        since = loop.time()
+        alarm = None if deadline is None else loop.call_at(deadline, waiter.give_up)
+        self._queue.append(waiter)
+        self._waiting += 1
+        self._waiting_tokens += waiter.tokens
+        self._admit(loop)
+        try:
+            lease = await waiter.granted
+        except asyncio.CancelledError:
+            if waiter.lease is not None:
+                waiter.lease.withdraw()
+            raise
+        finally:
+            if alarm is not None:
+                alarm.cancel()
+            if waiter.lease is None:
+                self._leave(waiter)
+                self._admit(loop)
+        if lease is None:
+            raise DeadlineError(loop.time() - since)
+        return lease
+
+    def _leave(self, waiter: _Waiter) -> None:
+        self._waiting -= 1
+        self._waiting_tokens -= waiter.tokens
+
+    def _admit(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Start everyone at the head of the queue who may start now; wake up again when the next one may."""
+        now = loop.time()
+        when = None
+        while self._queue:
+            waiter = self._queue[0]
+            if not waiter.granted.done():
+                if not self._has_room():
+                    break
+                wait = self._wait(waiter.tokens, now)
+                if wait > SLACK:
+                    when = now + wait
+                    break
+                self._leave(waiter)
+                waiter.lease = self._start(waiter.tokens, now)
+                waiter.granted.set_result(waiter.lease)
+            self._queue.popleft()
+        self._wake_at(when, loop)
+
+    def _wake_at(self, when: float | None, loop: asyncio.AbstractEventLoop) -> None:
+        timer = self._timer
+        if timer is not None:
+            if when is not None and not timer.cancelled() and abs(timer.when() - when) <= SLACK:
+                return
+            timer.cancel()
+        self._timer = None if when is None else loop.call_at(when, self._woken, loop)
+
+    def _woken(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = None
+        self._admit(loop)
+
+    def _has_room(self) -> bool:
+        return self._running + 1 <= self._window.size
+
+    def _wait(self, tokens: int, now: float, *, behind_queue: bool = False) -> float:
+        wait = self._closed_until - now
+        if self._requests is not None:
+            wait = max(wait, self._requests.wait(1, now, self._waiting if behind_queue else 0))
+        if self._tokens is not None:
+            wait = max(wait, self._tokens.wait(tokens, now, self._waiting_tokens if behind_queue else 0))
+        return max(wait, 0.0)
+
+    def _start(self, tokens: int, now: float) -> _LaneLease:
+        self._running += 1
+        self._running_tokens += tokens
+        self._started += 1
+        self._started_tokens += tokens
+        if self._requests is not None:
+            self._requests.charge(1, now)
+        if self._tokens is not None:
+            self._tokens.charge(tokens, now)
+        return _LaneLease(self, tokens, now)
+
+    def _finish(self, lease: _LaneLease, tokens: int, now: float) -> None:
+        self._running -= 1
+        self._running_tokens -= lease.tokens
+        if self._tokens is not None and tokens != lease.tokens:
+            self._tokens.charge(tokens - lease.tokens, now)
+
+    def _withdraw(self, lease: _LaneLease) -> None:
+        now = asyncio.get_running_loop().time()
+        self._finish(lease, 0, now)
+        self._started -= 1
+        self._started_tokens -= lease.tokens
+        if self._requests is not None:
+            self._requests.charge(-1, now)
+        self._admit(asyncio.get_running_loop())
+
+    def _settle(self, lease: _LaneLease, tokens: int | None, limits: RateLimits, problem: Problem | None) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        self._hear(lease, limits, now)
+        if problem is None:
+            self._answered(lease)
+        else:
+            self._failed(lease, problem, now)
+        if tokens is None:
+            tokens = lease.tokens if problem is None or problem.sent else 0
+        self._finish(lease, tokens, now)
+        self._admit(loop)
+
+    def _answered(self, lease: _LaneLease) -> None:
+        if lease.pauses == self._pauses:
+            self._strikes = 0
+        # A window that is not used up says nothing about what the server could bear.
+        if not self._has_room():
+            self._window.grow()
+
+    def _failed(self, lease: _LaneLease, problem: Problem, now: float) -> None:
+        throttled = problem.kind == "throttled"
+        if problem.kind in CUTTING and not (throttled and self._server_paces):
+            self._window.cut(lease.cuts)
+        if not throttled:
+            return
+        if problem.retry_after:
+            self._close(now + problem.retry_after)
+        elif lease.pauses == self._pauses:
+            longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(self._strikes, 16))
+            self._close(now + longest * self._jitter.uniform(0.5, 1.0))
+        if lease.pauses == self._pauses:
+            # Calls from before a pause belong to it: their failures are no further reason to wait longer.
+            self._pauses += 1
+            self._strikes += 1
+            self._window.restart()
+
+    def _close(self, until: float) -> None:
+        self._closed_until = max(self._closed_until, until)
+
+    def _hear(self, lease: _LaneLease, limits: RateLimits, now: float) -> None:
+        tokens = limits.input_tokens or limits.tokens
+        if limits.requests is not None:
+            self._server_paces = True
+            self._requests = self._requests or Bucket(limits.requests.limit, self._running)
+            self._requests.sync(limits.requests, now, lease.since, self._started - lease.started)
+        if tokens is not None:
+            self._server_paces = True
+            self._tokens = self._tokens or Bucket(tokens.limit, self._running_tokens)
+            self._tokens.sync(tokens, now, lease.since, self._started_tokens - lease.started_tokens)
+        output = limits.output_tokens
+        if output is not None and output.remaining is not None and output.remaining < NEARLY_NONE * output.limit:
+            self._close(now + min(BREATH, BREATH if output.reset is None else output.reset))
+
+
+class _LaneLease:
+    """One started call, and what the lane looked like when it started."""
+
+    __slots__ = ("_lane", "_settled", "cuts", "pauses", "since", "started", "started_tokens", "tokens")
+
+    def __init__(self, lane: LaneLimiter, tokens: int, now: float) -> None:
+        self._lane = lane
+        self._settled = False
+        self.tokens = tokens
+        self.since = now
+        self.started = lane._started  # noqa: SLF001 - one class in two pieces
+        self.started_tokens = lane._started_tokens  # noqa: SLF001
+        self.pauses = lane._pauses  # noqa: SLF001
+        self.cuts = lane._window.cuts  # noqa: SLF001
+
+    def settle(self, *, tokens: int | None, limits: RateLimits, problem: Problem | None) -> None:
+        """Say how the call went; see `Lease.settle`."""
+        if self._settled:
+            raise RuntimeError("a lease is settled once")
+        self._settled = True
+        self._lane._settle(self, tokens, limits, problem)  # noqa: SLF001
+
+    def withdraw(self) -> None:
+        """Give the right back unused."""
+        self._settled = True
+        self._lane._withdraw(self)  # noqa: SLF001
+
+
+class _Waiter:
+    """One call in the queue."""
+
+    __slots__ = ("granted", "lease", "tokens")
+
+    def __init__(self, granted: asyncio.Future[_LaneLease | None], tokens: int) -> None:
+        self.granted = granted
+        self.lease: _LaneLease | None = None
+        self.tokens = tokens
+
+    def give_up(self) -> None:
+        """Wake up without a lease: the deadline has come."""
+        if not self.granted.done():
+            self.granted.set_result(None)
+
+
+def _at_least_one(name: str, value: int) -> int:
+    if value < 1:
+        raise UsageError(f"{name} is {value}", hint="give at least 1")
+    return value
+
+
+def _own_bucket(name: str, limit: int | None) -> Bucket | None:
+    return None if limit is None else Bucket(_at_least_one(name, limit), own=True)

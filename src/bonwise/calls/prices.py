@@ -1,0 +1,334 @@
+"""What a model's tokens cost: a dated table, and the user's own file over it."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from bonwise.calls.usage import Usage
+from bonwise.errors import FileError, InputError
+
+__all__ = ["ENVIRONMENT_VARIABLE", "Price", "Prices", "Rates"]
+
+ENVIRONMENT_VARIABLE = "BONWISE_PRICES"
+
+_PER_TOKENS = 1_000_000
+_RATES = ("input", "cached_input", "cache_write_5m", "cache_write_1h", "output")
+_FIELDS = frozenset({*_RATES, "provider", "models", "except", "base_url", "long_prompt", "as_of", "source"})
+_DATED = re.compile(r"(?P<stem>.+)-(?P<day>\d{4}-\d{2}-\d{2}|\d{8})")
+_EVERY = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """US dollars per 1,000,000 tokens, by kind.
+
+    Parameters
+    ----------
+    input, cached_input, cache_write_5m, cache_write_1h, output : float
+        The kinds of `bonwise.calls.usage.Usage`; reasoning is output.
+    """
+
+    input: float
+    cached_input: float
+    cache_write_5m: float
+    cache_write_1h: float
+    output: float
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """The price of one model.
+
+    Parameters
+    ----------
+    rates : Rates
+    long_prompt : Rates, optional
+        Rates for the whole call when its input is longer than `above` tokens.
+    above : int
+    as_of : str
+        The day the price was stated for, empty where the file does not say.
+    source : str
+        Where it is stated.
+    """
+
+    rates: Rates
+    long_prompt: Rates | None = None
+    above: int = 0
+    as_of: str = ""
+    source: str = ""
+
+    def rates_for(self, input_tokens: int) -> Rates:
+        """Return the rates of a call with this much input, cached or not."""
+        return self.rates if self.long_prompt is None or input_tokens <= self.above else self.long_prompt
+
+
+_Key = tuple[str, str, str]
+"""Provider, server (empty for the provider's own) and model."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    prices: Mapping[_Key, Price]
+    excepted: frozenset[_Key] = frozenset()
+
+    def find(self, provider: str, server: str, model: str) -> Price | None:
+        for name in (model, _stem(model, (provider, server, model) in self.excepted)):
+            found = self.prices.get((provider, server, name))
+            if found is not None:
+                return found
+        return self.prices.get((provider, server, _EVERY))
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Prices by model.
+
+    Examples
+    --------
+    >>> from bonwise.calls.usage import Usage
+    >>> prices = Prices.load()
+    >>> price = prices.price("openai", "gpt-4o-mini-2024-07-18")
+    >>> prices.cost(price, Usage(uncached=1_000_000, cache_read=1_000_000, output=1_000_000))
+    0.825
+    >>> prices.price("openai", "gpt-4o-mini-tuned-by-us") is None
+    True
+    """
+
+    version: str
+    _tables: tuple[_Table, ...] = field(repr=False)
+    _official: frozenset[tuple[str, str]] = field(repr=False)
+
+    @classmethod
+    def load(cls, path: Path | None = None) -> Prices:
+        """Read the built-in table and lay the user's file over it.
+
+        Parameters
+        ----------
+        path : Path, optional
+            The user's file; without it the one that ``BONWISE_PRICES`` names, if any.
+
+        Raises
+        ------
+        bonwise.errors.FileError
+            The file is absent or unreadable.
+        bonwise.errors.InputError
+            It is no TOML, or an entry of it cannot be used; the message names the file and the field.
+        """
+        built_in = _parse((resources.files(__package__) / "prices.toml").read_bytes(), "prices.toml of bonwise")
+        official = frozenset(
+            (provider, _server(url)) for provider, urls in built_in["official"].items() for url in urls
+        )
+        tables = [_table(built_in, "prices.toml of bonwise", official)]
+        version = str(built_in["version"])
+        chosen = path or _from_environment()
+        if chosen is not None:
+            content = _bytes(chosen)
+            document = _parse(content, str(chosen))
+            _known(document, {"version", "price"}, str(chosen))
+            tables.insert(0, _table(document, str(chosen), official))
+            version += f"+{hashlib.sha256(content).hexdigest()[:8]}"
+        return cls(version, tuple(tables), official)
+
+    def price(self, provider: str, model: str, base_url: str | None = None) -> Price | None:
+        """Return the price of a model, None where no file states it.
+
+        The user's entries come before the built-in ones. A name matches exactly or with a date behind it.
+        At another server than the provider's own only entries that name this server count.
+        """
+        server = "" if base_url is None else _server(base_url)
+        if (provider, server) in self._official:
+            server = ""
+        for table in self._tables:
+            found = table.find(provider, server, model)
+            if found is not None:
+                return found
+        return None
+
+    @staticmethod
+    def cost(price: Price, usage: Usage) -> float:
+        """Return what a call cost, in US dollars; reasoning is part of the output and not charged twice."""
+        rates = price.rates_for(usage.input)
+        parts = (
+            usage.uncached * rates.input,
+            usage.cache_read * rates.cached_input,
+            usage.cache_write_5m * rates.cache_write_5m,
+            usage.cache_write_1h * rates.cache_write_1h,
+            usage.output * rates.output,
+        )
+        return math.fsum(parts) / _PER_TOKENS
+
+    @staticmethod
+    def most_cost(price: Price, input_tokens: int, output_tokens: int, *, hour_cache: bool = False) -> float:
+        """Return the most a call can cost with at most so many tokens, in US dollars.
+
+        Each input token counts at the dearest rate it could have: read anew, read from a cache or written to
+        one; `hour_cache` says that the call may write to a cache that is kept for hours.
+        """
+        reachable = (price.rates, price.rates_for(input_tokens))
+        inputs = [rate for r in reachable for rate in (r.input, r.cached_input, r.cache_write_5m)]
+        if hour_cache:
+            inputs += [rates.cache_write_1h for rates in reachable]
+        outputs = [rates.output for rates in reachable]
+        return math.fsum((input_tokens * max(inputs), output_tokens * max(outputs))) / _PER_TOKENS
+
+
+def _stem(model: str, excepted: bool) -> str:
+    match = _DATED.fullmatch(model)
+    if match is None or excepted:
+        return model
+    try:
+        date.fromisoformat(match["day"])
+    except ValueError:
+        return model
+    return match["stem"]
+
+
+def _server(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        # No address at all is the same server as nothing but itself.
+        return url
+    # Names and passwords in an address are not part of which server it is.
+    host = parts.netloc.rpartition("@")[2].lower()
+    return f"{parts.scheme.lower()}://{host}{parts.path.rstrip('/')}"
+
+
+def _from_environment() -> Path | None:
+    named = os.environ.get(ENVIRONMENT_VARIABLE)
+    return Path(named) if named else None
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FileError(
+            f"{path}: the file of prices cannot be read: {error.strerror or error}",
+            hint=f"correct the path, or unset {ENVIRONMENT_VARIABLE}",
+        ) from error
+
+
+def _parse(content: bytes, name: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(content.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{name}: the file of prices is not TOML: {error}", hint=_HINT) from error
+
+
+_HINT = 'an entry reads: [[price]] provider = "openai", models = ["some-model"], input = 1.25, output = 10.0'
+
+
+def _table(document: Mapping[str, Any], name: str, official: frozenset[tuple[str, str]]) -> _Table:
+    entries = document.get("price", [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise InputError(f"{name}: price is not a list of entries", hint=_HINT)
+    prices: dict[_Key, Price] = {}
+    excepted: set[_Key] = set()
+    for number, entry in enumerate(entries, 1):
+        where = f"{name}: price {number}"
+        _known(entry, _FIELDS, where)
+        place = _place(entry, where, official)
+        models = _names(entry, "models", where, required=True)
+        price = _price(entry, f"{where} ({place[0]} {', '.join(models)})")
+        for model in models:
+            _check_model(model, place, prices, where)
+            prices[*place, model] = price
+        excepted.update((*place, model) for model in _names(entry, "except", where, required=False))
+    return _Table(prices, frozenset(excepted))
+
+
+def _place(entry: Mapping[str, Any], where: str, official: frozenset[tuple[str, str]]) -> tuple[str, str]:
+    provider = _text(entry, "provider", where, required=True)
+    base_url = _text(entry, "base_url", where, required=False)
+    if not base_url:
+        return provider, ""
+    if "://" not in base_url:
+        raise InputError(f"{where}: base_url is no address: {base_url!r}", hint="such as http://localhost:8000/v1")
+    server = _server(base_url)
+    return provider, "" if (provider, server) in official else server
+
+
+def _check_model(model: str, place: tuple[str, str], prices: Mapping[_Key, Price], where: str) -> None:
+    if model == _EVERY and not place[1]:
+        raise InputError(f'{where}: models = ["*"] needs a base_url', hint="name the models, or the server")
+    if (*place, model) in prices:
+        raise InputError(f"{where}: models names {model!r}, which has a price already", hint="keep one of the two")
+
+
+def _price(entry: Mapping[str, Any], where: str) -> Price:
+    long_prompt, above = entry.get("long_prompt"), 0
+    if long_prompt is not None:
+        if not isinstance(long_prompt, dict):
+            raise InputError(
+                f"{where}: long_prompt is not a table", hint="{ above = 272_000, input = 4, output = 15 }"
+            )
+        _known(long_prompt, {*_RATES, "above"}, f"{where}: long_prompt")
+        above = long_prompt.get("above", 0)
+        if type(above) is not int or above <= 0:
+            raise InputError(
+                f"{where}: long_prompt.above is not a number of tokens: {above!r}", hint="write above = N"
+            )
+    return Price(
+        _rates(entry, where, ""),
+        None if long_prompt is None else _rates(long_prompt, where, "long_prompt."),
+        above,
+        str(entry.get("as_of", "")),
+        _text(entry, "source", where, required=False),
+    )
+
+
+def _rates(values: Mapping[str, Any], where: str, prefix: str) -> Rates:
+    for name in ("input", "output"):
+        if name not in values:
+            raise InputError(f"{where}: {prefix}{name} is missing", hint=_HINT)
+    read = {name: _rate(values[name], f"{where}: {prefix}{name}") for name in _RATES if name in values}
+    minutes = read.get("cache_write_5m", read["input"])
+    return Rates(
+        read["input"],
+        read.get("cached_input", read["input"]),
+        minutes,
+        read.get("cache_write_1h", minutes),
+        read["output"],
+    )
+
+
+def _rate(value: object, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        raise InputError(
+            f"{where} must be a number that is not negative, not {value!r}",
+            hint="US dollars per 1,000,000 tokens; 0 for a model that costs nothing",
+        )
+    return float(value)
+
+
+def _text(entry: Mapping[str, Any], name: str, where: str, *, required: bool) -> str:
+    value = entry.get(name, "")
+    if not isinstance(value, str) or (required and not value):
+        raise InputError(f"{where}: {name} {'is missing' if name not in entry else 'must be a text'}", hint=_HINT)
+    return value
+
+
+def _names(entry: Mapping[str, Any], name: str, where: str, *, required: bool) -> list[str]:
+    values = entry.get(name, [])
+    if not isinstance(values, list) or not all(isinstance(v, str) and v for v in values) or (required and not values):
+        raise InputError(f"{where}: {name} must be a list of model names", hint=_HINT)
+    return values
+
+
+def _known(found: Iterable[str], known: Iterable[str], where: str) -> None:
+    # A misspelt field would silently fall back to another rate.
+    unknown = sorted(set(found) - set(known))
+    if unknown:
+        raise InputError(f"{where}: there is no field {unknown[0]}", hint=f"fields are {', '.join(sorted(known))}")

@@ -1,0 +1,114 @@
+"""How an official SDK's client is made and used: one attempt a call, bytes out, bytes back."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+
+from bonwise.calls.failure import AttemptError, Problem
+from bonwise.calls.providers.address import Address
+from bonwise.calls.providers.protocol import Connection, Response
+from bonwise.calls.providers.redaction import one_line
+from bonwise.calls.providers.wire import encoded
+from bonwise.calls.request import Request
+
+if TYPE_CHECKING:
+    import ssl
+
+__all__ = ["SdkClient", "http_client", "timeouts"]
+
+_NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
+
+
+class SdkClient:
+    """A client of an official SDK, bound to one event loop.
+
+    Parameters
+    ----------
+    client : openai.AsyncOpenAI or anthropic.AsyncAnthropic
+        Made without retries: whoever holds this decides about a second attempt.
+    sdk : module
+        Where the client's exceptions are.
+    origin : str
+        The server, as messages may name it.
+    version_header : str
+        Carries the request's `api_version`; empty where the provider has none.
+    """
+
+    def __init__(self, client: Any, sdk: ModuleType, origin: str, version_header: str = "") -> None:
+        self._client = client
+        self._sdk = sdk
+        self._origin = origin
+        self._version_header = version_header
+
+    def __repr__(self) -> str:
+        return f"SdkClient({self._origin!r})"
+
+    async def send(self, request: Request) -> Response:
+        """Send once.
+
+        Raises
+        ------
+        bonwise.calls.failure.AttemptError
+            Nothing came back.
+        """
+        # The version that enters the ledger's key is the one that is sent, whatever the SDK's default is.
+        options = {"headers": {self._version_header: request.api_version}} if self._version_header else {}
+        try:
+            response = await self._client.post(
+                request.endpoint, content=encoded(request.body), cast_to=httpx2.Response, options=options
+            )
+        except self._sdk.APIStatusError as error:
+            response = error.response
+        except self._sdk.APIConnectionError as error:
+            response = self._nothing(error.__cause__)
+        except httpx2.HTTPError as error:
+            response = self._nothing(error)
+        if isinstance(response, Problem):
+            # Raised here, outside the handlers: the SDK's error holds the request with its key.
+            raise AttemptError(response)
+        return Response(response.status_code, dict(response.headers), response.content)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    def _nothing(self, error: BaseException | None) -> Problem:
+        sent = not isinstance(error, _NEVER_SENT)
+        if isinstance(error, httpx2.TimeoutException):
+            words = "gave no answer in time" if sent else "took no connection in time"
+            return Problem("timeout", f"{self._origin} {words}", sent=sent)
+        if isinstance(error, httpx2.ConnectError):
+            return Problem("broken", one_line(f"no connection to {self._origin}: {error}"), sent=False)
+        reason = type(error).__name__ if error else "no reason given"
+        return Problem("broken", f"the connection to {self._origin} broke ({reason})", sent=sent)
+
+
+def http_client(address: Address, connection: Connection) -> httpx2.AsyncClient:
+    """Make the HTTP client that an SDK's client sends with.
+
+    Redirects are not followed: they would carry prompts to a server that nobody named. Proxies of the
+    environment apply unless the connection has a transport of its own.
+    """
+    return httpx2.AsyncClient(
+        auth=address.login,
+        timeout=timeouts(connection),
+        # How many requests run at once is decided before they come here.
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=connection.connections),
+        transport=connection.transport,
+        verify=_certificates(),
+    )
+
+
+def timeouts(connection: Connection) -> httpx2.Timeout:
+    """Return the time limits of every attempt."""
+    return httpx2.Timeout(connection.timeout, connect=connection.connect_timeout)
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    # Reading the certificates is most of what a client costs to make; they are the same for all servers.
+    return httpx2.create_ssl_context()

@@ -1,0 +1,80 @@
+"""What a server complains of, whichever way it words that in JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Complaint", "read_complaint"]
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """The content of an unsuccessful response.
+
+    Parameters
+    ----------
+    message : str
+        The server's words, not yet fit to be shown.
+    codes : frozenset of str
+        Its codes and types of error.
+    parameter : str
+        The field of the request that it names.
+    """
+
+    message: str = ""
+    codes: frozenset[str] = frozenset()
+    parameter: str = ""
+
+
+def read_complaint(content: bytes) -> Complaint:
+    """Read the content of an unsuccessful response; a page for people says nothing.
+
+    Examples
+    --------
+    >>> read_complaint(b'{"error": {"message": "too long", "code": "context_length_exceeded", "param": "messages"}}')
+    Complaint(message='too long', codes=frozenset({'context_length_exceeded'}), parameter='messages')
+    >>> read_complaint(b"<html>Bad gateway</html>")
+    Complaint(message='', codes=frozenset(), parameter='')
+    """
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return Complaint()
+    if isinstance(body, list) and body:
+        body = body[0]
+    if not isinstance(body, dict):
+        return Complaint()
+    error = body.get("error", body)
+    if not isinstance(error, dict):
+        return Complaint(error if isinstance(error, str) else "", _codes(body))
+    parameter = error.get("param")
+    return Complaint(_message(error), _codes(error), parameter if isinstance(parameter, str) else "")
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    for name in ("message", "detail"):
+        words = error.get(name)
+        if isinstance(words, str):
+            return words
+        if isinstance(words, list):
+            return "; ".join(_validation_errors(words))
+    return ""
+
+
+def _validation_errors(items: list[Any]) -> Iterator[str]:
+    # These quote the request beside the message, so only place and message are taken.
+    for item in items:
+        if isinstance(item, dict) and isinstance(item.get("msg"), str):
+            place = item.get("loc")
+            parts = [str(part) for part in place if part != "body"] if isinstance(place, list) else []
+            yield f"'{'.'.join(parts)}': {item['msg']}" if parts else item["msg"]
+
+
+def _codes(error: Mapping[str, Any]) -> frozenset[str]:
+    details = error.get("details")
+    inner = details if isinstance(details, dict) else {}
+    named = (error.get("code"), error.get("type"), error.get("status"), inner.get("error_code"))
+    return frozenset(code for code in named if isinstance(code, str))

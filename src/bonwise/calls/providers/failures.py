@@ -1,0 +1,127 @@
+"""What an unsuccessful response means: wait, ask otherwise, give up this request, or give up all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from bonwise.calls.failure import Kind, Problem
+from bonwise.calls.providers.complaint import Complaint, read_complaint
+from bonwise.calls.providers.protocol import Response
+from bonwise.calls.providers.redaction import one_line
+from bonwise.calls.waiting import retry_after
+
+__all__ = ["problem_of"]
+
+_QUOTA_CODES = frozenset(
+    {
+        "insufficient_quota",
+        "billing_hard_limit_reached",
+        "billing_not_active",
+        "billing_error",
+        "contract_spend_limit_reached",
+        "enforced_spend_limit_reached",
+        "linked_organization_spend_limit_reached",
+    }
+)
+_QUOTA_WORDS = re.compile(
+    r"credit balance is too low|insufficient (?:balance|credits|funds)"
+    r"|reached your specified (?:\w+ )?usage limits|billing hard limit",
+    re.IGNORECASE,
+)
+_UNSUPPORTED_CODES = frozenset(
+    {"unsupported_value", "unsupported_parameter", "unknown_parameter", "not_supported_error"}
+)
+_UNSUPPORTED_WORDS = re.compile(
+    r"unsupported|(?:not|n't|no longer) (?:be )?(?:support|permitted|allowed|available|accept|implemented)"
+    r"|unrecogni[sz]ed|unavailable|extra_forbidden|extra (?:inputs|fields)|deprecated"
+    r"|un(?:known|expected) (?:name|field|key|parameter|argument)|must be 1\b|at most 1\b",
+    re.IGNORECASE,
+)
+_DENIED_CODES = frozenset(
+    {"invalid_api_key", "authentication_error", "permission_error", "model_not_found", "not_found_error"}
+)
+_CONTENT_WORDS = re.compile(r"flagged|moderation|content[ _](?:filter|policy)", re.IGNORECASE)
+
+_NAMING_STATUS = frozenset({400, 403, 422, 501})
+_DENIED_STATUS = frozenset({401, 403, 404, 405, 407, 410})
+_OVERLOADED_STATUS = frozenset({408, 409})
+_LOST_BEHIND_A_GATEWAY = frozenset({504, 524})
+
+
+def problem_of(response: Response, now: float, names: Mapping[str, str]) -> Problem:
+    """Say what an unsuccessful response means.
+
+    The header ``x-should-retry: false`` changes nothing: all that is not asked again is final here, and a
+    server that advises against a second try has not said that the request can never be answered. The number
+    of attempts is bounded anyway.
+
+    Parameters
+    ----------
+    response : Response
+    now : float
+        The wall clock, in seconds since 1970.
+    names : mapping of str to str
+        The parameters a request can do without, each with a pattern of what servers call it.
+    """
+    complaint = read_complaint(response.content)
+    parameter = _unsupported(response.status, complaint, names)
+    kind = _kind(response.status, complaint, parameter)
+    if kind == "unsupported":
+        message = f"the server does not take {parameter} (HTTP {response.status})"
+    else:
+        words = one_line(complaint.message)
+        message = f"the server answered HTTP {response.status}" + (f": {words}" if words else "")
+    return Problem(
+        kind,
+        message,
+        status=response.status,
+        parameter=parameter if kind == "unsupported" else "",
+        retry_after=retry_after(response.headers, now),
+        # Behind a gateway that gave up waiting the answer may have been made, and billed.
+        sent=kind == "broken" or response.status in _LOST_BEHIND_A_GATEWAY,
+    )
+
+
+def _kind(status: int, complaint: Complaint, parameter: str) -> Kind:
+    if _is_quota(status, complaint):
+        return "quota"
+    if status == 429:
+        return "throttled"
+    if parameter:
+        return "unsupported"
+    if status in _OVERLOADED_STATUS or status >= 500:
+        return "overloaded"
+    return _final(status, complaint)
+
+
+def _final(status: int, complaint: Complaint) -> Kind:
+    if status < 300:
+        return "broken"
+    if status == 403 and _CONTENT_WORDS.search(complaint.message):
+        # A gateway's moderation refuses one request, not the account.
+        return "rejected"
+    if status < 400 or status in _DENIED_STATUS or complaint.codes & _DENIED_CODES:
+        return "denied"
+    return "rejected"
+
+
+def _is_quota(status: int, complaint: Complaint) -> bool:
+    if status == 402 or complaint.codes & _QUOTA_CODES:
+        return True
+    return status in {400, 403, 429} and bool(_QUOTA_WORDS.search(complaint.message))
+
+
+def _unsupported(status: int, complaint: Complaint, names: Mapping[str, str]) -> str:
+    """Return which of our parameters the server does not take, empty where it is none of them."""
+    if status not in _NAMING_STATUS:
+        return ""
+    if not (complaint.codes & _UNSUPPORTED_CODES or _UNSUPPORTED_WORDS.search(complaint.message)):
+        return ""
+    if complaint.parameter:
+        named = re.split(r"[.\[]", complaint.parameter, maxsplit=1)[0]
+        return next((name for name, pattern in names.items() if re.search(pattern, f"'{named}'")), "")
+    found = {name: re.search(pattern, complaint.message) for name, pattern in names.items()}
+    # "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead": the first is meant.
+    places = [(match.start(), name) for name, match in found.items() if match]
+    return min(places)[1] if places else ""

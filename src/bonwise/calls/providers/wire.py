@@ -1,0 +1,70 @@
+"""JSON as it goes over the wire: bodies out, answers in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from bonwise.calls.providers.complaint import read_complaint
+from bonwise.calls.providers.redaction import one_line
+
+__all__ = ["count", "encoded", "loaded"]
+
+_MOST = 2**53
+
+
+def encoded(body: Mapping[str, Any]) -> bytes:
+    r"""Return the bytes of a body. Lone surrogates, which no UTF-8 text can hold, are written as JSON escapes.
+
+    Examples
+    --------
+    >>> encoded({"text": "\u00e9"}).decode()
+    '{"text":"é"}'
+    """
+    try:
+        return json.dumps(body, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(body, separators=(",", ":"), allow_nan=False).encode()
+
+
+def loaded(content: bytes) -> dict[str, Any]:
+    """Read the object that a successful response holds.
+
+    Raises
+    ------
+    ValueError
+        No JSON object, or one that reports an error.
+
+    Examples
+    --------
+    >>> loaded(b'{"id": 1}')
+    {'id': 1}
+    """
+    body = _json(content)
+    if not isinstance(body, dict):
+        # Raised outside any handler: a decoder's error carries the whole body.
+        raise ValueError("the answer is cut short, or no JSON object")  # noqa: TRY004 - the contract of readers
+    if body.get("error"):
+        raise ValueError(f"an error instead of an answer: {one_line(read_complaint(content).message)}")
+    return body
+
+
+def count(value: object) -> int:
+    """Return a number of tokens; whatever is no such number counts as none.
+
+    Examples
+    --------
+    >>> count(12), count(3.0), count(-1), count(None), count(float("nan"))
+    (12, 3, 0, 0, 0)
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return 0
+    return int(value) if 0 <= value <= _MOST else 0
+
+
+def _json(content: bytes) -> Any:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,106 @@
+"""Asking again, in one place only: clients and limiters never repeat a call."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
+
+from bonwise.calls.failure import AttemptError
+
+__all__ = ["ATTEMPTS", "until_answered"]
+
+T = TypeVar("T")
+
+ATTEMPTS = 12
+FIRST_WAIT = 0.5
+LONGEST_WAIT = 45.0
+
+
+async def until_answered(
+    attempt: Callable[[int], Awaitable[T]],
+    *,
+    attempts: int = ATTEMPTS,
+    deadline: float | None = None,
+    seed: int | None = None,
+) -> T:
+    """Repeat an attempt until it brings an answer, or a problem that waiting does not mend.
+
+    Before the next attempt it waits as long as the server asked for, else a jittered time that doubles from
+    0.25-0.5 s up to 22-45 s. After ``throttled`` the lane pauses as well; both waits run from the same moment,
+    side by side, so nobody waits twice, and a limiter that does not pause is still not hammered.
+
+    Parameters
+    ----------
+    attempt : callable
+        Takes the number of the attempt, from 1. Raises `AttemptError`; anything else passes through.
+    attempts : int
+        At most this many.
+    deadline : float, optional
+        Time of the event loop. An attempt that would start later is not waited for.
+    seed : int, optional
+        Of the jitter.
+
+    Raises
+    ------
+    bonwise.calls.failure.AttemptError
+        Of the last attempt.
+
+    Examples
+    --------
+    >>> async def attempt(number: int) -> str:
+    ...     return f"answered at attempt {number}"
+    >>> asyncio.run(until_answered(attempt))
+    'answered at attempt 1'
+    """
+    patience = _Patience(attempts, deadline, seed)
+    retrying = AsyncRetrying(
+        sleep=asyncio.sleep, retry=TRANSIENT, wait=patience.wait, stop=patience.over, reraise=True
+    )
+    numbers = iter(range(1, attempts + 1))
+
+    async def next_attempt() -> T:
+        return await attempt(next(numbers))
+
+    return await retrying(next_attempt)
+
+
+def _is_transient(error: BaseException) -> bool:
+    return isinstance(error, AttemptError) and error.problem.transient
+
+
+TRANSIENT = retry_if_exception(_is_transient)
+
+
+class _Patience:
+    """How long to wait before the next attempt, and whether there is one."""
+
+    __slots__ = ("_attempts", "_deadline", "_jitter", "_seed")
+
+    def __init__(self, attempts: int, deadline: float | None, seed: int | None) -> None:
+        self._attempts = attempts
+        self._deadline = deadline
+        self._seed = seed
+        self._jitter: random.Random | None = None
+
+    def wait(self, state: RetryCallState) -> float:
+        """Return the seconds until the next attempt."""
+        error = state.outcome.exception() if state.outcome is not None else None
+        if isinstance(error, AttemptError) and error.problem.retry_after:
+            return error.problem.retry_after
+        # Most calls are answered at once: they need not pay for a generator.
+        if self._jitter is None:
+            self._jitter = random.Random(self._seed)  # noqa: S311 - spreads attempts, guards nothing
+        longest = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(state.attempt_number - 1, 16))
+        return longest * self._jitter.uniform(0.5, 1.0)
+
+    def over(self, state: RetryCallState) -> bool:
+        """Tell whether the last attempt was the last one."""
+        if state.attempt_number >= self._attempts:
+            return True
+        return (
+            self._deadline is not None and asyncio.get_running_loop().time() + state.upcoming_sleep > self._deadline
+        )

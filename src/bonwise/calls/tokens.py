@@ -1,0 +1,92 @@
+"""How many tokens a text may have: a bound, and a guess."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from bonwise.calls.ask import Ask
+
+__all__ = ["ask_text", "expected_input_tokens", "expected_output_tokens", "most_input_tokens"]
+
+_PER_MESSAGE = 16
+_PER_REQUEST = 512
+_PLAIN_TEXT = 150
+_STRING = 50
+_SCALAR = 3
+
+
+def most_input_tokens(text_bytes: int, messages: int) -> int:
+    """Return a bound on the input tokens of a request.
+
+    A token holds at least one byte of UTF-8. Servers add tokens around each message, and hidden words of
+    their own that bind an answer to a schema: 16 a message and 512 a request are allowed for them.
+
+    Parameters
+    ----------
+    text_bytes : int
+        UTF-8 bytes of all that is sent: messages and schema.
+    messages : int
+
+    Examples
+    --------
+    >>> most_input_tokens(1000, messages=2)
+    1544
+    """
+    return text_bytes + _PER_MESSAGE * messages + _PER_REQUEST
+
+
+def expected_input_tokens(text: str) -> int:
+    """Return about how many tokens a text has, for no tokenizer in particular.
+
+    Four bytes of UTF-8 a token for characters of one or two bytes (Latin, Greek, Cyrillic, Arabic ...), a token
+    for each character of three bytes (Chinese, Japanese, Korean, typographic marks ...), two for each of four
+    (emoji). Real tokenizers differ by a third either way; some split other scripts much finer.
+
+    Examples
+    --------
+    >>> expected_input_tokens("Which of the two answers is better?")
+    9
+    >>> expected_input_tokens("哪个答案更好")
+    6
+    """
+    content = text.encode("utf-8", "surrogatepass")
+    if text.isascii():
+        return math.ceil(len(content) / 4)
+    three = sum(content.count(lead) for lead in range(0xE0, 0xF0))
+    four = sum(content.count(lead) for lead in range(0xF0, 0xF5))
+    return math.ceil((len(content) - 3 * three - 4 * four) / 4) + three + 2 * four
+
+
+def ask_text(ask: Ask) -> str:
+    """Return all words that an ask sends: instructions, what is judged, and the schema of the answer."""
+    schema = "" if ask.schema is None else json.dumps(ask.schema, ensure_ascii=False)
+    return f"{ask.system}{ask.user}{schema}"
+
+
+def expected_output_tokens(ask: Ask) -> int:
+    """Return an assumed length of one answer, without any reasoning, at most `max_tokens`.
+
+    With a schema: 4 tokens, and for each property 3, its name, and 3 for a number, a truth value or a choice,
+    50 for a text, a list or an object. Plain text: 150 tokens.
+
+    Examples
+    --------
+    >>> from bonwise.calls.ask import Ask, Model
+    >>> schema = {"type": "object", "properties": {"score": {"type": "integer"}}}
+    >>> expected_output_tokens(Ask(Model("openai", "m"), "", "", str, schema))
+    12
+    """
+    assumed = _PLAIN_TEXT
+    if ask.schema is not None:
+        properties: dict[str, Any] = dict(ask.schema.get("properties", {}))
+        assumed = 4 + sum(3 + expected_input_tokens(name) + _value(kind) for name, kind in properties.items())
+    return min(assumed, ask.max_tokens)
+
+
+def _value(kind: Any) -> int:
+    short = isinstance(kind, dict) and (
+        "enum" in kind or kind.get("type") in {"integer", "number", "boolean", "null"}
+    )
+    return _SCALAR if short else _STRING

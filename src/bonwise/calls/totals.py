@@ -1,0 +1,38 @@
+"""What a run has done so far: the figures behind a progress line and a summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from bonwise.calls.bill import Bill
+
+__all__ = ["Totals"]
+
+
+@dataclass(slots=True)
+class Totals:
+    """Running figures of one engine.
+
+    Parameters
+    ----------
+    bill : Bill
+        Calls, tokens and cost of this run; ``owed`` counts answers that did not arrive.
+    answers : int
+        Samples that have an answer, scored or not.
+    unscored : int
+        Answers that could not be used.
+    retries : int
+        Attempts beyond the first.
+    notices : Counter of str
+        What servers refused or silently ignored, in one line each, with how often it was seen.
+    owed_because : Counter of str
+        Why answers are missing.
+    """
+
+    bill: Bill = field(default_factory=Bill)
+    answers: int = 0
+    unscored: int = 0
+    retries: int = 0
+    notices: Counter[str] = field(default_factory=Counter)
+    owed_because: Counter[str] = field(default_factory=Counter)

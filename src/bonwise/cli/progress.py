@@ -1,0 +1,80 @@
+"""What a long run shows while it runs: a bar on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from bonwise.cli.arguments import say
+
+if TYPE_CHECKING:
+    from bonwise.calls.engine import Engine
+
+__all__ = ["money", "watched"]
+
+BAR_PAUSE = 0.2
+LINE_PAUSE = 15.0
+"""Seconds between two looks: a bar is redrawn, a line stays."""
+
+
+def money(cost: float | None) -> str:
+    """Return US dollars as text.
+
+    Examples
+    --------
+    >>> money(0.01234), money(12.3), money(None)
+    ('$0.0123', '$12.30', 'cost unknown')
+    """
+    if cost is None:
+        return "cost unknown"
+    return f"${cost:.2f}" if cost >= 1 else f"${cost:.4f}"
+
+
+@asynccontextmanager
+async def watched(engine: Engine, total: int) -> AsyncIterator[None]:
+    """Show how far an engine has come with `total` answers, until the block ends."""
+    show = _bar if sys.stderr.isatty() else _lines
+    task = asyncio.create_task(show(engine, total))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _lines(engine: Engine, total: int) -> None:
+    start = time.monotonic()
+    while True:
+        await asyncio.sleep(LINE_PAUSE)
+        say(f"{_figures(engine, total)}, {_left(engine.totals.answers, total, time.monotonic() - start)}")
+
+
+async def _bar(engine: Engine, total: int) -> None:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    figures = TextColumn("{task.description}", markup=False)
+    with Progress(BarColumn(), figures, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        while True:
+            bar.update(task, completed=engine.totals.answers, description=_figures(engine, total))
+            await asyncio.sleep(BAR_PAUSE)
+
+
+def _figures(engine: Engine, total: int) -> str:
+    totals = engine.totals
+    parts = [f"{totals.answers:,} of {total:,} answers", f"{totals.bill.from_ledger:,} from the ledger"]
+    parts += [f"{totals.unscored:,} unscored"] if totals.unscored else []
+    parts += [f"{totals.bill.owed:,} failed"] if totals.bill.owed else []
+    return ", ".join([*parts, money(totals.bill.cost)])
+
+
+def _left(done: int, total: int, seconds: float) -> str:
+    if not done:
+        return "time left unknown"
+    left = max(total - done, 0) * seconds / done
+    return f"about {left / 60:.0f} min left" if left >= 90 else f"about {left:.0f} s left"

@@ -1,0 +1,274 @@
+"""What all judges share that ask a model: their settings, their name, and how answers are taken up."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+from bonwise.calls.answer import Answers
+from bonwise.calls.ask import Ask, Model, model_from_spec
+from bonwise.calls.reply import Choice
+from bonwise.data.verdicts import Unscored, Verdict
+from bonwise.errors import UsageError
+from bonwise.judges.parse.reply import VERSION
+from bonwise.judges.protocol import Conclusion, Judge
+from bonwise.judges.spec import Spec
+from bonwise.prompts.loading import load
+from bonwise.prompts.prompt_file import PromptFile
+
+__all__ = [
+    "EMPTY",
+    "AskingSettings",
+    "ask_now",
+    "candidates_with_words",
+    "check_number",
+    "check_temperature",
+    "check_whole",
+    "has_words",
+    "most_common",
+    "options_text",
+    "reading",
+]
+
+EMPTY = Unscored("empty answer")
+
+
+@dataclass(frozen=True)
+class AskingSettings(ABC):
+    """The settings of a judge that asks one model by one prompt file.
+
+    Parameters
+    ----------
+    model : str
+        ``provider/model``.
+    prompt : str or pathlib.Path
+        Name of a built-in prompt, or a file; it is read once, when the judge is made.
+    base_url : str, optional
+        Another server that speaks the provider's language.
+    temperature : float, optional
+        From 0 to 2; None leaves it to the server.
+    max_tokens : int
+        The most an answer may have, reasoning included.
+    longest : int
+        Characters of one text beyond which its middle is left out.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A setting that means nothing, or a prompt file for another kind of judge.
+    """
+
+    model: str
+    _: KW_ONLY
+    prompt: str | Path = ""
+    base_url: str | None = None
+    temperature: float | None = 0.0
+    max_tokens: int = 1024
+    longest: int = 60_000
+    file: PromptFile = field(init=False, repr=False)
+    asked: Model = field(init=False, repr=False)
+
+    kind: ClassVar[str]
+    needs_logprobs: ClassVar[bool] = False
+    """Whether the judge can say nothing where a server sends no log probabilities."""
+
+    def __post_init__(self) -> None:
+        check_temperature(self.temperature)
+        check_whole("max_tokens", self.max_tokens, least=1)
+        check_whole("longest", self.longest, least=1)
+        object.__setattr__(self, "asked", model_from_spec(self.model, self.base_url))
+        object.__setattr__(self, "file", load(self.prompt or self.mode))
+        if self.file.mode != self.mode:
+            hint = f"{self.kind} needs a prompt of mode {self.mode}"
+            raise UsageError(f"the prompt {self.prompt} is for mode {self.file.mode}", hint=hint)
+        self._check()
+
+    @property
+    def mode(self) -> str:
+        """The mode that the prompt file must have."""
+        return self.kind
+
+    @property
+    def name(self) -> str:
+        """What makes this judge on a command line; options that stand at their default are left out."""
+        return str(Spec(self.kind, options_text(self, never=("model", "base_url")), rest=self.model))
+
+    @property
+    def version(self) -> str:
+        """Identity of the prompt file, and version of the readers."""
+        return f"{self.file.identity} parse{VERSION}"
+
+    @abstractmethod
+    def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask]:
+        """Return the questions about one prompt."""
+
+    @abstractmethod
+    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
+        """Turn the answers, in the order of the questions, into verdicts."""
+
+    @abstractmethod
+    def calls(self, candidates: int) -> int:
+        """Return how many answers it takes to judge so many candidates."""
+
+    def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
+        """Ask, wait for the answers, and return one verdict a candidate."""
+        return ask_now(self, prompt, candidates)
+
+    def ask(self, prompt: str, shown: Sequence[str], read: Callable[[Choice], Any]) -> Ask:
+        """Return the question about these candidates, in the order in which they are shown."""
+        words = self.file.render(prompt, shown, longest=self.longest)
+        return Ask(
+            self.asked,
+            words.system,
+            words.user,
+            read,
+            schema=self.file.schema,
+            max_tokens=self.max_tokens,
+            temperature=self.temperature,
+            top_logprobs=20 if self.needs_logprobs else 0,
+        )
+
+    def whole(self, name: str) -> bool:
+        """Tell whether the prompt file asks for a whole number there."""
+        return (self.file.answer or {}).get(name, {}).get("type") == "integer"
+
+    def _check(self) -> None:  # noqa: B027 - most kinds have no settings of their own
+        """Look at the settings that only one kind of judge has."""
+
+
+def ask_now(judge: Judge, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict]:
+    """Ask a judge's questions, wait for the answers, and return its verdicts."""
+    # What sends questions loads the clients of the services; a judge that is only described needs none.
+    from bonwise.judges.judging import judge_now  # noqa: PLC0415
+
+    return judge_now(judge, prompt, candidates).verdicts
+
+
+def has_words(text: str) -> bool:
+    r"""Tell whether a text has any visible character.
+
+    Examples
+    --------
+    >>> has_words("a"), has_words(" \u200b")
+    (True, False)
+    """
+    return any(character.isprintable() and character != " " for character in text)
+
+
+def candidates_with_words(candidates: Sequence[str]) -> list[int]:
+    """Return the positions of the candidates that can be judged at all.
+
+    Examples
+    --------
+    >>> candidates_with_words(["a", " ", "b"])
+    [0, 2]
+    """
+    return [position for position, text in enumerate(candidates) if has_words(text)]
+
+
+def reading(answers: Answers) -> Any:
+    """Return what the only sample of an ask says; `Unscored`, and owed, where there is none.
+
+    Examples
+    --------
+    >>> reading(Answers(())).owed
+    True
+    """
+    return answers.answers[0].reading if answers.answers else Unscored("no answer arrived", owed=True)
+
+
+def most_common(unscored: Iterable[Unscored], of: str) -> Unscored:
+    """Return one `Unscored` for several, with the number of each reason, the most frequent first.
+
+    Parameters
+    ----------
+    unscored : iterable of Unscored
+        At least one.
+    of : str
+        What they are, in the plural.
+
+    Examples
+    --------
+    >>> most_common([Unscored("empty reply"), Unscored("refused"), Unscored("refused")], "draws").reason
+    'none of 3 draws was scored: refused (2), empty reply (1)'
+    """
+    every = list(unscored)
+    counts = Counter(one.reason for one in every).most_common()
+    listed = ", ".join(f"{reason} ({count})" for reason, count in counts[:3])
+    if len(counts) > 3:
+        others = sum(count for _, count in counts[3:])
+        listed = f"{listed}, other reasons ({others})"
+    raw = next((one.raw for one in every if one.reason == counts[0][0]), "")
+    return Unscored(f"none of {len(every)} {of} was scored: {listed}", raw, owed=any(one.owed for one in every))
+
+
+def check_whole(name: str, value: object, *, least: int) -> None:
+    """Refuse what is no whole number of at least `least`.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise UsageError(f"{name} is {value!r}", hint=f"give a whole number of at least {least}")
+
+
+def check_number(name: str, value: object, *, low: float, high: float) -> None:
+    """Refuse what is no number from `low` to `high`.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise UsageError(f"{name} is {value!r}", hint=f"give a number from {low:g} to {high:g}")
+
+
+def check_temperature(value: object) -> None:
+    """Refuse what is no temperature.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        Neither None nor a number from 0 to 2.
+    """
+    if value is not None:
+        check_number("temperature", value, low=0, high=2)
+
+
+def options_text(judge: Any, *, always: Collection[str] = (), never: Collection[str] = ("of",)) -> dict[str, str]:
+    """Return the settings of a judge, as they are written on a command line.
+
+    Parameters
+    ----------
+    judge : object
+        Of a dataclass.
+    always : collection of str
+        Settings that are stated even where they stand at their default.
+    never : collection of str
+        Fields that are no options.
+    """
+    options = {}
+    for one in fields(judge):
+        value = getattr(judge, one.name)
+        if one.init and one.name not in never and (one.name in always or value != one.default):
+            options[one.name] = _option(value)
+    return options
+
+
+def _option(value: object) -> str:
+    if isinstance(value, Path):
+        # A plain word would name a built-in prompt.
+        return f"./{value}" if len(value.parts) == 1 else str(value)
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+        return str(int(value))
+    return str(value)

@@ -1,0 +1,73 @@
+"""What judges share that are made of another judge, whether that one asks a model or not."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from bonwise.calls.ask import Ask
+from bonwise.data.verdicts import Verdict
+from bonwise.errors import JudgeError
+from bonwise.judges.calling import checked
+from bonwise.judges.protocol import AskingJudge, Judge
+
+__all__ = ["asked_by", "asking", "called", "calls_of"]
+
+Verdicts = tuple[Verdict, ...]
+
+
+def asking(judge: Judge) -> AskingJudge:
+    """Return a judge that asks a model.
+
+    Raises
+    ------
+    bonwise.errors.JudgeError
+        It does not.
+    """
+    if not isinstance(judge, AskingJudge):
+        raise JudgeError(f"judge {judge.name!r} asks no model", hint="call its judge() instead")
+    return judge
+
+
+def asked_by(judge: Judge, prompt: str, candidates: Sequence[str]) -> Sequence[Ask] | None:
+    """Return a judge's questions; None where it asks no model."""
+    return judge.asks(prompt, candidates) if isinstance(judge, AskingJudge) else None
+
+
+def calls_of(judge: Judge, candidates: int) -> int:
+    """Return how many answers of a model a judge needs; none where it does not say."""
+    count: Callable[[int], int] | None = getattr(judge, "calls", None)
+    return count(candidates) if count is not None else 0
+
+
+def called(
+    judge: Judge, prompt: str, candidates: Sequence[str], times: int, then: Callable[[Sequence[Verdicts]], Verdicts]
+) -> Verdicts | Awaitable[Verdicts]:
+    """Call a judge's own `judge` some times, hold each answer to the contract, and make verdicts of them.
+
+    Returns
+    -------
+    tuple of Score or Unscored, or a coroutine
+        A coroutine where the inner judge is asynchronous; it awaits one call after the other.
+    """
+    first: Any = judge.judge(prompt, candidates)
+    if inspect.isawaitable(first):
+        return _awaited(judge, prompt, candidates, times, first, then)
+    answers = [first, *(judge.judge(prompt, candidates) for _ in range(times - 1))]
+    return then([checked(judge, answer, candidates) for answer in answers])
+
+
+async def _awaited(
+    judge: Judge,
+    prompt: str,
+    candidates: Sequence[str],
+    times: int,
+    first: Awaitable[Any],
+    then: Callable[[Sequence[Verdicts]], Verdicts],
+) -> Verdicts:
+    answers = [await first]
+    for _ in range(times - 1):
+        answer: Any = judge.judge(prompt, candidates)
+        answers.append(await answer if inspect.isawaitable(answer) else answer)
+    return then([checked(judge, answer, candidates) for answer in answers])

@@ -1,0 +1,71 @@
+"""A judge that scores each candidate alone, and says how sure it is of the score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from bonwise.calls.answer import Answers
+from bonwise.calls.ask import Ask
+from bonwise.data.verdicts import Score, Unscored, Verdict
+from bonwise.judges.asking import EMPTY, AskingSettings, candidates_with_words, reading
+from bonwise.judges.parse.readers import interval
+from bonwise.judges.protocol import Conclusion
+
+__all__ = ["Interval"]
+
+
+@dataclass(frozen=True)
+class Interval(AskingSettings):
+    """One question a candidate: a score from 0 to 100 and the two ends of an interval around it.
+
+    All three become numbers from 0 to 1. A score outside its own interval is no answer.
+
+    Parameters
+    ----------
+    model : str
+        ``provider/model``.
+    prompt : str or pathlib.Path
+        Name of a built-in prompt, or a file of mode ``interval``.
+    base_url : str, optional
+        Another server that speaks the provider's language.
+    temperature : float, optional
+        None leaves it to the server.
+    max_tokens : int
+        The most an answer may have, reasoning included.
+    longest : int
+        Characters of one text beyond which its middle is left out.
+
+    Examples
+    --------
+    >>> judge = Interval("openai/gpt-5-mini")
+    >>> judge.name, judge.calls(candidates=4)
+    ('interval:openai/gpt-5-mini', 4)
+    """
+
+    prompt: str | Path = "interval"
+
+    kind: ClassVar[str] = "interval"
+
+    def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
+        """Return one question for each candidate that has words."""
+        read = partial(interval, whole=all(self.whole(name) for name in ("score", "low", "high")))
+        return [self.ask(prompt, [candidates[one]], read) for one in candidates_with_words(candidates)]
+
+    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:  # noqa: ARG002
+        """Turn each answer into the score and the interval of its candidate."""
+        verdicts: list[Verdict] = [EMPTY] * len(candidates)
+        for one, found in zip(candidates_with_words(candidates), answers, strict=True):
+            value = reading(found)
+            if isinstance(value, Unscored):
+                verdicts[one] = value
+            else:
+                verdicts[one] = Score(value.score / 100, low=value.low / 100, high=value.high / 100)
+        return Conclusion(tuple(verdicts))
+
+    def calls(self, candidates: int) -> int:
+        """Return one call a candidate."""
+        return candidates

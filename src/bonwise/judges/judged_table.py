@@ -1,0 +1,78 @@
+"""Judged pools as the rows of long tables: one of scores, one of comparisons."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+
+from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
+from bonwise.judges.protocol import Judge
+from bonwise.judges.scoring import Judged
+
+__all__ = ["PAIR_HEADER", "pair_rows", "score_table"]
+
+Cell = str | float | int
+Table = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
+
+_ALWAYS = ("prompt_id", "candidate", "judge", "judge_score", "unscored")
+
+PAIR_HEADER = ("prompt_id", "judge", "a", "b", "shown_first", "shown_second", "value", "order_effect", "unscored")
+
+
+def score_table(judged: Sequence[Judged], judges: Sequence[Judge]) -> Table:
+    """Return header and rows: one row per prompt, candidate and judge, in input order.
+
+    An unscored candidate has a blank score, and the reason in the column ``unscored``. The columns ``low``
+    and ``high``, ``sd`` and ``draw_0``, ``draw_1`` ... stand there when a judge filled them.
+    """
+    verdicts = [verdict for one in judged for found in one.judgments for verdict in found.verdicts]
+    scores = [verdict for verdict in verdicts if isinstance(verdict, Score)]
+    interval = any(score.low is not None for score in scores)
+    draws = max((len(score.draws) for score in scores), default=0)
+    header = _ALWAYS + (("low", "high") if interval else ())
+    if draws:
+        header += ("sd", *(f"draw_{at}" for at in range(draws)))
+    rows = [
+        (one.pool.prompt_id, candidate.id, judge.name, *_cells(found.verdicts[at], interval=interval, draws=draws))
+        for one in judged
+        for at, candidate in enumerate(one.pool.candidates)
+        for judge, found in zip(judges, one.judgments, strict=True)
+    ]
+    return header, rows
+
+
+def pair_rows(judged: Iterable[Judged], judges: Sequence[Judge]) -> Iterator[tuple[Cell, ...]]:
+    """Yield one row per prompt, judge and compared pair; the columns are `PAIR_HEADER`.
+
+    ``shown_first`` is what candidate ``a`` earned (1 won, 0 lost, 0.5 tied, or a stated probability) when it
+    was shown first, ``shown_second`` when it was shown second; ``order_effect`` is their difference.
+    """
+    for one in judged:
+        names = [candidate.id for candidate in one.pool.candidates]
+        for judge, found in zip(judges, one.judgments, strict=True):
+            for pair in found.preferences:
+                yield one.pool.prompt_id, judge.name, names[pair.a], names[pair.b], *_pair_cells(pair)
+
+
+def _cells(verdict: Verdict, *, interval: bool, draws: int) -> tuple[Cell, ...]:
+    if isinstance(verdict, Unscored):
+        return ("", verdict.reason, *[""] * (2 * interval + (draws + 1 if draws else 0)))
+    cells: list[Cell] = [verdict.value, ""]
+    if interval:
+        cells += [_blank(verdict.low), _blank(verdict.high)]
+    if draws:
+        scored = [draw for draw in verdict.draws if draw is not None]
+        cells.append(statistics.stdev(scored) if len(scored) > 1 else "")
+        cells += [_blank(draw) for draw in verdict.draws] + [""] * (draws - len(verdict.draws))
+    return tuple(cells)
+
+
+def _pair_cells(pair: Preference) -> tuple[Cell, ...]:
+    orders = (pair.shown_first, pair.shown_second)
+    reasons = "; ".join(one.reason for one in orders if isinstance(one, Unscored))
+    earned = (_blank(one if isinstance(one, float) else None) for one in orders)
+    return (*earned, _blank(pair.value), _blank(pair.order_effect), reasons)
+
+
+def _blank(value: float | None) -> Cell:
+    return "" if value is None else value

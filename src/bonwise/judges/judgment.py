@@ -1,0 +1,34 @@
+"""What a judge found about the candidates of one prompt, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bonwise.calls.bill import Bill
+from bonwise.data.verdicts import Preference, Verdict
+
+__all__ = ["Judgment"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """The verdicts of one judge on one pool.
+
+    Parameters
+    ----------
+    verdicts : tuple of Score or Unscored
+        One a candidate, in candidate order.
+    preferences : tuple of Preference
+        Of a judge that compares pairs; both presentation orders are kept.
+    bill : Bill
+        Calls, tokens and cost; all zero for a judge that asks no model.
+    effective : mapping
+        The sampling parameters as they were really sent; one that the server refused is absent.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    preferences: tuple[Preference, ...] = ()
+    bill: Bill = field(default_factory=Bill)
+    effective: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,63 @@
+"""How much the order of presentation moves a judge that compares pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bonwise.judges.protocol import Judge
+from bonwise.judges.scoring import Judged
+
+__all__ = ["OrderEffect", "order_effects"]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderEffect:
+    """What being shown first was worth to a candidate, over pairs judged in both orders.
+
+    Parameters
+    ----------
+    judge : str
+    pairs : int
+        Pairs scored in both orders.
+    advantage : float
+        Mean of what a candidate earned when shown first minus what it earned when shown second, in [-1, 1].
+    differing : int
+        Pairs whose verdict depended on the order.
+    unscored : int
+        Single comparisons without a verdict.
+
+    Examples
+    --------
+    >>> print(OrderEffect("pairwise:openai/m", pairs=10, advantage=0.15, differing=3, unscored=0))
+    pairwise:openai/m: shown first is worth +0.150; 3 of 10 pairs judged in both orders depend on it
+    """
+
+    judge: str
+    pairs: int
+    advantage: float
+    differing: int
+    unscored: int
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.judge}: shown first is worth {self.advantage:+.3f}; {self.differing:,} of {self.pairs:,} pairs "
+            "judged in both orders depend on it"
+        )
+        return text + (f"; {self.unscored:,} comparisons unscored" if self.unscored else "")
+
+
+def order_effects(judged: Sequence[Judged], judges: Sequence[Judge]) -> list[OrderEffect]:
+    """Return the effect of each judge that compared pairs in both orders."""
+    found = []
+    for at, judge in enumerate(judges):
+        pairs = [pair for one in judged for pair in one.judgments[at].preferences]
+        effects = [pair.order_effect for pair in pairs if pair.order_effect is not None]
+        if effects:
+            orders = [order for pair in pairs for order in (pair.shown_first, pair.shown_second)]
+            unscored = sum(order is not None and not isinstance(order, float) for order in orders)
+            differing = sum(effect != 0 for effect in effects)
+            mean = math.fsum(effects) / len(effects)
+            found.append(OrderEffect(judge.name, len(effects), mean, differing, unscored))
+    return found

@@ -1,0 +1,175 @@
+"""What one field of an answer may hold: a number on a scale, or one of a few words."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from bonwise.judges.parse.objects import Lexeme
+from bonwise.printable import printable
+
+__all__ = ["Fault", "Scale", "Slot", "Words"]
+
+# Only ASCII digits count, in JSON's own grammar.
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_PLAIN = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+_WHOLE = re.compile(r"[0-9]+(?:\.0+)?")
+_LIKE_NUMBER = re.compile(r"[-+\u2212]?(?:[0-9]+|\.[0-9]+)(?:\.[0-9]+)*(?:[eE][-+]?[0-9]+)?")
+_BETWEEN_NUMBERS = re.compile(r"[-+\s,;/%\u2013\u2014]|\b(?:or|and|to|out of)\b", re.ASCII)
+_OVER = re.compile(r"[ \t]?(?:/|\bout of\b)[ \t]?")
+_BETWEEN_WORDS = re.compile(r"(?:[\s,;/]|\bor\b|\band\b)+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a field cannot be used.
+
+    Parameters
+    ----------
+    reason : str
+    """
+
+    reason: str
+
+
+class Slot(Protocol):
+    """What a field may hold."""
+
+    def of_json(self, value: Any) -> Any:
+        """Read a decoded value; `Fault` where it is none of this slot's."""
+        ...
+
+    def of_text(self, text: str) -> Any:
+        """Read the words after a label, or a line on its own."""
+        ...
+
+    def alone(self, line: str) -> bool:
+        """Tell whether a line without a label speaks of nothing else."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Numbers from `low` to `high`.
+
+    Parameters
+    ----------
+    low, high : int
+    whole : bool
+        Whether only whole numbers are meant; they are read as `int`.
+
+    Examples
+    --------
+    >>> Scale(0, 100, whole=True).of_text("85/100")
+    85
+    >>> Scale(0, 100, whole=True).of_text("101").reason
+    'off the scale 0 to 100: 101'
+    >>> Scale(0, 1).of_text("73%")
+    0.73
+    """
+
+    low: int
+    high: int
+    whole: bool = False
+
+    def of_json(self, value: Any) -> float | Fault:
+        """Read a number, or a string that is a number and nothing else."""
+        if isinstance(value, Lexeme) or (isinstance(value, str) and _NUMBER.fullmatch(value)):
+            return self._value(value)
+        return Fault(f"no number: {_json_words(value)}")
+
+    def of_text(self, text: str) -> float | Fault:
+        """Read ``85``, with ``/100`` or ``out of 100`` on a scale to 100, with ``%`` on a scale to 1."""
+        text = text.removesuffix(".").rstrip()
+        if _NUMBER.fullmatch(text):
+            return self._value(text)
+        share = text.removesuffix("%").rstrip()
+        if self.high == 1 and share != text and _PLAIN.fullmatch(share):
+            return self._value(f"{share}e-2", text)
+        number, *over = _OVER.split(text, maxsplit=2)
+        if self.high > 1 and over == [str(self.high)] and _NUMBER.fullmatch(number):
+            return self._value(number)
+        several = list(dict.fromkeys(_LIKE_NUMBER.findall(text)))
+        if len(several) > 1 and not over:
+            return Fault(f"two answers: {printable(text, longest=60)}")
+        return Fault(f"no plain number: {printable(text, longest=60)}")
+
+    def alone(self, line: str) -> bool:
+        """Tell whether the line holds nothing but numbers."""
+        rest, numbers = _LIKE_NUMBER.subn(" ", line.removesuffix("."))
+        return numbers > 0 and not _BETWEEN_NUMBERS.sub("", rest)
+
+    def _value(self, written: str, shown: str = "") -> float | Fault:
+        shown = printable(shown or written, longest=40)
+        # What JSON calls NaN or Infinity is no number of its grammar.
+        value = float(written) if _NUMBER.fullmatch(written) and not written.startswith("-") else math.nan
+        if not self.low <= value <= self.high:
+            return Fault(f"off the scale {self.low} to {self.high}: {shown}")
+        if not self.whole:
+            return value
+        return int(value) if _WHOLE.fullmatch(written) else Fault(f"no whole number: {shown}")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One of a few words in capitals; a word of several letters may be written in any case.
+
+    Parameters
+    ----------
+    words : sequence of str
+
+    Examples
+    --------
+    >>> Words(("A", "B", "TIE")).of_text("[[Tie]]")
+    'TIE'
+    >>> Words(("A", "B", "TIE")).of_text("C").reason
+    'none of A, B, TIE: C'
+    """
+
+    words: Sequence[str]
+
+    def of_json(self, value: Any) -> str | Fault:
+        """Read a string that is one of the words."""
+        if isinstance(value, str) and not isinstance(value, Lexeme) and (word := self._word(value)):
+            return word
+        return Fault(f"none of {', '.join(self.words)}: {_json_words(value)}")
+
+    def of_text(self, text: str) -> str | Fault:
+        """Read one of the words, perhaps in square brackets."""
+        found = self._said(text)
+        if len(found) > 1:
+            return Fault(f"two answers: {printable(text, longest=60)}")
+        return found[0] if found else Fault(f"none of {', '.join(self.words)}: {printable(text, longest=60)}")
+
+    def alone(self, line: str) -> bool:
+        """Tell whether the line holds nothing but words of this slot."""
+        return bool(self._said(line))
+
+    def _said(self, text: str) -> list[str]:
+        """Return the different words that a text consists of; none where it says anything else."""
+        parts = [part for part in _BETWEEN_WORDS.split(text.removesuffix(".")) if part]
+        words = [self._word(_unbracketed(part)) for part in parts]
+        return [] if None in words else [word for word in dict.fromkeys(words) if word]
+
+    def _word(self, text: str) -> str | None:
+        if len(text) > 1 and text.isascii():
+            text = text.upper()
+        return text if text in self.words else None
+
+
+def _unbracketed(text: str) -> str:
+    if text.startswith("[[") and text.endswith("]]"):
+        return text[2:-2]
+    return text[1:-1] if text.startswith("[") and text.endswith("]") else text
+
+
+def _json_words(value: Any) -> str:
+    words = {True: "true", False: "false", None: "null"}
+    if value is None or isinstance(value, bool):
+        return words[value]
+    if isinstance(value, tuple | list):
+        return "an object" if isinstance(value, tuple) else "a list"
+    return printable(value if isinstance(value, Lexeme) else f'"{value}"', longest=60)

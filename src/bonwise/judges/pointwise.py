@@ -1,0 +1,68 @@
+"""A judge that scores each candidate alone, from 0 to 100."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from bonwise.calls.answer import Answers
+from bonwise.calls.ask import Ask
+from bonwise.data.verdicts import Score, Unscored, Verdict
+from bonwise.judges.asking import EMPTY, AskingSettings, candidates_with_words, reading
+from bonwise.judges.parse.readers import score
+from bonwise.judges.protocol import Conclusion
+
+__all__ = ["Pointwise"]
+
+
+@dataclass(frozen=True)
+class Pointwise(AskingSettings):
+    """One question a candidate; its score from 0 to 100 becomes a number from 0 to 1.
+
+    A candidate without a visible character is unscored and not asked about.
+
+    Parameters
+    ----------
+    model : str
+        ``provider/model``.
+    prompt : str or pathlib.Path
+        Name of a built-in prompt, such as ``pointwise-reason``, or a file of mode ``pointwise``.
+    base_url : str, optional
+        Another server that speaks the provider's language.
+    temperature : float, optional
+        None leaves it to the server.
+    max_tokens : int
+        The most an answer may have, reasoning included.
+    longest : int
+        Characters of one text beyond which its middle is left out.
+
+    Examples
+    --------
+    >>> judge = Pointwise("openai/gpt-5-mini", prompt="pointwise-reason")
+    >>> judge.name, judge.calls(candidates=4)
+    ('pointwise,prompt=pointwise-reason:openai/gpt-5-mini', 4)
+    """
+
+    prompt: str | Path = "pointwise"
+
+    kind: ClassVar[str] = "pointwise"
+
+    def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
+        """Return one question for each candidate that has words."""
+        read = partial(score, whole=self.whole("score"))
+        return [self.ask(prompt, [candidates[one]], read) for one in candidates_with_words(candidates)]
+
+    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:  # noqa: ARG002
+        """Turn each answer into the score of its candidate."""
+        verdicts: list[Verdict] = [EMPTY] * len(candidates)
+        for one, found in zip(candidates_with_words(candidates), answers, strict=True):
+            value = reading(found)
+            verdicts[one] = value if isinstance(value, Unscored) else Score(value / 100)
+        return Conclusion(tuple(verdicts))
+
+    def calls(self, candidates: int) -> int:
+        """Return one call a candidate."""
+        return candidates

@@ -1,0 +1,78 @@
+"""What judges share that are made of another judge, whether that one asks a model or not."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeGuard
+
+from bonwise.calls.ask import Ask
+from bonwise.data.verdicts import Verdict
+from bonwise.errors import JudgeError
+from bonwise.judges.calling import checked
+from bonwise.judges.protocol import AskingJudge, Judge
+
+__all__ = ["asked_by", "asking", "calls_of", "called", "is_asking"]
+
+Verdicts = tuple[Verdict, ...]
+
+
+def is_asking(judge: Judge) -> TypeGuard[AskingJudge]:
+    """Tell whether a judge can say what it would ask; it may still have nothing to ask a model."""
+    return isinstance(judge, AskingJudge)
+
+
+def asking(judge: Judge) -> AskingJudge:
+    """Return a judge that asks a model.
+
+    Raises
+    ------
+    bonwise.errors.JudgeError
+        It does not.
+    """
+    if not is_asking(judge):
+        raise JudgeError(f"judge {judge.name!r} asks no model", hint="call its judge() instead")
+    return judge
+
+
+def asked_by(judge: Judge, prompt: str, candidates: Sequence[str]) -> Sequence[Ask] | None:
+    """Return a judge's questions; None where it asks no model."""
+    return judge.asks(prompt, candidates) if is_asking(judge) else None
+
+
+def calls_of(judge: Judge, candidates: int) -> int:
+    """Return how many answers of a model a judge needs; none where it does not say."""
+    count: Callable[[int], int] | None = getattr(judge, "calls", None)
+    return count(candidates) if count is not None else 0
+
+
+def called(
+    judge: Judge, prompt: str, candidates: Sequence[str], times: int, then: Callable[[Sequence[Verdicts]], Verdicts]
+) -> Verdicts | Awaitable[Verdicts]:
+    """Call a judge's own `judge` some times, hold each answer to the contract, and make verdicts of them.
+
+    Returns
+    -------
+    tuple of Score or Unscored, or a coroutine
+        A coroutine where the inner judge is asynchronous; it awaits one call after the other.
+    """
+    first = judge.judge(prompt, candidates)
+    if inspect.isawaitable(first):
+        return _awaited(judge, prompt, candidates, times, first, then)
+    answers = [first, *(judge.judge(prompt, candidates) for _ in range(times - 1))]
+    return then([checked(judge, answer, candidates) for answer in answers])
+
+
+async def _awaited(
+    judge: Judge,
+    prompt: str,
+    candidates: Sequence[str],
+    times: int,
+    first: Awaitable[Any],
+    then: Callable[[Sequence[Verdicts]], Verdicts],
+) -> Verdicts:
+    found = [checked(judge, await first, candidates)]
+    for _ in range(times - 1):
+        answer = judge.judge(prompt, candidates)
+        found.append(checked(judge, await answer if inspect.isawaitable(answer) else answer, candidates))
+    return then(found)

@@ -1,0 +1,132 @@
+"""A judge prompt: what it says, what it is given, and what answer it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bonwise.data.wording import shown
+from bonwise.errors import UsageError
+from bonwise.prompts.answer import answer_schema
+from bonwise.prompts.fence import LONGEST, boundary, enclosed
+from bonwise.prompts.modes import MODES
+from bonwise.prompts.template import filled
+
+__all__ = ["PromptFile", "Rendered"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The words of one call.
+
+    Parameters
+    ----------
+    system : str
+        The rubric: the same bytes whatever is judged.
+    user : str
+        What is judged, every text inside its fence.
+    shortened : int
+        How many texts were too long and lost their middle.
+    replaced : int
+        How many lone surrogates were replaced, in all texts together.
+    """
+
+    system: str
+    user: str
+    shortened: int
+    replaced: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFile:
+    """A prompt file that was read and found to be in order; see `bonwise.prompts.loading.load`.
+
+    Parameters
+    ----------
+    name : str
+    version : int
+    mode : str
+        One of `bonwise.prompts.modes.MODES`.
+    variables : tuple of str
+        As the file declares them.
+    system, user : str
+        The two parts of the text; the second is a template.
+    answer : mapping or None
+        Property to schema fragment, in the order in which they are to be answered; None for plain text.
+    source : str
+        Path of the file.
+    digest : str
+        The first 12 hexadecimal digits of the SHA-256 of its bytes.
+    description : str
+        One line.
+    """
+
+    name: str
+    version: int
+    mode: str
+    variables: tuple[str, ...]
+    system: str = field(repr=False)
+    user: str = field(repr=False)
+    answer: Mapping[str, Mapping[str, Any]] | None = field(repr=False, hash=False)
+    source: str
+    digest: str
+    description: str = field(default="", repr=False)
+
+    @property
+    def identity(self) -> str:
+        """Name, version and digest: another text has another identity, whatever its author calls it."""
+        return f"{self.name}@{self.version} {self.digest}"
+
+    @property
+    def schema(self) -> dict[str, Any] | None:
+        """JSON schema of the answer, a new object each time; None for plain text."""
+        return None if self.answer is None else answer_schema(self.answer)
+
+    def render(self, prompt: str, candidates: Sequence[str], longest: int = LONGEST) -> Rendered:
+        r"""Return what is sent to judge these candidates.
+
+        Parameters
+        ----------
+        prompt : str
+        candidates : sequence of str
+            One, or two in the order in which they are to be shown, as the mode wants.
+        longest : int
+            The most characters of each text that are sent.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            Another number of candidates, something that is no text, or a length below 1.
+
+        Examples
+        --------
+        >>> from bonwise.prompts.loading import load
+        >>> rendered = load("pointwise").render("Say {{hi}}", ["{{prompt}}"])
+        >>> [line for line in rendered.user.split("\n") if "{{" in line]
+        ['Say {{hi}}', '{{prompt}}']
+        """
+        texts = self._texts(prompt, candidates)
+        if longest < 1:
+            raise UsageError(f"longest is {longest}", hint="keep at least one character of each text")
+        mark = boundary(self.identity, tuple(texts.values()))
+        sent = {
+            variable: enclosed(variable.upper().replace("_", " "), text, mark, longest=longest)
+            for variable, text in texts.items()
+        }
+        user = filled(self.user, {variable: one.text for variable, one in sent.items()})
+        shortened = sum(one.shortened for one in sent.values())
+        return Rendered(self.system, user, shortened, sum(one.replaced for one in sent.values()))
+
+    def _texts(self, prompt: str, candidates: Sequence[str]) -> dict[str, str]:
+        wanted = MODES[self.mode].candidates
+        # A text is a sequence of texts to Python: two letters would pass for two candidates.
+        if isinstance(candidates, str) or len(candidates) != wanted:
+            found = "one text" if isinstance(candidates, str) else f"{len(candidates)} candidates"
+            hint = f"give a list of {wanted}"
+            raise UsageError(f"mode {self.mode} judges {wanted} at a time, not {found}", hint=hint)
+        texts: tuple[object, ...] = (prompt, *candidates)
+        for one in texts:
+            if not isinstance(one, str):
+                raise UsageError(f"{shown(one)} is no text", hint="give prompt and candidates as texts")
+        return dict(zip(MODES[self.mode].variables, (prompt, *candidates), strict=True))

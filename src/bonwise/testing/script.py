@@ -1,0 +1,313 @@
+"""Decide what a service answers, without any network: the same for a transport and for a server."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bonwise.calls.rate_limits import RateLimits, Window
+from bonwise.calls.reply import Choice, Reply
+from bonwise.calls.usage import Usage
+from bonwise.errors import UsageError
+from bonwise.testing.counts import Counts
+from bonwise.testing.faults import Fault, Faults
+from bonwise.testing.stand_in import stand_in
+from bonwise.testing.wire import Service, WireRequest, WireResponse, body_digest, reply_body, service_of, tokens
+from bonwise.testing.wire_errors import WireError, error_response, rate_limit_headers
+
+__all__ = ["IGNORABLE", "Delivery", "Script"]
+
+IGNORABLE: Mapping[str, frozenset[str]] = {
+    "n": frozenset({"n"}),
+    "logprobs": frozenset({"logprobs", "top_logprobs"}),
+    "schema": frozenset({"response_format", "output_config"}),
+}
+"""What a server may ignore, with the parameters that this means."""
+
+_MINUTE = 60.0
+_NOT_PLAYED = ("stream", "tools", "functions")
+_FOREIGN = {"openai": ("output_config",), "anthropic": ("n", "logprobs", "top_logprobs", "response_format")}
+
+
+@dataclass(slots=True)
+class Delivery:
+    """A response and how it is to be handed over.
+
+    Parameters
+    ----------
+    response : WireResponse
+    delay : float
+        Seconds before the first byte.
+    cut_at : int or None
+        Break the connection after so many bytes of the content.
+    digest : str
+        Of the body, where the answer is paid; empty otherwise.
+    """
+
+    response: WireResponse
+    delay: float = 0.0
+    cut_at: int | None = None
+    digest: str = ""
+
+
+@dataclass(eq=False)
+class Script:
+    """A model service that is not there.
+
+    What it answers depends on the request, on the seed and on how often the same body was asked before, never on
+    the order of different requests (but for `rate_limit` and `quota`, which count them). Not for several threads.
+
+    Parameters
+    ----------
+    answer : callable, optional
+        From a `bonwise.testing.wire.WireRequest` to the text of the answer, or to a `bonwise.calls.reply.Choice`
+        where it should end otherwise or carry log probabilities. Called once a sample. See
+        `bonwise.testing.stand_in.stand_in` for the default.
+    faults : Faults
+    seed : int
+        Of the faults.
+    latency : float
+        Seconds before each response.
+    rate_limit : int, optional
+        Requests accepted in any minute; more get 429, and all responses carry the headers.
+    ignores : set of str
+        Of ``n``, ``logprobs`` and ``schema``: taken without a word, and without effect.
+    refuses_parameters : set of str
+        Fields of a body that get 400.
+    usage : callable, optional
+        From the request and the reply to its `Usage`, or to None; by default about four characters a token.
+    context_length : int, optional
+        More prompt tokens than this get 400.
+    quota : int, optional
+        So many answers are paid; later requests find the account exhausted.
+    keys, models : set of str, optional
+        The API keys and models that exist; by default any, and any.
+    on_paid : callable, optional
+        Called with each `WireRequest` when it is accepted, before it is answered.
+    clock : callable
+        Seconds since 1970, for headers that name an instant.
+
+    Attributes
+    ----------
+    counts : Counts
+        What was seen and paid so far.
+
+    Examples
+    --------
+    >>> script = Script(answer=lambda request: request.user.upper())
+    >>> body = b'{"model": "m", "messages": [{"role": "user", "content": "hi"}]}'
+    >>> said = script.receive("POST", "/v1/chat/completions", {}, body, now=0.0)
+    >>> json.loads(said.response.content)["choices"][0]["message"]["content"]
+    'HI'
+    """
+
+    answer: Callable[[WireRequest], str | Choice] = stand_in
+    faults: Faults = field(default_factory=Faults, kw_only=True)
+    seed: int = field(default=0, kw_only=True)
+    latency: float = field(default=0.0, kw_only=True)
+    rate_limit: int | None = field(default=None, kw_only=True)
+    ignores: frozenset[str] = field(default=frozenset(), kw_only=True)
+    refuses_parameters: frozenset[str] = field(default=frozenset(), kw_only=True)
+    usage: Callable[[WireRequest, Reply], Usage | None] | None = field(default=None, kw_only=True)
+    context_length: int | None = field(default=None, kw_only=True)
+    quota: int | None = field(default=None, kw_only=True)
+    keys: frozenset[str] | None = field(default=None, kw_only=True)
+    models: frozenset[str] | None = field(default=None, kw_only=True)
+    on_paid: Callable[[WireRequest], None] | None = field(default=None, kw_only=True)
+    clock: Callable[[], float] = field(default=time.time, kw_only=True, repr=False)
+    counts: Counts = field(default_factory=Counts, init=False, repr=False)
+    _attempts: Counter[str] = field(default_factory=Counter, init=False, repr=False)
+    _accepted: deque[float] = field(default_factory=deque, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        unknown = set(self.ignores) - IGNORABLE.keys()
+        if unknown:
+            raise UsageError(f"cannot ignore {sorted(unknown)}", hint=f"choose from {', '.join(IGNORABLE)}")
+        # A plain set is what people write.
+        self.refuses_parameters = frozenset(self.refuses_parameters)
+
+    def receive(self, method: str, path: str, headers: Mapping[str, str], content: bytes, now: float) -> Delivery:
+        """Take a request in and decide what becomes of it; `finish` is to follow.
+
+        Parameters
+        ----------
+        method, path : str
+        headers : mapping of str to str
+            In lower case.
+        content : bytes
+        now : float
+            Seconds of any clock that does not go back, for the rate limit.
+        """
+        self.counts.requests += 1
+        self.counts.in_flight += 1
+        self.counts.peak = max(self.counts.peak, self.counts.in_flight)
+        service = service_of(path) or ("anthropic" if "anthropic-version" in headers else "openai")
+        request_id = f"req_{self.seed:08x}{self.counts.requests:016x}"
+        try:
+            _check_path(method, path)
+            delivery = self._answered(self._read(service, headers, content), now)
+        except WireError as error:
+            self.counts.faults[error.kind] += 1
+            delivery = Delivery(error_response(service, error, request_id), self.latency)
+        except BaseException:
+            self.counts.in_flight -= 1
+            raise
+        self._sign(service, delivery, request_id, now)
+        return delivery
+
+    def finish(self, delivery: Delivery, *, whole: bool) -> None:
+        """Note that a request is done with, and whether its response was handed over whole."""
+        self.counts.in_flight -= 1
+        if whole and delivery.digest:
+            self.counts.delivered[delivery.digest] += 1
+
+    def _read(self, service: Service, headers: Mapping[str, str], content: bytes) -> WireRequest:
+        self._check_key(service, headers)
+        body = _parsed(content)
+        _check_form(service, body)
+        digest = body_digest(body)
+        hidden = frozenset().union(*(IGNORABLE[name] for name in self.ignores))
+        heard = {name: one for name, one in body.items() if name not in hidden} if hidden else body
+        request = WireRequest(service, heard, digest, attempt=self._attempts[digest])
+        if self.models is not None and request.model not in self.models:
+            raise WireError("unknown_model")
+        for name in body:
+            if name in self.refuses_parameters:
+                raise WireError("unsupported", parameter=name)
+        if self.context_length is not None and _prompt_tokens(request) > self.context_length:
+            raise WireError("too_long")
+        return request
+
+    def _check_key(self, service: Service, headers: Mapping[str, str]) -> None:
+        named = "authorization" if service == "openai" else "x-api-key"
+        if self.keys is not None and headers.get(named, "").removeprefix("Bearer ") not in self.keys:
+            raise WireError("denied")
+
+    def _answered(self, request: WireRequest, now: float) -> Delivery:
+        self._admit(now)
+        self._attempts[request.digest] += 1
+        fault = self.faults.of_attempt(self.seed, request.digest, request.attempt)
+        match fault:
+            case "throttled":
+                raise WireError(fault, retry_after=self.faults.wait(self.seed, request.digest, request.attempt))
+            case "server_error" | "overloaded":
+                raise WireError(fault)
+        self.counts.paid[request.digest] += 1
+        if self.on_paid is not None:
+            self.on_paid(request)
+        content = reply_body(request, self._reply(request))
+        return self._faulty(Delivery(WireResponse(200, {}, content), self.latency, digest=request.digest), fault)
+
+    def _admit(self, now: float) -> None:
+        if self.quota is not None and self.counts.answers >= self.quota:
+            raise WireError("quota")
+        if self.rate_limit is None:
+            return
+        while self._accepted and self._accepted[0] <= now - _MINUTE:
+            self._accepted.popleft()
+        if len(self._accepted) >= self.rate_limit:
+            raise WireError("throttled", retry_after=max(0.001, self._accepted[0] + _MINUTE - now))
+        self._accepted.append(now)
+
+    def _reply(self, request: WireRequest) -> Reply:
+        if self.faults.refused(self.seed, request.digest):
+            self.counts.refusals += 1
+            choices = tuple(Choice("", "refusal", "I cannot help with that.") for _ in range(request.samples))
+        else:
+            choices = (
+                self._choice(request),
+                *(self._choice(replace(request, sample=at)) for at in range(1, request.samples)),
+            )
+        reply = Reply(choices, None, request.model, "fp_scripted")
+        return replace(reply, usage=(self.usage or _usage)(request, reply))
+
+    def _choice(self, request: WireRequest) -> Choice:
+        said = self.answer(request)
+        choice = said if isinstance(said, Choice) else Choice(said)
+        pieces = tokens(choice.text) if choice.logprobs is None else [one.token for one in choice.logprobs]
+        most = len(pieces)
+        if self.faults.cut_short(self.seed, request.digest, request.sample):
+            self.counts.faults["truncated"] += 1
+            most //= 2
+        elif request.max_tokens is None or most <= request.max_tokens:
+            return choice
+        most = min(most, request.max_tokens or most)
+        told = None if choice.logprobs is None else choice.logprobs[:most]
+        return Choice("".join(pieces[:most]), "length", logprobs=told)
+
+    def _faulty(self, delivery: Delivery, fault: Fault | None) -> Delivery:
+        if fault is None:
+            return delivery
+        self.counts.faults[fault] += 1
+        response = delivery.response
+        half = len(response.content) // 2
+        match fault:
+            case "slow":
+                delivery.delay += self.faults.slow_seconds
+            case "cut":
+                delivery.cut_at = half
+            case "malformed":
+                delivery.response = replace(response, content=response.content[:half])
+        return delivery
+
+    def _sign(self, service: Service, delivery: Delivery, request_id: str, now: float) -> None:
+        """Add the headers that every response has."""
+        named = "x-request-id" if service == "openai" else "request-id"
+        headers = {"content-type": "application/json", named: request_id, **delivery.response.headers}
+        if self.rate_limit is not None:
+            reset = max(0.0, self._accepted[-1] + _MINUTE - now) if self._accepted else 0.0
+            window = Window(self.rate_limit, self.rate_limit - len(self._accepted), reset)
+            headers |= rate_limit_headers(service, RateLimits(requests=window), self.clock())
+        delivery.response = WireResponse(delivery.response.status, headers, delivery.response.content)
+
+
+def _check_path(method: str, path: str) -> None:
+    if method != "POST" or service_of(path) is None:
+        raise WireError("unknown_path", f"Invalid URL ({method} {path})")
+
+
+def _parsed(content: bytes) -> dict[str, Any]:
+    try:
+        body = json.loads(content, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise WireError("invalid", "We could not parse the JSON body of your request.") from None
+    if not isinstance(body, dict):
+        raise WireError("invalid", "The JSON body of your request is no object.")
+    return body
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(name)
+
+
+def _check_form(service: Service, body: Mapping[str, Any]) -> None:
+    messages = body.get("messages")
+    if not isinstance(body.get("model"), str) or not body["model"]:
+        raise WireError("invalid", "you must provide a model parameter", "model")
+    if not isinstance(messages, list) or not messages or not all(isinstance(one, dict) for one in messages):
+        raise WireError("invalid", "messages: expected a list of at least one message", "messages")
+    if service == "anthropic" and "max_tokens" not in body:
+        raise WireError("invalid", "max_tokens: Field required", "max_tokens")
+    for name, least in (("n", 1), ("max_tokens", 1), ("max_completion_tokens", 1), ("top_logprobs", 0)):
+        value = body.get(name, least)
+        if value is not None and (not isinstance(value, int) or value < least):
+            raise WireError("invalid", f"{name}: expected a whole number of at least {least}", name)
+    for name in _FOREIGN[service]:
+        if name in body:
+            raise WireError("invalid", f"{name}: Extra inputs are not permitted", name)
+    for name in _NOT_PLAYED:
+        if body.get(name):
+            raise WireError("invalid", f"{name}: a scripted service does not play this", name)
+
+
+def _prompt_tokens(request: WireRequest) -> int:
+    return math.ceil((len(request.system) + len(request.user)) / 4)
+
+
+def _usage(request: WireRequest, reply: Reply) -> Usage:
+    return Usage(uncached=_prompt_tokens(request), output=sum(len(tokens(one.text)) for one in reply.choices))

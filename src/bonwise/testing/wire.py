@@ -1,0 +1,300 @@
+"""Requests and answers in the JSON of two services: OpenAI chat completions and Anthropic messages."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from bonwise.calls.reply import Choice, Reply, TokenLogprobs
+from bonwise.calls.usage import Usage
+
+__all__ = ["Service", "WireRequest", "WireResponse", "body_digest", "reply_body", "service_of", "tokens"]
+
+Service = Literal["openai", "anthropic"]
+
+_PIECE = re.compile(r"\s?\w{1,4}|\s?[^\w\s]|\s+")
+
+_SORTED = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+_COMPACT = json.JSONEncoder(separators=(",", ":"))
+
+_CREATED = 1_790_000_000
+"""Every answer says it was made in this second: the same request gets the same bytes on any day."""
+
+
+def service_of(path: str) -> Service | None:
+    """Tell whose endpoint a path is; None where it is nobody's.
+
+    Examples
+    --------
+    >>> service_of("/v1/chat/completions"), service_of("/v1/messages"), service_of("/v1/embeddings")
+    ('openai', 'anthropic', None)
+    """
+    if path.endswith("/chat/completions"):
+        return "openai"
+    return "anthropic" if path.endswith("/v1/messages") else None
+
+
+def body_digest(body: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a JSON body in hexadecimal, whatever the order of its keys.
+
+    Examples
+    --------
+    >>> body_digest({"a": 1, "b": 2}) == body_digest({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.sha256(_SORTED.encode(body).encode()).hexdigest()
+
+
+def tokens(text: str) -> list[str]:
+    """Split a text into pieces of about a token's size; joined they give it back.
+
+    Examples
+    --------
+    >>> tokens("A tie, then")
+    ['A', ' tie', ',', ' then']
+    """
+    return _PIECE.findall(text)
+
+
+@dataclass(frozen=True, slots=True)
+class WireRequest:
+    """One request as it arrived, without its headers, so that no key can be shown.
+
+    Parameters
+    ----------
+    service : {'openai', 'anthropic'}
+    body : mapping
+        What the service takes notice of: parameters that it ignores are left out.
+    digest : str
+        `body_digest` of the whole body.
+    sample : int
+        Which of the answers of one request (``n``) is wanted.
+    attempt : int
+        How often the same body was asked before.
+
+    Examples
+    --------
+    >>> body = {"model": "m", "messages": [{"role": "system", "content": "Be brief."}]}
+    >>> WireRequest("openai", body, body_digest(body)).system
+    'Be brief.'
+    """
+
+    service: Service
+    body: Mapping[str, Any] = field(repr=False)
+    digest: str
+    sample: int = 0
+    attempt: int = 0
+
+    @property
+    def model(self) -> str:
+        """The model asked for."""
+        return str(self.body.get("model", ""))
+
+    @property
+    def system(self) -> str:
+        """The instructions, joined."""
+        stated = _text(self.body.get("system", ""))
+        return "\n".join([stated, *self._said(system=True)]).strip("\n")
+
+    @property
+    def user(self) -> str:
+        """All that is no instruction, joined."""
+        return "\n".join(self._said(system=False))
+
+    @property
+    def schema(self) -> Mapping[str, Any] | None:
+        """The JSON schema that binds the answer."""
+        if self.service == "openai":
+            found = _at(self.body, "response_format", "json_schema", "schema")
+        else:
+            found = _at(self.body, "output_config", "format", "schema")
+        return found if isinstance(found, dict) else None
+
+    @property
+    def samples(self) -> int:
+        """How many answers are wanted."""
+        return int(self.body.get("n") or 1)
+
+    @property
+    def max_tokens(self) -> int | None:
+        """The most tokens one answer may have."""
+        found = self.body.get("max_completion_tokens", self.body.get("max_tokens"))
+        return None if found is None else int(found)
+
+    @property
+    def top_logprobs(self) -> int | None:
+        """How many alternatives are wanted for each token; None where no probabilities are."""
+        return int(self.body.get("top_logprobs") or 0) if self.body.get("logprobs") else None
+
+    def _said(self, *, system: bool) -> Iterator[str]:
+        for message in self.body.get("messages", ()):
+            if (message.get("role") in {"system", "developer"}) == system:
+                yield _text(message.get("content"))
+
+
+@dataclass(frozen=True, slots=True)
+class WireResponse:
+    """One response of a service, ready to be sent.
+
+    Parameters
+    ----------
+    status : int
+    headers : mapping of str to str
+        In lower case, the length left out.
+    content : bytes
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+def reply_body(request: WireRequest, reply: Reply) -> bytes:
+    """Write an answer as the service of the request would.
+
+    Parameters
+    ----------
+    request : WireRequest
+        Its digest and attempt make the id of the answer; ``top_logprobs`` says how many to list.
+    reply : Reply
+        Anthropic has a single choice: the first.
+
+    Examples
+    --------
+    >>> request = WireRequest("openai", {"model": "m"}, "0" * 64)
+    >>> json.loads(reply_body(request, Reply((Choice("B"),), Usage(5, output=1))))["choices"][0]["message"]["content"]
+    'B'
+    """
+    write = _chat_completion if request.service == "openai" else _message
+    return _COMPACT.encode(write(request, reply)).encode()
+
+
+def _chat_completion(request: WireRequest, reply: Reply) -> dict[str, Any]:
+    return {
+        "id": f"chatcmpl-{request.digest[:24]}{request.attempt}",
+        "object": "chat.completion",
+        "created": _CREATED,
+        "model": reply.model or request.model,
+        "choices": [_choice(request, index, choice) for index, choice in enumerate(reply.choices)],
+        "usage": None if reply.usage is None else _openai_usage(reply.usage),
+        "service_tier": "default",
+        "system_fingerprint": reply.fingerprint or None,
+    }
+
+
+_OPENAI_FINISH = {"stop": "stop", "length": "length", "refusal": "stop", "filter": "content_filter"}
+
+
+def _choice(request: WireRequest, index: int, choice: Choice) -> dict[str, Any]:
+    refused = choice.finish == "refusal"
+    return {
+        "index": index,
+        "message": {
+            "role": "assistant",
+            "content": None if refused else choice.text,
+            "refusal": choice.detail or "I cannot help with that." if refused else None,
+            "annotations": [],
+        },
+        "logprobs": _logprobs(choice.logprobs, request.top_logprobs),
+        "finish_reason": _OPENAI_FINISH.get(choice.finish) or choice.detail or "tool_calls",
+    }
+
+
+def _logprobs(told: Sequence[TokenLogprobs] | None, top: int | None) -> dict[str, Any] | None:
+    if told is None or top is None:
+        return None
+    listed = [
+        _token(one.token, one.alternatives.get(one.token, -9999.0))
+        | {"top_logprobs": [_token(token, value) for token, value in _best(one.alternatives, top)]}
+        for one in told
+    ]
+    return {"content": listed, "refusal": None}
+
+
+def _best(alternatives: Mapping[str, float], top: int) -> list[tuple[str, float]]:
+    return sorted(alternatives.items(), key=lambda pair: -pair[1])[:top]
+
+
+def _token(token: str, logprob: float) -> dict[str, Any]:
+    return {"token": token, "logprob": logprob, "bytes": list(token.encode("utf-8", "surrogatepass"))}
+
+
+def _openai_usage(usage: Usage) -> dict[str, Any]:
+    written = usage.cache_write_5m + usage.cache_write_1h
+    return {
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "total_tokens": usage.total,
+        "prompt_tokens_details": {
+            "cached_tokens": usage.cache_read,
+            "cache_write_tokens": written,
+            "audio_tokens": 0,
+        },
+        "completion_tokens_details": {
+            "reasoning_tokens": usage.reasoning,
+            "audio_tokens": 0,
+            "accepted_prediction_tokens": 0,
+            "rejected_prediction_tokens": 0,
+        },
+    }
+
+
+_ANTHROPIC_STOP = {"stop": "end_turn", "refusal": "refusal", "filter": "refusal"}
+_ANTHROPIC_LENGTHS = {"max_tokens", "model_context_window_exceeded"}
+
+
+def _message(request: WireRequest, reply: Reply) -> dict[str, Any]:
+    choice = reply.choices[0]
+    refused = choice.finish in {"refusal", "filter"}
+    explained = {"type": "refusal", "category": "general_harms", "explanation": choice.detail or None}
+    return {
+        "id": f"msg_{request.digest[:24]}{request.attempt}",
+        "type": "message",
+        "role": "assistant",
+        "model": reply.model or request.model,
+        "content": [{"type": "text", "text": choice.text}] if choice.text else [],
+        "stop_reason": _stop_reason(choice),
+        "stop_sequence": None,
+        "stop_details": explained if refused else None,
+        "usage": _anthropic_usage(reply.usage or Usage()),
+    }
+
+
+def _stop_reason(choice: Choice) -> str:
+    if choice.finish == "length":
+        return choice.detail if choice.detail in _ANTHROPIC_LENGTHS else "max_tokens"
+    return _ANTHROPIC_STOP.get(choice.finish) or choice.detail or "pause_turn"
+
+
+def _anthropic_usage(usage: Usage) -> dict[str, Any]:
+    return {
+        "input_tokens": usage.uncached,
+        "cache_creation_input_tokens": usage.cache_write_5m + usage.cache_write_1h,
+        "cache_read_input_tokens": usage.cache_read,
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": usage.cache_write_5m,
+            "ephemeral_1h_input_tokens": usage.cache_write_1h,
+        },
+        "output_tokens": usage.output,
+        "output_tokens_details": {"thinking_tokens": usage.reasoning},
+        "service_tier": "standard",
+    }
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else ()
+    return "\n".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
+
+
+def _at(body: Any, *keys: str) -> Any:
+    for key in keys:
+        if not isinstance(body, dict):
+            return None
+        body = body.get(key)
+    return body

@@ -1,0 +1,73 @@
+import asyncio
+import contextlib
+
+import pytest
+
+from bonwise.calls.ask import Model
+from bonwise.calls.failure import AttemptError
+from bonwise.calls.providers.protocol import Connection
+
+OK = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+WHOLE = OK + b'content-length: 8\r\n\r\n{"a": 1}'
+
+
+def exchange(provider, ask, said, *, hang=False, times=1):
+    """Send to a server that reads a request and says what it is told to; return what came of each."""
+
+    async def main():
+        connections = []
+
+        async def serve(reader, writer):
+            connections.append(writer)
+            for _ in range(times):
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+                await reader.readexactly(length)
+                writer.write(said)
+                await writer.drain()
+            if hang:
+                await reader.read()
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        model = Model(provider.name, "m", f"http://127.0.0.1:{port}/v1")
+        client = provider.client(model, Connection(timeout=0.3 if hang else 30.0, connections=1))
+        try:
+            request = provider.request(ask(model), 1, frozenset())
+            return [await client.send(request) for _ in range(times)], len(connections)
+        finally:
+            await client.aclose()
+            server.close()
+            for writer in connections:
+                writer.close()
+                with contextlib.suppress(ConnectionError):
+                    await writer.wait_closed()
+
+    return asyncio.run(main())
+
+
+def test_a_whole_answer_arrives_and_the_connection_is_kept(provider, ask):
+    """Two calls one after the other share a connection."""
+    responses, connections = exchange(provider, ask, WHOLE, times=2)
+    assert [response.content for response in responses] == [b'{"a": 1}'] * 2
+    assert connections == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "hang", "kind"),
+    [
+        (b"", False, "broken"),
+        (b"", True, "timeout"),
+        (WHOLE[:-3], False, "broken"),
+        (WHOLE[:-3], True, "timeout"),
+        (OK + b"transfer-encoding: chunked\r\n\r\n8\r\n{", False, "broken"),
+        (OK + b"content-encoding: gzip\r\n" + WHOLE[len(OK) :], False, "broken"),
+        (b"220 smtp.example.org\r\n", False, "broken"),
+    ],
+)
+def test_what_breaks_on_a_real_socket_may_be_billed(provider, ask, said, hang, kind):
+    """Silence, a cut body, a broken encoding and another protocol: the request was sent, no answer came."""
+    with pytest.raises(AttemptError) as caught:
+        exchange(provider, ask, said, hang=hang)
+    assert (caught.value.problem.kind, caught.value.problem.sent) == (kind, True)

@@ -1,0 +1,160 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
+from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
+from pydantic import TypeAdapter
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "requests"
+SCHEMA = {
+    "type": "object",
+    "properties": {"score": {"type": "integer"}},
+    "required": ["score"],
+    "additionalProperties": False,
+}
+EVERYTHING = {"schema": SCHEMA, "temperature": 0.7, "top_logprobs": 30}
+REFUSABLE = {"temperature", "response_format", "output_config", "logprobs", "n", "max_completion_tokens"}
+SHAPES = {
+    "plain": ({}, 1, set()),
+    "unsystematic": ({"system": ""}, 1, set()),
+    "schema": ({"schema": SCHEMA}, 1, set()),
+    "temperature": ({"temperature": 0.7}, 1, set()),
+    "logprobs": ({"top_logprobs": 30}, 1, set()),
+    "samples": ({}, 3, set()),
+    "old": ({}, 1, {"max_completion_tokens"}),
+    "bare": (EVERYTHING, 3, REFUSABLE),
+}
+FILES = sorted(path.stem for path in GOLDEN.glob("*.json"))
+TYPES = {"openai": CompletionCreateParamsNonStreaming, "anthropic": MessageCreateParamsNonStreaming}
+
+
+def golden(name):
+    """Read a body written by hand."""
+    return json.loads((GOLDEN / f"{name}.json").read_text())
+
+
+@pytest.fixture
+def build(provider, model, ask):
+    """Return a function that builds the request of a shape."""
+
+    def make(shape):
+        settings, samples, dropped = SHAPES[shape]
+        return provider.request(ask(model, **settings), samples, frozenset(dropped))
+
+    return make
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_body_is_the_one_written_by_hand(provider, build, shape):
+    """Each shape of request has exactly the golden body, and each golden body has its shape."""
+    name = f"{provider.name}_{shape}"
+    assert name in FILES or (provider.name, shape) == ("anthropic", "old")
+    if name in FILES:
+        assert build(shape).body == golden(name)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_body_fits_the_types_of_the_sdk(name):
+    """A golden body has no field that the SDK does not know, and each of its fields has the SDK's type."""
+    params = TYPES[name.partition("_")[0]]
+    body = golden(name)
+    assert body.keys() <= params.__required_keys__ | params.__optional_keys__
+    # The SDK types messages as an iterable, which pydantic checks only while it is walked.
+    list(TypeAdapter(params).validate_python(body)["messages"])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_body_that_is_sent_is_the_body_that_is_kept(route, provider, model, ask, send, shape):
+    """What goes over the wire, in place and content, is what `Request` says."""
+    settings, _, _ = SHAPES[shape]
+    send(**settings)
+    sent = route.calls.last.request
+    request = provider.request(ask(model, **settings), 1, frozenset())
+    assert json.loads(sent.content) == request.body
+    assert str(sent.url) == request.base_url + request.endpoint
+    assert sent.headers["content-type"] == "application/json"
+    assert sent.headers.get("anthropic-version", "") == request.api_version
+
+
+def test_words_that_no_utf8_can_hold_are_sent_all_the_same(route, send):
+    """A lone surrogate goes out as a JSON escape."""
+    send(user="half \ud83d")
+    assert json.loads(route.calls.last.request.content)["messages"][-1]["content"] == "half \ud83d"
+
+
+def test_a_key_of_the_ledger_follows_the_version_that_is_sent(route, monkeypatch, provider, model, ask, send):
+    """A version named in the environment's headers is sent, and gives other keys."""
+    before = provider.request(ask(model), 1, frozenset())
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "x-gateway: a\nAnthropic-Version: 2023-06-01")
+    after = provider.request(ask(model), 1, frozenset())
+    send()
+    assert route.calls.last.request.headers.get("anthropic-version", "") == after.api_version
+    assert (before.keys([0]) == after.keys([0])) is (provider.name == "openai")
+
+
+PARAMETERS = {
+    ("openai", "plain"): {"max_tokens": 64, "schema": False},
+    ("openai", "schema"): {"max_tokens": 64, "schema": True},
+    ("openai", "temperature"): {"max_tokens": 64, "schema": False, "temperature": 0.7},
+    ("openai", "logprobs"): {"max_tokens": 64, "schema": False, "top_logprobs": 20},
+    ("openai", "samples"): {"max_tokens": 64, "schema": False, "n": 3},
+    ("openai", "bare"): {"max_tokens": 64, "schema": False},
+    ("anthropic", "temperature"): {"max_tokens": 64, "schema": False},
+    ("anthropic", "schema"): {"max_tokens": 64, "schema": True},
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_parameters_are_those_that_are_sent(provider, build, shape):
+    """A parameter that is not in the body is not among the effective ones."""
+    if (provider.name, shape) in PARAMETERS:
+        assert build(shape).parameters == PARAMETERS[provider.name, shape]
+
+
+@pytest.mark.parametrize(
+    ("dropped", "absent"),
+    [
+        ("temperature", {"temperature"}),
+        ("response_format", {"response_format"}),
+        ("output_config", {"output_config"}),
+        ("logprobs", {"logprobs", "top_logprobs"}),
+        ("top_logprobs", {"top_logprobs"}),
+        ("n", {"n"}),
+        ("max_completion_tokens", {"max_completion_tokens"}),
+    ],
+)
+def test_a_refused_parameter_is_left_out_alone(provider, model, ask, dropped, absent):
+    """Dropping one name removes it, what hangs on it, and nothing else."""
+    full = provider.request(ask(model, **EVERYTHING), 3, frozenset()).body
+    less = provider.request(ask(model, **EVERYTHING), 3, frozenset({dropped})).body
+    assert {name: value for name, value in full.items() if name not in absent} == {
+        name: value for name, value in less.items() if name in full
+    }
+
+
+@pytest.mark.parametrize(
+    "dropped", [{"max_tokens"}, {"max_completion_tokens"}, {"max_tokens", "max_completion_tokens"}]
+)
+def test_a_limit_of_tokens_always_stands(provider, model, ask, dropped):
+    """Whatever a server refuses, no request asks for an answer without end."""
+    body = provider.request(ask(model), 1, frozenset(dropped)).body
+    assert [body[name] for name in ("max_tokens", "max_completion_tokens") if name in body] == [64]
+
+
+@pytest.mark.parametrize(
+    "base_url",
+    ["http://localhost:8000/v1/", "HTTP://localhost:8000/v1", "http://me:secret@localhost:8000/v1?key=secret#a"],
+)
+def test_an_address_is_kept_without_its_secrets(provider, model, ask, base_url):
+    """User, password, query and the last slash are no part of where a request goes."""
+    request = provider.request(ask(replace(model, base_url=base_url)), 1, frozenset())
+    assert request.base_url == "http://localhost:8000/v1"
+    assert "secret" not in repr(request)
+
+
+def test_the_request_of_an_ask_never_changes(provider, model, ask):
+    """Two requests of one ask have the same keys."""
+    one, other = (provider.request(ask(model, **EVERYTHING), 2, frozenset()) for _ in range(2))
+    assert one.keys([0, 1]) == other.keys([0, 1])

@@ -1,0 +1,218 @@
+"""Which files are ledgers, and what people can see of one and remove from it."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import stat
+from contextlib import closing
+
+import pytest
+
+from bonwise.calls.ledger import place
+from bonwise.calls.ledger.ledger import Ledger
+from bonwise.calls.ledger.schema import MIGRATIONS, migrate
+from bonwise.calls.usage import Usage
+from bonwise.errors import LedgerError, UsageError
+from calls.ledgers import ask, key, recorded, request
+
+
+def connect(path):
+    """Open a file as another program would."""
+    return closing(sqlite3.connect(path, isolation_level=None))
+
+
+def test_a_run_folder_holds_one_ledger(tmp_path):
+    """A folder, the file in it, and a path that is still to be made all lead to a ledger."""
+    for path, file in [
+        (tmp_path / "a" / "run", tmp_path / "a" / "run" / "ledger.sqlite"),
+        (tmp_path / "a" / "run" / "ledger.sqlite", tmp_path / "a" / "run" / "ledger.sqlite"),
+        (tmp_path / "b" / "prod.sqlite", tmp_path / "b" / "prod.sqlite"),
+    ]:
+        with Ledger.open(str(path)) as ledger:
+            assert ledger.path == file
+            assert file.exists()
+
+
+def test_a_ledger_is_private(tmp_path):
+    """Only its owner can read a ledger or the files beside it."""
+    with Ledger.open(tmp_path) as ledger:
+        asyncio.run(ask(ledger, key(0)))
+        assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
+
+
+def test_commits_are_durable(tmp_path):
+    """The writer's commits wait for the disk."""
+    with Ledger.open(tmp_path) as ledger:
+        asyncio.run(ask(ledger, key(0)))
+        connection = ledger._writer._clerk._connection
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_an_older_ledger_is_migrated(tmp_path):
+    """An older file keeps its rows and gets what newer versions added, step by step."""
+    with Ledger.open(tmp_path) as ledger:
+        asyncio.run(ask(ledger, key(0)))
+    steps = [
+        *MIGRATIONS,
+        ("ALTER TABLE call ADD COLUMN one TEXT",),
+        ("ALTER TABLE call ADD COLUMN two INT DEFAULT 2",),
+    ]
+    with connect(ledger.path) as connection:
+        migrate(connection, steps)
+        migrate(connection, steps)
+        assert connection.execute("SELECT state, one, two FROM call").fetchall() == [("answered", None, 2)]
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(steps),)
+
+
+def test_a_migration_that_fails_changes_nothing(tmp_path):
+    """A migration is made whole or not at all."""
+    with Ledger.open(tmp_path) as ledger:
+        pass
+    steps = [*MIGRATIONS, ("ALTER TABLE call ADD COLUMN one TEXT", "ALTER TABLE nowhere ADD COLUMN two TEXT")]
+    with connect(ledger.path) as connection:
+        with pytest.raises(sqlite3.OperationalError):
+            migrate(connection, steps)
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+        assert "one" not in [row[1] for row in connection.execute("PRAGMA table_info(call)")]
+
+
+def test_a_newer_ledger_is_refused(tmp_path):
+    """A file of a later version is not touched."""
+    with Ledger.open(tmp_path) as ledger:
+        pass
+    with connect(ledger.path) as connection:
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    with pytest.raises(LedgerError, match="newer bonwise") as caught:
+        Ledger.open(tmp_path)
+    assert str(ledger.path) in caught.value.message
+
+
+def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path):
+    """A text file under the name of a ledger is refused, and stays as it is."""
+    file = tmp_path / "notes.sqlite"
+    file.write_text("my notes " * 100)
+    with pytest.raises(LedgerError, match="not a database"):
+        Ledger.open(file)
+    assert file.read_text() == "my notes " * 100
+
+
+def test_a_database_of_another_program_is_refused_and_kept(tmp_path):
+    """Another program's database is refused, and stays as it is."""
+    file = tmp_path / "other.sqlite"
+    with connect(file) as connection:
+        connection.execute("CREATE TABLE theirs (a)")
+    before = file.read_bytes()
+    with pytest.raises(LedgerError, match="another program"):
+        Ledger.open(file)
+    assert file.read_bytes() == before
+
+
+def test_a_plain_file_is_no_run_folder(tmp_path):
+    """A file without the suffix of a ledger is not taken for a folder."""
+    file = tmp_path / "scores.csv"
+    file.write_text("a,b\n")
+    with pytest.raises(LedgerError, match="no run folder"):
+        Ledger.open(file)
+    with pytest.raises(LedgerError, match="cannot be used"):
+        Ledger.open(file / "run")
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "cifs", "smb3"])
+def test_a_network_filesystem_is_refused(tmp_path, monkeypatch, kind):
+    """A ledger is not made where its locks do not hold."""
+    monkeypatch.setattr(place, "filesystem", lambda *_: kind)
+    with pytest.raises(LedgerError, match=kind) as caught:
+        Ledger.open(tmp_path / "run.sqlite")
+    assert "this machine" in caught.value.hint
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_nearest_mount_point_counts():
+    """A path lies on the filesystem of its longest mount point; of two on the same point, the later."""
+    mounts = "/dev/a / ext4 rw 0 0\nh:/ /home nfs4 rw 0 0\ntmpfs /home/me tmpfs rw 0 0\nh:/ /home/me cifs rw 0 0"
+    paths = ["/", "/homes/x", "/home/you/x", "/home/me/run"]
+    assert [place.filesystem(place.Path(path), mounts) for path in paths] == ["ext4", "ext4", "nfs4", "cifs"]
+
+
+async def fill(ledger):
+    """Leave one call in every state behind, those of model m of known cost."""
+    await ask(ledger, key(0), key(1), usage=Usage(uncached=10, cache_read=5, output=3), cost=0.5, attempts=2)
+    claim = await ledger.claim([key(2)], request(model="n"), wall=5.0)
+    await ledger.answer(claim.call_id, recorded({key(2): 0}, answered_at=6.0, lost_attempts=1))
+    claim = await ledger.claim([key(3)], request(), wall=1.0)
+    await ledger.answer(claim.call_id, recorded({}, status=400, rejected=True))
+    claim = await ledger.claim([key(4)], request(), wall=1.0)
+    await ledger.give_up(claim.call_id, 3, 2, "timeout")
+    await ledger.claim([key(5)], request(), wall=1.0)
+
+
+@pytest.fixture
+def filled(tmp_path):
+    """Return a ledger whose last owner has left a call behind."""
+    with Ledger.open(tmp_path) as ledger:
+        asyncio.run(fill(ledger))
+    with Ledger.open(tmp_path) as ledger:
+        yield ledger
+
+
+def test_stats_add_up(filled):
+    """The sums of a ledger are those of its calls; what is not known is counted, not taken for zero."""
+    stats = filled.stats()
+    assert stats.calls == {"answered": 2, "rejected": 1, "failed": 1, "unknown": 1}
+    assert (stats.samples, stats.input_tokens, stats.output_tokens) == (3, 15, 3)
+    assert (stats.cost, stats.unpriced, stats.lost_attempts) == (0.5, 1, 1 + 2 + 1)
+    assert [(tally.model, tally.samples, tally.unpriced) for tally in stats.models] == [("m", 2, 0), ("n", 1, 1)]
+    assert stats.models[0].usage == Usage(uncached=10, cache_read=5, output=3)
+
+
+def test_rows_show_samples_and_calls_without_any(filled):
+    """Every sample is one row with its call, and a call that has none is one row too."""
+    rows = list(filled.rows())
+    assert [row.state for row in rows] == ["answered", "answered", "answered", "rejected", "failed", "sent"]
+    assert {row.key for row in rows} == {key(n).hex() for n in (0, 1, 2, 3, 5)} | {""}
+    assert (rows[0].usage, rows[0].cost, rows[0].effective, rows[0].attempts) == (Usage(10, 5, 0, 0, 3), 0.5, {}, 2)
+    assert (rows[-1].raw, rows[-1].answered_at, rows[-1].usage) == (None, None, None)
+    assert "which is better?" in rows[-1].body
+
+
+def test_rows_can_be_chosen(filled):
+    """Rows are chosen by model, state, key and number."""
+    assert [row.model for row in filled.rows(model="n")] == ["n"]
+    assert [row.state for row in filled.rows(state="rejected")] == ["rejected"]
+    assert [row.key for row in filled.rows(key_prefix=key(1).hex()[:9])] == [key(1).hex()]
+    assert len(list(filled.rows(limit=2))) == 2
+    with pytest.raises(UsageError, match="begins no key"):
+        filled.rows(key_prefix="%")
+
+
+def test_pruning_leaves_what_was_answered(filled):
+    """Pruning removes failed and unknown calls with their samples, and nothing that was answered."""
+    assert filled.prune() == 2
+    assert filled.stats().calls == {"answered": 2, "rejected": 1}
+    assert {row.key for row in filled.rows()} == {key(number).hex() for number in range(4)}
+    assert filled.integrity() == "ok"
+
+
+def test_answered_calls_are_pruned_only_by_date(filled):
+    """Answered calls go only where they are named and older than a date; calls under way never."""
+    with pytest.raises(UsageError, match="takes a date"):
+        filled.prune(states=["answered"])
+    with pytest.raises(UsageError, match="under way"):
+        filled.prune(states=["sent"])
+    assert filled.prune(states=["answered"], before=6.0) == 1
+    assert [row.model for row in filled.rows(state="answered")] == ["n"]
+    assert filled.stored(key(0)) is None
+
+
+def test_pruning_spares_calls_under_way(filled):
+    """A call of a living process is not pruned, and its answer finds it."""
+
+    async def main():
+        claim = await filled.claim([key(9)], request(), wall=1.0)
+        filled.prune()
+        await filled.answer(claim.call_id, recorded({key(9): 0}))
+
+    asyncio.run(main())
+    assert filled.stored(key(9)) is not None
