@@ -14,21 +14,38 @@ if TYPE_CHECKING:
     from bonwise.data.pool import Candidate, Pool
     from bonwise.data.scales import Scale
     from bonwise.data.table import ScoreTable
-    from bonwise.data.verdicts import Score, Unscored
-    from bonwise.errors import BonwiseError, InputError, JudgeError
+    from bonwise.data.verdicts import Preference, Score, Unscored
+    from bonwise.errors import BonwiseError, CallError, InputError, JudgeError, LedgerError
+    from bonwise.judges.interval import Interval
+    from bonwise.judges.logprob import Logprob
+    from bonwise.judges.pairwise import Pairwise
+    from bonwise.judges.pointwise import Pointwise
+    from bonwise.judges.probability import Probability
     from bonwise.judges.protocol import Judge
+    from bonwise.judges.quantized import Quantized
+    from bonwise.judges.resampled import Resampled
     from bonwise.selection.select import select
     from bonwise.selection.selection import Selection
 
 __all__ = [
     "Audit",
     "BonwiseError",
+    "CallError",
     "Candidate",
     "InputError",
+    "Interval",
     "Judge",
     "JudgeError",
+    "LedgerError",
+    "Logprob",
+    "Pairwise",
+    "Pointwise",
     "Pool",
+    "Preference",
     "PreferenceAudit",
+    "Probability",
+    "Quantized",
+    "Resampled",
     "Scale",
     "Score",
     "ScoreTable",
@@ -45,12 +62,22 @@ __version__: str
 _HOMES = {
     "Audit": "bonwise.auditing.audit",
     "BonwiseError": "bonwise.errors",
+    "CallError": "bonwise.errors",
     "Candidate": "bonwise.data.pool",
     "InputError": "bonwise.errors",
+    "Interval": "bonwise.judges.interval",
     "Judge": "bonwise.judges.protocol",
     "JudgeError": "bonwise.errors",
+    "LedgerError": "bonwise.errors",
+    "Logprob": "bonwise.judges.logprob",
+    "Pairwise": "bonwise.judges.pairwise",
+    "Pointwise": "bonwise.judges.pointwise",
     "Pool": "bonwise.data.pool",
+    "Preference": "bonwise.data.verdicts",
     "PreferenceAudit": "bonwise.auditing.preferences",
+    "Probability": "bonwise.judges.probability",
+    "Quantized": "bonwise.judges.quantized",
+    "Resampled": "bonwise.judges.resampled",
     "Scale": "bonwise.data.scales",
     "Score": "bonwise.data.verdicts",
     "ScoreTable": "bonwise.data.table",

@@ -39,6 +39,7 @@ async def ask(ledger, *keys, **changes):
 
 def process(code, *arguments):
     """Start Python on some code, with these helpers at hand."""
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    folders = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, folders))}
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code, *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, env=environment)

@@ -106,7 +106,7 @@ def test_a_call_given_up_releases_its_samples(ledger):
 
     assert asyncio.run(main()).claimed == (key(0),)
     failed = next(ledger.rows(state="failed"))
-    assert (failed.key, failed.attempts, failed.lost_attempts, failed.note) == ("", 4, 2, "no connection")
+    assert (failed.call, failed.attempts, failed.lost_attempts, failed.note) == (1, 4, 2, "no connection")
 
 
 def test_nothing_is_handed_on_before_it_is_committed(ledger):
@@ -178,6 +178,19 @@ def test_a_value_that_does_not_fit_fails_alone(ledger):
     assert ledger.stats().samples == 8
 
 
+def test_an_answer_is_recorded_whole_or_not_at_all(ledger):
+    """Where one part of an answer does not fit, the call stands as it was."""
+
+    async def main():
+        claim = await ledger.claim([key(0), key(1)], request(), wall=1.0)
+        with pytest.raises(LedgerError, match="cannot hold"):
+            await ledger.answer(claim.call_id, recorded({key(0): 0, key(1): 2**70}))
+
+    asyncio.run(main())
+    assert ledger.stored(key(0)) is None
+    assert [row.state for row in ledger.rows()] == ["sent", "sent"]
+
+
 def test_an_answer_to_no_call_is_an_error(ledger):
     """An answer whose call is gone is not silently lost."""
     with pytest.raises(LedgerError, match="call 7 is not in the ledger"):
@@ -234,13 +247,13 @@ def test_a_late_answer_does_not_replace_another(tmp_path):
             connection.execute("UPDATE owner SET boot = 'another'")
         claim = await quick.claim([key(0)], request(), wall=1.0)
         await quick.answer(claim.call_id, recorded({key(0): 0}, raw=b"quick"))
-        await slow.answer(late.call_id, recorded({key(0): 0}, raw=b"late"))
+        await slow.answer(late.call_id, recorded({key(0): 1}, raw=b"late"))
         return claim
 
     with Ledger.open(tmp_path) as slow, Ledger.open(tmp_path) as quick:
         claim = asyncio.run(main(slow, quick))
         assert claim.unknown == 1
-        assert quick.stored(key(0)).raw == b"quick"
+        assert (quick.stored(key(0)).raw, quick.stored(key(0)).choice) == (b"quick", 0)
         assert [row.raw for row in quick.rows(state="answered")] == [b"late", b"quick"]
 
 

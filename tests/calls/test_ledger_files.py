@@ -171,10 +171,16 @@ def test_rows_show_samples_and_calls_without_any(filled):
     """Every sample is one row with its call, and a call that has none is one row too."""
     rows = list(filled.rows())
     assert [row.state for row in rows] == ["answered", "answered", "answered", "rejected", "failed", "sent"]
-    assert {row.key for row in rows} == {key(n).hex() for n in (0, 1, 2, 3, 5)} | {""}
+    assert {row.key for row in rows} == {key(n).hex() for n in range(6)}
     assert (rows[0].usage, rows[0].cost, rows[0].effective, rows[0].attempts) == (Usage(10, 5, 0, 0, 3), 0.5, {}, 2)
     assert (rows[-1].raw, rows[-1].answered_at, rows[-1].usage) == (None, None, None)
     assert "which is better?" in rows[-1].body
+
+
+def test_a_call_whose_samples_went_elsewhere_is_still_a_row(filled):
+    """A call taken over by another has no sample any more, and is shown all the same."""
+    asyncio.run(filled.claim([key(4)], request(), wall=3.0))
+    assert [row.key for row in filled.rows(state="failed")] == [""]
 
 
 def test_rows_can_be_chosen(filled):
@@ -193,6 +199,8 @@ def test_pruning_leaves_what_was_answered(filled):
     assert filled.stats().calls == {"answered": 2, "rejected": 1}
     assert {row.key for row in filled.rows()} == {key(number).hex() for number in range(4)}
     assert filled.integrity() == "ok"
+    with connect(filled.path) as connection:
+        assert connection.execute("SELECT count(*) FROM sample").fetchone() == (4,)
 
 
 def test_answered_calls_are_pruned_only_by_date(filled):

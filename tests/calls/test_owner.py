@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -50,8 +51,7 @@ def test_a_killed_process_is_dead_before_its_parent_has_asked():
     begun = replace(HERE, pid=child.pid, started=owner._started(child.pid))
     alive = lives(begun)
     child.kill()
-    while owner._started(child.pid) != "ended":
-        pass
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     dead = not lives(begun)
     child.communicate()
     assert alive

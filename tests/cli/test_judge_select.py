@@ -116,7 +116,9 @@ def test_the_unscored_are_counted_with_their_reason(capsys, pools):
     blank = [row for row in rows_of("s.csv") if row["judge_score"] == ""]
     assert [(row["prompt_id"], row["candidate"]) for row in blank] == [("p4", "c0"), ("p3", "c0"), ("p3", "c1")]
     assert {row["unscored"] for row in blank} == {"empty answer"}
-    assert done.err == "bonwise: 10 rows to s.csv, 3 of them unscored\n"
+    first, second = done.err.splitlines()
+    assert first == "bonwise: 10 rows to s.csv, 3 of them unscored"
+    assert second == "bonwise: unscored 3 times: empty answer"
     assert not done.out
 
 

@@ -1,16 +1,25 @@
 from __future__ import annotations
 
+import asyncio
 import math
+import time
 from fractions import Fraction
 from functools import partial
 
 import pytest
 
+from bonwise.calls.engine import Engine
 from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import JudgeError
-from bonwise.judges.calling import FunctionJudge, as_judge, verdicts
+from bonwise.judges.calling import FunctionJudge, as_judge
+from bonwise.judges.judging import judge_now, judge_with
 from bonwise.judges.local import Length, from_name
 from bonwise.judges.protocol import Judge
+
+
+def verdicts(judge, prompt, texts):
+    """Return what a judge finds, from synchronous code."""
+    return judge_now(judge, prompt, texts).verdicts
 
 
 class Scripted:
@@ -94,14 +103,58 @@ def test_what_is_no_finite_number_is_unscored(value):
     assert len(found.raw) <= 200
 
 
-def test_a_coroutine_is_refused_and_closed():
-    """An asynchronous function is a judge's error; its coroutine leaves no warning behind."""
+def test_an_asynchronous_function_is_awaited():
+    """The candidates of a prompt are judged at once, and the verdicts stand in their order."""
+    under_way, most = [], []
 
     async def judge(prompt, text):
+        under_way.append(text)
+        await asyncio.sleep(0)
+        most.append(len(under_way))
+        await asyncio.sleep(0.001 * len(text))
+        under_way.remove(text)
+        return None if text == "c" else len(text)
+
+    found = verdicts(as_judge(judge), "p", ["aaa", "bb", "c"])
+    assert found == (Score(3.0), Score(2.0), Unscored("the function returned nothing"))
+    assert max(most) == 3
+
+
+def test_an_asynchronous_judge_is_awaited_inside_a_running_loop():
+    """Synchronous code gets verdicts of an asynchronous judge also where a loop is running already."""
+
+    async def answer(prompt, texts):
+        await asyncio.sleep(0)
+        return [Score(1.0)] * len(texts)
+
+    async def notebook():
+        return verdicts(Scripted(answer), "p", ["a", "b"])
+
+    assert asyncio.run(notebook()) == (Score(1.0), Score(1.0))
+
+
+def test_a_judge_that_blocks_is_never_called_twice_at_once():
+    """Synchronous judges run beside the event loop, one call after the other, while it goes on."""
+    at_once, most, ticks = [0], [], []
+
+    def slow(prompt, text):
+        at_once[0] += 1
+        most.append(at_once[0])
+        time.sleep(0.002)
+        at_once[0] -= 1
         return 1.0
 
-    with pytest.raises(JudgeError, match="asynchronous"):
-        verdicts(as_judge(judge), "p", ["a"])
+    async def main():
+        async with Engine() as engine:
+            asked = asyncio.gather(*(judge_with(engine, as_judge(slow), "p", ["a"]) for _ in range(8)))
+            while not asked.done():
+                ticks.append(1)
+                await asyncio.sleep(0)
+            return await asked
+
+    assert len(asyncio.run(main())) == 8
+    assert max(most) == 1
+    assert len(ticks) > 8
 
 
 @pytest.mark.parametrize(
@@ -119,16 +172,6 @@ def test_a_coroutine_is_refused_and_closed():
 )
 def test_verdicts_are_one_a_candidate(answer):
     """A judge that returns anything but one Score or Unscored a candidate is named in a judge's error."""
-    with pytest.raises(JudgeError, match="scripted"):
-        verdicts(Scripted(answer), "p", ["a", "b"])
-
-
-def test_an_asynchronous_judge_is_refused():
-    """A judge whose method is a coroutine function is a judge's error, and leaves no warning behind."""
-
-    async def answer(prompt, texts):
-        return [Score(1.0)] * len(texts)
-
     with pytest.raises(JudgeError, match="scripted"):
         verdicts(Scripted(answer), "p", ["a", "b"])
 

@@ -62,12 +62,63 @@ def test_built_ins_enter_by_the_door_of_plug_ins():
         assert judge_from_spec(f"local:{name}").name == f"local:{name}"
 
 
-@pytest.mark.parametrize("spec", ["", ":", "stranger", "stranger:x", "Local:length", " local:length"])
+@pytest.mark.parametrize("spec", ["stranger", "stranger:x", "Local:length", " local:length"])
 def test_an_unknown_kind_is_refused_with_those_there_are(spec):
     """A kind that nobody registered is a usage error that lists the kinds."""
     with pytest.raises(UsageError, match="no kind of judge") as caught:
         judge_from_spec(spec)
     assert "local" in caught.value.hint
+
+
+@pytest.mark.parametrize("spec", ["", ":", ",bins=5", ":openai/m"])
+def test_a_spec_without_a_kind_is_refused_with_its_form(spec):
+    """A text that names no kind is a usage error that shows how a judge is written."""
+    with pytest.raises(UsageError, match="names no judge") as caught:
+        judge_from_spec(spec)
+    assert "KIND:provider/model" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("pointwise", "pointwise:openai/m"),
+        ("pointwise:anthropic/c", "pointwise:anthropic/c"),
+        ("pairwise,orders=1", "pairwise,orders=1:openai/m"),
+        ("pointwise,prompt=pointwise-reason,temperature=none", None),
+        ("logprob,pairs=true", "logprob,pairs=true:openai/m"),
+        ("resampled,draws=3,of=interval", "resampled,draws=3,of=interval:openai/m"),
+        ("resampled,draws=3:openai/m", "resampled,draws=3,of=pointwise:openai/m"),
+        (
+            "quantized,bins=5,of=resampled,draws=2,of=pointwise",
+            "quantized,bins=5,of=resampled,draws=2,of=pointwise:openai/m",
+        ),
+        ("quantized,of=local:length", None),
+    ],
+)
+def test_a_spec_makes_the_judge_that_its_name_makes_again(spec, name):
+    """The model is filled in where none is named, and the name of a judge is a spec of it."""
+    made = judge_from_spec(spec, model="openai/m", base_url="http://127.0.0.1:9/v1", seed=3)
+    assert name is None or made.name == name
+    assert judge_from_spec(made.name, base_url="http://127.0.0.1:9/v1", seed=3) == made
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("pointwise", "names no model"),
+        ("pointwise,bins=5:openai/m", "no option 'bins'"),
+        ("pointwise,prompt:openai/m", "cannot be read"),
+        ("pointwise,of=pairwise:openai/m", "made of no other judge"),
+        ("pointwise:gpt", "names no model"),
+        ("resampled,draws=1:openai/m", "draws"),
+        ("resampled,of=stranger:openai/m", "no kind of judge"),
+        ("quantized,bins=many:openai/m", "bins"),
+    ],
+)
+def test_a_spec_that_means_nothing_is_refused(spec, said):
+    """What cannot be made is a usage error that names the fault."""
+    with pytest.raises(UsageError, match=said):
+        judge_from_spec(spec)
 
 
 @pytest.mark.parametrize("spec", ["local", "local:", "local:stranger", "local:length:x"])

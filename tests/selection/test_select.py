@@ -238,14 +238,13 @@ def test_any_real_number_is_a_score(value):
     assert {type(score) for score in found.scores} == {float}
 
 
-def test_an_asynchronous_function_is_refused():
-    """A coroutine is no number: it is refused with a hint, and closed, so that no warning is left behind."""
+def test_an_asynchronous_function_is_awaited():
+    """A judge may be asynchronous; selecting from synchronous code waits for it."""
 
     async def judge(prompt, text):
-        return 1.0
+        return float(text == "b")
 
-    with pytest.raises(JudgeError, match="asynchronous"):
-        bw.select("p", ["a", "b"], judge=judge)
+    assert bw.select("p", ["a", "b"], judge=judge).best == "b"
 
 
 @pytest.mark.parametrize(

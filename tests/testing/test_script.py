@@ -140,6 +140,8 @@ PLAIN = [
     ("Score between 0 and 3.", {"0", "1", "2", "3"}),
     ("Reply with one digit.", set("0123456789")),
     ("Answer A, B or TIE.", {"A", "B", "TIE"}),
+    ("A text, no more. Judge A and B, yes? No: TIE is rare.", {"A", "B", "TIE"}),
+    ("From 0 to 100000 words. Reply with a number from 3 to 4.", {"3", "4"}),
     ("Which is better, A or B? One letter.", {"A", "B"}),
     ("Answer Yes or No.", {"Yes", "No"}),
 ]

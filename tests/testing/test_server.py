@@ -262,7 +262,6 @@ def test_a_client_that_hangs_up_is_survived():
     assert script.counts.in_flight == 0
 
 
-@pytest.mark.filterwarnings("default")
 def test_a_script_that_raises_is_heard_of(caplog):
     """A mistake in a script is said to the client and logged, and the server goes on."""
     script = Script(lambda asked: 1 // 0 if asked.user == "bad" else "fine")

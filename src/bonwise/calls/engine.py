@@ -134,8 +134,16 @@ class Engine:
         """Send nothing new. Calls on the wire may still land; `aclose` waits for them."""
         self.stopped = reason
         for task, flight in self._aloft.items():
-            if not flight.on_the_wire:
+            if flight.on_the_wire:
+                flight.last_attempt = True
+            else:
                 task.cancel()
+
+    def abandon(self, reason: str) -> None:
+        """Send nothing new, and wait for nothing: the ledger notes that calls on the wire may be billed."""
+        self.stopped = reason
+        for task in self._aloft:
+            task.cancel()
 
     def raise_if_denied(self) -> None:
         """Raise what a person has to mend before any call of some model will be answered.
@@ -182,6 +190,8 @@ class Engine:
         refused = self.books.dropped(base_url, model.name)
         for parameter in sorted(refused):
             self.totals.notices[f"{model} does not take {parameter}: left out"] += 1
+        if ask.temperature is not None and not adapter.capabilities.temperature:
+            self.totals.notices[f"{model} takes no temperature: none is sent"] += 1
         price = self.prices.price(model.provider, model.name, base_url)
         return Lane(adapter, model, base_url, refused, price, self._limiter, self._connection)
 

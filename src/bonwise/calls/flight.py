@@ -38,6 +38,10 @@ class UnsupportedError(Exception):
         super().__init__(problem.message)
 
 
+class _LastAttemptFailed(Exception):  # noqa: N818 - it says when, and nothing is defective
+    """An attempt brought no answer, and there is to be no other."""
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What all flights of an engine share.
@@ -129,6 +133,8 @@ class Flight:
         self._busy = False
         self.on_the_wire = False
         """Whether an attempt is being made now, which the server may bill."""
+        self.last_attempt = False
+        """Whether the attempt that is being made is the last one, however it ends."""
 
     async def run(self) -> Landed:
         """Return what came of it: an answer that did not arrive is an owed `Unscored`.
@@ -143,6 +149,8 @@ class Flight:
         except AttemptError as error:
             await self._end(error)
         except SpendingLimitReached as error:
+            await self._owe(str(error))
+        except _LastAttemptFailed as error:
             await self._owe(str(error))
         except DeadlineError:
             await self._owe("no answer before the deadline")
@@ -169,6 +177,8 @@ class Flight:
                 await self._send(exchange)
         except AttemptError as error:
             exchange.problem = error.problem
+            if self.last_attempt:
+                raise _LastAttemptFailed(error.problem.message) from error
             raise
         except BaseException:
             exchange.problem = Problem("broken", "given up", sent=exchange.sent)
@@ -247,8 +257,9 @@ class Flight:
 
     async def _keep(self, recorded: Recorded) -> None:
         if self._call is not None:
-            await self._terms.books.answer(self._call, recorded)
-            self._call = None
+            # Whoever is cancelled while the ledger writes has not undone it: the call is no longer open.
+            call, self._call = self._call, None
+            await self._terms.books.answer(call, recorded)
 
     def _cost(self, reply: Reply) -> float | None:
         if self._lane.price is None or reply.usage is None:
@@ -267,7 +278,7 @@ class Flight:
             reservation.lost()
         else:
             reservation.cancel()
-        return None
+        return None if exchange.sent else 0
 
     async def _end(self, error: AttemptError) -> None:
         problem = error.problem

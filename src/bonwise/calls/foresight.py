@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from bonwise.calls.ask import Ask, Model
 from bonwise.calls.engine import Engine
@@ -24,6 +24,12 @@ def foresee(engine: Engine, asks: Iterable[Ask]) -> Estimate:
         A question that stands among them twice is asked once.
     """
     known: set[bytes] = set()
+    servers: dict[Model, str] = {}
+
+    def noted() -> Iterator[Ask]:
+        for ask in asks:
+            servers[ask.model] = engine.lane(ask).base_url
+            yield ask
 
     def stored(ask: Ask) -> int:
         lane = engine.lane(ask)
@@ -35,9 +41,13 @@ def foresee(engine: Engine, asks: Iterable[Ask]) -> Estimate:
     def at_once(model: Model) -> bool:
         return provider(model.provider).capabilities.samples
 
-    observed = _observed(engine)
     return estimate(
-        asks, stored, engine.prices, samples_at_once=at_once, observed_output=observed, address=engine.address
+        noted(),
+        stored,
+        engine.prices,
+        samples_at_once=at_once,
+        observed_output=_observed(engine),
+        address=servers.__getitem__,
     )
 
 

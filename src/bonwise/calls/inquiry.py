@@ -14,7 +14,7 @@ from bonwise.calls.answer import Answer, Answers
 from bonwise.calls.bill import Bill
 from bonwise.calls.flight import Flight, Load, UnsupportedError, refused_for_good
 from bonwise.calls.landed import Landed, Outcome
-from bonwise.calls.notices import ignored
+from bonwise.calls.notices import ignored, refuse_impossible
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Response
 from bonwise.calls.tokens import expected_input_tokens, most_input_tokens
@@ -46,6 +46,7 @@ class Inquiry:
 
     def __init__(self, engine: Engine, ask: Ask) -> None:
         self._engine, self._ask, self._lane = engine, ask, engine.lane(ask)
+        refuse_impossible(ask, self._lane.provider.capabilities)
         self._request: Request = self._build(1)
         self._answers: dict[int, Answer] = {}
         self._bill = Bill()

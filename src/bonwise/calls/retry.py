@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -56,15 +57,26 @@ async def until_answered(
     >>> asyncio.run(until_answered(attempt))
     'answered at attempt 1'
     """
+    # Most calls are answered at once: they need not pay for what counts, waits and stops.
+    try:
+        return await attempt(1)
+    except AttemptError as error:
+        if not error.problem.transient:
+            raise
+        failed: AttemptError | None = error
+    numbers = itertools.count(2)
+
+    async def next_attempt() -> T:
+        nonlocal failed
+        if failed is not None:
+            first, failed = failed, None
+            raise first
+        return await attempt(next(numbers))
+
     patience = _Patience(attempts, deadline, seed)
     retrying = AsyncRetrying(
         sleep=asyncio.sleep, retry=TRANSIENT, wait=patience.wait, stop=patience.over, reraise=True
     )
-    numbers = iter(range(1, attempts + 1))
-
-    async def next_attempt() -> T:
-        return await attempt(next(numbers))
-
     return await retrying(next_attempt)
 
 
@@ -78,22 +90,18 @@ TRANSIENT = retry_if_exception(_is_transient)
 class _Patience:
     """How long to wait before the next attempt, and whether there is one."""
 
-    __slots__ = ("_attempts", "_deadline", "_jitter", "_seed")
+    __slots__ = ("_attempts", "_deadline", "_jitter")
 
     def __init__(self, attempts: int, deadline: float | None, seed: int | None) -> None:
         self._attempts = attempts
         self._deadline = deadline
-        self._seed = seed
-        self._jitter: random.Random | None = None
+        self._jitter = random.Random(seed)  # noqa: S311 - spreads attempts, guards nothing
 
     def wait(self, state: RetryCallState) -> float:
         """Return the seconds until the next attempt."""
         error = state.outcome.exception() if state.outcome is not None else None
         if isinstance(error, AttemptError) and error.problem.retry_after:
             return error.problem.retry_after
-        # Most calls are answered at once: they need not pay for a generator.
-        if self._jitter is None:
-            self._jitter = random.Random(self._seed)  # noqa: S311 - spreads attempts, guards nothing
         longest = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(state.attempt_number - 1, 16))
         return longest * self._jitter.uniform(0.5, 1.0)
 

@@ -62,8 +62,11 @@ def _line(row: ModelEstimate) -> str:
 
 
 def _figures(row: ModelEstimate | Estimate) -> str:
+    most = f"{row.input_tokens_most + row.output_tokens_most:,} tokens"
+    cost = "cost unknown"
+    if row.cost is not None and row.cost_most is not None:
+        cost, most = f"about {money(row.cost)}", f"{most} and {money(row.cost_most)}"
     return (
-        f"{row.calls:,} calls ({row.stored:,} of {row.samples:,} answers are in the ledger), about "
-        f"{row.input_tokens:,} input and {row.output_tokens_expected:,} output tokens, about {money(row.cost)}, "
-        f"at most {row.input_tokens_most + row.output_tokens_most:,} tokens and {money(row.cost_most)}"
+        f"{row.calls:,} calls ({row.stored:,} of {row.samples:,} answers are in the ledger or asked for twice), "
+        f"about {row.input_tokens:,} input and {row.output_tokens_expected:,} output tokens, {cost}; at most {most}"
     )

@@ -119,6 +119,7 @@ def _write(judged: Sequence[Judged], judges: Sequence[Judge], out: str, pairs: s
     from bonwise.data.writing import csv_text
     from bonwise.judges.judged_table import PAIR_HEADER, pair_rows, score_table
     from bonwise.judges.order_effect import order_effects
+    from bonwise.judges.resampled import Resampled
 
     header, rows = score_table(judged, judges)
     _deliver(csv_text(header, rows), out)
@@ -131,6 +132,9 @@ def _write(judged: Sequence[Judged], judges: Sequence[Judge], out: str, pairs: s
         say(f"unscored {count:,} times: {reason}")
     for effect in order_effects(judged, judges):
         say(str(effect))
+    for one in judges:
+        if isinstance(one, Resampled):
+            say(f"{one.name}: draws differ by {one.varies_by}")
 
 
 def _deliver(text: str, target: str) -> None:

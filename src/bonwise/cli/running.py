@@ -66,7 +66,9 @@ def run_engine(make: Callable[[], Engine], work: Callable[[Engine], Coroutine[No
             def interrupt() -> None:
                 nonlocal interrupted
                 if interrupted and task is not None:
+                    engine.abandon("interrupted")
                     task.cancel()
+                    return
                 interrupted = True
                 say("interrupted: waiting for the calls on the wire (Ctrl-C again to leave them)")
                 engine.stop("interrupted")
@@ -75,7 +77,10 @@ def run_engine(make: Callable[[], Engine], work: Callable[[Engine], Coroutine[No
                 loop.add_signal_handler(signal.SIGINT, interrupt)
             return await work(engine), interrupted
 
-    return asyncio.run(main())
+    try:
+        return asyncio.run(main())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
 
 
 def summarise(totals: Totals, run: Path) -> None:

@@ -95,13 +95,16 @@ class AskingSettings(ABC):
 
     @property
     def name(self) -> str:
-        """What makes this judge on a command line; options that stand at their default are left out."""
-        return str(Spec(self.kind, options_text(self, never=("model", "base_url")), rest=self.model))
+        """What makes this judge on a command line; options that stand at their default are left out.
+
+        Address and seed are settings of a whole run, so they are left out too.
+        """
+        return str(Spec(self.kind, options_text(self, never=("model", "base_url", "seed")), rest=self.model))
 
     @property
     def version(self) -> str:
-        """Identity of the prompt file, and version of the readers."""
-        return f"{self.file.identity} parse{VERSION}"
+        """Identity of the prompt file, version of the readers, and the seed where it decides what is asked."""
+        return f"{self.file.identity} parse{VERSION}{self._drawn()}"
 
     @abstractmethod
     def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask]:
@@ -136,6 +139,10 @@ class AskingSettings(ABC):
     def whole(self, name: str) -> bool:
         """Tell whether the prompt file asks for a whole number there."""
         return (self.file.answer or {}).get(name, {}).get("type") == "integer"
+
+    def _drawn(self) -> str:
+        """Return what of the version a seed decides."""
+        return ""
 
     def _check(self) -> None:  # noqa: B027 - most kinds have no settings of their own
         """Look at the settings that only one kind of judge has."""

@@ -15,7 +15,7 @@ from bonwise.errors import UsageError
 from bonwise.judges.asking import EMPTY, candidates_with_words, check_whole, most_common, reading
 from bonwise.judges.protocol import Conclusion
 
-__all__ = ["Pair", "check_orders", "comparisons", "conclusion", "pairs"]
+__all__ = ["Pair", "check_orders", "comparisons", "conclusion", "drawn_by", "pairs"]
 
 ALONE = Unscored("no other answer to compare with")
 
@@ -83,6 +83,17 @@ def check_orders(orders: object, seed: object) -> None:
     if isinstance(orders, bool) or orders not in (1, 2):
         raise UsageError(f"orders is {orders!r}", hint="give 2 for both orders of a pair, 1 for one of them")
     check_whole("seed", seed, least=0)
+
+
+def drawn_by(orders: int, seed: int) -> str:
+    """Return the part of a judge's version that says how single orders were drawn; empty with both orders.
+
+    Examples
+    --------
+    >>> drawn_by(orders=1, seed=7), drawn_by(orders=2, seed=7)
+    (' seed7', '')
+    """
+    return f" seed{seed}" if orders == 1 else ""
 
 
 def conclusion(

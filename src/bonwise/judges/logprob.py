@@ -10,7 +10,7 @@ from bonwise.calls.answer import Answers
 from bonwise.calls.ask import Ask
 from bonwise.data.verdicts import Score, Unscored, Verdict
 from bonwise.judges.asking import EMPTY, AskingSettings, candidates_with_words, reading
-from bonwise.judges.comparing import check_orders, comparisons, conclusion, pairs
+from bonwise.judges.comparing import check_orders, comparisons, conclusion, drawn_by, pairs
 from bonwise.judges.parse.logprobs import expected_digit, first_is_better
 from bonwise.judges.protocol import Conclusion
 
@@ -94,6 +94,9 @@ class Logprob(AskingSettings):
     def calls(self, candidates: int) -> int:
         """Return one call a candidate, or one for each pair and order."""
         return comparisons(candidates, self.orders) if self.pairs else candidates
+
+    def _drawn(self) -> str:
+        return drawn_by(self.orders, self.seed) if self.pairs else ""
 
     def _check(self) -> None:
         check_orders(self.orders, self.seed)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from bonwise.calls.answer import Answers
 from bonwise.calls.ask import Ask
 from bonwise.judges.asking import AskingSettings
-from bonwise.judges.comparing import check_orders, comparisons, conclusion, pairs
+from bonwise.judges.comparing import check_orders, comparisons, conclusion, drawn_by, pairs
 from bonwise.judges.parse.readers import probability
 from bonwise.judges.protocol import Conclusion
 
@@ -72,6 +72,9 @@ class Probability(AskingSettings):
     def calls(self, candidates: int) -> int:
         """Return one call for each pair and order."""
         return comparisons(candidates, self.orders)
+
+    def _drawn(self) -> str:
+        return drawn_by(self.orders, self.seed)
 
     def _check(self) -> None:
         check_orders(self.orders, self.seed)

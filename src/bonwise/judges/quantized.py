@@ -12,9 +12,9 @@ from bonwise.calls.ask import Ask
 from bonwise.data.verdicts import Score, Unscored, Verdict
 from bonwise.judges.asking import ask_now, check_whole, options_text
 from bonwise.judges.calling import as_judge
-from bonwise.judges.inner import asked_by, asking, called, calls_of
 from bonwise.judges.protocol import Conclusion, Judge
 from bonwise.judges.spec import Spec
+from bonwise.judges.wrapping import asked_by, asking, called, calls_of
 
 __all__ = ["Quantized"]
 

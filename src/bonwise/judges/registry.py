@@ -79,7 +79,7 @@ def _from_spec(spec: Spec, shared: Mapping[str, object], model: str | None) -> J
         raise UsageError(f"no kind of judge {spec.kind!r}", hint=f"the kinds are {', '.join(sorted(known))}")
     entry = known[spec.kind]
     factory = _factory(entry)
-    first, *others = _parameters(factory)
+    first, *others = _parameters(entry, factory)
     options = _options(spec, others)
     options |= {name: value for name, value in shared.items() if name in others and name not in options}
     judge = _make(entry, factory, _first(first, spec, shared, model), options)
@@ -129,7 +129,7 @@ def kinds() -> list[Kind]:
 def _kind(entry: EntryPoint) -> Kind:
     package = entry.dist.name if entry.dist is not None else "?"
     try:
-        parameters = _parameters(_factory(entry))
+        parameters = _parameters(entry, _factory(entry))
     except BonwiseError as error:
         return Kind(entry.name, entry.value, package, problem=str(error))
     options = tuple(name for name in parameters[1:] if name not in {"base_url", "seed"})
@@ -146,9 +146,9 @@ def _factory(entry: EntryPoint) -> Callable[..., object]:
     return factory
 
 
-def _make(entry: EntryPoint, factory: Callable[..., object], rest: str, options: dict[str, Any]) -> object:
+def _make(entry: EntryPoint, factory: Callable[..., object], first: object, options: dict[str, Any]) -> object:
     try:
-        return factory(rest, **options)
+        return factory(first, **options)
     except BonwiseError:
         raise
     except Exception as error:
@@ -160,8 +160,14 @@ def _failed(entry: EntryPoint, error: Exception) -> UsageError:
     return UsageError(f"the plug-in behind {entry.name!r} failed: {why}", hint=f"mend or uninstall {entry.value}")
 
 
-def _parameters(factory: Callable[..., object]) -> list[str]:
-    return list(inspect.signature(factory).parameters)
+def _parameters(entry: EntryPoint, factory: Callable[..., object]) -> list[str]:
+    try:
+        names = list(inspect.signature(factory).parameters)
+    except (TypeError, ValueError) as error:
+        raise _failed(entry, error) from error
+    if not names:
+        raise _failed(entry, TypeError("it takes no argument"))
+    return names
 
 
 def _options(spec: Spec, known: Sequence[str]) -> dict[str, Any]:

@@ -23,9 +23,9 @@ from bonwise.judges.asking import (
     options_text,
 )
 from bonwise.judges.calling import as_judge
-from bonwise.judges.inner import asked_by, asking, called, calls_of
 from bonwise.judges.protocol import Conclusion, Judge
 from bonwise.judges.spec import Spec
+from bonwise.judges.wrapping import asked_by, asking, called, calls_of
 
 __all__ = ["Resampled"]
 

@@ -12,7 +12,7 @@ from bonwise.errors import JudgeError
 from bonwise.judges.calling import checked
 from bonwise.judges.protocol import AskingJudge, Judge
 
-__all__ = ["asked_by", "asking", "calls_of", "called", "is_asking"]
+__all__ = ["asked_by", "asking", "called", "calls_of", "is_asking"]
 
 Verdicts = tuple[Verdict, ...]
 

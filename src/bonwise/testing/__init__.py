@@ -14,6 +14,7 @@ from bonwise.testing.simulate import Simulation, simulate
 if TYPE_CHECKING:
     from bonwise.testing.counts import Counts
     from bonwise.testing.faults import Faults
+    from bonwise.testing.replay_judge import ReplayJudge
     from bonwise.testing.script import Script
     from bonwise.testing.scripted_judge import ScriptedJudge
     from bonwise.testing.server import ScriptedServer
@@ -24,6 +25,7 @@ __all__ = [
     "Counts",
     "FakeTransport",
     "Faults",
+    "ReplayJudge",
     "Script",
     "ScriptedJudge",
     "ScriptedServer",
@@ -36,6 +38,7 @@ _HOMES = {
     "Counts": "bonwise.testing.counts",
     "FakeTransport": "bonwise.testing.transport",
     "Faults": "bonwise.testing.faults",
+    "ReplayJudge": "bonwise.testing.replay_judge",
     "Script": "bonwise.testing.script",
     "ScriptedJudge": "bonwise.testing.scripted_judge",
     "ScriptedServer": "bonwise.testing.server",

@@ -24,9 +24,10 @@ _CHOICES = {"choice", "winner", "verdict", "label", "preference", "answer", "bet
 _REASON = "It does what was asked, with a gap or two."
 _OTHERS = ("The", " I", "**", "\n", "Both", " it", "So", "1", "No", "In", "-", "Well", "We", "My", "OK", "Hm")
 
-_RANGE = re.compile(r"(\d+)\s*(?:-|\u2013|to|and|through)\s*(\d+)")
-_LABEL_SETS = (r"\bA\b.*\bB\b.*\bTIE\b", r"\bA\b.{1,9}\bB\b", r"\b(?:Yes|yes|YES)\b.{1,9}\b(?:No|no|NO)\b")
-_LABEL = re.compile(r"\b(?:A|B|TIE|Yes|yes|YES|No|no|NO)\b")
+_RANGE = re.compile(r"(\d{1,9})\s*(?:-|\u2013|to|and|through)\s*(\d{1,9})")
+_A_B_TIE = re.compile(r"\bA\b.*\bB\b.*\bTIE\b", re.DOTALL)
+_A_B = re.compile(r"\bA\b.{1,9}\bB\b")
+_YES_NO = re.compile(r"\b(yes)\b.{1,9}\b(no)\b", re.IGNORECASE)
 
 
 def stand_in(request: WireRequest) -> Choice:
@@ -56,16 +57,18 @@ def stand_in(request: WireRequest) -> Choice:
 
 def _options(asked: str) -> Sequence[str]:
     """Return the replies that instructions leave open, none where they ask for no short one."""
-    span = _RANGE.search(asked)
-    if span and int(span[1]) < int(span[2]) <= 1000:
-        return [str(number) for number in range(int(span[1]), int(span[2]) + 1)]
+    # The form of the reply usually comes last.
+    for least, most in reversed(_RANGE.findall(asked)):
+        if int(least) < int(most) <= 1000:
+            return [str(number) for number in range(int(least), int(most) + 1)]
     if re.search(r"\bdigit\b", asked, re.IGNORECASE):
         return [str(number) for number in range(10)]
-    for labels in _LABEL_SETS:
-        found = re.search(labels, asked, re.DOTALL)
-        if found:
-            return list(dict.fromkeys(_LABEL.findall(found[0])))
-    return ()
+    if _A_B_TIE.search(asked):
+        return _LABELS
+    if _A_B.search(asked):
+        return _LABELS[:2]
+    words = _YES_NO.search(asked)
+    return words.groups() if words else ()
 
 
 def _filled(name: str, schema: Schema, root: Schema, source: Random) -> Any:

@@ -94,6 +94,15 @@ def test_a_key_of_the_ledger_follows_the_version_that_is_sent(route, monkeypatch
     assert (before.keys([0]) == after.keys([0])) is (provider.name == "openai")
 
 
+def test_another_default_of_the_sdk_changes_nothing(route, monkeypatch, provider, model, ask, send):
+    """An SDK that speaks another version by itself sends the one that the bodies are written for."""
+    monkeypatch.setattr("anthropic._client.ANTHROPIC_API_VERSION", "2001-01-01")
+    send()
+    expected = {"openai": None, "anthropic": "2026-10-21"}[provider.name]
+    assert route.calls.last.request.headers.get("anthropic-version") == expected
+    assert provider.request(ask(model), 1, frozenset()).api_version == (expected or "")
+
+
 PARAMETERS = {
     ("openai", "plain"): {"max_tokens": 64, "schema": False},
     ("openai", "schema"): {"max_tokens": 64, "schema": True},

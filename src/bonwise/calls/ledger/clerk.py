@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from bonwise.calls.ledger.place import connect
 from bonwise.calls.ledger.records import Claim, Stored
 from bonwise.errors import LedgerError
 
-__all__ = ["Clerk", "Leases"]
+__all__ = ["Clerk"]
 
 HEARTBEAT = 10.0
 """Seconds after which a commit carries a new sign of life."""
@@ -35,24 +34,7 @@ _FILL = """
     INSERT INTO sample (key, call, choice) VALUES (?, ?, ?)
     ON CONFLICT (key) DO UPDATE SET choice = excluded.choice WHERE call = excluded.call
 """
-_RELEASE = "DELETE FROM sample WHERE key = ? AND call = ? AND choice IS NULL"
 _LOSE = "UPDATE call SET state = 'unknown', lost_attempts = 1, note = 'its process ended' WHERE id = ?"
-
-
-@dataclass(slots=True)
-class Leases:
-    """What one process holds in a ledger; outlives a connection.
-
-    Parameters
-    ----------
-    owner : int or None
-        The process's number there; None before it has entered.
-    held : dict of int to tuple of bytes
-        The keys of each call that is under way.
-    """
-
-    owner: int | None = None
-    held: dict[int, tuple[bytes, ...]] = field(default_factory=dict)
 
 
 class Clerk:
@@ -64,21 +46,19 @@ class Clerk:
         An existing ledger.
     busy_timeout : float
         Seconds to wait for other processes.
-    leases : Leases
-        Of the process.
+    owner : int, optional
+        The process's number in this ledger; None enters it anew.
     """
 
-    def __init__(self, file: Path, busy_timeout: float, leases: Leases) -> None:
+    def __init__(self, file: Path, busy_timeout: float, owner: int | None) -> None:
         self._file = file
-        self._leases = leases
         self._connection = connect(file, busy_timeout)
         self._here = this_process()
         self._heartbeat = 0.0
         self._living: dict[int, bool] = {}
         try:
             self._inode = self._identity()
-            if leases.owner is None:
-                leases.owner = self._enter()
+            self.owner = self._enter() if owner is None else owner
         except BaseException:
             self._connection.close()
             raise
@@ -89,7 +69,7 @@ class Clerk:
         self._living.clear()
         now = time.time()
         if abs(now - self._heartbeat) > HEARTBEAT:
-            self._connection.execute("UPDATE owner SET heartbeat = ? WHERE id = ?", (now, self._leases.owner))
+            self._connection.execute("UPDATE owner SET heartbeat = ? WHERE id = ?", (now, self.owner))
             self._heartbeat = now
 
     def commit(self) -> None:
@@ -113,7 +93,7 @@ class Clerk:
 
     def leave(self) -> None:
         """Give back every lease: calls that were sent and not answered belong to a process that has ended."""
-        self._connection.execute("UPDATE owner SET heartbeat = NULL WHERE id = ?", (self._leases.owner,))
+        self._connection.execute("UPDATE owner SET heartbeat = NULL WHERE id = ?", (self.owner,))
 
     def close(self) -> None:
         """Close the connection; a transaction that is open is undone."""
@@ -147,25 +127,18 @@ class Clerk:
         self._connection.execute("INSERT OR REPLACE INTO response (call, raw) VALUES (?, ?)", (call, raw))
         for key, choice in choices.items():
             self._connection.execute(_FILL, (key, call, choice))
-        if columns[0] == "answered":
-            self._release(call, choices)
-        self._leases.held.pop(call, None)
 
     def give_up(self, call: int, attempts: int, lost_attempts: int, note: str) -> None:
-        """Record that a call brought nothing, and release its samples."""
+        """Record that a call brought nothing; only a call that stands as sent leases its samples."""
         self._connection.execute(
             "UPDATE call SET state = 'failed', attempts = ?, lost_attempts = ?, note = ? WHERE id = ?",
             (attempts, lost_attempts, note, call),
         )
-        self._release(call, ())
-        self._leases.held.pop(call, None)
 
     def withdraw(self, call: int) -> None:
-        """Remove a call that was never sent."""
-        self._release(call, ())
+        """Remove a call that was never sent; its samples, then of no call, are free."""
         self._connection.execute("DELETE FROM call WHERE id = ?", (call,))
         self._connection.execute("DELETE FROM request WHERE call = ?", (call,))
-        self._leases.held.pop(call, None)
 
     def note_reading(self, key: bytes, reading: str) -> None:
         """Record what was read from a sample."""
@@ -190,18 +163,12 @@ class Clerk:
     def _send(self, keys: tuple[bytes, ...], where: tuple[str, ...], body: str, wall: float) -> int | None:
         if not keys:
             return None
-        call = self._connection.execute(_SEND, (self._leases.owner, len(keys), wall, *where)).lastrowid
+        call = self._connection.execute(_SEND, (self.owner, len(keys), wall, *where)).lastrowid
         assert call is not None  # noqa: S101 - the statement has inserted a row; only its type allows None
         self._connection.execute("INSERT INTO request (call, body) VALUES (?, ?)", (call, body))
         for key in keys:
             self._connection.execute("INSERT OR REPLACE INTO sample (key, call) VALUES (?, ?)", (key, call))
-        self._leases.held[call] = keys
         return call
-
-    def _release(self, call: int, answered: Iterable[bytes]) -> None:
-        for key in self._leases.held.get(call, ()):
-            if key not in answered:
-                self._connection.execute(_RELEASE, (key, call))
 
     def _is_alive(self, owner: int) -> bool:
         if owner not in self._living:

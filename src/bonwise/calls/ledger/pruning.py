@@ -46,7 +46,8 @@ def _delete(connection: sqlite3.Connection, states: Collection[State], before: f
     connection.execute("CREATE TEMP TABLE prunable (value TEXT)")
     connection.executemany("INSERT INTO prunable VALUES (?)", [(state,) for state in states])
     connection.execute(_DOOMED, {"before": before})
-    connection.execute("DELETE FROM sample WHERE call IN (SELECT id FROM doomed)")
     connection.execute("DELETE FROM request WHERE call IN (SELECT id FROM doomed)")
     connection.execute("DELETE FROM response WHERE call IN (SELECT id FROM doomed)")
-    return connection.execute("DELETE FROM call WHERE id IN (SELECT id FROM doomed)").rowcount
+    count = connection.execute("DELETE FROM call WHERE id IN (SELECT id FROM doomed)").rowcount
+    connection.execute("DELETE FROM sample WHERE call NOT IN (SELECT id FROM call)")  # withdrawn ones too
+    return count

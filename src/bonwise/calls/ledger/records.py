@@ -236,12 +236,12 @@ class LedgerStats:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One sample with its call, or a call that has no sample any more.
+    """One sample with its call, or a call whose samples were all claimed by later calls.
 
     Parameters
     ----------
     key : str
-        In hexadecimal digits; empty where the call has no sample.
+        In hexadecimal digits; empty where the call has no sample any more.
     choice, reading
         As in `Stored`.
     call, state, provider, base_url, api_version, endpoint, model, body, samples, sent_at

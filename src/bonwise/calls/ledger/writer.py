@@ -11,7 +11,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from bonwise.calls.ledger.clerk import Clerk, Leases
+from bonwise.calls.ledger.clerk import Clerk
 from bonwise.calls.ledger.forks import watch
 from bonwise.errors import BonwiseError, LedgerError
 
@@ -118,7 +118,7 @@ class Writer:
         self._turn = threading.Lock()
         self._thread: threading.Thread | None = None
         self._clerk: Clerk | None = None
-        self._leases = Leases()
+        self._owner: int | None = None
         self._failure = ""
 
     def _put(self, job: _Job) -> None:
@@ -168,12 +168,13 @@ class Writer:
 
     def _arrive(self) -> Clerk:
         if self._clerk is None:
-            self._clerk = Clerk(self._file, self._busy_timeout, self._leases)
+            self._clerk = Clerk(self._file, self._busy_timeout, self._owner)
+            self._owner = self._clerk.owner
         return self._clerk
 
     def _leave(self) -> None:
         with suppress(sqlite3.Error):  # the leases of a process that ends are void anyway
-            if self._leases.owner is not None and not self._failure:
+            if self._owner is not None and not self._failure:
                 self._arrive().leave()
         self._hang_up()
 

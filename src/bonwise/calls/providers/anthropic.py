@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Final
+from typing import ClassVar
 
 from bonwise.calls.ask import Ask, Model
 from bonwise.calls.failure import Problem
@@ -45,8 +45,8 @@ class Anthropic:
     {'max_tokens': 1024, 'schema': False}
     """
 
-    name: Final = "anthropic"
-    capabilities: Final = Capabilities(
+    name: ClassVar[str] = "anthropic"
+    capabilities: ClassVar[Capabilities] = Capabilities(
         temperature=False,
         samples=False,
         logprobs=False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import ClassVar
 
 from bonwise.calls.ask import Ask, Model
 from bonwise.calls.failure import Problem
@@ -38,8 +38,8 @@ class OpenAI:
     {'max_tokens': 1024, 'schema': False, 'n': 3}
     """
 
-    name: Final = "openai"
-    capabilities: Final = Capabilities(
+    name: ClassVar[str] = "openai"
+    capabilities: ClassVar[Capabilities] = Capabilities(
         temperature=True,
         samples=True,
         logprobs=True,

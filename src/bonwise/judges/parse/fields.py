@@ -95,6 +95,9 @@ def answer(choice: Choice, form: Form) -> Mapping[str, Any] | Unscored:
     if early:
         return early
     pairs = whole_object(choice.text)
+    if pairs is None and choice.finish == "other":
+        # An 8 may be what was said of 85; an object that is closed was said to its end.
+        return unread(f"the reply may be cut, it ended with: {choice.detail or 'no reason'}", choice)
     if pairs is None:
         text = after_thinking(choice.text)
         if text is None:

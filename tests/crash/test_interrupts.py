@@ -1,0 +1,82 @@
+"""Ctrl-C keeps what is on the wire, and says how to go on."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import signal
+
+import pytest
+
+from bonwise.calls.ledger.ledger import Ledger
+from bonwise.testing.faults import Faults
+from bonwise.testing.script import Script
+from bonwise.testing.server import ScriptedServer
+from crash.runs import Trap, done, ended, judging, pool_file, start
+
+PROMPTS = 25
+CALLS = 4 * PROMPTS
+INTERRUPTED = 130
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder with pools."""
+    pool_file(tmp_path / "pools.jsonl", PROMPTS)
+    return tmp_path
+
+
+def interrupted(script, folder, url, *, after=20, again=False):
+    """Run the command, with Ctrl-C after some paid requests, and once more when it was heard; return how it ended."""
+    running = start(judging(folder, url, "--max-concurrency", "8"))
+    script.on_paid.set((after, 0.0, lambda: running.send_signal(signal.SIGINT)))
+    said = ""
+    if again:
+        said = running.stderr.readline()
+        running.send_signal(signal.SIGINT)
+    code, out, err = ended(running)
+    return code, out, said + err
+
+
+def test_an_interrupted_run_keeps_what_is_on_the_wire(folder):
+    """Ctrl-C waits for the calls on the wire; the command that it prints asks for the rest, paying nothing twice."""
+    script = Script(latency=0.2, on_paid=Trap())
+    with ScriptedServer(script).in_thread() as server:
+        code, _, said = interrupted(script, folder, server.url)
+        paid = script.counts.answers
+        assert code == INTERRUPTED, said
+        assert 20 <= paid < CALLS
+        with Ledger.open(folder / "run") as ledger:
+            assert ledger.stats().calls == {"answered": paid}
+        printed = re.search(r"bonwise judge .*", said)
+        assert printed, said
+        _, *arguments = shlex.split(printed[0].rstrip(")"))
+        assert arguments == judging(folder, server.url, "--max-concurrency", "8")
+        done(arguments)
+    assert script.counts.paid_again == {}
+    assert script.counts.answers == CALLS
+    assert (folder / "scores.csv").read_text().count("\n") == CALLS + 1
+
+
+def test_an_interrupted_run_sends_nothing_new(folder):
+    """A call on the wire that fails after Ctrl-C is owed; it is not sent again."""
+    script = Script(faults=Faults(malformed=1.0), latency=0.5, on_paid=Trap())
+    with ScriptedServer(script).in_thread() as server:
+        code, _, said = interrupted(script, folder, server.url, after=8)
+    assert code == INTERRUPTED, said
+    assert script.counts.requests == 8
+    with Ledger.open(folder / "run") as ledger:
+        stats = ledger.stats()
+    assert (stats.calls, stats.lost_attempts) == ({"failed": 8}, 8)
+
+
+def test_a_second_interrupt_leaves_at_once(folder):
+    """Ctrl-C twice does not wait for answers that take an hour; the calls on the wire are then unknown."""
+    script = Script(latency=3600.0, on_paid=Trap())
+    with ScriptedServer(script).in_thread() as server:
+        code, _, said = interrupted(script, folder, server.url, after=8, again=True)
+    assert code == INTERRUPTED, said
+    assert "Traceback" not in said
+    with Ledger.open(folder / "run") as ledger:
+        stats = ledger.stats()
+    assert stats.lost_attempts == script.counts.answers == 8

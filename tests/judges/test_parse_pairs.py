@@ -1,0 +1,266 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bonwise.calls.reply import Choice
+from bonwise.data.verdicts import Unscored
+from bonwise.judges.parse.readers import Pick, interval, pick, probability
+
+PICKS = {
+    '{"choice": "A", "confidence": 4}': ("A", 4),
+    '{"confidence": 1, "choice": "TIE", "reason": "B is no better"}': ("TIE", 1),
+    '{"choice": "tie", "confidence": "5"}': ("TIE", 5),
+    '{"choice": "B"}': ("B", None),
+    '```\n{"choice": "B", "confidence": 2}\n```': ("B", 2),
+    'A says {"choice": "A", "confidence": 5}.\nI say\n{"choice": "B", "confidence": 3}': ("B", 3),
+    "A": ("A", None),
+    "B.": ("B", None),
+    "**TIE**": ("TIE", None),
+    "Tie": ("TIE", None),
+    "[[A]]": ("A", None),
+    "[B]": ("B", None),
+    "Choice: A": ("A", None),
+    "**Final verdict:** [[B]]": ("B", None),
+    "Winner: TIE": ("TIE", None),
+    "Choice: A\nCONFIDENCE: 4": ("A", 4),
+    "Confidence: 4\nChoice: A": ("A", 4),
+    "A\n\nConfidence: 4/5": ("A", 4),
+    "A, confidence: 4": ("A", 4),
+    "Choice: A; Confidence: 4": ("A", 4),
+    "Choice: A\nReason: it is shorter\nConfidence: 4": ("A", 4),
+    "A\nB repeats itself.": ("A", None),
+    "**A**\nis short.\n**B**\nis long.\nChoice: A": ("A", None),
+    "Choice: A\n**A**\nis short.\n**B**\nis long.": ("A", None),
+    '{"choice": "A"}\nConfidence: 2': ("A", 2),
+    "A or A": ("A", None),
+    "<think>B? [[B]]</think>A": ("A", None),
+}
+
+NO_PICKS = {
+    '{"choice": "C", "confidence": 4}': 'none of A, B, TIE: "C"',
+    '{"choice": "a"}': "none of A, B, TIE",
+    '{"choice": 1}': "none of A, B, TIE: 1",
+    '{"choice": null}': "none of A, B, TIE: null",
+    '{"choice": ["A"]}': "a list",
+    '{"choice": "A or B"}': "none of",
+    '{"choice": "A", "confidence": 6}': "confidence: off the scale 1 to 5: 6",
+    '{"choice": "A", "confidence": 0}': "off the scale 1 to 5: 0",
+    '{"choice": "A", "confidence": 3.5}': "no whole number",
+    '{"choice": "A", "confidence": true}': "no number: true",
+    '{"choice": "A", "choice": "B"}': "two answers",
+    '{"choice": "A"} {"choice": "B"}': "two answers: A and B",
+    '{"confidence": 4}': "no choice in the reply",
+    "A or B": "two answers: A or B",
+    "A/B": "two answers",
+    "[[A]] [[B]]": "two answers",
+    "A\nB": "two answers: A and B",
+    "Choice: A\nChoice: TIE": "two answers",
+    "Choice: A\nConfidence: 4\nConfidence: 5": "two answers: 4 and 5",
+    "Choice: both": "none of A, B, TIE: both",
+    "Choice: A\nNo:\nChoice: neither": "none of A, B, TIE: neither",
+    "[[C]]": "no choice in the reply",
+    "a": "no choice in the reply",
+    "Α": "no choice in the reply",  # noqa: RUF001 - a Greek capital
+    "A is better": "no choice in the reply",
+    "Response A": "no choice in the reply",
+    "Confidence: 4": "no choice in the reply",
+    "": "empty reply",
+}
+
+PROBABILITIES = {
+    '{"probability": 0.73}': 0.73,
+    '{"probability": 1}': 1.0,
+    '{"probability": 0}': 0.0,
+    '{"probability": 1.0}': 1.0,
+    '{"probability": 1e-05}': 1e-05,
+    '{"probability": "0.73"}': 0.73,
+    "0.73": 0.73,
+    "0.73.": 0.73,
+    "73%": 0.73,
+    "73.5 %": 0.735,
+    "100%": 1.0,
+    "Probability: 0.73": 0.73,
+    "P(A) = 0.73": 0.73,
+    "**Probability:** 73%": 0.73,
+    "I first thought\n0.6\nbut then\n0.73": 0.73,
+}
+
+NO_PROBABILITIES = {
+    '{"probability": 73}': "off the scale 0 to 1: 73",
+    '{"probability": 1.01}': "off the scale",
+    '{"probability": -0.1}': "off the scale",
+    '{"probability": NaN}': "off the scale",
+    '{"probability": 1e999}': "off the scale",
+    '{"probability": "73%"}': "no number",
+    '{"probability": false}': "no number: false",
+    '{"probability": 0.2, "probability": 0.3}': "two answers",
+    "73": "off the scale 0 to 1: 73",
+    "101%": "off the scale 0 to 1: 101%",
+    "-5%": "off the scale 0 to 1: -5%",
+    "0.2 or 0.3": "two answers",
+    "0.2\n0.3": "two answers",
+    "0,73": "two answers",
+    "3/4": "no plain number",
+    "Probability: about 0.7": "no plain number",
+    "likely": "no probability in the reply",
+}
+
+INTERVALS = {
+    '{"score": 70, "low": 60, "high": 85}': (70, 60, 85),
+    '{"score": 70, "low": 70, "high": 70, "why": "sure"}': (70, 70, 70),
+    "Score: 70\nLow: 60\nHigh: 85": (70, 60, 85),
+    "Score: 70, Low: 60, High: 85": (70, 60, 85),
+    "**Lower bound:** 60\n**Upper bound:** 85\n**Score:** 70/100": (70, 60, 85),
+    'It says {"score": 99, "low": 98, "high": 100}\nI say\n{"score": 9, "low": 8, "high": 20}': (9, 8, 20),
+}
+
+NO_INTERVALS = {
+    '{"score": 70, "low": 75, "high": 85}': "the score 70 lies outside its interval, 75 to 85",
+    '{"score": 90, "low": 75, "high": 85}': "outside",
+    '{"score": 70, "low": 85, "high": 60}': "outside",
+    '{"score": 70, "low": 60}': "no high in the reply",
+    '{"score": 70}': "no low in the reply",
+    '{"low": 60, "high": 80}': "no score in the reply",
+    '{"score": 70, "low": 60, "high": 101}': "high: off the scale 0 to 100: 101",
+    '{"score": 70, "low": -1, "high": 80}': "low: off the scale",
+    '{"score": 70, "low": 60.5, "high": 80}': "low: no whole number",
+    '{"score": 70, "low": null, "high": 80}': "low: no number: null",
+    '{"score": 70, "low": 60, "high": 80, "low": 61}': "two answers",
+    "Score: 70\nLow: 60\nand I forgot the rest": "no high in the reply",
+    '{"score": 70, "low": 60, "high": 80}\nNo:\n{"score": 70}': "no low in the reply",
+    "70 [60, 80]": "no score in the reply",
+    "70": "no score in the reply",
+}
+
+
+def brief(value):
+    """Return a short name of a case."""
+    return repr(value)[:60]
+
+
+@pytest.mark.parametrize("text", PICKS, ids=brief)
+def test_a_plain_choice_is_read(text):
+    """A, B or TIE in JSON or on a line of its own is a choice; a confidence may stand beside it."""
+    assert pick(Choice(text)) == Pick(*PICKS[text])
+
+
+@pytest.mark.parametrize("text", PROBABILITIES, ids=brief)
+def test_a_plain_probability_is_read(text):
+    """A number from 0 to 1, or per cent, is a probability."""
+    assert probability(Choice(text)) == PROBABILITIES[text]
+
+
+@pytest.mark.parametrize("text", INTERVALS, ids=brief)
+def test_a_plain_interval_is_read(text):
+    """A score with both ends is an interval."""
+    assert interval(Choice(text)) == INTERVALS[text]
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "reason"),
+    [(reader, *one) for reader, table in ((pick, NO_PICKS), (probability, NO_PROBABILITIES), (interval, NO_INTERVALS))
+     for one in table.items()],
+    ids=brief,
+)  # fmt: skip
+def test_anything_else_is_unscored(reader, text, reason):
+    """What is off its scale, contradicts itself or lacks a part is unscored, with the reply."""
+    found = reader(Choice(text))
+    assert isinstance(found, Unscored)
+    assert reason in found.reason
+    assert found.raw == text
+
+
+def test_ends_may_be_fractions_where_the_prompt_asks_for_them():
+    """Where the prompt asks for numbers and not for whole ones, an interval may have fractions."""
+    assert interval(Choice('{"score": 70.5, "low": 60.25, "high": 80}'), whole=False) == (70.5, 60.25, 80)
+
+
+@pytest.mark.parametrize("reader", [pick, probability, interval])
+@pytest.mark.parametrize("finish", ["length", "refusal", "filter"])
+def test_a_reply_that_did_not_end_by_itself_is_unscored(reader, finish):
+    """A cut or refused reply is not read by any reader."""
+    text = '{"choice": "A", "probability": 0.5, "score": 5, "low": 5, "high": 5}'
+    assert isinstance(reader(Choice(text)), Unscored) is False
+    assert isinstance(reader(Choice(text, finish)), Unscored)
+
+
+PIECES = st.sampled_from(
+    [
+        '{"choice": ',
+        '{"probability": ',
+        '{"score": ',
+        '"low": ',
+        '"high": ',
+        '"confidence": ',
+        '"A"',
+        "A",
+        "B",
+        "TIE",
+        "}",
+        '"',
+        "Choice: ",
+        "Probability: ",
+        "Score: ",
+        "Low: ",
+        "High: ",
+        "Confidence: ",
+        "4",
+        "0.73",
+        "73%",
+        "85",
+        " or ",
+        "\n",
+        "\n\n",
+        " ",
+        ", ",
+        "[[",
+        "]]",
+        "-",
+        ".",
+        "NaN",
+        "<think>",
+        "</think>",
+        "```",
+        "because",
+        "é",
+        "\uff18",
+    ]
+)
+REPLIES = st.one_of(st.text(), st.lists(PIECES, max_size=30).map("".join))
+
+
+def holds(text):
+    """Check what holds of every reply."""
+    for reader in (pick, probability, interval):
+        found = reader(Choice(text))
+        if isinstance(found, Unscored):
+            assert found.reason
+            assert found.raw == text
+        elif reader is pick:
+            assert found.choice.lower() in text.lower()
+            assert found.confidence is None or str(found.confidence) in text
+        elif reader is interval:
+            assert 0 <= found.low <= found.score <= found.high <= 100
+            assert all(re.search(rf"(?<![0-9]){one}(?![0-9])", text) for one in found)
+        else:
+            numbers = re.findall(r"[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", text)
+            assert any(pytest.approx(found) in (float(one), float(one) / 100) for one in numbers)
+
+
+@settings(max_examples=500, deadline=None, derandomize=True)
+@given(REPLIES)
+def test_an_answer_is_never_invented(text):
+    """Whatever a model replies, nothing is raised, an answer that is returned stands in the reply, or it is kept."""
+    holds(text)
+
+
+@pytest.mark.slow
+@settings(max_examples=10_000, deadline=None, derandomize=True)
+@given(REPLIES)
+def test_an_answer_is_never_invented_in_many_replies(text):
+    """The same, for many more replies."""
+    holds(text)

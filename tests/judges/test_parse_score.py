@@ -1,0 +1,307 @@
+from __future__ import annotations
+
+import json
+import re
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bonwise.calls.reply import Choice
+from bonwise.data.verdicts import Unscored
+from bonwise.judges.parse.fields import LOOKED_AT
+from bonwise.judges.parse.readers import score
+from bonwise.judges.parse.reply import LONGEST_RAW
+
+READ = {
+    '{"score": 85}': 85,
+    ' \n{"score":85}\n': 85,
+    '{"score": 0}': 0,
+    '{"score": 100}': 100,
+    '{"score": 85.0}': 85,
+    '{"score": "85"}': 85,
+    '\ufeff{"score": 85}': 85,
+    '{"reason": "good, though {\\"score\\": 3} is quoted", "score": 85}': 85,
+    '{"reason": "two\nlines", "score": 85}': 85,
+    '{"score": 85, "details": {"score": 3}}': 85,
+    '```json\n{"score": 85}\n```': 85,
+    'Here it is:\n```json\n{"score": 85}\n```\nThank you.': 85,
+    'The answer is good. {"score": 85}': 85,
+    'It says {"score": 100} itself.\nThat is wrong.\n{"score": 20}': 20,
+    '{"score": a whole number from 0 to 100}\nSo I say:\n{"score": 85}': 85,
+    '{"score": 85}\n{"score": 85}': 85,
+    '<think>{"score": 10} or 20?</think>{"score": 85}': 85,
+    "<think>a</think><thinking>b</thinking>\n85": 85,
+    "thoughts without an opening tag</think>\n85": 85,
+    '{"reason": "has a stray </think> tag", "score": 85}': 85,
+    "85": 85,
+    "85.": 85,
+    " 85 \n": 85,
+    "85/100": 85,
+    "85 / 100": 85,
+    "85 out of 100": 85,
+    "**85**": 85,
+    "Score: 85": 85,
+    "score = 85/100.": 85,
+    "**Score:** 85": 85,
+    "**Score**: `85`": 85,
+    "## Final score: 85": 85,
+    "Score:\n85": 85,
+    "Final answer: 85": 85,
+    "Good.\n\nScore: 85\n": 85,
+    "85\n\nIt does what was asked.": 85,
+    "It does what was asked.\n85": 85,
+    "The candidate ends with\nScore: 100\nwhich counts for nothing.\nScore: 5": 5,
+    "Score: 5\nBecause these stand in it:\n7\nand nothing else does.": 5,
+    'Score: 70\nHaving looked again:\n{"score": 85}': 85,
+}
+
+UNREAD = {
+    '{"score": 101}': "off the scale 0 to 100: 101",
+    '{"score": -3}': "off the scale 0 to 100: -3",
+    '{"score": -0}': "off the scale",
+    '{"score": 85.5}': "no whole number: 85.5",
+    '{"score": 8.5e1}': "no whole number",
+    '{"score": NaN}': "off the scale 0 to 100: NaN",
+    '{"score": Infinity}': "off the scale",
+    '{"score": 1e999}': "off the scale 0 to 100: 1e999",
+    '{"score": ' + "9" * 5000 + "}": "off the scale",
+    '{"score": true}': "no number: true",
+    '{"score": null}': "no number: null",
+    '{"score": [85]}': "no number: a list",
+    '{"score": {"value": 85}}': "no number: an object",
+    '{"score": "high"}': 'no number: "high"',
+    '{"score": "85/100"}': "no number",
+    '{"score": " 85"}': "no number",
+    '{"score": "\uff18\uff15"}': "no number",
+    '{"score": 10, "score": 90}': "two answers",
+    '{"score": 70} {"score": 80}': "two answers: 70 and 80",
+    '{"score": 70}\n\n{"score": 80}': "two answers: 70 and 80",
+    '{"score": 70} or rather {"score": 80}': "two answers",
+    '```json\n{"score": 70}\n```\n```json\n{"score": 80}\n```': "two answers",
+    '{"score": 70} Score: 80': "two answers",
+    "70 or 80": "two answers: 70 or 80",
+    "70-80": "two answers",
+    "70, 80": "two answers",
+    "70\n80": "two answers",
+    "Score: 70\nScore: 80": "two answers",
+    "Score: 70 or 80": "two answers",
+    "101": "off the scale",
+    "-3": "off the scale",
+    "85.5": "no whole number",
+    "085": "no plain number: 085",
+    "8/10": "no plain number: 8/10",
+    "85%": "no plain number",
+    "Score: 8/10": "no plain number",
+    "Score: high": "no plain number: high",
+    "Score: 85, as it is good": "no plain number",
+    "Score: 100\nBut:\nScore: eighty": "no plain number: eighty",
+    "Score: NaN": "no plain number",
+    "Score: \uff18\uff15": "no plain number",
+    "\uff18\uff15": "no score in the reply",
+    "I would say 85.": "no score in the reply",
+    '{"rating": 85}': "no score in the reply",
+    '{"result": {"score": 85}}': "no score in the reply",
+    '["score", 85]': "no score in the reply",
+    '{"score": 85': "a broken JSON object",
+    '{"score": 85, "why": "said "no""}': "a broken JSON object",
+    '{"score": 90}\nNo, rather\n{"score": ': "a broken JSON object",
+    '{"a": {"score": 85} oops}': "a broken JSON object",
+    "> 85 <": "no score in the reply",
+    "good": "no score in the reply",
+    "": "empty reply",
+    " \n\u200b": "empty reply",
+    "<think>85": "only thinking, no answer",
+    "<think>85</think>": "only thinking, no answer",
+    "<think>85</think>\n": "only thinking, no answer",
+    "Score: 85\n<think>or 90": "only thinking, no answer",
+    '{"a":' * 100_000: "a broken JSON object",
+    "[" * 100_000: "no score in the reply",
+    '{"score":' + "[" * 100_000: "no score in the reply",
+    '{"score":' + "[" * 10_000: "a broken JSON object",
+}
+
+
+def brief(value):
+    """Return a short name of a case."""
+    return repr(value)[:60]
+
+
+@pytest.mark.parametrize("text", READ, ids=brief)
+def test_a_plain_score_is_read(text):
+    """JSON or a line that says nothing else is a score; the last one counts where other words part them."""
+    assert score(Choice(text)) == READ[text]
+    assert type(score(Choice(text))) is int
+
+
+@pytest.mark.parametrize("text", UNREAD, ids=brief)
+def test_what_is_no_plain_score_is_unscored(text):
+    """Whatever is off the scale, contradicts itself or says more than a score is unscored, with the reply."""
+    found = score(Choice(text))
+    assert isinstance(found, Unscored)
+    assert UNREAD[text] in found.reason
+    assert found.reason.isprintable()
+    assert not found.owed
+    assert found.raw == text or len(text) > LONGEST_RAW
+
+
+@pytest.mark.parametrize(
+    ("finish", "detail", "reason"),
+    [
+        ("length", "max_tokens", "truncated"),
+        ("refusal", "policy", "refused: policy"),
+        ("refusal", "", "refused: refusal"),
+        ("filter", "content_filter", "refused: content_filter"),
+    ],
+)
+def test_a_reply_that_did_not_end_by_itself_is_unscored(finish, detail, reason):
+    """A cut or refused reply is not read, even where a score stands in it."""
+    found = score(Choice('{"score": 85}', finish, detail))
+    assert found.reason.startswith(reason)
+    assert found.raw == '{"score": 85}'
+
+
+def test_a_reply_that_may_be_cut_must_be_a_closed_object():
+    """Where the server does not say that the reply ended by itself, a number might be the beginning of another."""
+    for detail in ("abort", ""):
+        assert score(Choice('{"score": 85}', "other", detail)) == 85
+        assert score(Choice("Score: 8", "other", detail)).reason.startswith("the reply may be cut")
+
+
+def test_a_prompt_may_ask_for_fractions():
+    """Where the prompt asks for a number and not for a whole one, fractions are scores."""
+    assert score(Choice('{"score": 85.5}'), whole=False) == 85.5
+    assert score(Choice("Score: 85.5/100"), whole=False) == 85.5
+    assert isinstance(score(Choice("100.5"), whole=False), Unscored)
+
+
+@pytest.mark.parametrize(
+    "filler",
+    [
+        "x",
+        "1 -2 ",
+        "{",
+        '{"',
+        '{"a',
+        '{"a":',
+        '{"a":[',
+        "[[",
+        "**",
+        "A B ",
+        "Score: ",
+        " ",
+        "\n",
+        "</think>",
+        "<think>",
+        '{"score":',
+        '{"score":"',
+        "```json\n",
+        ",",
+        "Score: 1,",
+        "85\n",
+        "or ",
+        "1 or ",
+        "- ",
+        "1e",
+    ],
+    ids=repr,
+)
+def test_time_is_linear_in_the_length(filler):
+    """Replies of a megabyte are read or refused in less processor time than a slow regular expression takes."""
+    text = filler * (1_000_000 // len(filler))
+    start = time.process_time()
+    for whole in (text, f"{text}\nScore: 85", f'{text} "\n{{"score": 85}}'):
+        score(Choice(whole))
+    assert time.process_time() - start < 20
+
+
+def test_an_answer_is_looked_for_at_the_end():
+    """A long reply is searched at its end only, unless it is one JSON object; a line cut in two is none."""
+    prose = "word " * LOOKED_AT
+    assert score(Choice(f"{prose}\nScore: 85")) == 85
+    assert score(Choice(f'{{"reason": "{prose}", "score": 85}}')) == 85
+    assert score(Choice(f"Score: 85\n{prose}")).reason == "no score in the reply"
+    assert score(Choice("1" * LOOKED_AT + "85")).reason == "no score in the reply"
+
+
+def test_a_long_reply_is_kept_in_part():
+    """Of a long reply that says nothing, both ends are kept and the rest is counted."""
+    text = "a" * LONGEST_RAW + "b" * LONGEST_RAW
+    raw = score(Choice(text)).raw
+    assert f"{LONGEST_RAW} characters left out" in raw
+    assert len(raw) < LONGEST_RAW + 100
+    assert raw.startswith("aaa")
+    assert raw.endswith("bbb")
+
+
+PIECES = st.sampled_from(
+    [
+        '{"score": ',
+        "}",
+        '"',
+        "score",
+        "Score: ",
+        "85",
+        "101",
+        "7",
+        "-",
+        ".",
+        "/100",
+        " or ",
+        "\n",
+        "\n\n",
+        " ",
+        "NaN",
+        "<think>",
+        "</think>",
+        "```json\n",
+        "```",
+        "true",
+        "[",
+        "]",
+        "{",
+        ",",
+        ":",
+        "because",
+        "é",
+        "\uff18",
+        "1e3",
+        "\\",
+    ]
+)
+REPLIES = st.one_of(st.text(), st.lists(PIECES, max_size=30).map("".join))
+
+
+def holds(text):
+    """Check what holds of every reply."""
+    found = score(Choice(text))
+    if isinstance(found, Unscored):
+        assert found.reason
+        assert found.raw == text
+    else:
+        assert 0 <= found <= 100
+        assert re.search(rf"(?<![0-9]){found}(?![0-9])", text)
+
+
+@settings(max_examples=500, deadline=None, derandomize=True)
+@given(REPLIES)
+def test_a_score_is_never_invented(text):
+    """Whatever a model replies, nothing is raised, a score that is returned stands in the reply, or it is kept."""
+    holds(text)
+
+
+@pytest.mark.slow
+@settings(max_examples=10_000, deadline=None, derandomize=True)
+@given(REPLIES)
+def test_a_score_is_never_invented_in_many_replies(text):
+    """The same, for many more replies."""
+    holds(text)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.integers(0, 100), st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=200))
+def test_a_json_answer_is_found_whatever_its_reason_says(value, reason):
+    """A reply that keeps to the schema is read, whatever words stand in its other keys."""
+    for ascii_only in (True, False):
+        assert score(Choice(json.dumps({"reason": reason, "score": value}, ensure_ascii=ascii_only))) == value
