@@ -1,30 +1,13 @@
 from __future__ import annotations
 
-import json
-import re
-import shlex
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
 from bonwise.cli.entry import run
 from bonwise.testing import simulate
+from docs.pages import blocks, commands
 
-README = Path(__file__).parents[2] / "README.md"
-
-
-def blocks(language):
-    """Return the fenced blocks of one language."""
-    return re.findall(rf"```{language}\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
-
-
-def commands():
-    """Return every bonwise command of the README, comments and redirections taken off."""
-    lines = [line for block in blocks("sh") for line in block.splitlines()]
-    lines += re.findall(r"`(bonwise [^`]+)`", README.read_text(encoding="utf-8"))
-    words = [shlex.split(line.replace("\n", " "), comments=True) for line in lines if line.startswith("bonwise ")]
-    return [w[: w.index(">")] if ">" in w else w for w in words]
+README = "README.md"
 
 
 def write_scores(words):
@@ -41,20 +24,7 @@ def write_scores(words):
     table.to_csv("scores.csv", index=False)
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Lay out the pools and the verdicts that the README's commands name."""
-    monkeypatch.chdir(tmp_path)
-    pools = [
-        {"prompt_id": f"p{x}", "prompt": "Name a colour", "candidates": ["red", "the colour green", "blue " * x]}
-        for x in range(20)
-    ]
-    Path("pools.jsonl").write_text("".join(json.dumps(pool) + "\n" for pool in pools), encoding="utf-8")
-    rows = [f"{i},m,{'ab'[i % 2]},{1 + i % 2},{1 + i % 3 % 2},{1 + i % 5 % 2}\n" for i in range(40)]
-    Path("verdicts.csv").write_text("item,llm,dataset,order1,order2,gold\n" + "".join(rows), encoding="utf-8")
-
-
-@pytest.mark.parametrize("words", commands(), ids=" ".join)
+@pytest.mark.parametrize("words", commands(README), ids=" ".join)
 def test_every_command_runs(words, folder, capsys):
     """Each command of the README ends with an outcome of its own, not with bad usage."""
     write_scores(words)
@@ -63,11 +33,11 @@ def test_every_command_runs(words, folder, capsys):
 
 def test_the_readme_is_read():
     """The README holds commands and Python blocks for this file to run."""
-    assert len(commands()) >= 10
-    assert len(blocks("python")) >= 2
+    assert len(commands(README)) >= 10
+    assert len(blocks(README, "python")) >= 2
 
 
-@pytest.mark.parametrize("block", blocks("python"))
+@pytest.mark.parametrize("block", blocks(README, "python"))
 def test_python_blocks_run(block, folder):
     """Each Python block of the README runs as it stands, given the judge that it names."""
     write_scores([])

@@ -65,6 +65,8 @@ class Ask:
         How many alternatives to report for each token of the answer; 0 asks for none.
     samples : int
         Independent answers wanted.
+    shortened : int
+        Texts in it that were too long and are shown without their middle.
     """
 
     model: Model
@@ -76,6 +78,7 @@ class Ask:
     temperature: float | None = None
     top_logprobs: int = 0
     samples: int = 1
+    shortened: int = field(default=0, compare=False)
 
 
 def model_from_spec(spec: str, base_url: str | None = None) -> Model:

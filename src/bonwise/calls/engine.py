@@ -101,6 +101,7 @@ class Engine:
         bonwise.errors.LedgerError
             The ledger cannot be written; nothing more is sent.
         """
+        self.totals.shortened += ask.shortened
         return await Inquiry(self, ask).run()
 
     def lane(self, ask: Ask) -> Lane:

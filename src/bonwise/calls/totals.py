@@ -22,6 +22,8 @@ class Totals:
         Samples that have an answer, scored or not.
     unscored : int
         Answers that could not be used.
+    shortened : int
+        Texts that were shown without their middle, once a question.
     retries : int
         Attempts beyond the first.
     notices : Counter of str
@@ -33,6 +35,7 @@ class Totals:
     bill: Bill = field(default_factory=Bill)
     answers: int = 0
     unscored: int = 0
+    shortened: int = 0
     retries: int = 0
     notices: Counter[str] = field(default_factory=Counter)
     owed_because: Counter[str] = field(default_factory=Counter)

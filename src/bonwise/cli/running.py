@@ -95,6 +95,8 @@ def summarise(totals: Totals, run: Path) -> None:
     )
     if bill.unknown:
         say(f"{bill.unknown:,} calls were sent and never answered; the server may bill them")
+    if totals.shortened:
+        say(f"{totals.shortened:,} times a text was too long and was shown without its middle, with a note")
     for notice, count in totals.notices.most_common():
         say(f"{notice}" + (f" (seen {count:,} times)" if count > 1 else ""))
     for reason, count in totals.owed_because.most_common(5):

@@ -134,6 +134,7 @@ class AskingSettings(ABC):
             max_tokens=self.max_tokens,
             temperature=self.temperature,
             top_logprobs=20 if self.needs_logprobs else 0,
+            shortened=words.shortened,
         )
 
     def whole(self, name: str) -> bool:

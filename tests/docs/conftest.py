@@ -1,0 +1,31 @@
+"""What the pages' commands name: pools, scores, verdicts, a run folder, and a service of models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.served import served
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    """Serve models on this machine, at the address that the environment names."""
+    with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("service")) as script:
+        yield script
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, service):
+    """Lay out the pools and the verdicts that the pages' commands name."""
+    monkeypatch.chdir(tmp_path)
+    pools = [
+        {"prompt_id": f"p{x}", "prompt": "Name a colour", "candidates": ["red", "the colour green", "blue " * x]}
+        for x in range(20)
+    ]
+    Path("pools.jsonl").write_text("".join(json.dumps(pool) + "\n" for pool in pools), encoding="utf-8")
+    rows = [f"{i},m,{'ab'[i % 2]},{1 + i % 2},{1 + i % 3 % 2},{1 + i % 5 % 2}\n" for i in range(40)]
+    Path("verdicts.csv").write_text("item,llm,dataset,order1,order2,gold\n" + "".join(rows), encoding="utf-8")
+    return tmp_path

@@ -1,0 +1,24 @@
+"""The blocks of a page that a reader may type."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def blocks(page, language):
+    """Return the fenced blocks of one language."""
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def commands(page):
+    """Return every bonwise command of a page, comments and redirections taken off."""
+    lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
+    lines += (
+        re.findall(r"`(bonwise [^`]+)`", (ROOT / page).read_text(encoding="utf-8")) if page == "README.md" else []
+    )
+    words = [shlex.split(line.replace("\n", " "), comments=True) for line in lines if line.startswith("bonwise ")]
+    return [w[: w.index(">")] if ">" in w else w for w in words]

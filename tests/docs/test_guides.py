@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bonwise.cli.entry import run
+from docs.pages import blocks, commands
+
+GUIDES = ("docs/calls.md", "docs/judges.md", "docs/prompts.md", "docs/spending.md")
+TYPED = [(page, words) for page in GUIDES for words in commands(page)]
+WRITTEN = [(page, block) for page in GUIDES for block in blocks(page, "python")]
+
+
+@pytest.mark.parametrize(("page", "words"), TYPED, ids=lambda part: part if isinstance(part, str) else " ".join(part))
+def test_every_command_of_a_guide_runs(page, words, folder, capsys):
+    """Each command of a guide does what it says, given the run folder and the prompt file that it names."""
+    Path("my-prompt.md").write_bytes(Path(__file__).parents[2].joinpath("prompts", "pointwise.md").read_bytes())
+    if words[1] == "ledger":
+        assert run(["judge", "pools.jsonl", "--judge", "pointwise:openai/m", "--run", words[3]]) == 0
+    assert run(words[1:]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("page", "block"), WRITTEN, ids=lambda part: part if part in GUIDES else "")
+def test_every_python_block_of_a_guide_runs(page, block, folder):
+    """Each Python block of a guide runs as it stands."""
+    exec(compile(block, page, "exec"), {})  # noqa: S102 - its purpose
+
+
+def test_the_guides_are_read():
+    """The guides hold commands and Python blocks for this file to run."""
+    assert len(TYPED) >= 7
+    assert len(WRITTEN) >= 2
