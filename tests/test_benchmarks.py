@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 AUDIT = Path(__file__).parents[1] / "benchmarks" / "audit.py"
+CALLS = AUDIT.with_name("calls.py")
 CONTENDERS = [
     "bonwise, default",
     "bonwise, bootstrap, 200 resamples",
@@ -34,12 +35,31 @@ def quick(tmp_path_factory):
 
 @pytest.fixture
 def audit(monkeypatch):
-    """Return the benchmark as a module; no package holds it."""
-    spec = importlib.util.spec_from_file_location("benchmark_of_audit", AUDIT)
+    """Return the benchmark of the audit as a module."""
+    return module_of(AUDIT, monkeypatch)
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Return the benchmark of calls as a module."""
+    return module_of(CALLS, monkeypatch)
+
+
+def module_of(file, monkeypatch):
+    """Load a benchmark; no package holds it."""
+    spec = importlib.util.spec_from_file_location(f"benchmark_of_{file.stem}", file)
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, spec.name, module)
     spec.loader.exec_module(module)
     return module
+
+
+def body_of(printed):
+    """Return the rows of a printed table, without its header."""
+    rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in printed.splitlines() if "|" in line]
+    header, _, *body = rows
+    assert all(len(row) == len(header) for row in body)
+    return body
 
 
 def test_the_table_has_one_row_a_contender(quick):
@@ -104,3 +124,31 @@ def test_intervals_further_apart_than_the_tolerance_are_called_out(audit):
     assert not found["agree"]
     assert found["furthest"] == pytest.approx(0.02)
     assert "DISAGREE" in audit.agreement_text(found)
+
+
+def test_the_benchmark_of_calls_measures_every_contender(calls, tmp_path):
+    """Its smoke run answers every call of every contender, in memory and from a server of its own."""
+    file = tmp_path / "calls.json"
+    done = subprocess.run(
+        [sys.executable, str(CALLS), "--quick", "--json", str(file)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    expected = [[place, name] for place, names in calls.CONTENDERS.items() for name in names]
+    assert [row[:2] for row in body_of(done.stdout)] == expected
+    for row in json.loads(file.read_text(encoding="utf-8"))["rows"]:
+        assert all(cost["user"] + cost["system"] > 0 and cost["wall"] > 0 for cost in row["costs"])
+
+
+def test_calls_are_compared_round_by_round(calls):
+    """A machine that is slow in one round is slow for all: what counts is the median of the ratios in a round."""
+    create, bonwise = (calls.Job(calls.LOOPBACK, name) for name in ("create", calls.BONWISE))
+    slow = [calls.Row(create, [calls.Cost(0.002, 0, 1), calls.Cost(0.02, 0, 1), calls.Cost(0.002, 0, 1)])]
+    quick = calls.Row(bonwise, [calls.Cost(0.001, 0, 1), calls.Cost(0.01, 0, 1), calls.Cost(0.0005, 0.0005, 1)])
+    assert [row[-1] for row in body_of(calls.table([*slow, quick]))] == ["-", "2.00 x the calls"]
+
+
+def test_the_cost_on_top_of_a_raw_post_is_a_difference(calls):
+    """In memory the first row is part of every other, so it is subtracted."""
+    raw, bonwise = (calls.Job(calls.IN_MEMORY, name) for name in ("raw post", calls.BONWISE))
+    rows = [calls.Row(raw, [calls.Cost(0.0003, 0, 1)]), calls.Row(bonwise, [calls.Cost(0.0006, 0.0001, 1)])]
+    assert [row[-1] for row in body_of(calls.table(rows))] == ["-", "+0.400 ms"]

@@ -66,7 +66,7 @@ def keys(monkeypatch):
     ],
 )
 @pytest.mark.parametrize("patience", [600.0, PATIENCE], ids=["slow answers wait", "slow answers time out"])
-def test_a_storm_loses_nothing(tmp_path, judge, judgments, patience, record_property):
+def test_a_storm_loses_nothing(tmp_path, judge, judgments, patience, request):
     """30 % of attempts fail and 5 % are refused: every judgment is answered, in at most 1.6 attempts each."""
     script = Script(faults=storm(), seed=judgments, latency=0.5)
     settings = {"ledger": tmp_path, "connection": in_memory(script, timeout=patience)}
@@ -80,7 +80,7 @@ def test_a_storm_loses_nothing(tmp_path, judge, judgments, patience, record_prop
     with Ledger.open(tmp_path) as ledger:
         stats = ledger.stats()
     assert (stats.calls, stats.samples, stats.lost_attempts) == ({"answered": judgments}, judgments, in_vain)
-    record_property("attempts a judgment", ratio)
+    request.node.user_properties.append(("attempts a judgment", ratio))
 
 
 @pytest.mark.parametrize("judgments", [80, pytest.param(1000, marks=pytest.mark.slow)])

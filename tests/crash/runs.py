@@ -14,7 +14,7 @@ from pathlib import Path
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.testing.wire import body_digest
 
-PATIENCE = 120.0
+PATIENCE = 60.0
 """Seconds after which something hangs."""
 
 JUDGE = "pointwise:openai/gpt-5-mini"

@@ -90,7 +90,7 @@ class Trial:
 @pytest.mark.parametrize(
     "seed", [pytest.param(seed, marks=[] if seed in EVERY_DAY else pytest.mark.slow) for seed in range(TRIALS)]
 )
-def test_kills_cost_only_what_was_on_the_wire(tmp_path, undisturbed, seed, record_property):
+def test_kills_cost_only_what_was_on_the_wire(tmp_path, undisturbed, seed, request):
     """After kills the same command ends as if undisturbed, pays again at most what was on the wire, then nothing."""
     trial = Trial(tmp_path, seed)
     with ScriptedServer(trial.script).in_thread() as server:
@@ -111,4 +111,4 @@ def test_kills_cost_only_what_was_on_the_wire(tmp_path, undisturbed, seed, recor
     assert {digest: trial.trap.paid[digest] for digest in trial.safe} == trial.safe
     figures = {"kills": trial.kills, "unknown": unknown, "again": sum(again.values()), "safe": len(trial.safe)}
     for name, value in figures.items():
-        record_property(name, value)
+        request.node.user_properties.append((name, value))

@@ -139,7 +139,7 @@ NO_INTERVALS = {
 
 def brief(value):
     """Return a short name of a case."""
-    return repr(value)[:60]
+    return value.__name__ if callable(value) else repr(value)[:60]
 
 
 @pytest.mark.parametrize("text", PICKS, ids=brief)

@@ -29,9 +29,9 @@ def tokenizer():
     inner.decoder = decoders.ByteLevel()
     made = PreTrainedTokenizerFast(
         tokenizer_object=inner,
-        bos_token="<|bos|>",
+        bos_token="<|bos|>",  # noqa: S106 - a token of text
         eos_token=ENDS[0],
-        pad_token="<|pad|>",
+        pad_token="<|pad|>",  # noqa: S106 - the same
         additional_special_tokens=[*SPECIAL[2:], *ENDS[1:]],
     )
     made.add_tokens(ANSWERS)

@@ -5,7 +5,7 @@ from statistics import fmean
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bonwise.stats.preference import PREFERENCE_METRICS, preference_jackknife
@@ -37,6 +37,11 @@ def over(numerator, denominator):
     return numerator / denominator if abs(denominator) > 1e-12 else math.nan
 
 
+def reach(*variances):
+    """Return the most that a covariance can be, nothing where a variance is but rounding."""
+    return math.sqrt(math.prod(variances)) if min(variances) > 1e-12 else 0.0
+
+
 def twin(pairs):
     """Work the metrics out once more in plain loops, from the definitions, one context after the other."""
     n = len(pairs)
@@ -55,8 +60,8 @@ def twin(pairs):
     return {
         "agreement": fmean(1 - abs(pair[0] - pair[1]) for pair in pairs),
         "judge_tie_rate": fmean(pair[0] == 0.5 for pair in pairs),
-        "phi": over(sum(cov), math.sqrt(sum(var_J) * sum(var_O))),
-        "phi_within": over(cov[1], math.sqrt(var_J[1] * var_O[1])),
+        "phi": over(sum(cov), reach(sum(var_J), sum(var_O))),
+        "phi_within": over(cov[1], reach(var_J[1], var_O[1])),
         "covariance": sum(cov),
         "covariance_between": cov[0],
         "covariance_within": cov[1],
@@ -79,6 +84,7 @@ def test_estimates_are_those_of_plain_loops(pairs):
 
 
 @given(verdicts())
+@example([(0.0, 0.0, 0, 0), (0.0, 0.5, 1, 1), (0.0, 0.0, 0, 0), (0.5, 1.0, 0, 0), (0.5, 0.5, 1, 1)])
 @settings(max_examples=80)
 def test_errors_are_those_of_leaving_prompts_out(pairs):
     """A standard error is that of the estimates with each prompt's pairs deleted in turn."""

@@ -35,7 +35,8 @@ class Model:
 
     provider: str
     name: str
-    base_url: str | None = None
+    # It may hold a login.
+    base_url: str | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return f"{self.provider}/{self.name}"

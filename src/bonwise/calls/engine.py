@@ -158,7 +158,7 @@ class Engine:
             if lane.closed is not None and lane.closed.kind == "denied":
                 raise CallError(
                     f"{lane.model} at {lane.base_url}: {lane.closed.message}",
-                    hint="mend the key or the model's name and run the same command again: nothing is lost",
+                    hint="mend the key, the model's name or the address (many end in /v1), and run it again",
                 )
 
     async def aclose(self) -> None:
@@ -189,8 +189,6 @@ class Engine:
         adapter = provider(model.provider)
         base_url = adapter.request(ask, 1, frozenset()).base_url
         refused = self.books.dropped(base_url, model.name)
-        for parameter in sorted(refused):
-            self.totals.notices[f"{model} does not take {parameter}: left out"] += 1
         if ask.temperature is not None and not adapter.capabilities.temperature:
             self.totals.notices[f"{model} takes no temperature: none is sent"] += 1
         price = self.prices.price(model.provider, model.name, base_url)

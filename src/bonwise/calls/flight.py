@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bonwise.calls.bill import Bill
@@ -16,6 +16,7 @@ from bonwise.calls.prices import Prices
 from bonwise.calls.rate_limits import RateLimits
 from bonwise.calls.retry import until_answered
 from bonwise.calls.spending import SpendingLimitReached
+from bonwise.calls.usage import Usage
 from bonwise.data.verdicts import Unscored
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class _Exchange:
     sent: bool = False
     problem: Problem | None = None
     reply: Reply | None = None
+    cost: float | None = None
     limits: RateLimits = field(default_factory=RateLimits)
 
 
@@ -157,8 +159,8 @@ class Flight:
         except BaseException:
             await self._let_go("given up")
             raise
-        bill = replace(self._bill, unknown=self._bill.unknown + self._lost)
-        return Landed(self._outcomes, bill, len(self._keys), self._busy)
+        self._bill += Bill(unknown=self._lost)
+        return Landed(self._outcomes, self._bill, len(self._keys), self._busy)
 
     async def _attempt(self, number: int) -> None:
         if self._lane.closed is not None:
@@ -190,11 +192,12 @@ class Flight:
             lease.settle(tokens=used, limits=exchange.limits, problem=exchange.problem)
 
     async def _claim(self) -> bool:
+        asked = len(self._keys)
         claim = await self._terms.books.claim(self._keys, self._request, time.time())
-        self._bill = replace(self._bill, unknown=self._bill.unknown + claim.unknown)
+        self._bill += Bill(unknown=claim.unknown)
         self._busy = bool(claim.busy)
-        self._call, self._keys = claim.call_id, tuple(claim.claimed)
-        if self._call is not None:
+        self._call, self._keys = claim.call_id, claim.claimed
+        if self._call is not None and len(self._keys) < asked:
             self._request = self._build(len(self._keys))
         return self._call is not None
 
@@ -216,7 +219,8 @@ class Flight:
         except ValueError as error:
             message = f"no answer in the response: {error}"
             raise AttemptError(Problem("broken", message, response.status, sent=True)) from error
-        await self._record(response, exchange.reply)
+        exchange.cost = self._cost(exchange.reply)
+        await self._record(response, exchange.reply, exchange.cost)
 
     def _is_final(self, problem: Problem) -> bool:
         # A server that complains of what was left out already would complain for ever.
@@ -224,19 +228,21 @@ class Flight:
             problem.kind == "unsupported" and (not problem.parameter or problem.parameter in self._refused)
         )
 
-    async def _record(self, response: Response, reply: Reply) -> None:
-        usage, cost = reply.usage, self._cost(reply)
+    async def _record(self, response: Response, reply: Reply, cost: float | None) -> None:
         choices = {key: at for at, key in enumerate(self._keys[: len(reply.choices)])}
-        await self._keep(self._recorded(response, reply, choices))
+        await self._keep(self._recorded(response, reply, cost, choices))
         self._outcomes.update((key, reply.choices[at]) for key, at in choices.items())
-        spent = (0, 0) if usage is None else (usage.input, usage.output)
-        self._bill += Bill(calls=1, input_tokens=spent[0], output_tokens=spent[1], cost=cost)
+        usage = reply.usage or Usage()
+        self._bill += Bill(calls=1, input_tokens=usage.input, output_tokens=usage.output, cost=cost)
 
     async def _reject(self, response: Response, problem: Problem) -> None:
-        await self._keep(self._recorded(response, None, {}))
+        await self._keep(self._recorded(response, None, 0.0, {}))
         self._outcomes.update(dict.fromkeys(self._keys, refused_for_good(problem)))
+        self._bill += Bill(calls=1)
 
-    def _recorded(self, response: Response, reply: Reply | None, choices: dict[bytes, int]) -> Recorded:
+    def _recorded(
+        self, response: Response, reply: Reply | None, cost: float | None, choices: dict[bytes, int]
+    ) -> Recorded:
         headers = response.headers
         return Recorded(
             status=response.status,
@@ -245,7 +251,7 @@ class Flight:
             model="" if reply is None else reply.model,
             fingerprint="" if reply is None else reply.fingerprint,
             usage=None if reply is None else reply.usage,
-            cost=0.0 if reply is None else self._cost(reply),
+            cost=cost,
             price_version=self._terms.price_version,
             attempts=self._attempts,
             lost_attempts=self._lost,
@@ -271,11 +277,13 @@ class Flight:
         problem, reply = exchange.problem, exchange.reply
         if reply is not None:
             used = None if reply.usage is None else reply.usage.total
-            reservation.settle(used, self._cost(reply))
+            reservation.settle(used, exchange.cost)
             return used
         if problem is not None and problem.sent:
             self._lost += 1
             reservation.lost()
+        elif problem is not None and problem.kind == "rejected":
+            reservation.settle(0, 0.0)
         else:
             reservation.cancel()
         return None if exchange.sent else 0

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from bonwise.calls.answer import Answer, Answers
 from bonwise.calls.bill import Bill
 from bonwise.calls.flight import Flight, Load, UnsupportedError, refused_for_good
 from bonwise.calls.landed import Landed, Outcome
-from bonwise.calls.notices import ignored, refuse_impossible
+from bonwise.calls.notices import ignored, left_out, refuse_impossible
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Response
 from bonwise.calls.tokens import expected_input_tokens, most_input_tokens
@@ -30,6 +29,8 @@ __all__ = ["Inquiry"]
 
 MOST_RAW = 10_000
 """Characters of an answer that a verdict repeats; the ledger holds it whole."""
+
+_JSON = json.JSONEncoder(default=str)  # made once: `json.dumps` would make one at each call
 
 Open = dict[bytes, int]
 """Keys that have no outcome yet, with their sample index."""
@@ -47,6 +48,9 @@ class Inquiry:
     def __init__(self, engine: Engine, ask: Ask) -> None:
         self._engine, self._ask, self._lane = engine, ask, engine.lane(ask)
         refuse_impossible(ask, self._lane.provider.capabilities)
+        for notice in left_out(ask, self._lane.refused):
+            engine.totals.notices.setdefault(notice, 1)
+        self._refused = self._lane.refused
         self._request: Request = self._build(1)
         self._answers: dict[int, Answer] = {}
         self._bill = Bill()
@@ -67,7 +71,12 @@ class Inquiry:
         return Answers(answers, self._bill, self._request.parameters)
 
     def _build(self, samples: int) -> Request:
-        return self._lane.provider.request(self._ask, samples, self._lane.refused)
+        return self._lane.provider.request(self._ask, samples, self._refused)
+
+    def _leave_out_what_is_refused(self) -> None:
+        if self._refused != self._lane.refused:
+            self._refused = self._lane.refused
+            self._request = self._build(1)
 
     def _unusable(self) -> list[int]:
         readings = ((sample, answer.reading) for sample, answer in self._answers.items())
@@ -76,7 +85,7 @@ class Inquiry:
     async def _obtain(self, samples: Iterable[int], generation: int) -> None:
         wanted, pause = list(samples), 0.05
         while wanted:
-            self._request = self._build(1)
+            self._leave_out_what_is_refused()
             missing = self._look_up(dict(zip(self._request.keys(wanted, generation), wanted, strict=True)))
             if not missing:
                 return
@@ -121,7 +130,9 @@ class Inquiry:
                 continue
             if task in paid:
                 self._bill += landed.bill
-                await self._check_samples(landed)
+                got = len(landed.outcomes)
+                if 0 < got < landed.asked:
+                    await self._leave_out("n", f"sent {got} of {landed.asked} answers")
             self._take(missing, landed.outcomes, paid=task in paid)
             busy = busy or landed.busy
         return busy
@@ -129,20 +140,21 @@ class Inquiry:
     def _launch(self, missing: Open) -> tuple[set[asyncio.Task[Landed]], set[asyncio.Task[Landed]]]:
         under_way = self._engine.flights(list(missing))
         fresh = [key for key in missing if key not in under_way]
-        at_once = self._lane.provider.capabilities.samples and "n" not in self._lane.refused
+        at_once = self._lane.provider.capabilities.samples and "n" not in self._refused
         groups = [fresh] if at_once and fresh else [[key] for key in fresh]
-        build = partial(self._lane.provider.request, self._ask, dropped=self._lane.refused)
-        paid = {self._engine.launch(self._flight(build, group), group) for group in groups}
+        paid = {self._engine.launch(self._flight(group), group) for group in groups}
         return paid, set(under_way.values())
 
-    def _flight(self, build: Callable[[int], Request], keys: list[bytes]) -> Flight:
+    def _flight(self, keys: list[bytes]) -> Flight:
+        single = self._request
+        several = partial(self._lane.provider.request, self._ask, dropped=self._refused)
         return Flight(
             self._engine.terms,
             self._lane,
-            build,
+            lambda samples: single if samples == 1 else several(samples),
             keys,
             self._load(len(keys)),
-            refused=self._lane.refused,
+            refused=self._refused,
             until=self._until,
         )
 
@@ -150,15 +162,10 @@ class Inquiry:
         ask, price = self._ask, self._lane.price
         output = ask.max_tokens * samples
         expected = expected_input_tokens(ask.system) + expected_input_tokens(ask.user)
-        most = most_input_tokens(len(self._request.canonical()), 2)
+        most = most_input_tokens(len(self._request.content), 2)
         return Load(
             expected + output, most + output, None if price is None else Prices.most_cost(price, most, output)
         )
-
-    async def _check_samples(self, landed: Landed) -> None:
-        got = len(landed.outcomes)
-        if 0 < got < landed.asked:
-            await self._leave_out("n", f"sent {got} of {landed.asked} answers")
 
     async def _leave_out(self, parameter: str, message: str) -> None:
         if parameter in self._lane.refused:
@@ -199,13 +206,17 @@ class Inquiry:
     def _count(self, answers: tuple[Answer, ...]) -> None:
         readings = [answer.reading for answer in answers if isinstance(answer.reading, Unscored)]
         owed = sum(reading.owed for reading in readings)
-        self._bill = replace(self._bill, owed=owed, from_ledger=sum(answer.from_ledger for answer in answers))
+        self._bill += Bill(owed=owed, from_ledger=sum(answer.from_ledger for answer in answers))
         totals = self._engine.totals
         totals.bill += self._bill
         totals.answers += len(answers) - owed
+        words = [answer.raw for answer in answers]
+        if len(words) > 1 and all(words):
+            totals.repeated += 1
+            totals.alike += len(set(words)) == 1
         totals.unscored += len(readings) - owed
 
 
 def _as_json(reading: Any) -> str:
     shown = {"unscored": reading.reason} if isinstance(reading, Unscored) else reading
-    return json.dumps(shown, default=str)
+    return _JSON.encode(shown)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bonwise.errors import UsageError
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bonwise.calls.reply import Choice
     from bonwise.calls.request import Request
 
-__all__ = ["ignored", "refuse_impossible"]
+__all__ = ["ignored", "left_out", "refuse_impossible"]
 
 
 def ignored(ask: Ask, request: Request, choice: Choice) -> Iterator[str]:
@@ -54,6 +54,23 @@ def _may_follow(schema: Mapping[str, Any], choice: Choice) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(found, dict) and found.keys() >= set(schema.get("required", ()))
+
+
+def left_out(ask: Ask, refused: Collection[str]) -> Iterator[str]:
+    """Yield a line for each parameter that this ask wants and its server is known not to take."""
+    wanted = {
+        "n": ask.samples > 1,
+        "temperature": ask.temperature is not None,
+        "logprobs": ask.top_logprobs > 0,
+        "top_logprobs": ask.top_logprobs > 0,
+        "response_format": ask.schema is not None,
+        "output_config": ask.schema is not None,
+    }
+    for parameter in sorted(refused):
+        if parameter == "n" and wanted["n"]:
+            yield f"{ask.model} sends one answer a call, whatever n asks for: each draw is a call of its own"
+        elif wanted.get(parameter, True):
+            yield f"{ask.model} does not take {parameter}: left out"
 
 
 def refuse_impossible(ask: Ask, capabilities: Capabilities) -> None:

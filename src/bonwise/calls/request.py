@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["NOT_IN_KEY", "Request"]
+__all__ = ["NOT_IN_KEY", "Request", "encoded"]
 
 KEY_VERSION = 1
 
@@ -18,6 +18,26 @@ NOT_IN_KEY = frozenset({"n", "metadata", "user", "safety_identifier"})
 Everything else enters the key: a field that is forgotten here costs a call, one that is forgotten in a list
 of what counts would serve wrong answers. ``n`` asks for several samples at once; the sample index says which.
 """
+
+# Made once: `json.dumps` would make one at each call.
+_JSON = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+_ASCII_JSON = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+
+
+def encoded(value: object) -> bytes:
+    r"""Return JSON in UTF-8. Lone surrogates, which no UTF-8 text can hold, are written as JSON escapes.
+
+    Examples
+    --------
+    >>> encoded({"text": "\u00e9"}).decode()
+    '{"text":"é"}'
+    >>> encoded("half \ud83d")
+    b'"half \\ud83d"'
+    """
+    try:
+        return _JSON.encode(value).encode()
+    except UnicodeEncodeError:
+        return _ASCII_JSON.encode(value).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +68,21 @@ class Request:
     body: Mapping[str, Any]
     model: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    content: bytes = field(init=False, repr=False, compare=False)
+    """The body in the bytes that are sent, hashed and kept."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "content", encoded(self.body))
 
     def canonical(self) -> bytes:
-        """Return the bytes that are hashed: sorted keys, UTF-8, nothing that JSON does not know.
+        """Return the bytes that are hashed: where the request goes, and the body without `NOT_IN_KEY`.
 
-        Lone surrogates, which no UTF-8 text can hold, are written as JSON escapes.
+        The order of its fields is the one that is sent: models fill a schema in the order of its properties.
         """
-        kept = {name: value for name, value in self.body.items() if name not in NOT_IN_KEY}
-        where = [KEY_VERSION, self.provider, self.base_url, self.api_version, self.endpoint]
-        text = json.dumps([where, kept], sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
-        try:
-            return text.encode()
-        except UnicodeEncodeError:
-            return json.dumps([where, kept], sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+        kept = self.content
+        if not NOT_IN_KEY.isdisjoint(self.body):
+            kept = encoded({name: value for name, value in self.body.items() if name not in NOT_IN_KEY})
+        return encoded([KEY_VERSION, self.provider, self.base_url, self.api_version, self.endpoint]) + kept
 
     def keys(self, samples: Iterable[int], reask: int = 0) -> tuple[bytes, ...]:
         """Return one key a sample: SHA-256 of the canonical request, the sample index and the reask number.

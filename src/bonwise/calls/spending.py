@@ -94,6 +94,7 @@ class Spending:
             raise UsageError(f"max_cost must be a number of US dollars that is not negative, not {max_cost!r}")
         self._given = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost}
         self._limits = (max_calls, max_tokens, None if max_cost is None else _pico(max_cost))
+        self._bounded = any(limit is not None for limit in self._limits)
         self._known = _Amount()
         self._possible = _Amount()
         self._reserved = _Amount()
@@ -217,10 +218,14 @@ class Spending:
         return not self._waiters
 
     def _fits(self, need: _Amount) -> bool:
+        if not self._bounded:
+            return True
         total = self._known.plus(self._possible).plus(self._reserved).plus(need)
         return all(limit is None or amount <= limit for amount, limit in zip(total, self._limits, strict=True))
 
     def _refuse(self, need: _Amount) -> None:
+        if not self._bounded:
+            return
         spent = self._known.plus(self._possible)
         for name, gone, more, limit in zip(self._given, spent, need, self._limits, strict=True):
             if limit is not None and gone + more > limit:

@@ -26,6 +26,8 @@ class Totals:
         Texts that were shown without their middle, once a question.
     retries : int
         Attempts beyond the first.
+    repeated, alike : int
+        Questions with several answers, and those whose answers were all the same words.
     notices : Counter of str
         What servers refused or silently ignored, in one line each, with how often it was seen.
     owed_because : Counter of str
@@ -37,5 +39,7 @@ class Totals:
     unscored: int = 0
     shortened: int = 0
     retries: int = 0
+    repeated: int = 0
+    alike: int = 0
     notices: Counter[str] = field(default_factory=Counter)
     owed_because: Counter[str] = field(default_factory=Counter)

@@ -65,7 +65,14 @@ def _code(result: object) -> int:
 
 
 def _interrupted(arguments: Sequence[str]) -> int:
-    return _refuse(arguments, "interrupted", "run the same command again", INTERRUPTED)
+    from bonwise.cli.arguments import say
+    from bonwise.printable import shell_word
+
+    code = _refuse(arguments, "interrupted", "the same command goes on where this one stopped", INTERRUPTED)
+    # An address with a login or a query may hold a key, which is not to stand in a log.
+    if not any("://" in one and ("@" in one or "?" in one) for one in arguments):
+        say("go on with: " + " ".join(map(shell_word, ["bonwise", *arguments])))
+    return code
 
 
 def _refuse(arguments: Sequence[str], message: str, hint: str, code: int = BAD_INPUT) -> int:

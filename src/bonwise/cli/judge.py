@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bonwise.cli.arguments import Seed, emit, refuse_overwriting, say
-from bonwise.cli.progress import watched
 from bonwise.cli.running import (
-    INCOMPLETE,
-    INTERRUPTED,
     RUN,
     BaseUrl,
     DryRun,
@@ -23,16 +20,14 @@ from bonwise.cli.running import (
     ModelName,
     Reask,
     RunFolder,
-    run_engine,
-    summarise,
+    judge_all,
+    outcome,
+    tally,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from bonwise.calls.engine import Engine
-    from bonwise.calls.totals import Totals
-    from bonwise.data.pool import Pool
     from bonwise.judges.protocol import Judge
     from bonwise.judges.scoring import Judged
 
@@ -89,30 +84,10 @@ def judge(
             reask=reask,
         )
 
-    judged, totals, interrupted = _judged(asked, judges, engine)
+    judged: list[Judged] = []
+    totals, interrupted = judge_all(asked, judges, engine, judged.append)
     _write(judged, judges, out, pairs)
-    summarise(totals, run)
-    if interrupted:
-        return INTERRUPTED
-    if totals.bill.owed:
-        say(f"incomplete: {totals.bill.owed:,} answers are owed; the same command asks for them, and only for them")
-        return INCOMPLETE
-    return 0
-
-
-def _judged(
-    pools: Sequence[Pool], judges: Sequence[Judge], make: Callable[[], Engine]
-) -> tuple[list[Judged], Totals, bool]:
-    from bonwise.judges.scoring import expected_answers, judge_pools
-
-    async def work(engine: Engine) -> tuple[list[Judged], Totals]:
-        async with watched(engine, expected_answers(pools, judges)):
-            found = [one async for one in judge_pools(pools, judges, engine)]
-        engine.raise_if_denied()
-        return found, engine.totals
-
-    (found, totals), interrupted = run_engine(make, work)
-    return found, totals, interrupted
+    return outcome(totals, run, interrupted=interrupted)
 
 
 def _write(judged: Sequence[Judged], judges: Sequence[Judge], out: str, pairs: str | None) -> None:
@@ -128,13 +103,13 @@ def _write(judged: Sequence[Judged], judges: Sequence[Judge], out: str, pairs: s
     reasons = Counter(str(row[4]) for row in rows if row[4] != "")
     where = "" if out == "-" else f" to {out}"
     say(f"{len(rows):,} rows{where}, {reasons.total():,} of them unscored")
-    for reason, count in reasons.most_common(5):
-        say(f"unscored {count:,} times: {reason}")
+    for line in tally(reasons, "unscored"):
+        say(line)
     for effect in order_effects(judged, judges):
         say(str(effect))
     for one in judges:
         if isinstance(one, Resampled):
-            say(f"{one.name}: draws differ by {one.varies_by}")
+            say(f"{one.name}: draws are meant to differ by {one.varies_by}")
 
 
 def _deliver(text: str, target: str) -> None:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from bonwise.cli.arguments import say
-from bonwise.cli.progress import money
+from bonwise.cli.progress import money, watched
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.calls.totals import Totals
+    from bonwise.data.pool import Pool
+    from bonwise.judges.protocol import Judge
+    from bonwise.judges.scoring import Judged
 
 __all__ = [
     "RUN",
@@ -29,14 +33,21 @@ __all__ = [
     "ModelName",
     "Reask",
     "RunFolder",
-    "run_engine",
-    "summarise",
+    "judge_all",
+    "outcome",
+    "tally",
 ]
 
 T = TypeVar("T")
 
 RUN = Path("bonwise-run")
 """The run folder of a command that names none: a paid answer is never kept nowhere."""
+
+ENOUGH = 5
+"""Questions after which draws that are always alike are no chance."""
+
+SHOWN = 5
+"""Reasons that a summary names."""
 
 INCOMPLETE = 4
 INTERRUPTED = 130
@@ -83,6 +94,36 @@ def run_engine(make: Callable[[], Engine], work: Callable[[Engine], Coroutine[No
         raise KeyboardInterrupt from None
 
 
+def judge_all(
+    pools: Sequence[Pool],
+    judges: Sequence[Judge],
+    make: Callable[[], Engine],
+    each: Callable[[Judged], None],
+) -> tuple[Totals, bool]:
+    """Judge pools and hand each on in input order; return the totals and whether the run was interrupted."""
+    from bonwise.judges.scoring import expected_answers, judge_pools
+
+    async def work(engine: Engine) -> Totals:
+        async with watched(engine, expected_answers(pools, judges)):
+            async for judged in judge_pools(pools, judges, engine):
+                each(judged)
+        engine.raise_if_denied()
+        return engine.totals
+
+    return run_engine(make, work)
+
+
+def outcome(totals: Totals, run: Path, *, interrupted: bool) -> int:
+    """Say how a run went and return its exit code."""
+    summarise(totals, run)
+    if interrupted:
+        return INTERRUPTED
+    if totals.bill.owed:
+        say(f"incomplete: {totals.bill.owed:,} answers are owed; the same command asks for them, and only for them")
+        return INCOMPLETE
+    return 0
+
+
 def summarise(totals: Totals, run: Path) -> None:
     """Say what was asked, what it cost, and what the servers refused or ignored."""
     bill = totals.bill
@@ -96,8 +137,33 @@ def summarise(totals: Totals, run: Path) -> None:
     if bill.unknown:
         say(f"{bill.unknown:,} calls were sent and never answered; the server may bill them")
     if totals.shortened:
-        say(f"{totals.shortened:,} times a text was too long and was shown without its middle, with a note")
+        say(f"a text was too long and was shown without its middle {times(totals.shortened)}, with a note")
+    if totals.repeated >= ENOUGH and totals.alike == totals.repeated:
+        say(
+            f"the draws of all {totals.repeated:,} questions are the same, word for word: the server may ignore the "
+            "temperature, and an interval from such draws means nothing"
+        )
     for notice, count in totals.notices.most_common():
-        say(f"{notice}" + (f" (seen {count:,} times)" if count > 1 else ""))
-    for reason, count in totals.owed_because.most_common(5):
-        say(f"{count:,} calls owed: {reason}")
+        say(f"{notice}" + (f" (seen {times(count)})" if count > 1 else ""))
+    for line in tally(totals.owed_because, "owed"):
+        say(line)
+
+
+def tally(reasons: Counter[str], what: str) -> Iterator[str]:
+    """Yield a line for each of the most common reasons, and one for all the others."""
+    for reason, count in reasons.most_common(SHOWN):
+        yield f"{what} {times(count)}: {reason}"
+    rest = sum(count for _, count in reasons.most_common()[SHOWN:])
+    if rest:
+        yield f"{what} {times(rest)}: other reasons"
+
+
+def times(count: int) -> str:
+    """Return how often in words.
+
+    Examples
+    --------
+    >>> times(1), times(2000)
+    ('once', '2,000 times')
+    """
+    return "once" if count == 1 else f"{count:,} times"

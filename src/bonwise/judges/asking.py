@@ -66,7 +66,8 @@ class AskingSettings(ABC):
     model: str
     _: KW_ONLY
     prompt: str | Path = ""
-    base_url: str | None = None
+    # It may hold a login.
+    base_url: str | None = field(default=None, repr=False)
     temperature: float | None = 0.0
     max_tokens: int = 1024
     longest: int = 60_000

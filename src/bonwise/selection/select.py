@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import UsageError
 from bonwise.judges.calling import as_judge
 from bonwise.judges.judging import judge_now
-from bonwise.judges.judgment import Judgment
 from bonwise.judges.protocol import Judge
-from bonwise.release import release
 from bonwise.selection.candidates import as_candidates
-from bonwise.selection.greedy import Pick, greedy
+from bonwise.selection.deciding import decide
 from bonwise.selection.selection import Selection
 
 __all__ = ["select"]
@@ -67,40 +64,6 @@ def select(
     if not isinstance(prompt, str):
         raise UsageError(f"the prompt must be text, not {type(prompt).__name__}", hint="pass a string")
     pool, chosen = as_candidates(candidates, text), as_judge(judge)
-    settings = {
-        "judge": chosen.name,
-        "judge_version": chosen.version,
-        "strategy": "greedy",
-        "seed": seed,
-        "version": release(),
-    }
-    ids = [candidate.id for candidate in pool]
-    judgment = Judgment(())
-    scores: tuple[float | None, ...] = (None,)
-    if len(pool) == 1:
-        pick, how = Pick(0, (0,), ()), "only candidate"
-    else:
-        judgment = judge_now(chosen, prompt, [candidate.text for candidate in pool])
-        scores = tuple(verdict.value if isinstance(verdict, Score) else None for verdict in judgment.verdicts)
-        # By text before id: an id that is only a position moves with the order of the list.
-        keys = [(candidate.text, candidate.id) for candidate in pool]
-        pick = greedy(scores, keys, seed=seed, salt=prompt if prompt_id is None else prompt_id)
-        how = "nothing scored" if pick.best is None else "tie-break" if pick.tied else "score"
-    return Selection(
-        prompt_id=prompt_id,
-        best=None if pick.best is None else candidates[pick.best],
-        best_id=None if pick.best is None else ids[pick.best],
-        index=pick.best,
-        text=None if pick.best is None else pool[pick.best].text,
-        ids=tuple(ids),
-        scores=scores,
-        ranking=tuple(ids[position] for position in pick.order),
-        tied=tuple(ids[position] for position in pick.tied),
-        decided_by=how,
-        calls=judgment.bill.calls,
-        cost=judgment.bill.cost,
-        unscored={
-            ids[at]: verdict.reason for at, verdict in enumerate(judgment.verdicts) if isinstance(verdict, Unscored)
-        },
-        settings=settings,
-    )
+    judgment = judge_now(chosen, prompt, [candidate.text for candidate in pool]) if len(pool) > 1 else None
+    salt = prompt if prompt_id is None else prompt_id
+    return decide(pool, judgment, judge=chosen, seed=seed, salt=salt, prompt_id=prompt_id, originals=candidates)

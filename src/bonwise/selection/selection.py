@@ -32,7 +32,8 @@ class Selection:
     tied : tuple of str
         Ids that share the top score, empty where one stands alone.
     decided_by : str
-        ``score``, ``tie-break`` (seeded), ``only candidate`` or ``nothing scored``.
+        ``score``, ``tie-break`` (seeded), ``only candidate``, ``nothing scored``, or ``owed``: an answer has not
+        arrived yet, and a later run asks for it.
     calls : int
         Calls of a model.
     cost : float or None

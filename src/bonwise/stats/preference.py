@@ -98,13 +98,12 @@ def _metrics(t: _Totals) -> Floats:
     var_O, var_O_between = t.OO / n - t.O**2 / n**2, t.between_OO / n - t.O**2 / n**2
     var_J, var_J_between = t.JJ / n - t.J**2 / n**2, t.between_JJ / n - t.J**2 / n**2
     cov_within, var_O_within = cov - cov_between, var_O - var_O_between
-    reach = np.sqrt(np.maximum((var_J - var_J_between) * var_O_within, 0.0))
     return np.array(
         [
             t.agree / n,
             t.tied / n,
-            _over(cov, np.sqrt(np.maximum(var_J * var_O, 0.0))),
-            _over(cov_within, reach),
+            _over(cov, _reach(var_J, var_O)),
+            _over(cov_within, _reach(var_J - var_J_between, var_O_within)),
             cov,
             cov_between,
             cov_within,
@@ -115,6 +114,13 @@ def _metrics(t: _Totals) -> Floats:
             _over(var_O_between, var_O),
         ]
     )
+
+
+def _reach(var_J: Floats, var_O: Floats) -> Floats:
+    """Return the most that a covariance can be; 0 where a variance is nothing but what rounding left."""
+    least = np.minimum(var_J, var_O)
+    reach: Floats = np.where(least > 1e-12, np.sqrt(np.maximum(var_J * var_O, 0.0)), 0.0)
+    return reach
 
 
 def _over(numerator: Floats, denominator: Floats) -> Floats:

@@ -79,6 +79,11 @@ class Clerk:
             raise LedgerError("the file was replaced while it was in use")
         self._connection.execute("COMMIT")
 
+    def roll_back(self) -> None:
+        """Undo the transaction."""
+        self._connection.rollback()
+        self._heartbeat = 0.0
+
     def mark(self) -> None:
         """Begin one piece of the transaction, which can fail by itself."""
         self._connection.execute("SAVEPOINT piece")

@@ -37,8 +37,7 @@ def as_text(text: str) -> str:
 def request_columns(request: Request) -> tuple[tuple[str, ...], str]:
     """Return what says where a request goes, and its body as JSON text."""
     where = (request.provider, request.base_url, request.api_version, request.endpoint, request.model)
-    body = _JSON.encode(request.body)
-    return tuple(map(as_text, where)), as_text(body)
+    return tuple(map(as_text, where)), request.content.decode()
 
 
 def response_columns(recorded: Recorded) -> tuple[Any, ...]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from base64 import b64encode
 from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -10,6 +12,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from bonwise.errors import UsageError
 
 __all__ = ["Address", "find_address"]
+
+_SECRET_NAME = re.compile(r"(?:key|token|secret|password|sig|code)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,14 @@ class Address:
     url: str
     query: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     login: tuple[str, str] | None = field(default=None, repr=False)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What of the address nobody else may see, in every form in which it is sent."""
+        keys = [value for name, value in self.query if _SECRET_NAME.search(name)]
+        if self.login is not None:
+            keys += [self.login[1], b64encode(":".join(self.login).encode()).decode()]
+        return tuple(filter(None, keys))
 
     @property
     def origin(self) -> str:

@@ -89,7 +89,7 @@ class Anthropic:
             max_retries=0,
             http_client=http_client(address, connection),
         )
-        return SdkClient(client, anthropic, address.origin, VERSION_HEADER)
+        return SdkClient(client, anthropic, address.origin, VERSION_HEADER, secrets=(key.secret, *address.secrets))
 
     def reply(self, content: bytes) -> Reply:
         """Read a successful response; ValueError where it is no answer."""

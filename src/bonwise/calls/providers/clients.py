@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,6 @@ from bonwise.calls.failure import AttemptError, Problem
 from bonwise.calls.providers.address import Address
 from bonwise.calls.providers.protocol import Connection, Response
 from bonwise.calls.providers.redaction import one_line
-from bonwise.calls.providers.wire import encoded
 from bonwise.calls.request import Request
 
 if TYPE_CHECKING:
@@ -36,13 +36,19 @@ class SdkClient:
         The server, as messages may name it.
     version_header : str
         Carries the request's `api_version`; empty where the provider has none.
+    secrets : collection of str
+        What a server that refuses may repeat, and nobody is to see.
     """
 
-    def __init__(self, client: Any, sdk: ModuleType, origin: str, version_header: str = "") -> None:
+    def __init__(
+        self, client: Any, sdk: ModuleType, origin: str, version_header: str = "", *, secrets: Collection[str] = ()
+    ) -> None:
         self._client = client
         self._sdk = sdk
         self._origin = origin
         self._version_header = version_header
+        # A word as short as a placeholder's would be found everywhere, and hides nothing.
+        self._secrets = [secret.encode() for secret in secrets if len(secret) > 5]
 
     def __repr__(self) -> str:
         return f"SdkClient({self._origin!r})"
@@ -58,8 +64,9 @@ class SdkClient:
         # The version that enters the ledger's key is the one that is sent, whatever the SDK's default is.
         options = {"headers": {self._version_header: request.api_version}} if self._version_header else {}
         try:
+            # The whole address is the one in the key, and the SDK need not put it together for each call.
             response = await self._client.post(
-                request.endpoint, content=encoded(request.body), cast_to=httpx2.Response, options=options
+                request.base_url + request.endpoint, content=request.content, cast_to=httpx2.Response, options=options
             )
         except self._sdk.APIStatusError as error:
             response = error.response
@@ -70,11 +77,19 @@ class SdkClient:
         if isinstance(response, Problem):
             # Raised here, outside the handlers: the SDK's error holds the request with its key.
             raise AttemptError(response)
-        return Response(response.status_code, dict(response.headers), response.content)
+        # Looked up one by one, as `dict` would, each header is searched among all.
+        return Response(response.status_code, dict(response.headers.items()), self._shown(response))
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.close()
+
+    def _shown(self, response: httpx2.Response) -> bytes:
+        content = response.content
+        # An answer is kept as it came. A refusal is kept as well, and a server may repeat the request in it.
+        for secret in () if response.is_success else self._secrets:
+            content = content.replace(secret, b"[key]")
+        return content
 
     def _nothing(self, error: BaseException | None) -> Problem:
         sent = not isinstance(error, _NEVER_SENT)

@@ -71,15 +71,16 @@ class OpenAI:
         from bonwise.calls.providers.clients import SdkClient, http_client, timeouts  # noqa: PLC0415
 
         address = _address(model)
+        key = _key(address)
         client = openai.AsyncOpenAI(
-            api_key=_key(address).secret or NO_KEY,
+            api_key=key.secret or NO_KEY,
             base_url=address.url,
             default_query=dict(address.query),
             timeout=timeouts(connection),
             max_retries=0,
             http_client=http_client(address, connection),
         )
-        return SdkClient(client, openai, address.origin)
+        return SdkClient(client, openai, address.origin, secrets=(key.secret, *address.secrets))
 
     def reply(self, content: bytes) -> Reply:
         """Read a successful response; ValueError where it is no answer."""

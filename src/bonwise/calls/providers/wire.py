@@ -1,31 +1,16 @@
-"""JSON as it goes over the wire: bodies out, answers in."""
+"""JSON as it comes over the wire."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from bonwise.calls.providers.complaint import read_complaint
 from bonwise.calls.providers.redaction import one_line
 
-__all__ = ["count", "encoded", "loaded"]
+__all__ = ["count", "loaded"]
 
 _MOST = 2**53
-
-
-def encoded(body: Mapping[str, Any]) -> bytes:
-    r"""Return the bytes of a body. Lone surrogates, which no UTF-8 text can hold, are written as JSON escapes.
-
-    Examples
-    --------
-    >>> encoded({"text": "\u00e9"}).decode()
-    '{"text":"é"}'
-    """
-    try:
-        return json.dumps(body, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return json.dumps(body, separators=(",", ":"), allow_nan=False).encode()
 
 
 def loaded(content: bytes) -> dict[str, Any]:

@@ -1,0 +1,737 @@
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import sqlite3
+import threading
+from dataclasses import replace
+
+import pytest
+
+from bonwise.calls.ask import Ask, Model
+from bonwise.calls.bill import Bill
+from bonwise.calls.engine import Engine
+from bonwise.calls.ledger.ledger import Ledger
+from bonwise.calls.limiter import LaneLimiter
+from bonwise.calls.providers.protocol import Connection
+from bonwise.calls.reply import Choice, TokenLogprobs
+from bonwise.calls.usage import Usage
+from bonwise.data.verdicts import Unscored
+from bonwise.errors import CallError, LedgerError, UsageError
+from bonwise.judges.judging import judge_with
+from bonwise.judges.registry import judge_from_spec
+from bonwise.testing.faults import Faults
+from bonwise.testing.script import Script
+from bonwise.testing.transport import FakeTransport
+from calls.virtual_time import run_virtual
+
+MODEL = Model("openai", "gpt-5-mini")
+CLAUDE = Model("anthropic", "claude-opus-5")
+OWN = Model("openai", "m", "http://scripted/v1")
+SCHEMA = {"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]}
+KEY = "sk-canary-77aa31"
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch):
+    """Set a key for each provider, and nothing else that the SDKs read."""
+    for name in list(os.environ):
+        if name.startswith(("OPENAI_", "ANTHROPIC_", "BONWISE_")) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+
+
+def words(choice):
+    """Read an answer as it stands; one that did not end by itself is unscored."""
+    return choice.text if choice.finish == "stop" else Unscored(f"{choice.finish}: {choice.detail}", choice.text)
+
+
+def question(number=0, **settings):
+    """Return a numbered question."""
+    given = {"model": MODEL, "system": "Judge.", "user": f"Question {number}?", "read": words, "temperature": 0.5}
+    return Ask(**given | settings)
+
+
+def over(script, **settings):
+    """Return an engine in front of a script."""
+    return Engine(connection=Connection(transport=FakeTransport(script)), **settings)
+
+
+def ask_all(script, asks, **settings):
+    """Ask questions at once with an engine of their own, on virtual time; return answers and engine, closed."""
+
+    async def main():
+        async with over(script, **settings) as engine:
+            return await asyncio.gather(*(engine.ask(ask) for ask in asks)), engine
+
+    return run_virtual(main())
+
+
+def readings(answers):
+    """Return what each sample says."""
+    return [one.reading for one in answers.answers]
+
+
+def owed(found):
+    """Return the reasons of all owed samples of several answers."""
+    every = [reading for answers in found for reading in readings(answers)]
+    return [one.reason for one in every if isinstance(one, Unscored) and one.owed]
+
+
+class Bodies:
+    """Answers with the number of the request, and keeps the bodies."""
+
+    def __init__(self, **settings):
+        self.seen = []
+        self.script = Script(self.answer, **settings)
+
+    def answer(self, request):
+        """Answer one sample."""
+        if request.sample == 0:
+            self.seen.append(request.body)
+        return f"{request.user} {len(self.seen)}.{request.sample}"
+
+
+# One question, one call.
+
+
+@pytest.mark.parametrize("ledger", [True, False])
+def test_the_same_question_twice_at_once_is_one_call(tmp_path, ledger):
+    """Whoever asks what is being asked already waits for that call, and pays nothing for it."""
+    script = Script(latency=1.0)
+    found, engine = ask_all(script, [question(), question(), question()], ledger=tmp_path if ledger else None)
+    assert script.counts.requests == engine.totals.bill.calls == 1
+    assert len({str(readings(answers)) for answers in found}) == 1
+    assert sorted(answers.bill.calls for answers in found) == [0, 0, 1]
+    assert sum(answers.bill.cost for answers in found) == engine.totals.bill.cost > 0
+
+
+def test_overlapping_samples_asked_at_once_are_paid_once():
+    """Two at once that want 3 and 5 samples of a question share the first 3: two calls, five answers."""
+    bodies = Bodies(latency=1.0)
+    found, _ = ask_all(bodies.script, [question(samples=3), question(samples=5)])
+    assert [body.get("n") for body in bodies.seen] == [3, 2]
+    assert readings(found[0]) == readings(found[1])[:3]
+    assert len(readings(found[1])) == 5
+
+
+def test_an_answer_is_taken_from_the_ledger_by_the_next_engine(tmp_path):
+    """What an engine has paid, the next one on the ledger gets for nothing, the same words, marked as stored."""
+    script = Script()
+    first, _ = ask_all(script, [question(0), question(1)], ledger=tmp_path)
+    again, engine = ask_all(script, [question(1), question(0)], ledger=tmp_path)
+    assert script.counts.requests == 2
+    assert [readings(one) for one in again] == [readings(one) for one in reversed(first)]
+    assert [one.raw for found in again for one in found.answers] == [
+        one.raw for found in reversed(first) for one in found.answers
+    ]
+    assert all(answer.from_ledger for found in again for answer in found.answers)
+    assert not any(answer.from_ledger for found in first for answer in found.answers)
+    assert engine.totals.bill == Bill(from_ledger=2)
+    assert again[0].effective == first[0].effective
+
+
+CHANGES = {
+    "temperature": {"temperature": 0.6},
+    "no temperature": {"temperature": None},
+    "system": {"system": "Judge well."},
+    "user": {"user": "Another?"},
+    "model": {"model": Model("openai", "gpt-5-nano")},
+    "server": {"model": Model("openai", "gpt-5-mini", "http://scripted/v1")},
+    "provider": {"model": Model("anthropic", "gpt-5-mini")},
+    "schema": {"schema": SCHEMA},
+    "limit": {"max_tokens": 1023},
+    "logprobs": {"top_logprobs": 5},
+}
+
+
+@pytest.mark.parametrize("changes", CHANGES.values(), ids=CHANGES)
+def test_another_setting_is_another_question(tmp_path, changes):
+    """Whatever can change the answer asks anew, and the first answer stays."""
+    script = Script()
+    for ask in (question(), question(**changes), question(), question(**changes)):
+        ask_all(script, [ask], ledger=tmp_path)
+    assert script.counts.answers == 2
+
+
+def test_a_stored_answer_is_read_anew(tmp_path):
+    """The reader is no part of the question: another one reads the stored words."""
+    script = Script(lambda request: "seven")
+    ask_all(script, [question()], ledger=tmp_path)
+    (found,), _ = ask_all(script, [question(read=lambda choice: choice.text.upper())], ledger=tmp_path)
+    assert readings(found) == ["SEVEN"]
+    assert script.counts.requests == 1
+
+
+# Several samples.
+
+
+def test_samples_come_in_one_call_where_the_service_can(tmp_path):
+    """OpenAI is asked for all samples at once, and later only for those that are missing."""
+    bodies = Bodies()
+    (three,), _ = ask_all(bodies.script, [question(samples=3)], ledger=tmp_path)
+    (five,), engine = ask_all(bodies.script, [question(samples=5)], ledger=tmp_path)
+    (two,), _ = ask_all(bodies.script, [question(samples=2)], ledger=tmp_path)
+    assert [body.get("n") for body in bodies.seen] == [3, 2]
+    assert readings(five)[:3] == readings(three)
+    assert readings(two) == readings(three)[:2]
+    assert len(set(readings(five))) == 5
+    assert (engine.totals.bill.calls, engine.totals.bill.from_ledger) == (1, 3)
+
+
+def test_samples_are_calls_of_their_own_where_the_service_knows_no_other_way(tmp_path):
+    """Anthropic is asked once a sample, and later only for those that are missing."""
+    bodies = Bodies()
+    ask_all(bodies.script, [question(model=CLAUDE, samples=3)], ledger=tmp_path)
+    (five,), engine = ask_all(bodies.script, [question(model=CLAUDE, samples=5)], ledger=tmp_path)
+    assert len(bodies.seen) == 5
+    assert len({json.dumps(body) for body in bodies.seen}) == 1
+    assert len(set(readings(five))) == 5
+    assert (engine.totals.bill.calls, engine.totals.bill.from_ledger) == (2, 3)
+
+
+def test_a_server_that_ignores_n_is_topped_up_and_remembered(tmp_path):
+    """The missing samples are asked one by one, it is noticed, and the next engine does not send ``n`` again."""
+    bodies = Bodies(ignores={"n"})
+    (found,), engine = ask_all(bodies.script, [question(samples=3)], ledger=tmp_path)
+    assert len(set(readings(found))) == 3
+    assert bodies.script.counts.requests == engine.totals.bill.calls == 3
+    assert list(engine.totals.notices) == [
+        "openai/gpt-5-mini does not take n: left out (sent 1 of 3 answers)",
+    ]
+    sent = []
+    bodies.script.on_paid = lambda request: sent.append(request.digest)
+    _, engine = ask_all(bodies.script, [question(1, samples=3)], ledger=tmp_path)
+    assert len(sent) == 3
+    assert len(set(sent)) == 1
+    assert list(engine.totals.notices) == ["openai/gpt-5-mini does not take n: left out"]
+    again, engine = ask_all(bodies.script, [question(samples=3), question(1, samples=3)], ledger=tmp_path)
+    assert bodies.script.counts.requests == 6
+    assert engine.totals.bill == Bill(from_ledger=6)
+    assert readings(again[0]) == readings(found)
+
+
+# What a server does not take, or does not do.
+
+
+@pytest.mark.parametrize("concurrent", [1, 40])
+def test_a_refused_parameter_is_left_out_and_remembered(tmp_path, concurrent):
+    """The call is sent again without it, it is said once, the answers tell, and the next engine knows."""
+    script = Script(refuses_parameters={"temperature"}, latency=1.0)
+    asks = [question(number) for number in range(concurrent)]
+    found, engine = ask_all(script, asks, ledger=tmp_path)
+    assert not owed(found)
+    assert all("temperature" not in answers.effective for answers in found)
+    assert script.counts.answers == engine.totals.bill.calls == concurrent
+    assert script.counts.paid_again == {}
+    (notice,) = engine.totals.notices
+    assert notice.startswith("openai/gpt-5-mini does not take temperature: left out (")
+    refused = script.counts.requests
+    again, engine = ask_all(script, asks, ledger=tmp_path)
+    assert script.counts.requests == refused
+    assert engine.totals.bill == Bill(from_ledger=concurrent)
+    assert all("temperature" not in answers.effective for answers in again)
+    ask_all(script, [question(concurrent)], ledger=tmp_path)
+    assert script.counts.requests == refused + 1
+    with Ledger.open(tmp_path) as ledger:
+        assert [(one.model, one.parameter) for one in ledger.stats().dropped] == [("gpt-5-mini", "temperature")]
+
+
+def test_a_parameter_refused_at_one_model_is_sent_to_another(tmp_path):
+    """What one model does not take says nothing about another one at the same server."""
+    seen = []
+    script = Script(refuses_parameters={"temperature"}, on_paid=lambda request: seen.append(request.body))
+    ask_all(script, [question()], ledger=tmp_path)
+    script.refuses_parameters = frozenset()
+    (found,), _ = ask_all(script, [question(model=Model("openai", "gpt-4.1-mini"))], ledger=tmp_path)
+    assert ["temperature" in body for body in seen] == [False, True]
+    assert found.effective["temperature"] == 0.5
+
+
+def test_anthropic_gets_no_temperature_and_it_is_said():
+    """A temperature that a provider cannot express is not sent, and noticed once."""
+    (found, _), engine = ask_all(Script(), [question(0, model=CLAUDE), question(1, model=CLAUDE)])
+    assert "temperature" not in found.effective
+    assert engine.totals.notices == {"anthropic/claude-opus-5 takes no temperature: none is sent": 1}
+
+
+def test_an_ignored_schema_is_noticed():
+    """Prose in reply to a schema is noticed, once an answer, and read all the same."""
+    script = Script(lambda request: "Seven", ignores={"schema"})
+    found, engine = ask_all(script, [question(0, schema=SCHEMA), question(1, schema=SCHEMA)])
+    assert [readings(answers) for answers in found] == [["Seven"], ["Seven"]]
+    assert engine.totals.notices == {"openai/gpt-5-mini ignores the JSON schema that it was sent": 2}
+
+
+def test_ignored_logprobs_are_noticed():
+    """An answer without the log probabilities that were asked for is noticed; one with them is not."""
+    token = (TokenLogprobs("7", {"7": -0.1}),)
+    script = Script(lambda request: Choice("7", logprobs=token))
+    _, engine = ask_all(script, [question(top_logprobs=20)])
+    assert not engine.totals.notices
+    script.ignores = frozenset({"logprobs"})
+    _, engine = ask_all(script, [question(top_logprobs=20)])
+    assert engine.totals.notices == {"openai/gpt-5-mini sends no logprobs although it was asked to": 1}
+
+
+# Answers that cannot be used.
+
+
+@pytest.mark.parametrize("provider", [MODEL, CLAUDE], ids=str)
+@pytest.mark.parametrize("ending", ["refusal", "length"])
+def test_an_unusable_answer_is_final_until_it_is_asked_again(tmp_path, provider, ending):
+    """A refusal or a cut answer is stored; ``reask=1`` asks once more, and that answer is stored as well."""
+    script = Script(lambda request: Choice("fine") if request.attempt else Choice("no", ending, "policy"))
+    asks = [question(model=provider)]
+    for expected in ("answered", "stored"):
+        (found,), engine = ask_all(script, asks, ledger=tmp_path)
+        (reading,) = readings(found)
+        assert isinstance(reading, Unscored)
+        assert not reading.owed
+        assert script.counts.requests == 1, expected
+        assert (engine.totals.unscored, engine.totals.bill.owed) == (1, 0)
+    for calls in (1, 0):
+        (found,), engine = ask_all(script, asks, ledger=tmp_path, reask=1)
+        assert readings(found) == ["fine"]
+        assert engine.totals.bill.calls == calls
+        assert (engine.totals.answers, engine.totals.unscored) == (1, 0)
+    assert script.counts.requests == 2
+    (found,), _ = ask_all(script, asks, ledger=tmp_path)
+    assert isinstance(readings(found)[0], Unscored)
+
+
+def test_a_second_asking_is_only_for_what_cannot_be_used(tmp_path):
+    """With ``reask=1`` only the unusable samples are asked again, once, however they end then."""
+
+    def answer(request):
+        return Choice("", "refusal", "no") if request.sample == 1 or request.attempt else Choice(f"{request.sample}")
+
+    bodies = []
+    script = Script(answer, on_paid=lambda request: bodies.append(request.samples))
+    (found,), engine = ask_all(script, [question(samples=3)], ledger=tmp_path, reask=1)
+    assert bodies == [3, 1]
+    assert [isinstance(one, Unscored) for one in readings(found)] == [False, False, False]
+    assert engine.totals.bill.calls == 2
+    _, engine = ask_all(script, [question(samples=3)], ledger=tmp_path, reask=1)
+    assert engine.totals.bill.calls == 0
+
+
+def test_what_a_server_refuses_for_good_is_stored_with_its_words(tmp_path):
+    """Status 400 is final: unscored, not owed, with the server's words, and asked about no more."""
+    script = Script(context_length=1)
+    for requests in (1, 1):
+        (found,), engine = ask_all(script, [question()], ledger=tmp_path)
+        (reading,) = readings(found)
+        assert not reading.owed
+        assert "maximum context length is exceeded" in reading.reason
+        assert script.counts.requests == requests
+        assert engine.totals.bill.owed == 0
+    with Ledger.open(tmp_path) as ledger:
+        assert ledger.stats().calls == {"rejected": 1}
+
+
+def test_a_reader_that_fails_spoils_nothing(tmp_path):
+    """What a reader raises is its own: unscored, the raw answer is kept and can be read by a mended one."""
+
+    def broken(choice):
+        raise KeyError(choice.text)
+
+    script = Script(lambda request: "seven")
+    (found,), engine = ask_all(script, [question(read=broken)], ledger=tmp_path)
+    assert readings(found) == [Unscored("the reader failed: KeyError", "seven")]
+    assert found.answers[0].raw == "seven"
+    assert (engine.totals.answers, engine.totals.unscored) == (1, 1)
+    (found,), _ = ask_all(script, [question()], ledger=tmp_path)
+    assert readings(found) == ["seven"]
+    assert script.counts.requests == 1
+
+
+# What a person has to mend.
+
+
+def test_a_refused_key_closes_the_lane(tmp_path):
+    """After 401 nothing more is sent there, all is owed, the error shows no key, and the right key pays the rest."""
+    script = Script(keys={"sk-right"}, latency=1.0)
+    asks = [question(number) for number in range(50)]
+    found, engine = ask_all(script, asks, ledger=tmp_path, max_concurrency=8)
+    assert script.counts.requests <= 8
+    assert len(owed(found)) == engine.totals.bill.owed == 50
+    with pytest.raises(CallError, match=r"openai/gpt-5-mini at https://api\.openai\.com/v1: .*") as caught:
+        engine.raise_if_denied()
+    for shown in (*owed(found), str(caught.value), repr(caught.value), caught.value.hint):
+        assert KEY not in shown
+    script.keys = None
+    _, engine = ask_all(script, asks, ledger=tmp_path)
+    engine.raise_if_denied()
+    assert engine.totals.bill.calls == 50
+
+
+def test_a_refused_key_closes_no_other_lane():
+    """A lane that is closed says nothing about another model's."""
+    script = Script(models={"claude-opus-5"})
+    found, engine = ask_all(script, [question(), question(model=CLAUDE)])
+    assert len(owed(found[:1])) == 1
+    assert not owed(found[1:])
+    with pytest.raises(CallError, match="gpt-5-mini"):
+        engine.raise_if_denied()
+
+
+def test_an_exhausted_account_leaves_the_rest_owed(tmp_path):
+    """When the account is empty what was paid stands, the rest is owed, and nothing more is sent."""
+    script = Script(quota=3, latency=1.0)
+    asks = [question(number) for number in range(10)]
+    found, engine = ask_all(script, asks, ledger=tmp_path, max_concurrency=1)
+    assert script.counts.requests == 4
+    assert (len(owed(found)), engine.totals.bill.calls) == (7, 3)
+    assert all("quota" in reason for reason in owed(found))
+    script.quota = None
+    _, engine = ask_all(script, asks, ledger=tmp_path)
+    assert (engine.totals.bill.calls, engine.totals.bill.from_ledger) == (7, 3)
+
+
+@pytest.mark.parametrize(("model", "variable"), [(MODEL, "OPENAI_API_KEY"), (CLAUDE, "ANTHROPIC_API_KEY")])
+def test_a_key_is_needed_only_where_something_is_sent(tmp_path, monkeypatch, model, variable):
+    """Without a key the error names its variable, and what is stored needs none."""
+    script = Script()
+    ask_all(script, [question(model=model)], ledger=tmp_path)
+    monkeypatch.delenv(variable)
+    (found,), _ = ask_all(script, [question(model=model)], ledger=tmp_path)
+    assert not owed([found])
+    with pytest.raises(CallError, match="no key for") as caught:
+        ask_all(script, [question(1, model=model)], ledger=tmp_path)
+    assert variable in caught.value.hint
+    assert script.counts.requests == 1
+
+
+# Limits.
+
+
+def test_max_calls_is_kept_and_the_next_engine_pays_the_rest(tmp_path):
+    """Exactly so many calls are sent, the rest is owed, and a second engine sends exactly the rest."""
+    script = Script(latency=1.0)
+    asks = [question(number) for number in range(10)]
+    found, engine = ask_all(script, asks, ledger=tmp_path, max_calls=4)
+    assert script.counts.requests == engine.totals.bill.calls == 4
+    assert owed(found) == ["owed: max_calls=4 is reached"] * 6
+    assert engine.totals.owed_because == {"max_calls=4 is reached": 6}
+    found, engine = ask_all(script, asks, ledger=tmp_path)
+    assert not owed(found)
+    assert (script.counts.requests, engine.totals.bill.calls) == (10, 6)
+
+
+def test_what_is_not_answered_before_the_deadline_is_owed(tmp_path):
+    """No attempt begins after the deadline: what did not start is owed, and what started before may land."""
+    script = Script(latency=4.0)
+    asks = [question(number) for number in range(6)]
+    found, engine = ask_all(script, asks, ledger=tmp_path, max_concurrency=1, deadline=10.0)
+    assert script.counts.requests == engine.totals.bill.calls == 3
+    assert owed(found) == ["owed: no answer before the deadline"] * 3
+    _, engine = ask_all(script, asks, ledger=tmp_path)
+    assert engine.totals.bill.calls == 3
+
+
+def test_no_retry_begins_after_the_deadline():
+    """A server that asks to wait beyond the deadline is not waited for: the answer is owed at once."""
+
+    async def main():
+        async with over(script, deadline=10.0) as engine:
+            found = await engine.ask(question())
+            return found, asyncio.get_running_loop().time()
+
+    script = Script(faults=Faults(throttled=1.0, retry_after=60.0))
+    found, ended = run_virtual(main())
+    assert len(owed([found])) == 1
+    assert ended < 10.0
+    assert script.counts.requests == 1
+
+
+def test_attempts_are_counted_and_bounded():
+    """A transport failure is tried again up to ``attempts`` times, then the answer is owed with the last reason."""
+    script = Script(faults=Faults(overloaded=1.0))
+    (found,), engine = ask_all(script, [question()], attempts=3)
+    assert script.counts.requests == 3
+    assert engine.totals.retries == 2
+    (reason,) = owed([found])
+    assert "overloaded" in reason
+
+
+def test_an_unknown_price_is_no_cost_of_zero(tmp_path):
+    """Where the price is not known the cost is None, not 0; where it is known it is what the tokens cost."""
+    script = Script(usage=lambda request, reply: Usage(uncached=1000, cache_read=200, output=50))
+    (own,), engine = ask_all(script, [question(model=OWN)], ledger=tmp_path)
+    assert own.bill.cost is None
+    assert engine.totals.bill.cost is None
+    assert (own.bill.input_tokens, own.bill.output_tokens) == (1200, 50)
+    (known,), engine = ask_all(script, [question()], ledger=tmp_path)
+    price = engine.prices.price("openai", "gpt-5-mini", None)
+    expected = (1000 * price.input + 200 * price.cache_read + 50 * price.output) / 1e6
+    assert known.bill.cost == pytest.approx(expected, rel=1e-12)
+    with Ledger.open(tmp_path) as ledger:
+        assert ledger.stats().unpriced == 1
+
+
+def test_a_cost_limit_needs_a_price():
+    """With ``max_cost`` a model without a known price is refused before anything is sent."""
+    script = Script()
+    with pytest.raises(UsageError, match="max_cost"):
+        ask_all(script, [question(model=OWN)], max_cost=1.0)
+    assert script.counts.requests == 0
+
+
+def test_no_call_at_once_is_refused():
+    """A bound of no calls at once is refused."""
+    with pytest.raises(UsageError, match="max_concurrency is 0"):
+        Engine(max_concurrency=0)
+
+
+class Watched(LaneLimiter):
+    """A limiter that keeps what it was told."""
+
+    def __init__(self, seen):
+        super().__init__(2)
+        self.seen = seen
+
+    async def acquire(self, tokens, deadline=None):
+        """Note the expected tokens, and what the lease is settled with."""
+        lease = await super().acquire(tokens, deadline)
+        settle = lease.settle
+
+        class Noted:
+            def settle(_self, **outcome):  # noqa: N805 - the outer one is still needed
+                self.seen.append((tokens, outcome["tokens"], outcome["problem"]))
+                settle(**outcome)
+
+        return Noted()
+
+
+def test_a_limiter_of_ones_own_paces_the_calls():
+    """A limiter that is brought is asked before each attempt, once a model, and hears how each went."""
+    seen, models = [], []
+
+    def limiter(model):
+        models.append(model)
+        return Watched(seen)
+
+    script = Script(latency=1.0, usage=lambda request, reply: Usage(uncached=30, output=4))
+    asks = [question(number, max_tokens=100) for number in range(5)]
+    ask_all(script, asks, limiter=limiter, max_concurrency=64)
+    assert models == [MODEL]
+    assert script.counts.peak == 2
+    assert [(used, problem) for _, used, problem in seen] == [(34, None)] * 5
+    assert all(100 < expected < 120 for expected, _, _ in seen)
+
+
+# Beginning and end.
+
+
+def test_a_call_lands_although_whoever_asked_has_gone(tmp_path):
+    """Cancelling whoever asked does not cancel the call: it lands, is kept, and closing waits for it."""
+    script = Script(latency=5.0)
+
+    async def main():
+        async with over(script, ledger=tmp_path) as engine:
+            asking = asyncio.create_task(engine.ask(question()))
+            await asyncio.sleep(1.0)
+            assert script.counts.in_flight == 1
+            asking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+            gone = asyncio.get_running_loop().time()
+        return gone, asyncio.get_running_loop().time()
+
+    gone, closed = run_virtual(main())
+    assert gone < 5.0 <= closed
+    (found,), engine = ask_all(script, [question()], ledger=tmp_path)
+    assert script.counts.requests == 1
+    assert engine.totals.bill == Bill(from_ledger=1)
+    assert not owed([found])
+
+
+def test_whoever_still_waits_gets_the_answer_of_one_who_has_gone():
+    """One of two who wait for the same call goes away: the other gets the answer."""
+    script = Script(latency=5.0)
+
+    async def main():
+        async with over(script) as engine:
+            first, second = (asyncio.create_task(engine.ask(question())) for _ in range(2))
+            await asyncio.sleep(1.0)
+            first.cancel()
+            return await second
+
+    found = run_virtual(main())
+    assert not owed([found])
+    assert script.counts.requests == 1
+
+
+def test_after_a_stop_nothing_new_is_sent_and_what_flies_lands(tmp_path):
+    """Stopping lets calls on the wire land, leaves the rest owed with the reason, and still serves what is stored."""
+    script = Script(latency=2.0)
+    asks = [question(number) for number in range(6)]
+
+    async def main():
+        async with over(script, ledger=tmp_path, max_concurrency=2) as engine:
+            running = [asyncio.create_task(engine.ask(ask)) for ask in asks]
+            await asyncio.sleep(1.0)
+            engine.stop("enough")
+            found = await asyncio.gather(*running)
+            late = await asyncio.gather(engine.ask(question(99)), engine.ask(question(0)))
+            return found, late, engine
+
+    found, late, engine = run_virtual(main())
+    assert script.counts.requests == 2
+    assert [bool(owed([answers])) for answers in found] == [False, False, True, True, True, True]
+    assert owed(found) == ["owed: enough"] * 4
+    assert [bool(owed([answers])) for answers in late] == [True, False]
+    assert engine.totals.owed_because == {"enough": 5}
+    _, engine = ask_all(script, asks, ledger=tmp_path)
+    assert engine.totals.bill.calls == 4
+
+
+def test_after_a_stop_no_failed_attempt_is_repeated(tmp_path):
+    """A call on the wire that fails after the stop is not tried again, and whoever asked is told at once."""
+    script = Script(latency=2.0, faults=Faults(overloaded=1.0))
+
+    async def main():
+        async with over(script, ledger=tmp_path) as engine:
+            running = asyncio.create_task(engine.ask(question()))
+            await asyncio.sleep(1.0)
+            engine.stop("enough")
+            return await running
+
+    assert len(owed([run_virtual(main())])) == 1
+    assert script.counts.requests == 1
+
+
+def test_abandoning_waits_for_nothing_and_says_what_may_be_billed(tmp_path):
+    """Abandoned calls on the wire are noted as perhaps billed; the next engine asks them again and says so."""
+    script = Script(latency=1000.0)
+
+    async def main():
+        async with over(script, ledger=tmp_path) as engine:
+            running = asyncio.create_task(engine.ask(question()))
+            await asyncio.sleep(1.0)
+            engine.abandon("now")
+            found = await running
+        return found, asyncio.get_running_loop().time()
+
+    found, ended = run_virtual(main())
+    assert ended < 1000.0
+    assert owed([found]) == ["owed: now"]
+    with Ledger.open(tmp_path) as ledger:
+        assert ledger.stats().lost_attempts == 1
+    script.latency = 0.0
+    (found,), _ = ask_all(script, [question()], ledger=tmp_path)
+    assert not owed([found])
+
+
+def break_file(file):
+    """Take the file of a ledger away."""
+    file.unlink()
+
+
+def break_table(file):
+    """Spoil a ledger from another process's point of view: the table of calls is gone."""
+    connection = sqlite3.connect(file)
+    connection.execute("ALTER TABLE call RENAME TO gone")
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize("spoil", [break_file, break_table])
+def test_nothing_is_sent_once_the_ledger_cannot_be_written(tmp_path, spoil):
+    """When the ledger goes away the run ends with `LedgerError`, and nothing more is sent that could not be kept."""
+    script = Script(latency=1.0)
+
+    async def main():
+        async with over(script, ledger=tmp_path) as engine:
+            await engine.ask(question(0))
+            spoil(engine.books.path)
+            for number in range(1, 4):
+                with pytest.raises(LedgerError, match="cannot be (written|used|read)"):
+                    await engine.ask(question(number))
+
+    run_virtual(main())
+    assert script.counts.requests == 1
+
+
+def test_identical_candidates_cost_one_call():
+    """The same text twice in a pool is one question, and both candidates get its score."""
+    script = Script()
+
+    async def main():
+        async with over(script) as engine:
+            judge = judge_from_spec("pointwise:openai/gpt-5-mini")
+            return await judge_with(engine, judge, "Why?", ["one", "two", "one", "one"])
+
+    found = run_virtual(main())
+    assert script.counts.requests == found.bill.calls == 2
+    assert found.verdicts[0] == found.verdicts[2] == found.verdicts[3] != found.verdicts[1]
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["one ledger object", "one file"])
+def test_two_engines_in_two_loops_share_a_ledger(tmp_path, together):
+    """Two event loops in two threads ask the same questions of one ledger: each is paid once, both get all."""
+    scripts = [Script(latency=0.01), Script(latency=0.01)]
+    asks = [question(number) for number in range(20)]
+    found = {}
+
+    async def main(which, ledger):
+        async with over(scripts[which], ledger=ledger) as engine:
+            found[which] = [readings(one) for one in await asyncio.gather(*(engine.ask(ask) for ask in asks))]
+
+    with Ledger.open(tmp_path) as ledger:
+        where = ledger if together else tmp_path
+        threads = [threading.Thread(target=lambda at=at: asyncio.run(main(at, where))) for at in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found[0] == found[1]
+        assert ledger.stats().calls == {"answered": 20}
+    assert sum(script.counts.answers for script in scripts) == 20
+
+
+def test_a_ledger_that_was_brought_stays_open(tmp_path):
+    """An engine closes the ledger that it opened itself, and leaves one that it was given."""
+    with Ledger.open(tmp_path) as ledger:
+        ask_all(Script(), [question()], ledger=ledger)
+        found, _ = ask_all(Script(), [question()], ledger=ledger)
+        assert all(answer.from_ledger for answer in found[0].answers)
+        assert ledger.stats().samples == 1
+
+
+def test_nothing_is_left_behind(tmp_path):
+    """After closing no task, no socket and no file is left, whatever happened before."""
+    script = Script(latency=1.0, faults=Faults(throttled=0.2, cut=0.2, refusal=0.1, retry_after=1.0))
+
+    async def main():
+        async with over(script, ledger=tmp_path) as engine:
+            running = [asyncio.create_task(engine.ask(question(number))) for number in range(30)]
+            await asyncio.sleep(1.5)
+            for task in running[::3]:
+                task.cancel()
+            await asyncio.sleep(0.5)
+            engine.stop("enough")
+            await asyncio.gather(*running, return_exceptions=True)
+        return asyncio.all_tasks() - {asyncio.current_task()}
+
+    assert run_virtual(main()) == set()
+    # What is dropped without being closed warns, and here a warning is an error.
+    gc.collect()
+    with Ledger.open(tmp_path) as ledger:
+        assert "sent" not in ledger.stats().calls
+
+
+def test_the_totals_are_the_sum_of_the_bills(tmp_path):
+    """Calls, tokens, cost, stored and owed answers of a run are the sums over what was asked."""
+    script = Script(latency=1.0)
+    ask_all(script, [question(0)], ledger=tmp_path)
+    asks = [question(number, samples=1 + number % 3) for number in range(8)]
+    found, engine = ask_all(script, asks, ledger=tmp_path, max_calls=5)
+    assert sum((one.bill for one in found), Bill()) == replace(
+        engine.totals.bill, cost=pytest.approx(engine.totals.bill.cost)
+    )
+    assert engine.totals.answers + engine.totals.bill.owed == sum(ask.samples for ask in asks)
