@@ -190,7 +190,8 @@ def test_an_engine_shows_no_secret(tmp_path, capsys, logs, name, ending):
         ask = judge.asks("a prompt", ["a candidate"])[0]
         lane = engine.lane(ask)
         parts = [*vars(lane).values(), lane.provider, provider(name), ask, ask.model]
-        parts += [engine, engine.books, engine.spending, engine.totals, engine.terms, lane, lane.client, lane.closed]
+        parts += [engine, engine.books, engine.spending, engine.totals, engine.terms, lane, lane.closed]
+        parts += [line.client for line in lane._lines]
         shown["parts"] = "\n".join(map(repr, parts))
         shown["live ledger"] = b"".join(files_below(tmp_path).values())
         await engine.aclose()

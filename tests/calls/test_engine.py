@@ -70,6 +70,12 @@ def ask_all(script, asks, **settings):
     return run_virtual(main())
 
 
+async def on_the_wire(script, calls=1):
+    """Wait until so many calls are on the wire; the ledger writes in a thread that a virtual clock waits for not."""
+    while script.counts.in_flight < calls:  # noqa: ASYNC110 - a script tells nobody that a request has come
+        await asyncio.sleep(0)
+
+
 def readings(answers):
     """Return what each sample says."""
     return [one.reading for one in answers.answers]
@@ -159,7 +165,7 @@ def test_another_setting_is_another_question(tmp_path, changes):
 
 def test_a_stored_answer_is_read_anew(tmp_path):
     """The reader is no part of the question: another one reads the stored words."""
-    script = Script(lambda request: "seven")
+    script = Script(lambda _: "seven")
     ask_all(script, [question()], ledger=tmp_path)
     (found,), _ = ask_all(script, [question(read=lambda choice: choice.text.upper())], ledger=tmp_path)
     assert readings(found) == ["SEVEN"]
@@ -207,7 +213,8 @@ def test_a_server_that_ignores_n_is_topped_up_and_remembered(tmp_path):
     _, engine = ask_all(bodies.script, [question(1, samples=3)], ledger=tmp_path)
     assert len(sent) == 3
     assert len(set(sent)) == 1
-    assert list(engine.totals.notices) == ["openai/gpt-5-mini does not take n: left out"]
+    (notice,) = engine.totals.notices
+    assert notice.startswith("openai/gpt-5-mini sends one answer a call, whatever n asks for")
     again, engine = ask_all(bodies.script, [question(samples=3), question(1, samples=3)], ledger=tmp_path)
     assert bodies.script.counts.requests == 6
     assert engine.totals.bill == Bill(from_ledger=6)
@@ -251,6 +258,21 @@ def test_a_parameter_refused_at_one_model_is_sent_to_another(tmp_path):
     assert found.effective["temperature"] == 0.5
 
 
+def test_a_refused_parameter_is_said_once(tmp_path):
+    """Questions one after the other, in the run that learns it and in the next one, leave a single notice."""
+    script = Script(refuses_parameters={"temperature"})
+
+    async def main():
+        async with over(script, ledger=tmp_path) as engine:
+            for number in range(3):
+                await engine.ask(question(number))
+            return engine.totals.notices
+
+    for _ in range(2):
+        (notice,) = run_virtual(main())
+        assert "does not take temperature: left out" in notice
+
+
 def test_anthropic_gets_no_temperature_and_it_is_said():
     """A temperature that a provider cannot express is not sent, and noticed once."""
     (found, _), engine = ask_all(Script(), [question(0, model=CLAUDE), question(1, model=CLAUDE)])
@@ -260,7 +282,7 @@ def test_anthropic_gets_no_temperature_and_it_is_said():
 
 def test_an_ignored_schema_is_noticed():
     """Prose in reply to a schema is noticed, once an answer, and read all the same."""
-    script = Script(lambda request: "Seven", ignores={"schema"})
+    script = Script(lambda _: "Seven", ignores={"schema"})
     found, engine = ask_all(script, [question(0, schema=SCHEMA), question(1, schema=SCHEMA)])
     assert [readings(answers) for answers in found] == [["Seven"], ["Seven"]]
     assert engine.totals.notices == {"openai/gpt-5-mini ignores the JSON schema that it was sent": 2}
@@ -269,7 +291,7 @@ def test_an_ignored_schema_is_noticed():
 def test_ignored_logprobs_are_noticed():
     """An answer without the log probabilities that were asked for is noticed; one with them is not."""
     token = (TokenLogprobs("7", {"7": -0.1}),)
-    script = Script(lambda request: Choice("7", logprobs=token))
+    script = Script(lambda _: Choice("7", logprobs=token))
     _, engine = ask_all(script, [question(top_logprobs=20)])
     assert not engine.totals.notices
     script.ignores = frozenset({"logprobs"})
@@ -339,7 +361,7 @@ def test_a_reader_that_fails_spoils_nothing(tmp_path):
     def broken(choice):
         raise KeyError(choice.text)
 
-    script = Script(lambda request: "seven")
+    script = Script(lambda _: "seven")
     (found,), engine = ask_all(script, [question(read=broken)], ledger=tmp_path)
     assert readings(found) == [Unscored("the reader failed: KeyError", "seven")]
     assert found.answers[0].raw == "seven"
@@ -404,6 +426,8 @@ def test_a_key_is_needed_only_where_something_is_sent(tmp_path, monkeypatch, mod
         ask_all(script, [question(1, model=model)], ledger=tmp_path)
     assert variable in caught.value.hint
     assert script.counts.requests == 1
+    with Ledger.open(tmp_path) as ledger:
+        assert ledger.stats().lost_attempts == 0
 
 
 # Limits.
@@ -422,15 +446,21 @@ def test_max_calls_is_kept_and_the_next_engine_pays_the_rest(tmp_path):
     assert (script.counts.requests, engine.totals.bill.calls) == (10, 6)
 
 
-def test_what_is_not_answered_before_the_deadline_is_owed(tmp_path):
+@pytest.mark.parametrize("model", [MODEL, CLAUDE], ids=str)
+def test_every_owed_answer_has_a_reason(model):
+    """The reasons are counted in answers, as the bill counts what is owed, however many one call would bring."""
+    found, engine = ask_all(Script(latency=1.0), [question(n, model=model, samples=3) for n in range(3)], max_calls=1)
+    assert engine.totals.owed_because.total() == engine.totals.bill.owed == len(owed(found))
+
+
+def test_what_is_not_answered_before_the_deadline_is_owed():
     """No attempt begins after the deadline: what did not start is owed, and what started before may land."""
     script = Script(latency=4.0)
     asks = [question(number) for number in range(6)]
-    found, engine = ask_all(script, asks, ledger=tmp_path, max_concurrency=1, deadline=10.0)
+    found, engine = ask_all(script, asks, max_concurrency=1, deadline=10.0)
     assert script.counts.requests == engine.totals.bill.calls == 3
     assert owed(found) == ["owed: no answer before the deadline"] * 3
-    _, engine = ask_all(script, asks, ledger=tmp_path)
-    assert engine.totals.bill.calls == 3
+    assert engine.totals.owed_because == {"no answer before the deadline": 3}
 
 
 def test_no_retry_begins_after_the_deadline():
@@ -460,14 +490,14 @@ def test_attempts_are_counted_and_bounded():
 
 def test_an_unknown_price_is_no_cost_of_zero(tmp_path):
     """Where the price is not known the cost is None, not 0; where it is known it is what the tokens cost."""
-    script = Script(usage=lambda request, reply: Usage(uncached=1000, cache_read=200, output=50))
+    script = Script(usage=lambda *_: Usage(uncached=1000, cache_read=200, output=50))
     (own,), engine = ask_all(script, [question(model=OWN)], ledger=tmp_path)
     assert own.bill.cost is None
     assert engine.totals.bill.cost is None
     assert (own.bill.input_tokens, own.bill.output_tokens) == (1200, 50)
     (known,), engine = ask_all(script, [question()], ledger=tmp_path)
-    price = engine.prices.price("openai", "gpt-5-mini", None)
-    expected = (1000 * price.input + 200 * price.cache_read + 50 * price.output) / 1e6
+    rates = engine.prices.price("openai", "gpt-5-mini").rates
+    expected = (1000 * rates.input + 200 * rates.cached_input + 50 * rates.output) / 1e6
     assert known.bill.cost == pytest.approx(expected, rel=1e-12)
     with Ledger.open(tmp_path) as ledger:
         assert ledger.stats().unpriced == 1
@@ -515,7 +545,7 @@ def test_a_limiter_of_ones_own_paces_the_calls():
         models.append(model)
         return Watched(seen)
 
-    script = Script(latency=1.0, usage=lambda request, reply: Usage(uncached=30, output=4))
+    script = Script(latency=1.0, usage=lambda *_: Usage(uncached=30, output=4))
     asks = [question(number, max_tokens=100) for number in range(5)]
     ask_all(script, asks, limiter=limiter, max_concurrency=64)
     assert models == [MODEL]
@@ -534,8 +564,7 @@ def test_a_call_lands_although_whoever_asked_has_gone(tmp_path):
     async def main():
         async with over(script, ledger=tmp_path) as engine:
             asking = asyncio.create_task(engine.ask(question()))
-            await asyncio.sleep(1.0)
-            assert script.counts.in_flight == 1
+            await on_the_wire(script)
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asking
@@ -557,7 +586,7 @@ def test_whoever_still_waits_gets_the_answer_of_one_who_has_gone():
     async def main():
         async with over(script) as engine:
             first, second = (asyncio.create_task(engine.ask(question())) for _ in range(2))
-            await asyncio.sleep(1.0)
+            await on_the_wire(script)
             first.cancel()
             return await second
 
@@ -574,7 +603,7 @@ def test_after_a_stop_nothing_new_is_sent_and_what_flies_lands(tmp_path):
     async def main():
         async with over(script, ledger=tmp_path, max_concurrency=2) as engine:
             running = [asyncio.create_task(engine.ask(ask)) for ask in asks]
-            await asyncio.sleep(1.0)
+            await on_the_wire(script, 2)
             engine.stop("enough")
             found = await asyncio.gather(*running)
             late = await asyncio.gather(engine.ask(question(99)), engine.ask(question(0)))
@@ -597,7 +626,7 @@ def test_after_a_stop_no_failed_attempt_is_repeated(tmp_path):
     async def main():
         async with over(script, ledger=tmp_path) as engine:
             running = asyncio.create_task(engine.ask(question()))
-            await asyncio.sleep(1.0)
+            await on_the_wire(script)
             engine.stop("enough")
             return await running
 
@@ -612,7 +641,7 @@ def test_abandoning_waits_for_nothing_and_says_what_may_be_billed(tmp_path):
     async def main():
         async with over(script, ledger=tmp_path) as engine:
             running = asyncio.create_task(engine.ask(question()))
-            await asyncio.sleep(1.0)
+            await on_the_wire(script)
             engine.abandon("now")
             found = await running
         return found, asyncio.get_running_loop().time()
@@ -650,11 +679,27 @@ def test_nothing_is_sent_once_the_ledger_cannot_be_written(tmp_path, spoil):
             await engine.ask(question(0))
             spoil(engine.books.path)
             for number in range(1, 4):
-                with pytest.raises(LedgerError, match="cannot be (written|used|read)"):
+                with pytest.raises(LedgerError, match=r"cannot be (written|used|read)"):
                     await engine.ask(question(number))
 
     run_virtual(main())
     assert script.counts.requests == 1
+
+
+@pytest.mark.parametrize("spoil", [break_file, break_table])
+def test_an_answer_that_cannot_be_kept_is_not_handed_on(tmp_path, spoil):
+    """When the ledger goes away while calls are on the wire whoever asked gets `LedgerError`, and the rest stays."""
+    script = Script(latency=1.0)
+
+    async def main():
+        async with over(script, ledger=tmp_path, max_concurrency=2) as engine:
+            running = [asyncio.create_task(engine.ask(question(number))) for number in range(6)]
+            await on_the_wire(script, 2)
+            spoil(engine.books.path)
+            return await asyncio.gather(*running, return_exceptions=True)
+
+    assert all(isinstance(one, LedgerError) for one in run_virtual(main()))
+    assert script.counts.requests == 2
 
 
 def test_identical_candidates_cost_one_call():
@@ -710,6 +755,7 @@ def test_nothing_is_left_behind(tmp_path):
     async def main():
         async with over(script, ledger=tmp_path) as engine:
             running = [asyncio.create_task(engine.ask(question(number))) for number in range(30)]
+            await on_the_wire(script, 5)
             await asyncio.sleep(1.5)
             for task in running[::3]:
                 task.cancel()

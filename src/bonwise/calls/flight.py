@@ -163,8 +163,8 @@ class Flight:
         return Landed(self._outcomes, self._bill, len(self._keys), self._busy)
 
     async def _attempt(self, number: int) -> None:
-        if self._lane.closed is not None:
-            raise AttemptError(self._lane.closed)
+        self._refuse_closed()
+        self._lane.open()  # without a key this raises before anything is claimed, or counts as sent
         reservation = await self._terms.spending.reserve(self._load.most, self._load.most_cost)
         try:
             lease = await self._lane.limiter.acquire(self._load.expected, self._until)
@@ -173,6 +173,7 @@ class Flight:
             raise
         exchange = _Exchange()
         try:
+            self._refuse_closed()  # it may have been closed while this one waited
             if self._call is not None or await self._claim():
                 self._terms.totals.retries += number > 1
                 self.on_the_wire = True
@@ -191,6 +192,10 @@ class Flight:
             # The slot is free only now: an answer is on disk before the next call takes its place.
             lease.settle(tokens=used, limits=exchange.limits, problem=exchange.problem)
 
+    def _refuse_closed(self) -> None:
+        if self._lane.closed is not None:
+            raise AttemptError(self._lane.closed)
+
     async def _claim(self) -> bool:
         asked = len(self._keys)
         claim = await self._terms.books.claim(self._keys, self._request, time.time())
@@ -204,7 +209,7 @@ class Flight:
     async def _send(self, exchange: _Exchange) -> None:
         self._attempts += 1
         exchange.sent = True
-        response = await self._lane.client.send(self._request)
+        response = await self._lane.send(self._request)
         now = time.time()
         exchange.limits = self._lane.provider.rate_limits(response.headers, now)
         if not 200 <= response.status < 300:
@@ -300,7 +305,6 @@ class Flight:
     async def _owe(self, reason: str) -> None:
         await self._let_go(reason)
         owed = Unscored(f"owed: {reason}", owed=True)
-        self._terms.totals.owed_because[reason] += 1
         missing = [key for key in self._keys if key not in self._outcomes]
         self._outcomes.update(dict.fromkeys(missing, owed))
 

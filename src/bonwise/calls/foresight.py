@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from bonwise.calls.ask import Ask, Model
 from bonwise.calls.engine import Engine
 from bonwise.calls.estimate import Estimate, estimate
+from bonwise.calls.lane import Lane
 from bonwise.calls.ledger.ledger import Ledger
-from bonwise.calls.providers.registry import provider
 
 __all__ = ["foresee"]
 
@@ -24,11 +24,11 @@ def foresee(engine: Engine, asks: Iterable[Ask]) -> Estimate:
         A question that stands among them twice is asked once.
     """
     known: set[bytes] = set()
-    servers: dict[Model, str] = {}
+    lanes: dict[Model, Lane] = {}
 
     def noted() -> Iterator[Ask]:
         for ask in asks:
-            servers[ask.model] = engine.lane(ask).base_url
+            lanes[ask.model] = engine.lane(ask)
             yield ask
 
     def stored(ask: Ask) -> int:
@@ -39,7 +39,8 @@ def foresee(engine: Engine, asks: Iterable[Ask]) -> Estimate:
         return found
 
     def at_once(model: Model) -> bool:
-        return provider(model.provider).capabilities.samples
+        lane = lanes[model]
+        return lane.provider.capabilities.samples and "n" not in lane.refused
 
     return estimate(
         noted(),
@@ -47,7 +48,7 @@ def foresee(engine: Engine, asks: Iterable[Ask]) -> Estimate:
         engine.prices,
         samples_at_once=at_once,
         observed_output=_observed(engine),
-        address=servers.__getitem__,
+        address=lambda model: lanes[model].base_url,
     )
 
 

@@ -48,7 +48,7 @@ class Inquiry:
     def __init__(self, engine: Engine, ask: Ask) -> None:
         self._engine, self._ask, self._lane = engine, ask, engine.lane(ask)
         refuse_impossible(ask, self._lane.provider.capabilities)
-        for notice in left_out(ask, self._lane.refused):
+        for notice in left_out(ask, self._lane.remembered):
             engine.totals.notices.setdefault(notice, 1)
         self._refused = self._lane.refused
         self._request: Request = self._build(1)
@@ -99,7 +99,6 @@ class Inquiry:
             wanted = list(missing.values())
 
     def _owe(self, missing: Open, reason: str) -> None:
-        self._engine.totals.owed_because[reason] += len(missing)
         owed = Unscored(f"owed: {reason}", owed=True)
         self._take(missing, dict.fromkeys(missing, owed), paid=False)
 
@@ -208,6 +207,7 @@ class Inquiry:
         owed = sum(reading.owed for reading in readings)
         self._bill += Bill(owed=owed, from_ledger=sum(answer.from_ledger for answer in answers))
         totals = self._engine.totals
+        totals.owed_because.update(one.reason.removeprefix("owed: ") for one in readings if one.owed)
         totals.bill += self._bill
         totals.answers += len(answers) - owed
         words = [answer.raw for answer in answers]

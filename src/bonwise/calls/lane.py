@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bonwise.calls.failure import Problem
@@ -12,9 +13,13 @@ if TYPE_CHECKING:
     from bonwise.calls.ask import Model
     from bonwise.calls.limiter import Limiter
     from bonwise.calls.prices import Price
-    from bonwise.calls.providers.protocol import Client, Connection, Provider
+    from bonwise.calls.providers.protocol import Client, Connection, Provider, Response
+    from bonwise.calls.request import Request
 
 __all__ = ["Lane"]
+
+MOST_CALLS = 8
+"""Calls under way by one client: at each, its pool looks at the sockets of all connections that rest."""
 
 
 class Lane:
@@ -48,20 +53,32 @@ class Lane:
         self.provider = provider
         self.model = model
         self.base_url = base_url
-        self.refused = refused
+        self.refused = self.remembered = refused
         self.price = price
         self.closed: Problem | None = None
         """Why nothing more is sent here, until a person has mended key, model or account."""
         self._make_limiter, self._connection = limiter, connection
-        self._client: Client | None = None
+        self._lines: list[_Line] = []
         self._limiter: Limiter | None = None
 
-    @property
-    def client(self) -> Client:
-        """The client, made when the first call is sent: stored answers need neither it nor a key."""
-        if self._client is None:
-            self._client = self.provider.client(self.model, self._connection)
-        return self._client
+    def open(self) -> None:
+        """Have a client at hand; stored answers need neither one nor a key.
+
+        Raises
+        ------
+        bonwise.errors.CallError
+            There is no key.
+        """
+        self._free_line()
+
+    async def send(self, request: Request) -> Response:
+        """Send once, by a client that has few calls under way; see `bonwise.calls.providers.protocol.Client`."""
+        line = self._free_line()
+        line.calls += 1
+        try:
+            return await line.client.send(request)
+        finally:
+            line.calls -= 1
 
     @property
     def limiter(self) -> Limiter:
@@ -71,7 +88,21 @@ class Lane:
         return self._limiter
 
     async def aclose(self) -> None:
-        """Close the client, if there is one."""
-        if self._client is not None:
-            await self._client.aclose()
-            self._client = None
+        """Close the clients, if there are any."""
+        while self._lines:
+            await self._lines.pop().client.aclose()
+
+    def _free_line(self) -> _Line:
+        for line in self._lines:
+            if line.calls < MOST_CALLS or self._connection.transport is not None:
+                return line
+        self._lines.append(_Line(self.provider.client(self.model, self._connection)))
+        return self._lines[-1]
+
+
+@dataclass(slots=True)
+class _Line:
+    """A client, and how many calls it has under way."""
+
+    client: Client
+    calls: int = 0

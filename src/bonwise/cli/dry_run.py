@@ -34,12 +34,12 @@ def show_estimate(pools: Sequence[Pool], judges: Sequence[Judge], run: Path) -> 
 
 
 def _asks(pools: Sequence[Pool], judges: Sequence[Judge]) -> Iterator[Ask]:
-    from bonwise.judges.protocol import AskingJudge
+    from bonwise.judges.protocol import is_asking
 
     for pool in pools:
         texts = [candidate.text for candidate in pool.candidates]
         for judge in judges:
-            if isinstance(judge, AskingJudge):
+            if is_asking(judge):
                 yield from judge.asks(pool.prompt, texts) or ()
 
 

@@ -34,7 +34,7 @@ def judges(
 def _calls(kind: str, candidates: int) -> str:
     """Return the calls of a judge with its default options; 0 for one that asks no model."""
     from bonwise.errors import BonwiseError
-    from bonwise.judges.protocol import AskingJudge
+    from bonwise.judges.protocol import is_asking
     from bonwise.judges.registry import judge_from_spec
 
     if kind == "local":
@@ -43,4 +43,4 @@ def _calls(kind: str, candidates: int) -> str:
         judge = judge_from_spec(kind, model=EXAMPLE_MODEL)
     except BonwiseError:
         return "?"
-    return f"{judge.calls(candidates):,}" if isinstance(judge, AskingJudge) else "?"
+    return f"{judge.calls(candidates):,}" if is_asking(judge) else "?"

@@ -13,7 +13,7 @@ from bonwise.data.verdicts import Unscored
 from bonwise.errors import CallError
 from bonwise.judges.calling import checked
 from bonwise.judges.judgment import Judgment
-from bonwise.judges.protocol import AskingJudge, Judge
+from bonwise.judges.protocol import Judge, is_asking
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
@@ -27,7 +27,7 @@ _ONE_AT_A_TIME = ThreadPoolExecutor(max_workers=1, thread_name_prefix="bonwise-j
 
 def asks_a_model(judge: Judge) -> bool:
     """Tell whether a judge puts questions to a model: a wrapper around a local judge does not."""
-    return isinstance(judge, AskingJudge) and judge.asks("", ["a", "b"]) is not None
+    return is_asking(judge) and judge.asks("", ["a", "b"]) is not None
 
 
 async def judge_with(engine: Engine, judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
@@ -52,8 +52,7 @@ async def judge_with(engine: Engine, judge: Judge, prompt: str, texts: Sequence[
     bonwise.errors.JudgeError
         A judge that does not keep its contract.
     """
-    asks = judge.asks(prompt, texts) if isinstance(judge, AskingJudge) else None
-    if asks is None or not isinstance(judge, AskingJudge):
+    if not is_asking(judge) or (asks := judge.asks(prompt, texts)) is None:
         return Judgment(checked(judge, await _called(judge, prompt, texts), texts))
     answers = await asyncio.gather(*(engine.ask(ask) for ask in asks))
     conclusion = judge.conclude(prompt, texts, answers)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 from bonwise.calls.answer import Answers
 from bonwise.calls.ask import Ask
 from bonwise.data.verdicts import Preference, Verdict
 
-__all__ = ["AskingJudge", "Conclusion", "Judge"]
+__all__ = ["AskingJudge", "Conclusion", "Judge", "is_asking"]
 
 
 @runtime_checkable
@@ -56,7 +56,6 @@ class Conclusion:
     preferences: tuple[Preference, ...] = ()
 
 
-@runtime_checkable
 class AskingJudge(Judge, Protocol):
     """A judge that asks a model: it says what to ask and what to make of the answers, and sends nothing itself.
 
@@ -75,3 +74,9 @@ class AskingJudge(Judge, Protocol):
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
         """Turn the answers, in the order of the questions, into verdicts. Pure."""
         ...
+
+
+def is_asking(judge: Judge) -> TypeGuard[AskingJudge]:
+    """Tell whether a judge can say what it would ask; it may still have nothing to ask a model."""
+    # By hand: a check against a protocol takes longer than reading a stored answer.
+    return all(hasattr(judge, name) for name in ("asks", "calls", "conclude"))

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 from bonwise.calls.ask import Ask
 from bonwise.data.verdicts import Verdict
 from bonwise.errors import JudgeError
 from bonwise.judges.calling import checked
-from bonwise.judges.protocol import AskingJudge, Judge
+from bonwise.judges.protocol import AskingJudge, Judge, is_asking
 
-__all__ = ["asked_by", "asking", "called", "calls_of", "is_asking"]
+__all__ = ["asked_by", "asking", "called", "calls_of"]
 
 Verdicts = tuple[Verdict, ...]
-
-
-def is_asking(judge: Judge) -> TypeGuard[AskingJudge]:
-    """Tell whether a judge can say what it would ask; it may still have nothing to ask a model."""
-    return isinstance(judge, AskingJudge)
 
 
 def asking(judge: Judge) -> AskingJudge:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -19,9 +18,6 @@ from bonwise.errors import BonwiseError, LedgerError
 __all__ = ["Writer"]
 
 T = TypeVar("T")
-
-GATHERING = 0.002
-"""Seconds that the first piece of a transaction waits for others: a commit costs more than all of them."""
 
 _LOST = "answers could not be kept: mend the disk or the lock, then run the same again"
 _ONE_ONLY = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.InterfaceError)
@@ -147,7 +143,6 @@ class Writer:
     def _next(self) -> tuple[list[_Job], bool]:
         batch: list[_Job] = []
         job = self._queue.get()
-        time.sleep(GATHERING)
         with suppress(Empty):
             while job is not None:
                 batch.append(job)

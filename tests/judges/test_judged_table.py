@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+import asyncio
+import math
+import statistics
+
+import pytest
+
+import bonwise as bw
+from bonwise.calls.engine import Engine
+from bonwise.calls.providers.protocol import Connection
+from bonwise.calls.reply import Choice
+from bonwise.data.pool import Candidate, Pool
+from bonwise.data.verdicts import Preference, Score, Unscored
+from bonwise.data.writing import csv_text
+from bonwise.judges.judged_table import PAIR_HEADER, pair_rows, score_table
+from bonwise.judges.judgment import Judgment
+from bonwise.judges.order_effect import OrderEffect, order_effects
+from bonwise.judges.registry import judges_from_specs
+from bonwise.judges.scoring import Judged, judge_pools
+from bonwise.testing.faults import drawn_share
+from bonwise.testing.script import Script
+from bonwise.testing.scripted_judge import ScriptedJudge
+from bonwise.testing.transport import FakeTransport
+from calls.virtual_time import run_virtual
+
+ALWAYS = ("prompt_id", "candidate", "judge", "judge_score", "unscored")
+SPECS = [
+    "pointwise:openai/m",
+    "interval:openai/m",
+    "resampled,draws=3,of=pointwise:openai/m",
+    "pairwise:openai/m",
+    "quantized,bins=5,of=pointwise:openai/m",
+]
+
+
+def pool(name, size=2):
+    """Return a pool."""
+    return Pool(
+        name, f"About {name}?", tuple(Candidate(f"{name}.{at}", f"Text {at} of {name}") for at in range(size))
+    )
+
+
+def judge(name):
+    """Return a judge of which only the name matters."""
+    return ScriptedJudge([], name=name)
+
+
+def judged(*verdicts, name="p", preferences=()):
+    """Return a pool with the verdicts of one judge."""
+    return Judged(pool(name, len(verdicts)), (Judgment(verdicts, preferences),))
+
+
+def table(*found, judges=("j",)):
+    """Return the rows as mappings from column to cell."""
+    header, rows = score_table(found, [judge(name) for name in judges])
+    assert all(len(row) == len(header) for row in rows)
+    return header, [dict(zip(header, row, strict=True)) for row in rows]
+
+
+def test_there_is_one_row_per_prompt_candidate_and_judge():
+    """Rows come in input order: pools, their candidates, and for each candidate the judges."""
+    two = Judgment((Score(0.1), Score(0.2))), Judgment((Score(0.3), Score(0.4)))
+    found = [Judged(pool("b"), two), Judged(pool("a"), two)]
+    header, rows = score_table(found, [judge("x"), judge("y")])
+    assert header == ALWAYS
+    assert rows == [
+        ("b", "b.0", "x", 0.1, ""),
+        ("b", "b.0", "y", 0.3, ""),
+        ("b", "b.1", "x", 0.2, ""),
+        ("b", "b.1", "y", 0.4, ""),
+        ("a", "a.0", "x", 0.1, ""),
+        ("a", "a.0", "y", 0.3, ""),
+        ("a", "a.1", "x", 0.2, ""),
+        ("a", "a.1", "y", 0.4, ""),
+    ]
+
+
+def test_an_unscored_candidate_has_a_blank_score_and_its_reason():
+    """No score is a blank with the reason beside it, never a number, also in the columns that others fill."""
+    header, rows = table(judged(Unscored("refused: policy"), Score(0.0), Unscored("owed: max_calls", owed=True)))
+    assert header == ALWAYS
+    assert [(row["judge_score"], row["unscored"]) for row in rows] == [
+        ("", "refused: policy"),
+        (0.0, ""),
+        ("", "owed: max_calls"),
+    ]
+    header, rows = table(judged(Unscored("no"), Score(0.5, low=0.0, high=1.0, draws=(0.25, 0.75))))
+    assert header == (*ALWAYS, "low", "high", "sd", "draw_0", "draw_1")
+    assert [rows[0][name] for name in header[3:]] == ["", "no", "", "", "", "", ""]
+
+
+def test_the_columns_of_intervals_stand_there_when_a_judge_filled_them():
+    """``low`` and ``high`` appear when some score has them; other scores leave them blank."""
+    header, rows = table(judged(Score(0.5, low=0.0, high=0.75)), judged(Score(0.6)))
+    assert header == (*ALWAYS, "low", "high")
+    assert [(row["low"], row["high"]) for row in rows] == [(0.0, 0.75), ("", "")]
+
+
+def test_the_columns_of_draws_are_as_many_as_the_most_draws():
+    """``draw_0`` ... hold the draws in their order, an unscored one blank; ``sd`` is their standard deviation."""
+    header, rows = table(
+        judged(Score(0.5, draws=(0.25, None, 0.75))), judged(Score(0.5, draws=(None, 0.5))), judged(Score(0.1))
+    )
+    assert header == (*ALWAYS, "sd", "draw_0", "draw_1", "draw_2")
+    assert [[row[name] for name in header[5:]] for row in rows] == [
+        [pytest.approx(math.sqrt(0.125)), 0.25, "", 0.75],
+        ["", "", 0.5, ""],
+        ["", "", "", ""],
+    ]
+
+
+def test_no_pools_leave_a_header():
+    """A table of nothing has the columns that are always there, and no rows."""
+    assert score_table([], [judge("j")]) == (ALWAYS, [])
+
+
+PAIRS = (
+    Preference(0, 1, 1.0, 0.0, (4, 2)),
+    Preference(0, 2, 0.5, Unscored("refused: policy")),
+    Preference(1, 2, None, 0.25),
+)
+
+
+def test_a_compared_pair_is_a_row():
+    """Each pair has what its first candidate earned in each order, their mean and difference; blanks have reasons."""
+    found = judged(Score(0.5), Score(0.5), Score(0.5), name="q", preferences=PAIRS)
+    rows = [dict(zip(PAIR_HEADER, row, strict=True)) for row in pair_rows([found], [judge("j")])]
+    assert [(row["prompt_id"], row["judge"], row["a"], row["b"]) for row in rows] == [
+        ("q", "j", "q.0", "q.1"),
+        ("q", "j", "q.0", "q.2"),
+        ("q", "j", "q.1", "q.2"),
+    ]
+    assert [
+        tuple(row[name] for name in ("shown_first", "shown_second", "value", "order_effect", "unscored"))
+        for row in rows
+    ] == [(1.0, 0.0, 0.5, 1.0, ""), (0.5, "", 0.5, "", "refused: policy"), ("", 0.25, 0.25, "", "")]
+
+
+def test_a_pair_without_any_verdict_is_blank_with_both_reasons():
+    """Both orders unscored: no value, and both reasons."""
+    pair = Preference(0, 1, Unscored("refused"), Unscored("empty reply"))
+    (row,) = pair_rows([judged(Score(0.5), Score(0.5), preferences=(pair,))], [judge("j")])
+    assert row == ("p", "j", "p.0", "p.1", "", "", "", "", "refused; empty reply")
+
+
+def test_the_effect_of_the_order_is_the_mean_over_pairs_judged_both_ways():
+    """Worked by hand: effects 1, 0 and -0.5 over three pairs; single orders and unscored ones are counted apart."""
+    first = judged(Score(0.5), Score(0.5), Score(0.5), preferences=PAIRS)
+    second = judged(
+        Score(0.5),
+        Score(0.5),
+        preferences=(Preference(0, 1, 0.5, 0.5), Preference(0, 1, 0.25, 0.75), Preference(0, 1, Unscored("x"), 1.0)),
+    )
+    (effect,) = order_effects([first, second], [judge("j")])
+    assert effect == OrderEffect("j", pairs=3, advantage=pytest.approx(0.5 / 3), differing=2, unscored=2)
+    assert str(effect) == (
+        "j: shown first is worth +0.167; 2 of 3 pairs judged in both orders depend on it; 2 comparisons unscored"
+    )
+
+
+def test_a_judge_without_pairs_in_both_orders_has_no_effect():
+    """Nothing is said about a judge that compares no pairs, or each in one order only."""
+    alone = judged(Score(0.5), Score(0.5))
+    once = judged(Score(0.5), Score(0.5), preferences=(Preference(0, 1, 1.0, None),))
+    assert order_effects([alone, once], [judge("j")]) == []
+    assert order_effects([], [judge("j")]) == []
+
+
+def test_effects_are_told_apart_by_judge():
+    """Each judge has its own effect, at its own place among the judges."""
+    biased = Judgment((Score(0.5), Score(0.5)), (Preference(0, 1, 1.0, 0.0),))
+    fair = Judgment((Score(1.0), Score(0.0)), (Preference(0, 1, 1.0, 1.0),))
+    plain = Judgment((Score(1.0), Score(0.0)))
+    found = order_effects([Judged(pool("p"), (plain, biased, fair))], [judge(name) for name in "abc"])
+    assert [(one.judge, one.advantage, one.differing) for one in found] == [("b", 1.0, 1), ("c", 0.0, 0)]
+
+
+# The table of a run.
+
+
+class Latencies(FakeTransport):
+    """A transport whose answers take between 1 and 100 seconds, by the request."""
+
+    async def handle_async_request(self, request):
+        """Wait, then answer."""
+        await asyncio.sleep(1 + 99 * drawn_share(await request.aread()))
+        return await super().handle_async_request(request)
+
+
+def said(request):
+    """Refuse some questions, and answer the others in the form that they ask for."""
+    share = drawn_share(request.user, request.sample)
+    if share < 0.1:
+        return Choice("", "refusal", "policy")
+    score = round(100 * share)
+    if "choice" in request.schema["properties"]:
+        return '{"choice": "A", "confidence": 3}' if share < 0.6 else '{"choice": "TIE", "confidence": 1}'
+    if "low" in request.schema["properties"]:
+        return f'{{"score": {score}, "low": {max(score - 10, 0)}, "high": {min(score + 5, 100)}}}'
+    return f'{{"score": {score}}}'
+
+
+@pytest.fixture(scope="module")
+def run():
+    """Return pools that five judges judged with answers that came in any order, and the judges."""
+    pools = [pool(f"p{number}", 2 + number % 3) for number in range(12)]
+    judges = judges_from_specs(SPECS, base_url="http://scripted/v1")
+
+    async def main():
+        async with Engine(connection=Connection(transport=Latencies(Script(said)))) as engine:
+            return [one async for one in judge_pools(pools, judges, engine)]
+
+    return run_virtual(main()), judges
+
+
+def test_rows_come_in_input_order_whatever_finishes_first(run):
+    """With answers that take from 1 to 100 seconds the rows are in input order."""
+    found, judges = run
+    _, rows = score_table(found, judges)
+    expected = [
+        (f"p{number}", f"p{number}.{at}", one.name)
+        for number in range(12)
+        for at in range(2 + number % 3)
+        for one in judges
+    ]
+    assert [row[:3] for row in rows] == expected
+
+
+def test_every_score_of_a_run_is_in_its_table(run):
+    """Each verdict stands in its row: value, interval, draws and their deviation, or the reason."""
+    found, judges = run
+    header, rows = score_table(found, judges)
+    assert header == (*ALWAYS, "low", "high", "sd", "draw_0", "draw_1", "draw_2")
+    cells = iter(dict(zip(header, row, strict=True)) for row in rows)
+    unscored = 0
+    for one in found:
+        for at in range(len(one.pool.candidates)):
+            for judgment in one.judgments:
+                verdict, row = judgment.verdicts[at], next(cells)
+                if isinstance(verdict, Unscored):
+                    unscored += 1
+                    assert (row["judge_score"], row["unscored"]) == ("", verdict.reason)
+                    continue
+                assert (row["judge_score"], row["unscored"]) == (verdict.value, "")
+                assert (row["low"], row["high"]) == tuple(
+                    "" if end is None else end for end in (verdict.low, verdict.high)
+                )
+                known = [draw for draw in verdict.draws if draw is not None]
+                assert row["sd"] == (pytest.approx(statistics.stdev(known)) if len(known) > 1 else "")
+    assert unscored > 0
+
+
+def test_the_table_of_a_run_reads_back(run, tmp_path):
+    """What a run writes as CSV, `ScoreTable` reads as it was: the same scores, and blanks for the unscored."""
+    found, judges = run
+    header, rows = score_table(found, judges)
+    file = tmp_path / "scores.csv"
+    file.write_text(csv_text(header, rows), encoding="utf-8")
+    frame = bw.ScoreTable.read(file).frame
+    assert list(frame["judge"].unique()) == [one.name for one in judges]
+    read = {(one.prompt_id, one.candidate, one.judge): one.judge_score for one in frame.itertuples()}
+    assert len(read) == len(rows)
+    for prompt, candidate, name, score, *_ in rows:
+        value = read[prompt, candidate, name]
+        assert math.isnan(value) if score == "" else value == score
+
+
+def test_the_pairs_of_a_run_are_all_there(run):
+    """Every pair of every pool is a row of the judge that compares, and of no other."""
+    found, judges = run
+    rows = list(pair_rows(found, judges))
+    sizes = [len(one.pool.candidates) for one in found]
+    assert len(rows) == sum(math.comb(size, 2) for size in sizes)
+    assert {row[1] for row in rows} == {"pairwise:openai/m"}
+    (effect,) = order_effects(found, judges)
+    effects = [row[7] for row in rows if row[7] != ""]
+    assert (effect.pairs, effect.advantage) == (len(effects), pytest.approx(statistics.fmean(effects)))
+    assert effect.unscored == sum(len(row[8].split("; ")) for row in rows if row[8])

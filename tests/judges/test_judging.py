@@ -1,0 +1,332 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from bonwise.calls.ask import Ask, Model
+from bonwise.calls.engine import Engine
+from bonwise.calls.providers.protocol import Connection
+from bonwise.data.pool import Candidate, Pool
+from bonwise.data.verdicts import Score, Unscored
+from bonwise.errors import CallError, JudgeError
+from bonwise.judges.calling import FunctionJudge
+from bonwise.judges.judging import asks_a_model, judge_now, judge_with
+from bonwise.judges.pairwise import Pairwise
+from bonwise.judges.pointwise import Pointwise
+from bonwise.judges.protocol import Conclusion
+from bonwise.judges.quantized import Quantized
+from bonwise.judges.resampled import Resampled
+from bonwise.judges.scoring import expected_answers, judge_pools, judge_pools_now
+from bonwise.testing.faults import drawn_share
+from bonwise.testing.script import Script
+from bonwise.testing.scripted_judge import ScriptedJudge
+from bonwise.testing.server import ScriptedServer
+from bonwise.testing.transport import FakeTransport
+from calls.virtual_time import run_virtual
+
+URL = "http://scripted/v1"
+
+
+def pool(number, size=2):
+    """Return a numbered pool."""
+    return Pool(f"p{number}", f"Question {number}?", tuple(Candidate(f"c{at}", f"Text {at}") for at in range(size)))
+
+
+def over(script, **settings):
+    """Return an engine in front of a script."""
+    return Engine(connection=Connection(transport=FakeTransport(script)), **settings)
+
+
+def judged(judge, texts, script=None, **settings):
+    """Judge with an engine made for it."""
+
+    async def main():
+        async with over(script or Script(), **settings) as engine:
+            return await judge_with(engine, judge, "Why?", texts)
+
+    return asyncio.run(main())
+
+
+class Backwards:
+    """A judge that keeps to itself: asks once about all candidates, and concludes in its own way."""
+
+    name, version = "backwards", "1"
+
+    def __init__(self, verdicts=None):
+        self.verdicts = verdicts
+
+    def asks(self, prompt, candidates):
+        """Ask one question about all candidates."""
+        return [Ask(Model("openai", "m", URL), prompt, "\n".join(candidates), lambda choice: choice.text)]
+
+    def calls(self, _candidates):
+        """One, however many candidates there are."""
+        return 1
+
+    def conclude(self, _prompt, candidates, answers):
+        """Give each candidate a share of the length of the answer."""
+        length = len(answers[0].answers[0].reading)
+        return Conclusion(tuple(self.verdicts or (Score(length / 100) for _ in candidates)))
+
+    def judge(self, _prompt, _candidates):
+        """Not called where there is an engine."""
+        raise AssertionError
+
+
+def test_a_judge_that_asks_is_put_to_the_engine():
+    """Its questions are asked, its conclusion is the verdict, and the bill and parameters are those of the calls."""
+    script = Script(lambda _: "x" * 50)
+    found = judged(Backwards(), ["a", "b", "c"], script)
+    assert found.verdicts == (Score(0.5),) * 3
+    assert (script.counts.requests, found.bill.calls) == (1, 1)
+    assert found.effective == {"max_tokens": 1024, "schema": False}
+
+
+def test_a_judge_of_any_shape_is_run():
+    """A function, an asynchronous function, an asynchronous judge and one that returns an awaitable are all run."""
+
+    async def slow(_prompt, text):
+        await asyncio.sleep(0)
+        return len(text)
+
+    class Later(ScriptedJudge):
+        async def judge(self, prompt, candidates):
+            await asyncio.sleep(0)
+            return super().judge(prompt, candidates)
+
+    expected = (Score(1), Score(2))
+    for judge in (
+        FunctionJudge(lambda _prompt, text: len(text)),
+        FunctionJudge(slow),
+        ScriptedJudge({"a": 1, "bb": 2}),
+        Later({"a": 1, "bb": 2}),
+        Quantized(FunctionJudge(slow), bins=2),
+    ):
+        found = judged(judge, ["a", "bb"])
+        if isinstance(judge, Quantized):
+            assert found.verdicts == (Score(1.0), Unscored("2 lies off [0, 1]"))
+        else:
+            assert found.verdicts == expected
+        assert (found.bill.calls, found.bill.cost, found.effective) == (0, 0.0, {})
+
+
+def test_a_judge_that_blocks_runs_beside_the_loop_and_never_twice_at_once():
+    """Judges that are not asynchronous run in one worker thread: the loop goes on, and they need no locks."""
+    here = threading.get_ident()
+    inside, most, threads = [], [], set()
+
+    def measured(_prompt, text):
+        inside.append(text)
+        most.append(len(inside))
+        threads.add(threading.get_ident())
+        inside.remove(text)
+        return 1.0
+
+    async def main():
+        async with over(Script()) as engine:
+            judges = [FunctionJudge(measured) for _ in range(8)]
+            await asyncio.gather(*(judge_with(engine, judge, "Why?", ["a", "b"]) for judge in judges))
+
+    asyncio.run(main())
+    assert max(most) == 1
+    assert len(threads) == 1
+    assert here not in threads
+
+
+@pytest.mark.parametrize("verdicts", [[Score(1.0)], [Score(1.0)] * 3, [1.0, 2.0], 5, None], ids=str)
+def test_a_judge_that_breaks_its_contract_is_named(verdicts):
+    """Too few verdicts, too many, or something else: `JudgeError` with the judge's name, nothing made up."""
+
+    class Broken:
+        name, version = "broken", "1"
+
+        def judge(self, _prompt, _candidates):
+            return verdicts
+
+    with pytest.raises(JudgeError, match="'broken'"):
+        judged(Broken(), ["a", "b"])
+
+
+def test_a_conclusion_that_breaks_the_contract_is_named():
+    """A judge that asks and concludes too few verdicts is named as well; its answers were paid and are kept."""
+    with pytest.raises(JudgeError, match="'backwards' returned 1 verdicts for 2"):
+        judged(Backwards([Score(1.0)]), ["a", "b"])
+
+
+def test_what_asks_a_model_is_told_from_what_does_not():
+    """A wrapper asks a model if the judge inside does."""
+    asking, local = Pointwise("openai/m"), FunctionJudge(lambda _prompt, text: len(text))
+    for judge in (asking, Resampled(asking), Quantized(Resampled(Pairwise("openai/m"))), Backwards()):
+        assert asks_a_model(judge)
+    for judge in (local, Resampled(local), Quantized(Resampled(local))):
+        assert not asks_a_model(judge)
+
+
+def test_the_answers_that_judges_will_want_are_counted():
+    """For a progress line: candidates, or pairs in each order, times the draws, over all pools; local judges none."""
+    pools = [pool(0, 2), pool(1, 2), pool(2, 4)]
+    judges = [
+        Pointwise("openai/m"),
+        Pairwise("openai/m"),
+        Resampled(Pairwise("openai/m", orders=1), draws=3),
+        FunctionJudge(lambda _prompt, text: len(text)),
+    ]
+    assert expected_answers(pools, judges) == 8 + (2 + 2 + 12) + 3 * (1 + 1 + 6)
+
+
+# Many pools.
+
+
+async def pools_judged(pools, judges, engine, **settings):
+    """Judge pools and return them as they come."""
+    return [one async for one in judge_pools(pools, judges, engine, **settings)]
+
+
+class Latencies(FakeTransport):
+    """A transport whose answers take between 1 and 100 seconds, by the request."""
+
+    def __init__(self, script):
+        super().__init__(script)
+        self.begun, self.ended = [], []
+
+    async def handle_async_request(self, request):
+        """Wait, then answer."""
+        content = await request.aread()
+        self.begun.append(content)
+        await asyncio.sleep(1 + 99 * drawn_share(content))
+        self.ended.append(content)
+        return await super().handle_async_request(request)
+
+
+def test_pools_come_in_input_order_whatever_finishes_first():
+    """With latencies from 1 to 100 seconds the pools come in input order, each judge's verdicts at its place."""
+    pools = [pool(number, 1 + number % 3) for number in range(30)]
+    first = Pointwise("openai/m", base_url=URL)
+    local = FunctionJudge(lambda prompt, text: len(prompt) + len(text))
+    second = Pairwise("openai/m", base_url=URL)
+    slow = Latencies(Script())
+
+    async def main(transport):
+        async with Engine(connection=Connection(transport=transport)) as engine:
+            return await pools_judged(pools, [first, local, second], engine)
+
+    found, straight = run_virtual(main(slow)), run_virtual(main(FakeTransport(Script())))
+    assert [one.pool for one in found] == pools
+    assert [[judgment.verdicts for judgment in one.judgments] for one in found] == [
+        [judgment.verdicts for judgment in one.judgments] for one in straight
+    ]
+    assert all(len(judgment.verdicts) == len(one.pool.candidates) for one in found for judgment in one.judgments)
+    assert slow.begun != slow.ended
+
+
+def test_only_so_many_pools_are_under_way():
+    """No more than ``at_once`` pools are begun before the first of them is handed over, and memory stays bounded."""
+    begun, taken = [], []
+
+    def endless():
+        number = 0
+        while True:
+            begun.append(number)
+            yield pool(number)
+            number += 1
+
+    async def main():
+        async with over(Script(latency=1.0)) as engine:
+            judge = Pointwise("openai/m", base_url=URL)
+            running = judge_pools(endless(), [judge], engine, at_once=5)
+            async for one in running:
+                taken.append(one.pool.prompt_id)
+                assert len(begun) - len(taken) < 5
+                if len(taken) == 20:
+                    break
+            await running.aclose()
+            # The calls of the pools that were given up may still land.
+            assert all("Flight" in repr(task) for task in asyncio.all_tasks() - {asyncio.current_task()})
+
+    run_virtual(main())
+    assert taken == [f"p{number}" for number in range(20)]
+
+
+def test_one_at_once_is_one_after_the_other():
+    """With ``at_once=1`` a pool is begun when the one before has been handed over."""
+    script, judge = Script(latency=1.0), Pointwise("openai/m", base_url=URL)
+
+    async def main():
+        async with over(script) as engine:
+            await pools_judged([pool(number) for number in range(5)], [judge], engine, at_once=1)
+
+    run_virtual(main())
+    assert script.counts.peak == 2
+
+
+def test_an_error_of_a_judge_ends_the_pools_and_leaves_no_task():
+    """A judge that breaks its contract at a pool raises there: what came before was handed over, nothing runs on."""
+    judge = ScriptedJudge(lambda prompt, _text: None if prompt != "Question 3?" else object())
+    came = []
+
+    async def taken(engine):
+        async for one in judge_pools([pool(number) for number in range(9)], [judge], engine):
+            came.append(one.pool.prompt_id)  # noqa: PERF401 - what came before the error is what counts
+
+    async def main():
+        async with over(Script()) as engine:
+            with pytest.raises(JudgeError):
+                await taken(engine)
+        return asyncio.all_tasks() - {asyncio.current_task()}
+
+    assert asyncio.run(main()) == set()
+    assert came == ["p0", "p1", "p2"]
+
+
+def test_no_pools_and_no_judges_are_no_error():
+    """No pools give nothing; pools without a judge come back with no judgments."""
+
+    async def main():
+        async with over(Script()) as engine:
+            return await pools_judged([], [Pointwise("openai/m")], engine), await pools_judged([pool(0)], [], engine)
+
+    nothing, (only,) = asyncio.run(main())
+    assert nothing == []
+    assert only.judgments == ()
+
+
+# From synchronous code.
+
+
+def test_synchronous_code_judges_through_the_shared_engine():
+    """`judge()` of a judge that asks works without a loop and inside of one, and says what the service said."""
+    with ScriptedServer(Script(lambda _: '{"score": 60}')).in_thread() as server:
+        judge = Pointwise("openai/m", base_url=f"{server.url}/v1")
+        assert judge_now(judge, "Why?", ["a", "b"]).verdicts == (Score(0.6), Score(0.6))
+
+        async def inside():
+            return judge.judge("Why?", ["a"])
+
+        assert asyncio.run(inside()) == (Score(0.6),)
+        (one,) = judge_pools_now([pool(0)], [judge])
+        assert one.judgments[0].verdicts == (Score(0.6), Score(0.6))
+
+
+def test_synchronous_code_is_told_what_did_not_arrive():
+    """Where an answer did not arrive, synchronous code gets an error with the reason, not a verdict."""
+    with ScriptedServer(Script(keys={"right"})).in_thread() as server:
+        judge = Pointwise("openai/m", base_url=f"{server.url}/v1")
+        with pytest.raises(CallError, match="was not answered: "):
+            judge_now(judge, "Why?", ["a", "b"])
+
+
+def test_synchronous_code_awaits_an_asynchronous_judge():
+    """A judge whose `judge` is asynchronous is awaited for synchronous code, also inside of a running loop."""
+
+    async def slow(_prompt, text):
+        await asyncio.sleep(0)
+        return len(text)
+
+    async def inside():
+        return judge_now(FunctionJudge(slow), "Why?", ["a", "bb"])
+
+    expected = (Score(1), Score(2))
+    assert judge_now(FunctionJudge(slow), "Why?", ["a", "bb"]).verdicts == expected
+    assert asyncio.run(inside()).verdicts == expected
