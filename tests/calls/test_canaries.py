@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import traceback
+from dataclasses import replace
 
 import httpx2
 import pytest
@@ -54,6 +55,24 @@ class Echo(Script):
         body = json.dumps({"type": "error", "error": error}).encode()
         repeated = {"content-type": "application/json", "x-echo": CANARIES[0], "x-request-id": "req_1"}
         return Delivery(WireResponse(self.status, repeated, body))
+
+
+class Telling(Script):
+    """Answers every request, and repeats in body and headers what it was sent."""
+
+    def receive(self, method, path, headers, content, now):
+        """Put key, login and address into an answer."""
+        delivery = super().receive(method, path, headers, content, now)
+        answered = delivery.response
+        key = KEYS["ANTHROPIC_API_KEY" if "anthropic-version" in headers else "OPENAI_API_KEY"]
+        seen = {
+            "headers": dict(headers),
+            "key": [key, BASIC, LOGIN.partition(":")[2]],
+            "url": f"{path}?api-key={QUERY}",
+        }
+        body = json.dumps(json.loads(answered.content) | {"debug": seen}).encode()
+        repeated = {**answered.headers, "x-request-id": key, "x-echo": BASIC}
+        return replace(delivery, response=WireResponse(answered.status, repeated, body))
 
 
 class Raising(Exception):  # noqa: N818 - a defect is played, not defined
@@ -123,7 +142,7 @@ def looked_into(capsys, folder):
 @pytest.mark.parametrize(("status", "code"), [(200, 0), (400, 0), (401, 2), (404, 2)])
 def test_the_command_shows_no_secret(tmp_path, capsys, logs, name, status, code):
     """Answered, rejected or denied by a server that repeats the key: files, streams and logs hold no secret."""
-    script = Script() if status == 200 else Echo(status)
+    script = Telling() if status == 200 else Echo(status)
     file = pool_file(tmp_path / "pools.jsonl", {"p": ["an answer", "another"]})
     with ScriptedServer(script).in_thread() as server:
         url = address(server.url, name)
@@ -157,6 +176,7 @@ def test_a_defect_shows_no_secret(tmp_path, capsys, logs, monkeypatch):
 
 ENDINGS = {
     "answered": Script(),
+    "answered and repeated": Telling(),
     "throttled": Echo(429),
     "overloaded": Echo(500),
     "denied": Echo(401),
@@ -184,7 +204,7 @@ def test_an_engine_shows_no_secret(tmp_path, capsys, logs, name, ending):
         try:
             found = [one async for one in judge_pools(pools(8), [judge], engine)]
             shown["judgments"] = repr(found)
-            engine.raise_if_denied()
+            shown["denial"] = f"{engine.denial()} {engine.denial()!r}"
         except Exception as error:  # noqa: BLE001 - what it says is the point
             shown["error"] = "".join(traceback.format_exception(error, chain=True)) + repr(error) + repr(vars(error))
         ask = judge.asks("a prompt", ["a candidate"])[0]
@@ -199,4 +219,4 @@ def test_an_engine_shows_no_secret(tmp_path, capsys, logs, name, ending):
     run_virtual(run())
     shown |= {"logs": logs()} | looked_into(capsys, tmp_path) | files_below(tmp_path)
     assert leaks(shown) == []
-    assert ("error" in shown) or ending != "denied"
+    assert ending != "denied" or "CallError" in shown["denial"]

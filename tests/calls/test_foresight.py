@@ -10,9 +10,11 @@ from bonwise.calls.engine import Engine
 from bonwise.calls.foresight import foresee
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.usage import Usage
+from bonwise.errors import UsageError
 from bonwise.judges.judging import judge_with
 from bonwise.judges.registry import judge_from_spec
 from bonwise.testing.script import Script
+from bonwise.testing.stand_in import stand_in
 from bonwise.testing.transport import FakeTransport
 from calls.virtual_time import run_virtual
 
@@ -174,3 +176,32 @@ def test_a_server_that_is_known_to_ignore_n_is_foreseen_call_by_call(tmp_path):
     spent(script, [spec], POOLS[:1], ledger=tmp_path)
     found = foreseen(script, [spec], POOLS[1:2], ledger=tmp_path)
     holds(found, spent(script, [spec], POOLS[1:2], ledger=tmp_path))
+
+
+@pytest.mark.parametrize("model", [OPENAI, ANTHROPIC])
+def test_what_is_asked_again_is_foreseen(tmp_path, model):
+    """With ``reask`` the stored answers that are unscored are calls again, beside what is missing, and once."""
+    script = Script(lambda request: "no idea" if "one" in request.user else stand_in(request), usage=greedy)
+    spent(script, [f"resampled,draws=2,of=pointwise:{model}"], POOLS[:1], ledger=tmp_path)
+    script.answer = stand_in
+    specs = [f"resampled,draws=3,of=pointwise:{model}", f"resampled,draws=2,of=pointwise:{model}"]
+    assert foreseen(script, specs, POOLS[:1], ledger=tmp_path).calls == 3
+    found = foreseen(script, specs, POOLS[:1], ledger=tmp_path, reask=1)
+    holds(found, spent(script, specs, POOLS[:1], ledger=tmp_path, reask=1))
+    assert found.samples == (3 + 2) * 3
+    assert foreseen(script, specs, POOLS[:1], ledger=tmp_path, reask=1).calls == 0
+
+
+def test_a_request_refused_for_good_is_foreseen_again_with_reask(tmp_path):
+    """A request that was refused for good is no call without ``reask``, and one with it."""
+    script = Script(usage=greedy, context_length=1)
+    spec = f"pointwise:{OPENAI}"
+    spent(script, [spec], POOLS[:1], ledger=tmp_path)
+    assert foreseen(script, [spec], POOLS[:1], ledger=tmp_path).calls == 0
+    assert foreseen(script, [spec], POOLS[:1], ledger=tmp_path, reask=1).calls == 3
+
+
+def test_what_cannot_be_asked_is_not_foreseen():
+    """A question that its provider can never answer is refused, as it is when it is asked."""
+    with pytest.raises(UsageError, match="log probabilities"):
+        foreseen(Script(), [f"logprob:{ANTHROPIC}"])

@@ -308,6 +308,41 @@ def test_refused_parameters_are_remembered(tmp_path):
         assert [dropped.message for dropped in ledger.stats().dropped] == ["not supported"]
 
 
+def test_refused_parameters_can_be_forgotten(ledger):
+    """Forgetting takes off what is known of a model, of a parameter or of everything, and counts it."""
+
+    async def main():
+        for model, parameter in (("m", "temperature"), ("m", "n"), ("other", "n"), ("other", "seed")):
+            await ledger.drop(URL, model, parameter, "")
+
+    asyncio.run(main())
+    assert ledger.forget(model="m", parameter="seed") == 0
+    assert ledger.forget(parameter="n") == 2
+    assert (ledger.dropped(URL, "m"), ledger.dropped(URL, "other")) == ({"temperature"}, {"seed"})
+    assert ledger.forget(model="m") == 1
+    assert (ledger.forget(), ledger.forget()) == (1, 0)
+    assert ledger.stats().dropped == ()
+
+
+@pytest.mark.parametrize("effective", ["{bad", "[]", None, b"\xff"])
+def test_a_damaged_answer_is_an_error_that_names_its_call(tmp_path, effective):
+    """Where the parameters of a call are no longer what was written, nobody takes its answer for sound."""
+    with Ledger.open(tmp_path) as ledger:
+        asyncio.run(ask(ledger, key(0)))
+        with closing(sqlite3.connect(ledger.path)) as connection, connection:
+            connection.execute("CREATE TABLE loose AS SELECT * FROM call")
+            connection.execute("DROP TABLE call")
+            connection.execute("ALTER TABLE loose RENAME TO call")
+            connection.execute("UPDATE call SET effective = ?", (effective,))
+        with pytest.raises(LedgerError, match="call 1 is damaged") as caught:
+            ledger.stored(key(0))
+        assert str(ledger.path) in str(caught.value)
+        with pytest.raises(LedgerError, match="call 1 is damaged"):
+            asyncio.run(ledger.claim([key(0)], request(), wall=1.0))
+        with pytest.raises(LedgerError, match="call 1 is damaged"):
+            list(ledger.rows())
+
+
 def test_text_that_utf8_cannot_hold_is_kept(ledger):
     """A lone surrogate in a prompt or an answer does not stop a run."""
 

@@ -194,8 +194,10 @@ def test_rows_can_be_chosen(filled):
 
 
 def test_pruning_leaves_what_was_answered(filled):
-    """Pruning removes failed and unknown calls with their samples, and nothing that was answered."""
-    assert filled.prune() == 2
+    """Pruning removes failed calls, unknown ones only where they are named, and nothing that was answered."""
+    assert filled.prune() == 1
+    assert filled.stats().calls == {"answered": 2, "rejected": 1, "unknown": 1}
+    assert filled.prune(states=["unknown"]) == 1
     assert filled.stats().calls == {"answered": 2, "rejected": 1}
     assert {row.key for row in filled.rows()} == {key(number).hex() for number in range(4)}
     assert filled.integrity() == "ok"

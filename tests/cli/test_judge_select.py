@@ -153,7 +153,9 @@ def test_picks_say_how_they_were_made(capsys, pools):
     assert (found["p4"]["best"], found["p4"]["scores"][0]) == ("c1", None)
     assert (found["p3"]["best"], found["p3"]["index"], found["p3"]["text"]) == (None, None, None)
     assert found["p3"]["unscored"] == {"c0": "empty answer", "c1": "empty answer"}
-    assert done.err == ("bonwise: 5 pools: 2 by score, 1 by tie-break, 1 by nothing scored, 1 by only candidate\n")
+    assert done.err == (
+        "bonwise: 5 pools by local:length: 2 by score, 1 by tie-break, 1 by nothing scored, 1 by only candidate\n"
+    )
 
 
 def test_the_order_of_candidates_does_not_choose(capsys, tmp_path):

@@ -1,17 +1,84 @@
 from __future__ import annotations
 
+import json
 import math
+from fractions import Fraction
 
+import numpy as np
 import pytest
 
-from bonwise.data.verdicts import Score, Unscored
+from bonwise.data.verdicts import LONGEST_RAW, Preference, Score, Unscored, kept
+
+NO_NUMBERS = [math.nan, math.inf, -math.inf, True, "1", 1j, [1.0], np.float64("nan"), np.bool_(True), 10**400]
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("value", [*NO_NUMBERS, None], ids=lambda value: repr(value)[:20])
 def test_a_score_is_finite(value):
     """What is no finite number is no score: it has to be said as unscored, with a reason."""
     with pytest.raises(ValueError, match="use Unscored"):
         Score(value)
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: repr(value)[:20])
+def test_what_stands_beside_a_score_is_finite(value):
+    """Ends of an interval and draws are finite numbers."""
+    for beside in ({"low": value}, {"high": value}, {"draws": (0.5, value)}):
+        with pytest.raises(ValueError, match="must be a finite number"):
+            Score(0.5, **beside)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.6, 0.9), (0.1, 0.4), (0.9, 0.1), (0.6, None), (None, 0.4), (0.5, -3)])
+def test_an_interval_holds_its_score(low, high):
+    """A score outside its interval, or one whose ends are the wrong way round, is a mistake of whoever made it."""
+    with pytest.raises(ValueError, match="must lie in its interval"):
+        Score(0.5, low=low, high=high)
+
+
+def test_an_interval_may_be_narrow_or_half_open():
+    """Ends may meet, be apart by a rounding, lie beyond the scale, or be only one."""
+    for low, high in ((0.5, 0.5), (0.5 + 1e-10, 0.5), (-2, 7), (0.1, None), (None, 0.9), (None, None)):
+        assert (Score(0.5, low=low, high=high).low, Score(0.5, low=low, high=high).high) == (low, high)
+
+
+@pytest.mark.parametrize("number", [1, np.int64(1), np.float32(1), np.float64(1), Fraction(1)], ids=type)
+def test_numbers_of_any_library_become_plain_ones(number):
+    """Whole numbers and those of numpy count as what they are, and come out as JSON knows them."""
+    score = Score(number, low=number, high=number, draws=[number, None])
+    assert (score, score.width) == (Score(1.0, 1.0, 1.0, (1.0, None)), 0.0)
+    pair = Preference(0, 1, shown_first=number, shown_second=number - number)
+    assert (pair.value, pair.order_effect) == (0.5, 1.0)
+    found = [score.value, score.low, score.high, *score.draws[:1], pair.shown_first, pair.shown_second]
+    assert {type(one) for one in found} == {float}
+    assert json.dumps(found) == "[1.0, 1.0, 1.0, 1.0, 1.0, 0.0]"
+
+
+@pytest.mark.parametrize("earned", [*NO_NUMBERS, -0.1, 1.1, 2], ids=lambda value: repr(value)[:20])
+def test_a_candidate_earns_from_nothing_to_one(earned):
+    """What is no number from 0 to 1 was not earned."""
+    for side in ({"shown_first": earned, "shown_second": None}, {"shown_first": None, "shown_second": earned}):
+        with pytest.raises(ValueError, match="from 0 to 1"):
+            Preference(0, 1, **side)
+
+
+@pytest.mark.parametrize(("a", "b"), [(1, 0), (1, 1), (-1, 0), (0, 1.0), (False, True), ("0", "1"), (None, 1)])
+def test_a_preference_names_two_positions_in_order(a, b):
+    """Positions are whole numbers from 0 on, the smaller one first."""
+    with pytest.raises(ValueError, match="two positions, the smaller one first"):
+        Preference(a, b, 1.0, None)
+
+
+def test_positions_of_numpy_are_positions():
+    """Whole numbers of numpy count, and become plain ones."""
+    pair = Preference(np.int64(0), np.int32(2), 1.0, None)
+    assert pair == Preference(0, 2, 1.0, None)
+    assert {type(pair.a), type(pair.b)} == {int}
+
+
+def test_a_preference_has_no_value_while_an_order_is_owed():
+    """An order that could not be read leaves the value to the other one; an order that is still to come does not."""
+    assert Preference(0, 1, 1.0, Unscored("empty reply")).value == 1.0
+    assert Preference(0, 1, 1.0, Unscored("owed: lost", owed=True)).value is None
+    assert Preference(0, 1, Unscored("owed: lost", owed=True), None).value is None
 
 
 def test_verdicts_are_values():
@@ -19,3 +86,11 @@ def test_verdicts_are_values():
     assert {Score(0.5), Score(0.5), Unscored("blank"), Unscored("blank")} == {Score(0.5), Unscored("blank")}
     with pytest.raises(AttributeError):
         Score(0.5).value = 1.0
+
+
+def test_of_a_long_reply_beginning_and_end_are_kept():
+    """A reply of up to so many characters is kept whole; of a longer one the middle is left out, with a note."""
+    assert kept("a" * LONGEST_RAW) == "a" * LONGEST_RAW
+    half = LONGEST_RAW // 2
+    cut = kept("a" * LONGEST_RAW + "b" * LONGEST_RAW)
+    assert cut == f"{'a' * half}\n[{LONGEST_RAW} characters left out here]\n{'b' * half}"

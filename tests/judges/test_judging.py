@@ -2,20 +2,22 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 
 import pytest
 
 from bonwise.calls.ask import Ask, Model
 from bonwise.calls.engine import Engine
+from bonwise.calls.portal import Portal
 from bonwise.calls.providers.protocol import Connection
 from bonwise.data.pool import Candidate, Pool
-from bonwise.data.verdicts import Score, Unscored
-from bonwise.errors import CallError, JudgeError
+from bonwise.data.verdicts import Preference, Score, Unscored
+from bonwise.errors import CallError, JudgeError, UsageError
 from bonwise.judges.calling import FunctionJudge
-from bonwise.judges.judging import asks_a_model, judge_now, judge_with
+from bonwise.judges.judging import judge_now, judge_with
 from bonwise.judges.pairwise import Pairwise
 from bonwise.judges.pointwise import Pointwise
-from bonwise.judges.protocol import Conclusion
+from bonwise.judges.protocol import Conclusion, is_asking
 from bonwise.judges.quantized import Quantized
 from bonwise.judges.resampled import Resampled
 from bonwise.judges.scoring import expected_answers, judge_pools, judge_pools_now
@@ -81,7 +83,18 @@ def test_a_judge_that_asks_is_put_to_the_engine():
     found = judged(Backwards(), ["a", "b", "c"], script)
     assert found.verdicts == (Score(0.5),) * 3
     assert (script.counts.requests, found.bill.calls) == (1, 1)
-    assert found.effective == {"max_tokens": 1024, "schema": False}
+    assert found.effective == ({"max_tokens": 1024, "schema": False},)
+
+
+def test_every_set_of_parameters_that_was_sent_is_told():
+    """Where questions were sent with different parameters each set stands there once, in order of appearance."""
+
+    class Varied(Backwards):
+        def asks(self, prompt, candidates):
+            (ask,) = super().asks(prompt, candidates)
+            return [replace(ask, temperature=value) for value in (0.5, None, 0.5, 1.0)]
+
+    assert [one.get("temperature") for one in judged(Varied(), ["a"]).effective] == [0.5, None, 1.0]
 
 
 def test_a_judge_of_any_shape_is_run():
@@ -109,7 +122,7 @@ def test_a_judge_of_any_shape_is_run():
             assert found.verdicts == (Score(1.0), Unscored("2 lies off [0, 1]"))
         else:
             assert found.verdicts == expected
-        assert (found.bill.calls, found.bill.cost, found.effective) == (0, 0.0, {})
+        assert (found.bill.calls, found.bill.cost, found.effective) == (0, 0.0, ())
 
 
 def test_a_judge_that_blocks_runs_beside_the_loop_and_never_twice_at_once():
@@ -159,9 +172,101 @@ def test_what_asks_a_model_is_told_from_what_does_not():
     """A wrapper asks a model if the judge inside does."""
     asking, local = Pointwise("openai/m"), FunctionJudge(lambda _prompt, text: len(text))
     for judge in (asking, Resampled(asking), Quantized(Resampled(Pairwise("openai/m"))), Backwards()):
-        assert asks_a_model(judge)
-    for judge in (local, Resampled(local), Quantized(Resampled(local))):
-        assert not asks_a_model(judge)
+        assert is_asking(judge)
+    for judge in (local, Resampled(local), Quantized(Resampled(local)), ScriptedJudge({})):
+        assert not is_asking(judge)
+
+
+def test_a_judge_is_never_asked_about_texts_of_no_pool():
+    """Telling whether a judge asks a model asks it nothing: its questions may be of the caller's texts only."""
+    seen = []
+
+    class Curious(Backwards):
+        def asks(self, prompt, candidates):
+            seen.append((prompt, *candidates))
+            return super().asks(prompt, candidates)
+
+    judged(Curious([Score(1.0)] * 2), ["a", "b"])
+    judged(Resampled(Curious([Score(1.0)] * 2), draws=2), ["a", "b"])
+    assert expected_answers([pool(0)], [Curious()]) == 1
+    assert seen == [("Why?", "a", "b")] * 2
+
+
+def test_a_wrapper_may_have_no_model_to_ask():
+    """A judge of anybody's that says so is called, and its questions are never asked for."""
+
+    class Outer(Backwards):
+        asking = False
+
+        def asks(self, _prompt, _candidates):
+            raise AssertionError
+
+        def judge(self, _prompt, candidates):
+            return [Score(0.5) for _ in candidates]
+
+    assert (
+        judged(Outer(), ["a", "b"]).verdicts == judge_now(Outer(), "Why?", ["a", "b"]).verdicts == (Score(0.5),) * 2
+    )
+    assert expected_answers([pool(0)], [Outer()]) == 0
+
+
+def failing(*_):
+    """Fail as careless code does."""
+    return {}["score\n"]
+
+
+@pytest.mark.parametrize("method", ["asks", "conclude"])
+def test_a_judge_whose_code_fails_is_named(method):
+    """What careless code raises becomes one line with judge, method and exception; the exception is its cause."""
+    judge = type("Careless", (Backwards,), {method: failing})()
+    with pytest.raises(JudgeError, match=rf"^judge 'backwards' failed in {method}\(\): KeyError: .*score") as caught:
+        judged(judge, ["a", "b"])
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_questions_that_come_one_by_one_may_fail_too():
+    """Questions may be yielded; what is raised on the way is named all the same."""
+
+    class Yielding(Backwards):
+        def asks(self, prompt, candidates):
+            yield from super().asks(prompt, candidates)
+            failing()
+
+    with pytest.raises(JudgeError, match="'backwards' failed in asks"):
+        judged(Yielding(), ["a"])
+
+
+def test_errors_made_for_users_pass_as_they_are():
+    """A judge that raises an error of this package has said what is wrong."""
+
+    class Strict(Backwards):
+        def asks(self, _prompt, _candidates):
+            raise UsageError("the rubric is empty", hint="fill it in")
+
+    with pytest.raises(UsageError, match="the rubric is empty"):
+        judged(Strict(), ["a"])
+
+
+@pytest.mark.parametrize(("asks", "said"), [(lambda *_: None, "NoneType"), (lambda *_: ["Which?"], "str")])
+def test_questions_are_asks(asks, said):
+    """A judge that returns anything but questions is named."""
+    with pytest.raises(JudgeError, match=f"'backwards' asks by {said}"):
+        judged(type("Odd", (Backwards,), {"asks": asks})(), ["a"])
+
+
+@pytest.mark.parametrize("preference", [Preference(0, 2, 1.0, None), (0, 1)], ids=repr)
+def test_preferences_are_among_the_candidates(preference):
+    """A conclusion that compares candidates there are not, or that holds anything else, names the judge."""
+
+    class Beyond(Backwards):
+        def conclude(self, _prompt, candidates, _answers):
+            return Conclusion(tuple(Score(1.0) for _ in candidates), (preference,))
+
+    with pytest.raises(JudgeError, match="'backwards' prefers among 2 candidates"):
+        judged(Beyond(), ["a", "b"])
+    with pytest.raises(JudgeError, match="'backwards' concluded list"):
+        judged(type("Odd", (Backwards,), {"conclude": lambda *_: [Score(1.0)]})(), ["a"])
 
 
 def test_the_answers_that_judges_will_want_are_counted():
@@ -315,6 +420,20 @@ def test_synchronous_code_is_told_what_did_not_arrive():
         judge = Pointwise("openai/m", base_url=f"{server.url}/v1")
         with pytest.raises(CallError, match="was not answered: "):
             judge_now(judge, "Why?", ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [Resampled(Pointwise("anthropic/m", base_url="http://scripted")), Pairwise("openai/m", base_url=URL)],
+    ids=str,
+)
+def test_synchronous_code_is_told_where_only_a_part_arrived(monkeypatch, judge):
+    """Half a comparison, or some of the draws, is no verdict: synchronous code gets the error all the same."""
+    portal = Portal(lambda: over(Script(), max_calls=1))
+    monkeypatch.setattr("bonwise.calls.portal.default_portal", lambda: portal)
+    with pytest.raises(CallError, match="was not answered: max_calls=1 is reached"):
+        judge_now(judge, "Why?", ["a", "b"])
+    portal.close()
 
 
 def test_synchronous_code_awaits_an_asynchronous_judge():

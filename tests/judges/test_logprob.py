@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from bonwise.calls.answer import Answer, Answers
 from bonwise.data.verdicts import Preference, Unscored
 from bonwise.errors import UsageError
 from bonwise.judges.logprob import Logprob
@@ -42,6 +43,13 @@ def test_without_logprobs_every_candidate_is_unscored():
     assert pair.value is None
     assert Logprob.needs_logprobs
     assert not Pointwise.needs_logprobs
+
+
+def test_no_score_while_a_comparison_is_owed():
+    """In pairs a candidate is owed while one of its orders is."""
+    lost = Unscored("owed: lost", owed=True)
+    found = PAIRS.conclude("p", ["a", "b"], [Answers((Answer(0.9),)), Answers((Answer(lost),))])
+    assert found.verdicts == (lost, lost)
 
 
 def test_each_way_has_its_own_prompt():

@@ -28,7 +28,7 @@ URLS = {
     "anthropic": "https://api.anthropic.com/v1/messages",
 }
 LIMIT = {"openai": "max_completion_tokens", "anthropic": "max_tokens"}
-REFUSED = object()
+REFUSED = Unscored("refused")
 BLANK = Unscored("empty answer")
 HALF_OF_THREE = 4.302652729696142 * 0.1 / math.sqrt(3)
 """Student's t at 97.5 % with 2 degrees of freedom, and draws whose standard deviation is 0.1."""
@@ -445,7 +445,8 @@ def test_each_mode_asks_what_it_should_and_reads_it_right(httpx2_mock, mode, pro
     answers = questions(mode) * mode.draws
     assert found.bill.input_tokens == 900 * each * questions(mode)
     assert found.bill.output_tokens == 10 * answers
-    assert (found.effective.get("temperature"), found.effective["max_tokens"]) == (
+    (sent,) = found.effective
+    assert (sent.get("temperature"), sent["max_tokens"]) == (
         mode.temperature if provider == "openai" else None,
         mode.max_tokens,
     )

@@ -72,10 +72,17 @@ def test_a_candidate_without_a_scored_pair_is_unscored():
     assert found[1:] == (Score(0.5), Score(0.5))
 
 
-def test_a_comparison_that_is_owed_makes_an_unscored_candidate_owed():
-    """One answer that did not arrive is enough for a later run to ask again."""
-    arrived = [Answers((Answer(Unscored("empty reply")),)), Answers((Answer(Unscored("lost", owed=True)),))]
-    assert all(one.owed for one in JUDGE.conclude("p", ["x", "y"], arrived).verdicts)
+@pytest.mark.parametrize("said", [Unscored("empty reply"), Pick("A", 3)], ids=["unscored", "scored"])
+def test_no_score_while_a_comparison_is_owed(said):
+    """One answer that did not arrive leaves both candidates owed, and no other: half a pair is no comparison."""
+    lost = Unscored("owed: lost", owed=True)
+    answers = [Answers((Answer(one),)) for one in (said, lost)]
+    found = JUDGE.conclude("p", ["x", "y"], answers)
+    assert found.verdicts == (lost, lost)
+    assert found.preferences[0].value is None
+    third = [Answers((Answer(Pick("TIE")),))] * 4
+    found = JUDGE.conclude("p", ["x", "z", "y"], [*third[:2], *answers, *third[2:]]).verdicts
+    assert found == (lost, Score(0.5), lost)
 
 
 def test_a_candidate_alone_cannot_be_compared():

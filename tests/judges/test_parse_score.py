@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bonwise.calls.reply import Choice
-from bonwise.data.verdicts import Unscored
+from bonwise.data.verdicts import LONGEST_RAW, Unscored
 from bonwise.judges.parse.fields import LOOKED_AT
 from bonwise.judges.parse.readers import score
-from bonwise.judges.parse.reply import LONGEST_RAW
 
 READ = {
     '{"score": 85}': 85,

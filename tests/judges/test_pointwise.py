@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from bonwise.calls.answer import Answers
 from bonwise.calls.ask import Model
 from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import FileError, UsageError
-from bonwise.judges.asking import most_common
+from bonwise.judges.asking import most_common, owed_among
 from bonwise.judges.interval import Interval
 from bonwise.judges.logprob import Logprob
 from bonwise.judges.pairwise import Pairwise
@@ -17,6 +18,8 @@ from bonwise.judges.parse.reply import VERSION
 from bonwise.judges.pointwise import Pointwise
 from bonwise.judges.probability import Probability
 from bonwise.judges.protocol import AskingJudge
+from bonwise.judges.quantized import Quantized
+from bonwise.judges.resampled import Resampled
 from bonwise.prompts.folder import prompts_folder
 from bonwise.prompts.loading import load
 from judges.replies import answered, said
@@ -165,12 +168,18 @@ def test_a_path_stays_a_path_in_a_name():
 
 
 def test_reasons_are_counted():
-    """Several reasons become one line with the number of each, and are owed where one is."""
+    """Several reasons become one line with the number of each."""
     reasons = [Unscored(one, f"said {one}") for one in "abbcd"]
     assert most_common(reasons, "draws") == Unscored(
         "none of 5 draws was scored: b (2), a (1), c (1), other reasons (1)", "said b"
     )
-    assert most_common([*reasons, Unscored("lost", owed=True)], "draws").owed
+
+
+def test_of_what_is_owed_the_most_frequent_reason_is_given():
+    """One owed part makes the whole owed; parts that were answered, scored or not, have no say in it."""
+    lost, late = Unscored("owed: lost", owed=True), Unscored("owed: late", owed=True)
+    assert owed_among([Unscored("refused"), 0.5, None, late, lost, lost]) == lost
+    assert owed_among([Unscored("refused"), Score(0.5), None]) is None
 
 
 def test_long_texts_are_shortened_as_told():
@@ -179,3 +188,30 @@ def test_long_texts_are_shortened_as_told():
     assert "aaaaa" in ask.user
     assert "a" * 6 not in ask.user
     assert "90 characters left out" in ask.user
+    assert (ask.shortened, ask.replaced) == (1, 0)
+
+
+def test_what_no_server_takes_is_replaced_and_counted():
+    """Halves of surrogate pairs are shown as U+FFFD; the question says how many, in prompt and candidate."""
+    (ask,) = Pointwise(MODEL).asks("p\udc00", ["\ud800a\ud800"])
+    assert ask.replaced == 3
+    assert ask.user.count("\ufffd") == 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("one", "same"), [(0, 0.0), (-0.0, 0), (1, 1.0)])
+def test_a_temperature_is_one_question_however_it_is_written(kind, one, same):
+    """A whole number, a float and a negative zero are sent as the same float, under the same name and version."""
+    first, second = (kind(MODEL, temperature=value) for value in (one, same))
+    assert (first, first.name, first.version) == (second, second.name, second.version)
+    sent = [repr(ask.temperature) for judge in (first, second) for ask in judge.asks("p", ["a", "b"])]
+    assert set(sent) == {repr(float(same))}
+
+
+def test_a_name_is_made_once():
+    """Names and versions are asked for at every judgment, and are not put together anew."""
+    for judge in (Pointwise(MODEL, temperature=1), Resampled(Pointwise(MODEL)), Quantized(Pointwise(MODEL))):
+        assert judge.name is judge.name
+    judge = Pointwise(MODEL)
+    assert judge.version is judge.version
+    assert replace(judge, temperature=1).name == "pointwise,temperature=1:openai/m"

@@ -5,15 +5,17 @@ import asyncio
 import pytest
 
 from bonwise.calls.answer import Answer, Answers
-from bonwise.data.verdicts import Score, Unscored
+from bonwise.data.verdicts import Preference, Score, Unscored
 from bonwise.errors import JudgeError, UsageError
 from bonwise.judges.interval import Interval
 from bonwise.judges.local import Length
 from bonwise.judges.pairwise import Pairwise
+from bonwise.judges.parse.readers import Pick
 from bonwise.judges.pointwise import Pointwise
-from bonwise.judges.protocol import AskingJudge
+from bonwise.judges.protocol import is_asking
 from bonwise.judges.quantized import Quantized
 from bonwise.judges.resampled import Resampled
+from bonwise.testing.scripted_judge import ScriptedJudge
 from judges.replies import answered, said
 
 T_975 = {1: 12.706204736, 2: 4.302652730, 3: 3.182446305, 4: 2.776445105}
@@ -95,14 +97,35 @@ def test_one_scored_draw_has_no_interval():
 
 
 def test_where_no_draw_is_scored_the_reasons_are_counted():
-    """All draws unscored leave the candidate unscored, owed where one draw is."""
+    """All draws unscored leave the candidate unscored, for the reasons of the draws."""
     judge = Resampled(Pointwise("openai/m"), draws=3)
     (found,) = answered(judge, "p", ["a"], [["", "none", "neither"]]).verdicts
     assert found.reason == "none of 3 draws was scored: no score in the reply (2), empty reply (1)"
     assert not found.owed
-    short = judge.conclude("p", ["a"], [Answers((Answer(Unscored("empty reply")),))]).verdicts[0]
-    assert short.reason == "none of 3 draws was scored: no answer arrived (2), empty reply (1)"
-    assert short.owed
+
+
+@pytest.mark.parametrize("last", [Unscored("owed: max_calls=2 is reached", owed=True), None], ids=str)
+def test_no_mean_while_a_draw_is_owed(last):
+    """A draw that has not arrived leaves the candidate owed, whatever the others said: the mean would move."""
+    answers = [Answer(90), Answer(Unscored("empty reply")), *([Answer(last)] if last else [])]
+    (found,) = Resampled(Pointwise("openai/m"), draws=3).conclude("p", ["a"], [Answers(tuple(answers))]).verdicts
+    assert found == (last or Unscored("owed: no answer arrived", owed=True))
+
+
+def test_no_comparison_while_a_draw_of_it_is_owed():
+    """A comparison is owed as its draw is, and so are both candidates; the other order stays as it is."""
+    judge, lost = Resampled(Pairwise("openai/m"), draws=2), Unscored("owed: lost", owed=True)
+    whole, part = Answers((Answer(Pick("A")), Answer(Pick("B")))), Answers((Answer(Pick("A")), Answer(lost)))
+    found = judge.conclude("p", ["a", "b"], [whole, part])
+    assert found.preferences == (Preference(0, 1, 0.5, lost),)
+    assert found.preferences[0].value is None
+    assert found.verdicts == (lost, lost)
+
+
+def test_no_mean_while_a_draw_of_another_judge_is_owed():
+    """The verdicts of a judge that is called may be owed as well."""
+    lost = Unscored("owed: lost", owed=True)
+    assert Resampled(Drawing([Score(0.2)], [lost]), draws=2).judge("p", ["a"]) == (lost,)
 
 
 def test_a_blank_candidate_is_an_empty_answer():
@@ -152,8 +175,10 @@ def test_a_judge_that_asks_no_model_is_called_once_a_draw():
     """A plain judge has no questions; its own answers are the draws."""
     inner = Drawing([Score(0.2), Score(1.0)], [Score(0.4), Unscored("tired")])
     judge = Resampled(inner, draws=2)
-    assert isinstance(judge, AskingJudge)
-    assert judge.asks("p", ["a", "b"]) is None
+    assert not judge.asking
+    assert not is_asking(judge)
+    with pytest.raises(JudgeError, match="'drawing' asks no model"):
+        judge.asks("p", ["a", "b"])
     first, second = judge.judge("p", ["a", "b"])
     assert inner.calls_made == 2
     assert (first.value, first.draws) == (pytest.approx(0.3), (0.2, 0.4))
@@ -226,6 +251,20 @@ def test_the_name_makes_the_judge(settings, name):
     assert judge.name == name
     assert judge.version.startswith(Pointwise("openai/m").version)
     assert judge.calls(4) == 4 * judge.draws
+
+
+def test_a_temperature_is_one_question_however_it_is_written():
+    """A whole number is sent as the float that it is, under the same name."""
+    whole, plain = (Resampled(Pointwise("openai/m"), temperature=one) for one in (2, 2.0))
+    assert (whole, whole.name) == (plain, plain.name)
+    assert {repr(judge.asks("p", ["a"])[0].temperature) for judge in (whole, plain)} == {"2.0"}
+
+
+def test_what_another_judge_calls_its_calls_is_left_alone():
+    """A judge that asks no model may have an attribute of that name; it needs no answer of a model."""
+    for judge in (ScriptedJudge({"a": 1}), Resampled(ScriptedJudge({"a": 1})), Quantized(ScriptedJudge({"a": 1}))):
+        assert not is_asking(judge)
+        assert Resampled(ScriptedJudge({"a": 1}), draws=2).calls(3) == Quantized(judge).calls(3) == 0
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from collections import Counter
@@ -14,10 +15,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import bonwise as bw
+from bonwise.calls.engine import Engine
+from bonwise.calls.providers.protocol import Connection
 from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import JudgeError, UsageError
+from bonwise.judges.judging import judge_with
+from bonwise.judges.judgment import Judgment
+from bonwise.selection.deciding import decide
 from bonwise.selection.greedy import greedy
-from bonwise.testing import simulate
+from bonwise.testing import Script, simulate
+from bonwise.testing.transport import FakeTransport
 
 
 @dataclass
@@ -281,6 +288,7 @@ def test_a_selection_repeats_how_it_was_made():
         "judge_version": "7",
         "strategy": "greedy",
         "seed": 5,
+        "parameters": [],
         "version": bw.__version__,
     }
     document = found.to_dict()
@@ -290,6 +298,41 @@ def test_a_selection_repeats_how_it_was_made():
         *("decided_by", "calls", "cost", "unscored", "settings"),
     ]
     assert (document["best"], document["calls"], document["cost"]) == ("c1", 0, 0.0)
+
+
+def test_a_selection_says_what_was_really_sent():
+    """Every set of sampling parameters stands in the settings once, also where a pool was answered with several."""
+    sent = ({"temperature": 0.0, "max_tokens": 16}, {"max_tokens": 16})
+    judgment = Judgment((Score(0.1), Score(0.2)), effective=sent)
+    pool = [bw.Candidate("a", "a"), bw.Candidate("b", "b")]
+    found = decide(pool, judgment, judge=by([1, 2]), seed=0, salt="p")
+    assert found.to_dict()["settings"]["parameters"] == list(sent)
+    alone = decide(pool[:1], None, judge=by([1]), seed=0, salt="p")
+    assert alone.settings["parameters"] == []
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        bw.Pairwise("openai/m", base_url="http://scripted/v1"),
+        bw.Logprob("openai/m", base_url="http://scripted/v1", pairs=True),
+        bw.Resampled(bw.Pointwise("anthropic/m", base_url="http://scripted"), draws=2),
+    ],
+    ids=lambda judge: judge.kind,
+)
+def test_nothing_is_picked_while_a_part_of_a_score_is_owed(judge):
+    """With an answer to half of a comparison, or one of two draws, nothing is picked and every reason is given."""
+
+    async def main():
+        async with Engine(connection=Connection(transport=FakeTransport(Script())), max_calls=1) as engine:
+            return await judge_with(engine, judge, "p", ["a", "b"])
+
+    judgment = asyncio.run(main())
+    assert judgment.bill.calls == 1
+    pool = [bw.Candidate("a", "a"), bw.Candidate("b", "b")]
+    found = decide(pool, judgment, judge=judge, seed=0, salt="p")
+    assert (found.best, found.decided_by, found.scores, found.ranking) == (None, "owed", (None, None), ())
+    assert found.unscored == dict.fromkeys("ab", "owed: max_calls=1 is reached")
 
 
 def test_the_document_of_any_object_is_json():

@@ -9,7 +9,7 @@ import bonwise as bw
 from bonwise.calls.engine import Engine
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.reply import Choice
-from bonwise.data.verdicts import Unscored
+from bonwise.data.verdicts import Score, Unscored
 from bonwise.judges.judging import judge_with
 from bonwise.judges.protocol import Judge
 from bonwise.judges.registry import judge_from_spec
@@ -37,10 +37,10 @@ def recorded(tmp_path, monkeypatch):
     for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.delenv(name, raising=False)
 
-    def record(spec, script, texts=TEXTS):
+    def record(spec, script, texts=TEXTS, reask=0):
         async def main():
             connection = Connection(transport=FakeTransport(script))
-            async with Engine(tmp_path, connection=connection) as engine:
+            async with Engine(tmp_path, connection=connection, reask=reask) as engine:
                 return await judge_with(engine, judge_from_spec(spec), "Why?", texts)
 
         for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
@@ -77,6 +77,23 @@ def test_what_was_refused_is_replayed_as_refused(tmp_path, recorded):
     assert again == first.verdicts
     assert isinstance(again[1], Unscored)
     assert not again[1].owed
+
+
+def test_a_run_that_asked_again_is_replayed_with_what_it_got(tmp_path, recorded):
+    """With the same reask as the run, the second answer counts; without it the first, and nothing is owed."""
+
+    def answer(request):
+        return Choice("no idea") if "two" in request.user and not request.attempt else stand_in(request)
+
+    first = recorded(SPECS[0], Script(answer), reask=1)
+    assert isinstance(first.verdicts[1], Score)
+    with ReplayJudge(judge_from_spec(SPECS[0]), tmp_path, reask=1) as judge:
+        assert judge.judge("Why?", TEXTS) == first.verdicts
+    with ReplayJudge(judge_from_spec(SPECS[0]), tmp_path) as judge:
+        plain = judge.judge("Why?", TEXTS)
+    assert isinstance(plain[1], Unscored)
+    assert not plain[1].owed
+    assert (plain[0], plain[2]) == (first.verdicts[0], first.verdicts[2])
 
 
 def test_what_the_ledger_does_not_hold_is_owed(tmp_path, recorded):

@@ -23,7 +23,7 @@ class Answer:
     raw : str
         The model's words.
     from_ledger : bool
-        Whether it was stored already.
+        Whether it cost nothing: stored already, or shared with another question under way.
     """
 
     reading: Any | Unscored

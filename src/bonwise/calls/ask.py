@@ -68,6 +68,8 @@ class Ask:
         Independent answers wanted.
     shortened : int
         Texts in it that were too long and are shown without their middle.
+    replaced : int
+        Halves of surrogate pairs in it, which no server takes, that are shown as U+FFFD.
     """
 
     model: Model
@@ -80,6 +82,7 @@ class Ask:
     top_logprobs: int = 0
     samples: int = 1
     shortened: int = field(default=0, compare=False)
+    replaced: int = field(default=0, compare=False)
 
 
 def model_from_spec(spec: str, base_url: str | None = None) -> Model:
@@ -96,6 +99,10 @@ def model_from_spec(spec: str, base_url: str | None = None) -> Model:
     'org/some-model'
     """
     provider, _, name = spec.partition("/")
+    if "," in name and "=" in name:
+        raise UsageError(
+            f"{spec!r} names no model", hint="options stand before the colon: KIND,option=value:provider/model"
+        )
     if not provider or not name or spec != spec.strip():
         raise UsageError(f"{spec!r} names no model", hint="write provider/model, such as openai/gpt-5-mini")
     return Model(provider, name, base_url)

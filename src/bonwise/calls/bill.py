@@ -16,7 +16,7 @@ class Bill:
     calls : int
         Calls sent for these answers that a server answered.
     from_ledger : int
-        Answers (samples) that were stored already and cost nothing now.
+        Answers (samples) that cost nothing: stored already, or shared with another question under way.
     owed : int
         Answers that are still missing: transport failures or a spending limit.
     unknown : int

@@ -72,8 +72,15 @@ class Engine:
         limiter: Callable[[Model], Limiter] | None = None,
         connection: Connection | None = None,
     ) -> None:
-        if max_concurrency < 1:
-            raise UsageError(f"max_concurrency is {max_concurrency}", hint="allow at least one call at a time")
+        for name, value, least in (
+            ("max_concurrency", max_concurrency, 1),
+            ("attempts", attempts, 1),
+            ("reask", reask, 0),
+        ):
+            if value < least:
+                raise UsageError(f"{name} is {value}", hint=f"give {least} or more")
+        if deadline is not None and not deadline > 0:
+            raise UsageError(f"deadline is {deadline}", hint="give seconds, more than 0")
         self.totals = Totals()
         self.spending = Spending(max_calls, max_tokens, max_cost)
         self.prices = Prices.load() if prices is None else prices
@@ -83,7 +90,8 @@ class Engine:
         self._terms = Terms(self.books, self.spending, self.totals, attempts, self.prices.version)
         self._limiter = limiter or (lambda _model: LaneLimiter(max_concurrency))
         self._connection = connection or Connection(connections=max_concurrency)
-        self._lanes: dict[Model, Lane] = {}
+        self._lanes: dict[tuple[str, str, str], Lane] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._flights: dict[bytes, asyncio.Task[Landed]] = {}
         self._aloft: dict[asyncio.Task[Landed], Flight] = {}
         self.stopped = ""
@@ -100,15 +108,28 @@ class Engine:
             There is no key for the model's provider.
         bonwise.errors.LedgerError
             The ledger cannot be written; nothing more is sent.
+        bonwise.errors.UsageError
+            The engine belongs to another event loop, or the provider cannot answer such a question.
         """
+        loop = asyncio.get_running_loop()
+        if self._loop not in {None, loop}:
+            raise UsageError("the engine belongs to another event loop", hint="make an engine for each event loop")
+        self._loop = loop
         self.totals.shortened += ask.shortened
+        self.totals.replaced += ask.replaced
         return await Inquiry(self, ask).run()
 
     def lane(self, ask: Ask) -> Lane:
-        """Return the lane of an ask."""
-        lane = self._lanes.get(ask.model)
+        """Return the lane of an ask: the model, at the server to which a request would go now."""
+        model = ask.model
+        adapter = provider(model.provider)
+        base_url = adapter.request(ask, 1, frozenset()).base_url
+        lane = self._lanes.get((model.provider, base_url, model.name))
         if lane is None:
-            lane = self._lanes[ask.model] = self._new_lane(ask)
+            refused = self.books.dropped(base_url, model.name)
+            price = self.prices.price(model.provider, model.name, base_url)
+            lane = Lane(adapter, model, base_url, refused, price, self._limiter, self._connection)
+            self._lanes[model.provider, base_url, model.name] = lane
         return lane
 
     def flights(self, keys: Sequence[bytes]) -> dict[bytes, asyncio.Task[Landed]]:
@@ -125,6 +146,8 @@ class Engine:
             del self._aloft[done]
             for key in keys:
                 del self._flights[key]
+            # Paid is paid, whether or not whoever asked is still there.
+            self.totals.bill += flight.bill
             if not done.cancelled():
                 done.exception()  # whoever waits sees it too; if nobody waits any more, it is no news
 
@@ -146,20 +169,15 @@ class Engine:
         for task in self._aloft:
             task.cancel()
 
-    def raise_if_denied(self) -> None:
-        """Raise what a person has to mend before any call of some model will be answered.
-
-        Raises
-        ------
-        bonwise.errors.CallError
-            A server refused the key, or does not know the model.
-        """
+    def denial(self) -> CallError | None:
+        """Return what a person has to mend before any call of some model will be answered: key, model or address."""
         for lane in self._lanes.values():
-            if lane.closed is not None and lane.closed.kind == "denied":
-                raise CallError(
-                    f"{lane.model} at {lane.base_url}: {lane.closed.message}",
+            if lane.denied is not None:
+                return CallError(
+                    f"{lane.model} at {lane.base_url}: {lane.denied.message}",
                     hint="mend the key, the model's name or the address (many end in /v1), and run it again",
                 )
+        return None
 
     async def aclose(self) -> None:
         """Wait for the calls on the wire, then close clients and ledger."""
@@ -183,16 +201,6 @@ class Engine:
     def terms(self) -> Terms:
         """What all flights share."""
         return self._terms
-
-    def _new_lane(self, ask: Ask) -> Lane:
-        model = ask.model
-        adapter = provider(model.provider)
-        base_url = adapter.request(ask, 1, frozenset()).base_url
-        refused = self.books.dropped(base_url, model.name)
-        if ask.temperature is not None and not adapter.capabilities.temperature:
-            self.totals.notices[f"{model} takes no temperature: none is sent"] += 1
-        price = self.prices.price(model.provider, model.name, base_url)
-        return Lane(adapter, model, base_url, refused, price, self._limiter, self._connection)
 
 
 def _books(ledger: Ledger | str | Path | None) -> Books:

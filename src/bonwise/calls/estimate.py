@@ -29,7 +29,7 @@ class ModelEstimate:
     stored : int
         Samples that are there already and cost nothing.
     calls : int
-        Calls that will be sent if all goes well: no retries and no second asking.
+        Calls that will be sent if all goes well: no retries, and no asking again for answers still to come.
     input_tokens, output_tokens_expected : int
         About how many tokens.
     input_tokens_most, output_tokens_most : int

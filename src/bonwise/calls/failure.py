@@ -14,8 +14,8 @@ overloaded   408, 409, 5xx, 529: asked again
 broken       no connection, or a body that was cut or is no JSON: asked again
 timeout      no answer in time: asked again
 unsupported  a parameter the model does not take: asked again without it
-rejected     400, 413, 422: this request will never be answered; final
-denied       401, 403, 404: no request will be answered until someone mends key or model
+rejected     400, 422 in the service's own words, 413: this request will never be answered; final
+denied       401, 403, 404, or a refusal that is no word of the service: someone has to mend key, model or address
 quota        the account is exhausted: no request will be answered until someone pays
 """
 

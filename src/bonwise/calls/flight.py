@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,9 @@ from bonwise.calls.rate_limits import RateLimits
 from bonwise.calls.retry import until_answered
 from bonwise.calls.spending import SpendingLimitReached
 from bonwise.calls.usage import Usage
+from bonwise.calls.waiting import PATIENCE
 from bonwise.data.verdicts import Unscored
+from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
     from bonwise.calls.lane import Lane
@@ -34,13 +37,17 @@ __all__ = ["Flight", "Load", "Terms", "UnsupportedError"]
 class UnsupportedError(Exception):
     """The server does not take a parameter: the request is to be built anew without it."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, bill: Bill) -> None:
+        self.problem, self.bill = problem, bill
         super().__init__(problem.message)
 
 
 class _LastAttemptFailed(Exception):  # noqa: N818 - it says when, and nothing is defective
     """An attempt brought no answer, and there is to be no other."""
+
+
+class _StaleError(Exception):
+    """While the call waited for its turn, its server was found not to take something of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +139,7 @@ class Flight:
         self._outcomes: dict[bytes, Outcome] = {}
         self._bill = Bill()
         self._attempts = self._lost = 0
-        self._busy = False
+        self._busy = self._waiting = False
         self.on_the_wire = False
         """Whether an attempt is being made now, which the server may bill."""
         self.last_attempt = False
@@ -150,22 +157,32 @@ class Flight:
             await until_answered(self._attempt, attempts=self._terms.attempts, deadline=self._until)
         except AttemptError as error:
             await self._end(error)
+        except _StaleError:
+            self._keys = ()
         except SpendingLimitReached as error:
-            await self._owe(str(error))
+            await self._owe(error.reason)
         except _LastAttemptFailed as error:
             await self._owe(str(error))
-        except DeadlineError:
+        except (DeadlineError, TimeoutError):
             await self._owe("no answer before the deadline")
         except BaseException:
             await self._let_go("given up")
             raise
-        self._bill += Bill(unknown=self._lost)
-        return Landed(self._outcomes, self._bill, len(self._keys), self._busy)
+        finally:
+            self._wait(for_another_attempt=False)
+        return Landed(self._outcomes, self.bill, len(self._keys), self._busy)
+
+    @property
+    def bill(self) -> Bill:
+        """What it has cost so far."""
+        return self._bill + Bill(unknown=self._lost)
 
     async def _attempt(self, number: int) -> None:
-        self._refuse_closed()
-        self._lane.open()  # without a key this raises before anything is claimed, or counts as sent
-        reservation = await self._terms.spending.reserve(self._load.most, self._load.most_cost)
+        self._lane.open()
+        self._refuse_unpriced()
+        self._wait(for_another_attempt=False)
+        async with asyncio.timeout_at(self._until):
+            reservation = await self._terms.spending.reserve(self._load.most, self._load.most_cost)
         try:
             lease = await self._lane.limiter.acquire(self._load.expected, self._until)
         except BaseException:
@@ -173,13 +190,15 @@ class Flight:
             raise
         exchange = _Exchange()
         try:
-            self._refuse_closed()  # it may have been closed while this one waited
+            self._lane.open()  # it may have been closed while this one waited
+            self._refuse_stale()
             if self._call is not None or await self._claim():
                 self._terms.totals.retries += number > 1
                 self.on_the_wire = True
                 await self._send(exchange)
         except AttemptError as error:
             exchange.problem = error.problem
+            self._wait(for_another_attempt=error.problem.transient, trouble=error.problem.message)
             if self.last_attempt:
                 raise _LastAttemptFailed(error.problem.message) from error
             raise
@@ -190,11 +209,27 @@ class Flight:
             self.on_the_wire = False
             used = self._settle(reservation, exchange)
             # The slot is free only now: an answer is on disk before the next call takes its place.
-            lease.settle(tokens=used, limits=exchange.limits, problem=exchange.problem)
+            problem = exchange.problem if exchange.sent else None  # what was not sent says nothing of the pace
+            lease.settle(tokens=used, limits=exchange.limits, problem=problem)
 
-    def _refuse_closed(self) -> None:
-        if self._lane.closed is not None:
-            raise AttemptError(self._lane.closed)
+    def _refuse_unpriced(self) -> None:
+        if self._load.most_cost is None and self._terms.spending.needs_prices:
+            raise UsageError(
+                f"max_cost cannot hold for {self._lane.model} at {self._lane.base_url}: its price is not known",
+                hint="state it in a TOML file and name the file in BONWISE_PRICES, or limit calls or tokens instead",
+            )
+
+    def _refuse_stale(self) -> None:
+        if self._call is None and not self._lane.refused <= self._refused:
+            raise _StaleError
+
+    def _wait(self, *, for_another_attempt: bool, trouble: str = "") -> None:
+        """Keep count of those who wait to try again."""
+        totals = self._terms.totals
+        totals.waiting += for_another_attempt - self._waiting
+        self._waiting = for_another_attempt
+        if for_another_attempt:
+            totals.trouble = trouble
 
     async def _claim(self) -> bool:
         asked = len(self._keys)
@@ -226,6 +261,7 @@ class Flight:
             raise AttemptError(Problem("broken", message, response.status, sent=True)) from error
         exchange.cost = self._cost(exchange.reply)
         await self._record(response, exchange.reply, exchange.cost)
+        self._terms.totals.trouble = ""
 
     def _is_final(self, problem: Problem) -> bool:
         # A server that complains of what was left out already would complain for ever.
@@ -237,6 +273,7 @@ class Flight:
         choices = {key: at for at, key in enumerate(self._keys[: len(reply.choices)])}
         await self._keep(self._recorded(response, reply, cost, choices))
         self._outcomes.update((key, reply.choices[at]) for key, at in choices.items())
+        self._lane.note_answer()
         usage = reply.usage or Usage()
         self._bill += Bill(calls=1, input_tokens=usage.input, output_tokens=usage.output, cost=cost)
 
@@ -296,10 +333,12 @@ class Flight:
     async def _end(self, error: AttemptError) -> None:
         problem = error.problem
         if problem.kind == "unsupported":
+            # Before anything else runs: the next call in line is not to carry it.
+            self._lane.refused |= {problem.parameter}
             await self._let_go(problem.message)
-            raise UnsupportedError(problem) from error
-        if problem.kind in {"denied", "quota"}:
-            self._lane.closed = problem
+            raise UnsupportedError(problem, self.bill) from error
+        if problem.kind in {"denied", "quota"} or (problem.retry_after or 0.0) > PATIENCE:
+            self._lane.close(problem)
         await self._owe(problem.message)
 
     async def _owe(self, reason: str) -> None:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from bonwise.calls.ask import Ask, Model
 from bonwise.calls.engine import Engine
 from bonwise.calls.estimate import Estimate, estimate
 from bonwise.calls.lane import Lane
 from bonwise.calls.ledger.ledger import Ledger
+from bonwise.calls.notices import refuse_impossible
+from bonwise.data.verdicts import Unscored
+
+if TYPE_CHECKING:
+    from bonwise.calls.ledger.records import Stored
 
 __all__ = ["foresee"]
 
@@ -19,37 +26,83 @@ def foresee(engine: Engine, asks: Iterable[Ask]) -> Estimate:
     Parameters
     ----------
     engine : Engine
-        Its ledger says what is stored already, and how long the answers of a model have been.
+        Its ledger says what is stored already, and how long the answers of a model have been; with ``reask``
+        an answer that is stored and unscored is asked for again. That new answers will be unscored, and asked
+        for again, is not foreseen.
     asks : iterable of Ask
         A question that stands among them twice is asked once.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A question that a provider cannot answer.
+    bonwise.errors.LedgerError
+        The ledger cannot be read.
     """
-    known: set[bytes] = set()
-    lanes: dict[Model, Lane] = {}
+    view = _View(engine)
+    return estimate(
+        view.parts(asks),
+        lambda _part: view.stored,
+        engine.prices,
+        samples_at_once=view.at_once,
+        observed_output=_observed(engine),
+        address=lambda model: view.lanes[model].base_url,
+    )
 
-    def noted() -> Iterator[Ask]:
+
+class _View:
+    """What a ledger holds of questions as they go by."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._met: set[bytes] = set()
+        self.lanes: dict[Model, Lane] = {}
+        self.stored = 0
+        """Samples that the latest part need not be asked for."""
+
+    def parts(self, asks: Iterable[Ask]) -> Iterator[Ask]:
+        """Yield each question; what is asked anew and what is asked again are different requests, so parts of it."""
         for ask in asks:
-            lanes[ask.model] = engine.lane(ask)
-            yield ask
+            lane = self.lanes[ask.model] = self._engine.lane(ask)
+            refuse_impossible(ask, lane.provider.capabilities)
+            needed = self._needed(ask, lane)
+            first, *again = needed or [0]
+            self.stored = ask.samples - sum(needed)
+            yield replace(ask, samples=self.stored + first)
+            self.stored = 0
+            for samples in again:
+                yield replace(ask, samples=samples)
 
-    def stored(ask: Ask) -> int:
-        lane = engine.lane(ask)
-        keys = lane.provider.request(ask, 1, lane.refused).keys(range(ask.samples))
-        found = sum(key in known or engine.books.stored(key) is not None for key in keys)
-        known.update(keys)
-        return found
-
-    def at_once(model: Model) -> bool:
-        lane = lanes[model]
+    def at_once(self, model: Model) -> bool:
+        """Tell whether one call brings several samples."""
+        lane = self.lanes[model]
         return lane.provider.capabilities.samples and "n" not in lane.refused
 
-    return estimate(
-        noted(),
-        stored,
-        engine.prices,
-        samples_at_once=at_once,
-        observed_output=_observed(engine),
-        address=lambda model: lanes[model].base_url,
-    )
+    def _needed(self, ask: Ask, lane: Lane) -> list[int]:
+        """Return how many samples are to be asked for in each generation that needs any."""
+        request = lane.provider.request(ask, 1, lane.refused)
+        samples, found = list(range(ask.samples)), []
+        for generation in range(self._engine.reask + 1):
+            missing, unusable = 0, []
+            for sample, key in zip(samples, request.keys(samples, generation), strict=True):
+                stored = None if key in self._met else self._engine.books.stored(key)
+                missing += stored is None and key not in self._met
+                if stored is None:
+                    self._met.add(key)
+                elif generation < self._engine.reask and not _usable(stored, ask, lane):
+                    unusable.append(sample)
+            found += [missing] if missing else []
+            samples = unusable
+        return found
+
+
+def _usable(stored: Stored, ask: Ask, lane: Lane) -> bool:
+    if stored.choice is None:
+        return False
+    try:
+        return not isinstance(ask.read(lane.provider.reply(stored.raw).choices[stored.choice]), Unscored)
+    except Exception:  # noqa: BLE001 - what cannot be read, by whosever reader, is unscored
+        return False
 
 
 def _observed(engine: Engine) -> dict[str, float]:

@@ -17,7 +17,7 @@ from bonwise.calls.notices import ignored, left_out, refuse_impossible
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Response
 from bonwise.calls.tokens import expected_input_tokens, most_input_tokens
-from bonwise.data.verdicts import Unscored
+from bonwise.data.verdicts import Unscored, kept
 
 if TYPE_CHECKING:
     from bonwise.calls.ask import Ask
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Inquiry"]
 
-MOST_RAW = 10_000
-"""Characters of an answer that a verdict repeats; the ledger holds it whole."""
+PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
+"""Seconds between looks for an answer that another process is asking for."""
 
-_JSON = json.JSONEncoder(default=str)  # made once: `json.dumps` would make one at each call
+_JSON = json.JSONEncoder(default=str, allow_nan=False)  # made once: `json.dumps` would make one at each call
 
 Open = dict[bytes, int]
 """Keys that have no outcome yet, with their sample index."""
@@ -47,8 +47,9 @@ class Inquiry:
 
     def __init__(self, engine: Engine, ask: Ask) -> None:
         self._engine, self._ask, self._lane = engine, ask, engine.lane(ask)
-        refuse_impossible(ask, self._lane.provider.capabilities)
-        for notice in left_out(ask, self._lane.remembered):
+        capabilities = self._lane.provider.capabilities
+        refuse_impossible(ask, capabilities)
+        for notice in left_out(ask, self._lane.remembered, capabilities):
             engine.totals.notices.setdefault(notice, 1)
         self._refused = self._lane.refused
         self._request: Request = self._build(1)
@@ -83,7 +84,7 @@ class Inquiry:
         return [sample for sample, reading in readings if isinstance(reading, Unscored) and not reading.owed]
 
     async def _obtain(self, samples: Iterable[int], generation: int) -> None:
-        wanted, pause = list(samples), 0.05
+        wanted = list(samples)
         while wanted:
             self._leave_out_what_is_refused()
             missing = self._look_up(dict(zip(self._request.keys(wanted, generation), wanted, strict=True)))
@@ -93,10 +94,15 @@ class Inquiry:
                 self._owe(missing, self._engine.stopped)
                 return
             if await self._send_for(missing):
-                # Another process is asking the same: its answer will stand in the ledger.
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, 1.0)
+                await self._wait_for_others(missing)
             wanted = list(missing.values())
+
+    async def _wait_for_others(self, missing: Open) -> None:
+        """Look for answers that another process is asking for; now and then its lease is to be looked at again."""
+        for pause in PAUSES:
+            await asyncio.sleep(pause)
+            if any(self._engine.books.stored(key) is not None for key in missing):
+                return
 
     def _owe(self, missing: Open, reason: str) -> None:
         owed = Unscored(f"owed: {reason}", owed=True)
@@ -109,6 +115,7 @@ class Inquiry:
             if stored is None:
                 missing[key] = sample
             else:
+                self._lane.answered = True
                 self._answers[sample] = self._read(self._outcome(stored), from_ledger=True)
         return missing
 
@@ -125,6 +132,7 @@ class Inquiry:
             try:
                 landed = task.result()
             except UnsupportedError as error:
+                self._bill += error.bill if task in paid else Bill()
                 await self._leave_out(error.problem.parameter, error.problem.message)
                 continue
             if task in paid:
@@ -167,8 +175,9 @@ class Inquiry:
         )
 
     async def _leave_out(self, parameter: str, message: str) -> None:
-        if parameter in self._lane.refused:
+        if parameter in self._lane.written_down:
             return
+        self._lane.written_down.add(parameter)
         self._lane.refused |= {parameter}
         self._engine.totals.notices[f"{self._ask.model} does not take {parameter}: left out ({message})"] += 1
         await self._engine.books.drop(self._lane.base_url, self._ask.model.name, parameter, message)
@@ -179,7 +188,7 @@ class Inquiry:
             if sample is None:
                 continue
             answer = self._answers[sample] = self._read(outcome, from_ledger=not paid)
-            if paid and not isinstance(outcome, Unscored):
+            if not isinstance(outcome, Unscored):
                 self._engine.books.note_reading(key, _as_json(answer.reading))
 
     def _read(self, outcome: Outcome, *, from_ledger: bool) -> Answer:
@@ -190,7 +199,7 @@ class Inquiry:
         try:
             reading = self._ask.read(outcome)
         except Exception as error:  # noqa: BLE001 - a reader may be anybody's; what it was given is paid and kept
-            reading = Unscored(f"the reader failed: {type(error).__name__}", outcome.text[:MOST_RAW])
+            reading = Unscored(f"the reader failed: {type(error).__name__}", kept(outcome.text))
         return Answer(reading, outcome.text, from_ledger)
 
     def _outcome(self, stored: Stored) -> Outcome:
@@ -205,10 +214,14 @@ class Inquiry:
     def _count(self, answers: tuple[Answer, ...]) -> None:
         readings = [answer.reading for answer in answers if isinstance(answer.reading, Unscored)]
         owed = sum(reading.owed for reading in readings)
-        self._bill += Bill(owed=owed, from_ledger=sum(answer.from_ledger for answer in answers))
+        # What was paid is in the totals since it landed.
+        unpaid = Bill(owed=owed, from_ledger=sum(answer.from_ledger for answer in answers))
+        self._bill += unpaid
         totals = self._engine.totals
-        totals.owed_because.update(one.reason.removeprefix("owed: ") for one in readings if one.owed)
-        totals.bill += self._bill
+        totals.bill += unpaid
+        for one in readings:
+            if one.owed:
+                totals.owe(one.reason.removeprefix("owed: "))
         totals.answers += len(answers) - owed
         words = [answer.raw for answer in answers]
         if len(words) > 1 and all(words):
@@ -219,4 +232,7 @@ class Inquiry:
 
 def _as_json(reading: Any) -> str:
     shown = {"unscored": reading.reason} if isinstance(reading, Unscored) else reading
-    return _JSON.encode(shown)
+    try:
+        return _JSON.encode(shown)
+    except (TypeError, ValueError):  # a reader may be anybody's
+        return _JSON.encode(kept(repr(reading)))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bonwise.calls.failure import Problem
+from bonwise.calls.failure import AttemptError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +21,9 @@ __all__ = ["Lane"]
 
 MOST_CALLS = 8
 """Calls under way by one client: at each, its pool looks at the sockets of all connections that rest."""
+
+CLOSED_FOR = 30.0
+"""Seconds until a closed lane is tried again: a service that lives long outlives the mending."""
 
 
 class Lane:
@@ -54,22 +58,58 @@ class Lane:
         self.model = model
         self.base_url = base_url
         self.refused = self.remembered = refused
+        self.written_down = set(refused)
+        """Which of the refused parameters the ledger knows of."""
         self.price = price
+        self.answered = False
+        """Whether the model has answered here before, now or in an earlier run."""
         self.closed: Problem | None = None
-        """Why nothing more is sent here, until a person has mended key, model or account."""
+        """Why nothing is sent here for a while: a person has to mend key, model or account."""
+        self.denied: Problem | None = None
+        """What a person has to mend, until an answer comes."""
+        self._closed_until = 0.0
         self._make_limiter, self._connection = limiter, connection
+        self._account: str | None = None
         self._lines: list[_Line] = []
+        self._retired: list[_Line] = []
         self._limiter: Limiter | None = None
 
     def open(self) -> None:
-        """Have a client at hand; stored answers need neither one nor a key.
+        """Have a client at hand for the account of this moment; stored answers need neither.
 
         Raises
         ------
+        bonwise.calls.failure.AttemptError
+            The lane is closed.
         bonwise.errors.CallError
             There is no key.
         """
+        account = self.provider.account(self.model)
+        if account != self._account:
+            # Another key has other rights and another pace.
+            self._account, self._limiter = account, None
+            self.closed = self.denied = None
+            self._retired, self._lines = self._retired + self._lines, []
+        if self.closed is not None and asyncio.get_running_loop().time() < self._closed_until:
+            raise AttemptError(self.closed)
+        self.closed = None
         self._free_line()
+
+    def note_answer(self) -> None:
+        """Remember that the model answers here."""
+        self.answered, self.denied = True, None
+
+    def close(self, problem: Problem) -> None:
+        """Send nothing for a while, unless the problem can be that of one request only.
+
+        A firewall may forbid single texts; where answers have come, a refusal other than of the key says
+        nothing about the next request.
+        """
+        if problem.kind == "denied" and problem.status != 401 and self.answered:
+            return
+        self.closed = problem
+        self.denied = problem if problem.kind == "denied" else None
+        self._closed_until = asyncio.get_running_loop().time() + CLOSED_FOR
 
     async def send(self, request: Request) -> Response:
         """Send once, by a client that has few calls under way; see `bonwise.calls.providers.protocol.Client`."""
@@ -89,8 +129,9 @@ class Lane:
 
     async def aclose(self) -> None:
         """Close the clients, if there are any."""
-        while self._lines:
-            await self._lines.pop().client.aclose()
+        lines, self._lines, self._retired = self._lines + self._retired, [], []
+        for line in lines:
+            await line.client.aclose()
 
     def _free_line(self) -> _Line:
         for line in self._lines:

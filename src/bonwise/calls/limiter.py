@@ -10,6 +10,7 @@ from typing import Protocol
 from bonwise.calls.bucket import Bucket
 from bonwise.calls.failure import Problem
 from bonwise.calls.rate_limits import RateLimits
+from bonwise.calls.waiting import PATIENCE
 from bonwise.calls.window import ConcurrencyWindow
 from bonwise.errors import UsageError
 
@@ -266,7 +267,7 @@ class LaneLimiter:
             self._window.cut(lease.cuts)
         if not throttled:
             return
-        if problem.retry_after:
+        if problem.retry_after and problem.retry_after <= PATIENCE:
             self._close(now + problem.retry_after)
         elif lease.pauses == self._pauses:
             longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(self._strikes, 16))

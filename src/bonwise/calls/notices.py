@@ -56,8 +56,10 @@ def _may_follow(schema: Mapping[str, Any], choice: Choice) -> bool:
     return isinstance(found, dict) and found.keys() >= set(schema.get("required", ()))
 
 
-def left_out(ask: Ask, refused: Collection[str]) -> Iterator[str]:
-    """Yield a line for each parameter that this ask wants and its server is known not to take."""
+def left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) -> Iterator[str]:
+    """Yield a line for each parameter that this ask wants and its provider or server is known not to take."""
+    if ask.temperature is not None and not capabilities.temperature:
+        yield f"{ask.model} takes no temperature: none is sent"
     wanted = {
         "n": ask.samples > 1,
         "temperature": ask.temperature is not None,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import os
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from bonwise.calls.engine import Engine
+from bonwise.errors import UsageError
 
 __all__ = ["Portal", "default_portal"]
 
@@ -41,7 +43,20 @@ class Portal:
         self._thread.start()
 
     def run(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
-        """Call ``work(engine, *arguments)`` there, wait, and return what it returns."""
+        """Call ``work(engine, *arguments)`` there, wait, and return what it returns.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            Called from asynchronous work that runs there, which would wait for itself, or in a forked process.
+        """
+        if threading.current_thread() is self._thread:
+            raise UsageError(
+                "an asynchronous judge called a synchronous one, which would wait for ever",
+                hint="inside a judge await bonwise.judges.judging.judge_with",
+            )
+        if not self._thread.is_alive():
+            raise UsageError("the process was forked since", hint="make the judge in the process that uses it")
 
         async def with_engine() -> T:
             if self._engine is None:
@@ -55,19 +70,40 @@ class Portal:
             future.cancel()
             raise
 
-    def close(self) -> None:
-        """Wait for calls on the wire, close the engine and end the thread."""
-        if self._loop.is_closed():
+    def close(self, *, wait: bool = True) -> None:
+        """Close the engine and end the thread.
+
+        Parameters
+        ----------
+        wait : bool
+            Whether to wait for calls on the wire first.
+        """
+        if self._loop.is_closed() or not self._thread.is_alive():
             return
-        if self._engine is not None:
-            asyncio.run_coroutine_threadsafe(self._engine.aclose(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._close(wait), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
+    async def _close(self, wait: bool) -> None:
+        if self._engine is not None:
+            if not wait:
+                self._engine.abandon("the program has ended")
+            await self._engine.aclose()
+
 
 _LOCK = threading.Lock()
 _DEFAULT: list[Portal] = []
+
+
+def _start_anew() -> None:
+    global _LOCK  # noqa: PLW0603 - the old one may be held by a thread that the child does not have
+    _LOCK = threading.Lock()
+    _DEFAULT.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)
 
 
 def default_portal() -> Portal:
@@ -75,6 +111,7 @@ def default_portal() -> Portal:
     with _LOCK:
         if not _DEFAULT:
             portal = Portal(Engine)
-            atexit.register(portal.close)
+            # Nobody would keep the answers that are still to come.
+            atexit.register(portal.close, wait=False)
             _DEFAULT.append(portal)
         return _DEFAULT[0]

@@ -8,16 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["NOT_IN_KEY", "Request", "encoded"]
+__all__ = ["Request", "encoded"]
 
 KEY_VERSION = 1
-
-NOT_IN_KEY = frozenset({"n", "metadata", "user", "safety_identifier"})
-"""Fields of a body that do not change what an answer says.
-
-Everything else enters the key: a field that is forgotten here costs a call, one that is forgotten in a list
-of what counts would serve wrong answers. ``n`` asks for several samples at once; the sample index says which.
-"""
 
 # Made once: `json.dumps` would make one at each call.
 _JSON = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"))
@@ -50,7 +43,8 @@ class Request:
     base_url : str
         Scheme, host, port and path; no user, password or query.
     api_version : str
-        What the provider calls its version header, empty where there is none.
+        Of the service: what the provider's version header says, and whatever else of query and headers, apart
+        from secrets, may change an answer. Empty where there is none of that.
     endpoint : str
         Path below the base, such as ``/chat/completions``.
     body : mapping
@@ -59,6 +53,9 @@ class Request:
         As in the body.
     parameters : mapping
         What of the body shapes the sampling: temperature, schema, logprobs and so on, as sent.
+    not_in_key : frozenset of str
+        Fields of the body that do not change what an answer says. Everything else enters the key: a field that
+        is forgotten here costs a call, one that is forgotten in a list of what counts would serve wrong answers.
     """
 
     provider: str
@@ -68,6 +65,7 @@ class Request:
     body: Mapping[str, Any]
     model: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    not_in_key: frozenset[str] = frozenset()
     content: bytes = field(init=False, repr=False, compare=False)
     """The body in the bytes that are sent, hashed and kept."""
 
@@ -75,13 +73,13 @@ class Request:
         object.__setattr__(self, "content", encoded(self.body))
 
     def canonical(self) -> bytes:
-        """Return the bytes that are hashed: where the request goes, and the body without `NOT_IN_KEY`.
+        """Return the bytes that are hashed: where the request goes, and the body without `not_in_key`.
 
         The order of its fields is the one that is sent: models fill a schema in the order of its properties.
         """
         kept = self.content
-        if not NOT_IN_KEY.isdisjoint(self.body):
-            kept = encoded({name: value for name, value in self.body.items() if name not in NOT_IN_KEY})
+        if not self.not_in_key.isdisjoint(self.body):
+            kept = encoded({name: value for name, value in self.body.items() if name not in self.not_in_key})
         return encoded([KEY_VERSION, self.provider, self.base_url, self.api_version, self.endpoint]) + kept
 
     def keys(self, samples: Iterable[int], reask: int = 0) -> tuple[bytes, ...]:

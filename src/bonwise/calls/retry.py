@@ -11,6 +11,7 @@ from typing import TypeVar
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from bonwise.calls.failure import AttemptError
+from bonwise.calls.waiting import PATIENCE
 
 __all__ = ["ATTEMPTS", "until_answered"]
 
@@ -107,7 +108,7 @@ class _Patience:
 
     def over(self, state: RetryCallState) -> bool:
         """Tell whether the last attempt was the last one."""
-        if state.attempt_number >= self._attempts:
+        if state.attempt_number >= self._attempts or state.upcoming_sleep > PATIENCE:
             return True
         return (
             self._deadline is not None and asyncio.get_running_loop().time() + state.upcoming_sleep > self._deadline

@@ -108,6 +108,11 @@ class Spending:
         return f"Spending({spent}, in_flight={self.in_flight}{limits})"
 
     @property
+    def needs_prices(self) -> bool:
+        """Whether a call without a known price cannot be allowed."""
+        return self._given["max_cost"] is not None
+
+    @property
     def calls(self) -> int:
         """Calls that were sent and are over, answered or not."""
         return self._known.calls + self._possible.calls
@@ -167,7 +172,7 @@ class Spending:
         bonwise.errors.UsageError
             The cost is not known and there is a `max_cost`.
         """
-        if cost is None and self._given["max_cost"] is not None:
+        if cost is None and self.needs_prices:
             raise UsageError(
                 "max_cost cannot be kept for a model without a known price",
                 hint="state its price in a TOML file and name the file in BONWISE_PRICES",
@@ -229,17 +234,12 @@ class Spending:
         spent = self._known.plus(self._possible)
         for name, gone, more, limit in zip(self._given, spent, need, self._limits, strict=True):
             if limit is not None and gone + more > limit:
-                raise SpendingLimitReached(name, self._reason(name, gone, more))
+                raise SpendingLimitReached(name, self._reason(name))
 
-    def _reason(self, name: str, gone: int, more: int) -> str:
-        if name == "max_calls":
-            return f"max_calls={self._given[name]} is reached"
-        if name == "max_tokens":
-            return f"max_tokens={self._given[name]}: {gone} are spent, and one more call may need {more}"
-        return (
-            f"max_cost={self._given[name]}: {gone / _PICO:.6g} US dollars are spent, "
-            f"and one more call may cost {more / _PICO:.6g}"
-        )
+    def _reason(self, name: str) -> str:
+        # The same words for every call, so that they can be counted; what is spent is said with the totals.
+        state = "is reached" if name == "max_calls" else "leaves no room for the worst case of another call"
+        return f"{name}={self._given[name]} {state}"
 
 
 class Reservation:

@@ -9,6 +9,9 @@ from bonwise.calls.bill import Bill
 
 __all__ = ["Totals"]
 
+MOST_REASONS = 100
+"""Reasons that are kept apart: servers put request numbers into theirs."""
+
 
 @dataclass(slots=True)
 class Totals:
@@ -24,10 +27,16 @@ class Totals:
         Answers that could not be used.
     shortened : int
         Texts that were shown without their middle, once a question.
+    replaced : int
+        Characters that no text can hold and that were shown as a stand-in, once a question.
     retries : int
         Attempts beyond the first.
     repeated, alike : int
         Questions with several answers, and those whose answers were all the same words.
+    waiting : int
+        Calls that failed in transport and wait to be tried again.
+    trouble : str
+        The latest transport failure, empty once something has been answered since.
     notices : Counter of str
         What servers refused or silently ignored, in one line each, with how often it was seen.
     owed_because : Counter of str
@@ -38,8 +47,16 @@ class Totals:
     answers: int = 0
     unscored: int = 0
     shortened: int = 0
+    replaced: int = 0
     retries: int = 0
     repeated: int = 0
     alike: int = 0
+    waiting: int = 0
+    trouble: str = ""
     notices: Counter[str] = field(default_factory=Counter)
     owed_because: Counter[str] = field(default_factory=Counter)
+
+    def owe(self, reason: str) -> None:
+        """Count an answer that did not arrive, and why; words of servers are no end of reasons."""
+        known = reason in self.owed_because or len(self.owed_because) < MOST_REASONS
+        self.owed_because[reason if known else "other reasons"] += 1

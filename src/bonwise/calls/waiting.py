@@ -14,6 +14,9 @@ from bonwise.calls.rate_limits import RateLimits, Window
 
 __all__ = ["LONGEST_WAIT", "anthropic_limits", "openai_limits", "retry_after"]
 
+PATIENCE = 600.0
+"""Seconds that a server may ask to wait; what asks for more is left for a later run."""
+
 LONGEST_WAIT = 86_400.0
 """One day, in seconds. A longer wait is no plausible pace and counts as not said: nobody wants to find a run
 asleep until next year because of one header. Shorter ones are returned as told; the caller's deadline decides."""

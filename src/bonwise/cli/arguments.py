@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bonwise.errors import UsageError
+from bonwise.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -119,10 +120,10 @@ def scales(texts: Iterable[str] | None) -> Mapping[str, Scale]:
 
 
 def say(line: str) -> None:
-    """Tell the user something on standard error, where no program reads it."""
+    """Tell the user something on standard error, in one line, where no program reads it."""
     from bonwise.report.console import write
 
-    write(f"bonwise: {line}\n", sys.stderr)
+    write(f"bonwise: {printable(line)}\n", sys.stderr)
 
 
 def refuse_overwriting(inputs: Iterable[str | Path | None], outputs: Iterable[str | Path | None]) -> None:

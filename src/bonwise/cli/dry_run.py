@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["show_estimate"]
 
 
-def show_estimate(pools: Sequence[Pool], judges: Sequence[Judge], run: Path) -> int:
+def show_estimate(pools: Sequence[Pool], judges: Sequence[Judge], run: Path, reask: int) -> int:
     """Print what judging would use, given what the ledger of the run folder holds already."""
     from bonwise.calls.engine import Engine
     from bonwise.calls.foresight import foresee
     from bonwise.calls.ledger.place import ledger_file
 
-    engine = Engine(run if ledger_file(run).is_file() else None)
+    engine = Engine(run if ledger_file(run).is_file() else None, reask=reask)
     try:
         found = foresee(engine, _asks(pools, judges))
     finally:
@@ -34,13 +34,14 @@ def show_estimate(pools: Sequence[Pool], judges: Sequence[Judge], run: Path) -> 
 
 
 def _asks(pools: Sequence[Pool], judges: Sequence[Judge]) -> Iterator[Ask]:
+    from bonwise.judges.calling import asked
     from bonwise.judges.protocol import is_asking
 
     for pool in pools:
         texts = [candidate.text for candidate in pool.candidates]
         for judge in judges:
             if is_asking(judge):
-                yield from judge.asks(pool.prompt, texts) or ()
+                yield from asked(judge, pool.prompt, texts)
 
 
 def _lines(found: Estimate) -> Iterator[str]:

@@ -19,8 +19,8 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit.
 
-    Exit codes: 0 done and every gate met, 1 a gate not met, 2 bad usage or bad input, 3 inconclusive;
-    70 a defect of bonwise, which is no verdict on anything, and 130 interrupted.
+    Exit codes: 0 done and every gate met, 1 a gate not met, 2 bad usage, bad input or a refused key, 3 inconclusive,
+    4 answers of models are owed; 70 a defect of bonwise, which is no verdict on anything, and 130 interrupted.
     """
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 

@@ -12,6 +12,7 @@ from bonwise.cli.arguments import Seed, emit, refuse_overwriting, say
 from bonwise.cli.running import (
     RUN,
     BaseUrl,
+    Deadline,
     DryRun,
     MaxCalls,
     MaxConcurrency,
@@ -20,10 +21,11 @@ from bonwise.cli.running import (
     ModelName,
     Reask,
     RunFolder,
+    engine_from,
     judge_all,
     outcome,
-    tally,
 )
+from bonwise.cli.summary import tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +55,7 @@ def judge(
     max_cost: MaxCost = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
+    deadline: Deadline = None,
     reask: Reask = 0,
     seed: Seed = 0,
     dry_run: DryRun = False,
@@ -60,7 +63,6 @@ def judge(
     """Write one row per prompt, candidate and judge, in input order."""
     refuse_overwriting((pools,), (out, pairs))
     from bonwise.data.pool_file import read_pools
-    from bonwise.judges.judging import asks_a_model
     from bonwise.judges.registry import judges_from_specs
 
     judges = judges_from_specs(judge, model=model, base_url=base_url, seed=seed)
@@ -68,29 +70,25 @@ def judge(
     if dry_run:
         from bonwise.cli.dry_run import show_estimate
 
-        return show_estimate(asked, judges, run)
-    from bonwise.calls.engine import Engine
-
-    # Judges that ask no model leave no run folder behind.
-    ledger = run if any(asks_a_model(one) for one in judges) else None
-
-    def engine() -> Engine:
-        return Engine(
-            ledger,
-            max_concurrency=max_concurrency,
-            max_calls=max_calls,
-            max_tokens=max_tokens,
-            max_cost=max_cost,
-            reask=reask,
-        )
-
+        return show_estimate(asked, judges, run, reask)
+    engine = engine_from(
+        judges,
+        run,
+        max_concurrency=max_concurrency,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_cost=max_cost,
+        deadline=deadline,
+        reask=reask,
+    )
     judged: list[Judged] = []
-    totals, interrupted = judge_all(asked, judges, engine, judged.append)
+    course = judge_all(asked, judges, engine, run, judged.append)
     _write(judged, judges, out, pairs)
-    return outcome(totals, run, interrupted=interrupted)
+    return outcome(course)
 
 
 def _write(judged: Sequence[Judged], judges: Sequence[Judge], out: str, pairs: str | None) -> None:
+    from bonwise.data.verdicts import Unscored
     from bonwise.data.writing import csv_text
     from bonwise.judges.judged_table import PAIR_HEADER, pair_rows, score_table
     from bonwise.judges.order_effect import order_effects
@@ -100,16 +98,22 @@ def _write(judged: Sequence[Judged], judges: Sequence[Judge], out: str, pairs: s
     _deliver(csv_text(header, rows), out)
     if pairs is not None:
         _deliver(csv_text(PAIR_HEADER, pair_rows(judged, judges)), pairs)
-    reasons = Counter(str(row[4]) for row in rows if row[4] != "")
+    missing = [verdict for one in judged for found in one.judgments for verdict in found.verdicts]
+    reasons = Counter(one.reason for one in missing if isinstance(one, Unscored) and not one.owed)
+    owed = sum(isinstance(one, Unscored) and one.owed for one in missing)
     where = "" if out == "-" else f" to {out}"
-    say(f"{len(rows):,} rows{where}, {reasons.total():,} of them unscored")
+    waiting = f" and {owed:,} owed" if owed else ""
+    say(f"{len(rows):,} rows{where}, {reasons.total():,} of them unscored{waiting}")
     for line in tally(reasons, "unscored"):
         say(line)
+    if rows and reasons.total() == len(rows):
+        say("nothing was scored: look at what the judges said with bonwise ledger export")
     for effect in order_effects(judged, judges):
         say(str(effect))
-    for one in judges:
-        if isinstance(one, Resampled):
-            say(f"{one.name}: draws are meant to differ by {one.varies_by}")
+    for at, judge in enumerate(judges):
+        if isinstance(judge, Resampled):
+            sent = [parameters for one in judged for parameters in one.judgments[at].effective]
+            say(f"{judge.name}: draws are meant to differ by {judge.varies_by_what_was_sent(sent)}")
 
 
 def _deliver(text: str, target: str) -> None:

@@ -13,7 +13,7 @@ import typer
 from bonwise.cli.arguments import JsonTarget, deliver, emit, refuse_overwriting, say
 from bonwise.cli.progress import money
 from bonwise.cli.running import RUN
-from bonwise.errors import FileError, UsageError
+from bonwise.errors import FileError, LedgerError, UsageError
 
 if TYPE_CHECKING:
     from bonwise.calls.ledger.ledger import Ledger
@@ -39,9 +39,12 @@ def stats(
     """Sum up calls, answers, tokens and cost by model."""
     from rich.text import Text
 
+    from bonwise.printable import printable
+
     with _opened(run) as books:
         found, verdict = books.stats(), books.integrity()
-    deliver([Text(line) for line in _summary(found, verdict)], _document(found, verdict), json_target)
+    lines = [Text(printable(line)) for line in _summary(found, verdict)]
+    deliver(lines, _document(found, verdict), json_target)
     return 0
 
 
@@ -59,7 +62,7 @@ def show(
     with _opened(run) as books:
         for row in books.rows(model=model, state=_state(state), key_prefix=key, limit=limit):
             if key:
-                emit(json.dumps(_row(row), indent=2, allow_nan=False) + "\n")
+                emit(_json(row, indent=2))
             else:
                 emit(printable(_line(row), longest=200) + "\n")
     return 0
@@ -73,18 +76,12 @@ def export(
     state: StateFilter = None,
 ) -> int:
     """Write every row with request, response and what was read from it, one JSON object a line."""
-    from bonwise.data.writing import write_whole
+    from bonwise.cli.row_file import write_rows
 
     with _opened(run) as books:
         refuse_overwriting((books.path,), (out,))
-        lines = [
-            json.dumps(_row(row), allow_nan=False) + "\n" for row in books.rows(model=model, state=_state(state))
-        ]
-    if out == "-":
-        emit("".join(lines))
-    else:
-        write_whole(Path(out), "".join(lines))
-    say(f"{len(lines):,} rows")
+        count = write_rows(out, map(_json, books.rows(model=model, state=_state(state))))
+    say(f"{count:,} rows")
     return 0
 
 
@@ -94,11 +91,26 @@ def prune(
     state: Annotated[list[str] | None, typer.Option("--state", help="States to delete (repeatable).")] = None,
     before: Annotated[str | None, typer.Option("--before", help="Only calls before this day, YYYY-MM-DD.")] = None,
 ) -> int:
-    """Delete calls that brought no answer; answered ones only with --state answered and --before."""
-    states = [cast("State", _state(one)) for one in state or ("failed", "unknown")]
+    """Delete calls that failed; with --state also those that may have been billed, or with --before answered ones."""
+    from bonwise.calls.ledger.ledger import FAILED
+
+    states = [cast("State", _state(one)) for one in state or FAILED]
     with _opened(run) as books:
         deleted = books.prune(states, None if before is None else _day(before))
     say(f"{deleted:,} calls deleted")
+    return 0
+
+
+@app.command("forget")
+def forget(
+    run: RunArgument = RUN,
+    model: ModelFilter = None,
+    parameter: Annotated[str | None, typer.Option("--parameter", help="Only this parameter.")] = None,
+) -> int:
+    """Forget which parameters servers were found not to take: they are sent again."""
+    with _opened(run) as books:
+        forgotten = books.forget(model=model, parameter=parameter)
+    say(f"{forgotten:,} parameters forgotten")
     return 0
 
 
@@ -136,8 +148,16 @@ def _summary(found: LedgerStats, verdict: str) -> Iterator[str]:
     if found.lost_attempts:
         yield f"{found.lost_attempts:,} attempts were sent and never answered; the servers may bill them"
     for gone in found.dropped:
-        yield f"{gone.model} at {gone.base_url} does not take {gone.parameter}: {gone.message}"
+        since = _date(gone.learnt_at)
+        yield f"{gone.model} at {gone.base_url} does not take {gone.parameter} (since {since}): {gone.message}"
     yield f"integrity: {verdict}"
+
+
+def _date(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+    except (TypeError, ValueError, OverflowError, OSError):  # a file can hold anything
+        return "an unknown day"
 
 
 def _document(found: LedgerStats, verdict: str) -> dict[str, Any]:
@@ -159,12 +179,23 @@ def _line(row: Row) -> str:
     return f"{row.key[:12] or '-':12}  {row.state:8}  {row.provider}/{row.model}  {said}"
 
 
+def _json(row: Row, indent: int | None = None) -> str:
+    try:
+        return json.dumps(_row(row), indent=indent, allow_nan=False) + "\n"
+    except (AttributeError, TypeError, ValueError) as error:
+        raise LedgerError(
+            f"call {row.call} is damaged: {error}", hint="leave it out by --model or --state, or prune it"
+        ) from None
+
+
 def _row(row: Row) -> dict[str, Any]:
+    from bonwise.calls.ledger.entries import json_from
+
     usage = row.usage
     return {
         "key": row.key,
         "choice": row.choice,
-        "reading": None if row.reading is None else json.loads(row.reading),
+        "reading": None if row.reading is None else json_from(row.reading, row.call, "reading"),
         "call": row.call,
         "state": row.state,
         "provider": row.provider,
@@ -172,7 +203,7 @@ def _row(row: Row) -> dict[str, Any]:
         "api_version": row.api_version,
         "endpoint": row.endpoint,
         "model": row.model,
-        "body": json.loads(row.body),
+        "body": json_from(row.body, row.call, "body"),
         "sent_at": row.sent_at,
         "answered_at": row.answered_at,
         "status": row.status,

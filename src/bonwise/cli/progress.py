@@ -70,7 +70,14 @@ def _figures(engine: Engine, total: int) -> str:
     parts = [f"{totals.answers:,} of {total:,} answers", f"{totals.bill.from_ledger:,} from the ledger"]
     parts += [f"{totals.unscored:,} unscored"] if totals.unscored else []
     parts += [f"{totals.bill.owed:,} failed"] if totals.bill.owed else []
+    parts += [f"{totals.waiting:,} to be tried again ({_short(totals.trouble)})"] if totals.waiting else []
     return ", ".join([*parts, money(totals.bill.cost)])
+
+
+def _short(trouble: str) -> str:
+    from bonwise.printable import printable
+
+    return printable(trouble, longest=60)
 
 
 def _left(done: int, total: int, seconds: float) -> str:

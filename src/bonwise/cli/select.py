@@ -13,6 +13,7 @@ from bonwise.cli.arguments import Seed, emit, say
 from bonwise.cli.running import (
     RUN,
     BaseUrl,
+    Deadline,
     DryRun,
     MaxCalls,
     MaxConcurrency,
@@ -21,9 +22,11 @@ from bonwise.cli.running import (
     ModelName,
     Reask,
     RunFolder,
+    engine_from,
     judge_all,
     outcome,
 )
+from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
     from bonwise.data.pool import Pool
@@ -36,7 +39,7 @@ __all__ = ["select"]
 def select(
     pools: Annotated[Path, typer.Argument(help="Pools, one JSON object a line.", show_default=False)],
     judge: Annotated[
-        str,
+        list[str],
         typer.Option(
             "--judge",
             help="KIND[:provider/model], such as pointwise:openai/gpt-5-mini or local:length.",
@@ -50,25 +53,35 @@ def select(
     max_cost: MaxCost = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
+    deadline: Deadline = None,
     reask: Reask = 0,
     seed: Seed = 0,
     dry_run: DryRun = False,
 ) -> int:
     """Write one line a pool to standard output, in input order."""
     from bonwise.data.pool_file import read_pools
-    from bonwise.judges.judging import asks_a_model
     from bonwise.judges.registry import judge_from_spec
     from bonwise.selection.deciding import decide
 
-    chosen = judge_from_spec(judge, model=model, base_url=base_url, seed=seed)
+    if len(judge) > 1:
+        raise UsageError("--judge is given twice", hint="select takes one judge; bonwise judge takes several")
+    chosen = judge_from_spec(judge[0], model=model, base_url=base_url, seed=seed)
     given = list(read_pools(pools))
     contested = [pool for pool in given if len(pool.candidates) > 1]
     if dry_run:
         from bonwise.cli.dry_run import show_estimate
 
-        return show_estimate(contested, [chosen], run)
-    from bonwise.calls.engine import Engine
-
+        return show_estimate(contested, [chosen], run, reask)
+    engine = engine_from(
+        [chosen],
+        run,
+        max_concurrency=max_concurrency,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_cost=max_cost,
+        deadline=deadline,
+        reask=reask,
+    )
     how, waiting = Counter[str](), iter(given)
 
     def write(pool: Pool, judgment: Judgment | None) -> None:
@@ -86,18 +99,8 @@ def select(
                 return
             write(pool, None)
 
-    def engine() -> Engine:
-        return Engine(
-            run if asks_a_model(chosen) else None,
-            max_concurrency=max_concurrency,
-            max_calls=max_calls,
-            max_tokens=max_tokens,
-            max_cost=max_cost,
-            reask=reask,
-        )
-
-    totals, interrupted = judge_all(contested, [chosen], engine, write_up_to)
+    course = judge_all(contested, [chosen], engine, run, write_up_to)
     write_up_to(None)
     counts = ", ".join(f"{count:,} by {name}" for name, count in how.most_common())
-    say(f"{how.total():,} pools: {counts}")
-    return outcome(totals, run, interrupted=interrupted)
+    say(f"{how.total():,} pools by {chosen.name}: {counts}")
+    return outcome(course)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from numbers import Real
+from numbers import Integral, Real
 
-__all__ = ["Preference", "Score", "Unscored", "Verdict"]
+__all__ = ["LONGEST_RAW", "Preference", "Score", "Unscored", "Verdict", "kept"]
+
+LONGEST_RAW = 10_000
+"""Characters of a reply that an `Unscored` keeps."""
+
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +23,14 @@ class Score:
     value : float
         Finite; higher is better. The built-in judges score in [0, 1].
     low, high : float, optional
-        Ends of an interval around the value: elicited from the judge, or from repeated draws.
+        Ends of an interval that holds the value: elicited from the judge, or from repeated draws.
     draws : tuple of float or None
         The single draws behind a mean, in the order of their sample index; None where one is unscored.
+
+    Raises
+    ------
+    ValueError
+        Something that is no finite number, or a value outside its interval.
 
     Examples
     --------
@@ -36,11 +46,15 @@ class Score:
     draws: tuple[float | None, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        value: object = self.value
-        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        value = _number(self.value)
+        if value is None:
             raise ValueError(f"a score must be a finite number, not {self.value!r}; use Unscored(reason) instead")
-        # Numbers of other libraries become plain ones, which JSON knows.
-        object.__setattr__(self, "value", float(self.value))
+        low, high = (None if end is None else _finite(end, "an end of an interval") for end in (self.low, self.high))
+        if (low is not None and low > value + _ROUNDING) or (high is not None and high < value - _ROUNDING):
+            raise ValueError(f"a score must lie in its interval: {value} does not lie in {low} to {high}")
+        draws = tuple(None if draw is None else _finite(draw, "a draw") for draw in self.draws)
+        for name, plain in (("value", value), ("low", low), ("high", high), ("draws", draws)):
+            object.__setattr__(self, name, plain)
 
     @property
     def width(self) -> float | None:
@@ -57,7 +71,7 @@ class Unscored:
     reason : str
         One line, in plain words.
     raw : str
-        What the judge said, as it was received.
+        What the judge said, as it was received; see `kept`.
     owed : bool
         Whether the judge was never heard: a later run asks again. An answer that was received and could
         not be used is not owed.
@@ -76,6 +90,21 @@ class Unscored:
 Verdict = Score | Unscored
 
 
+def kept(text: str) -> str:
+    """Return what an `Unscored` keeps of a reply: of a long one the middle is left out, with a note.
+
+    Examples
+    --------
+    >>> kept("1" * 25_000).strip("1").strip()
+    '[15000 characters left out here]'
+    """
+    left_out = len(text) - LONGEST_RAW
+    if left_out <= 0:
+        return text
+    half = LONGEST_RAW // 2
+    return f"{text[:half]}\n[{left_out} characters left out here]\n{text[-half:]}"
+
+
 @dataclass(frozen=True, slots=True)
 class Preference:
     """How one candidate fared against another, in each order in which they were shown.
@@ -92,6 +121,11 @@ class Preference:
     confidence : tuple of int or None
         Stated confidence (1 to 5) of the two orders, None where there is none.
 
+    Raises
+    ------
+    ValueError
+        Positions in another order, or something that is no number from 0 to 1.
+
     Examples
     --------
     >>> pair = Preference(0, 1, shown_first=1.0, shown_second=0.0)
@@ -105,10 +139,23 @@ class Preference:
     shown_second: float | Unscored | None
     confidence: tuple[int | None, int | None] = (None, None)
 
+    def __post_init__(self) -> None:
+        positions: tuple[object, ...] = (self.a, self.b)
+        whole = all(isinstance(one, Integral) and not isinstance(one, bool) for one in positions)
+        if not whole or not 0 <= self.a < self.b:
+            raise ValueError(f"a preference must name two positions, the smaller one first, not {positions}")
+        plain = {"a": int(self.a), "b": int(self.b)}
+        earned = {"shown_first": _earned(self.shown_first), "shown_second": _earned(self.shown_second)}
+        for name, value in (plain | earned).items():
+            object.__setattr__(self, name, value)
+
     @property
     def value(self) -> float | None:
-        """What `a` earned on average over the orders that were scored; None where none was."""
-        scored = [one for one in (self.shown_first, self.shown_second) if isinstance(one, float)]
+        """What `a` earned on average over the orders that were scored; None where none was, or one is owed."""
+        sides = (self.shown_first, self.shown_second)
+        if any(isinstance(one, Unscored) and one.owed for one in sides):
+            return None
+        scored = [one for one in sides if isinstance(one, float)]
         return math.fsum(scored) / len(scored) if scored else None
 
     @property
@@ -117,3 +164,30 @@ class Preference:
         if isinstance(self.shown_first, float) and isinstance(self.shown_second, float):
             return self.shown_first - self.shown_second
         return None
+
+
+def _number(value: object) -> float | None:
+    """Return a finite number as a plain one, which JSON knows; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _finite(value: object, what: str) -> float:
+    number = _number(value)
+    if number is None:
+        raise ValueError(f"{what} must be a finite number, not {value!r}")
+    return number
+
+
+def _earned(value: object) -> float | Unscored | None:
+    if value is None or isinstance(value, Unscored):
+        return value
+    number = _number(value)
+    if number is None or not 0 <= number <= 1:
+        raise ValueError(f"what a candidate earned must be a number from 0 to 1, not {value!r}")
+    return number

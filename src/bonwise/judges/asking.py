@@ -7,35 +7,37 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 from bonwise.calls.answer import Answers
 from bonwise.calls.ask import Ask, Model, model_from_spec
 from bonwise.calls.reply import Choice
-from bonwise.data.verdicts import Unscored, Verdict
+from bonwise.data.verdicts import Score, Unscored, Verdict
 from bonwise.errors import UsageError
 from bonwise.judges.parse.reply import VERSION
 from bonwise.judges.protocol import Conclusion, Judge
 from bonwise.judges.spec import Spec
+from bonwise.judges.words import EMPTY, candidates_with_words
 from bonwise.prompts.loading import load
 from bonwise.prompts.prompt_file import PromptFile
 
 __all__ = [
-    "EMPTY",
+    "MISSING",
     "AskingSettings",
     "ask_now",
-    "candidates_with_words",
     "check_number",
-    "check_temperature",
     "check_whole",
-    "has_words",
+    "checked_temperature",
+    "concluded_alone",
     "most_common",
     "options_text",
+    "owed_among",
     "reading",
 ]
 
-EMPTY = Unscored("empty answer")
+MISSING = Unscored("owed: no answer arrived", owed=True)
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class AskingSettings(ABC):
     """Whether the judge can say nothing where a server sends no log probabilities."""
 
     def __post_init__(self) -> None:
-        check_temperature(self.temperature)
+        object.__setattr__(self, "temperature", checked_temperature(self.temperature))
         check_whole("max_tokens", self.max_tokens, least=1)
         check_whole("longest", self.longest, least=1)
         object.__setattr__(self, "asked", model_from_spec(self.model, self.base_url))
@@ -94,7 +96,7 @@ class AskingSettings(ABC):
         """The mode that the prompt file must have."""
         return self.kind
 
-    @property
+    @cached_property
     def name(self) -> str:
         """What makes this judge on a command line; options that stand at their default are left out.
 
@@ -102,7 +104,7 @@ class AskingSettings(ABC):
         """
         return str(Spec(self.kind, options_text(self, never=("model", "base_url", "seed")), rest=self.model))
 
-    @property
+    @cached_property
     def version(self) -> str:
         """Identity of the prompt file, version of the readers, and the seed where it decides what is asked."""
         return f"{self.file.identity} parse{VERSION}{self._drawn()}"
@@ -136,7 +138,12 @@ class AskingSettings(ABC):
             temperature=self.temperature,
             top_logprobs=20 if self.needs_logprobs else 0,
             shortened=words.shortened,
+            replaced=words.replaced,
         )
+
+    def ask_alone(self, prompt: str, candidates: Sequence[str], read: Callable[[Choice], Any]) -> list[Ask]:
+        """Return one question for each candidate that has words."""
+        return [self.ask(prompt, [candidates[one]], read) for one in candidates_with_words(candidates)]
 
     def whole(self, name: str) -> bool:
         """Tell whether the prompt file asks for a whole number there."""
@@ -158,26 +165,24 @@ def ask_now(judge: Judge, prompt: str, candidates: Sequence[str]) -> Sequence[Ve
     return judge_now(judge, prompt, candidates).verdicts
 
 
-def has_words(text: str) -> bool:
-    r"""Tell whether a text has any visible character.
+def concluded_alone(
+    candidates: Sequence[str], answers: Sequence[Answers], score: Callable[[Any], Score]
+) -> Conclusion:
+    """Return what each candidate scored that was asked about alone.
 
-    Examples
-    --------
-    >>> has_words("a"), has_words(" \u200b")
-    (True, False)
+    Parameters
+    ----------
+    candidates : sequence of str
+    answers : sequence of Answers
+        One for each candidate that has words.
+    score : callable
+        From a reading to its score.
     """
-    return any(character.isprintable() and character != " " for character in text)
-
-
-def candidates_with_words(candidates: Sequence[str]) -> list[int]:
-    """Return the positions of the candidates that can be judged at all.
-
-    Examples
-    --------
-    >>> candidates_with_words(["a", " ", "b"])
-    [0, 2]
-    """
-    return [position for position, text in enumerate(candidates) if has_words(text)]
+    verdicts: list[Verdict] = [EMPTY] * len(candidates)
+    for one, found in zip(candidates_with_words(candidates), answers, strict=True):
+        said = reading(found)
+        verdicts[one] = said if isinstance(said, Unscored) else score(said)
+    return Conclusion(tuple(verdicts))
 
 
 def reading(answers: Answers) -> Any:
@@ -188,7 +193,23 @@ def reading(answers: Answers) -> Any:
     >>> reading(Answers(())).owed
     True
     """
-    return answers.answers[0].reading if answers.answers else Unscored("no answer arrived", owed=True)
+    return answers.answers[0].reading if answers.answers else MISSING
+
+
+def owed_among(parts: Iterable[object]) -> Unscored | None:
+    """Return the most frequent of the parts that are owed; None where nothing is.
+
+    What is put together of several answers is no verdict before all of them have arrived: it might become another.
+
+    Examples
+    --------
+    >>> owed_among([0.5, Unscored("empty reply"), MISSING])
+    Unscored(reason='owed: no answer arrived', raw='')
+    >>> owed_among([0.5, Unscored("empty reply")]) is None
+    True
+    """
+    owed = Counter(one for one in parts if isinstance(one, Unscored) and one.owed)
+    return owed.most_common(1)[0][0] if owed else None
 
 
 def most_common(unscored: Iterable[Unscored], of: str) -> Unscored:
@@ -197,7 +218,7 @@ def most_common(unscored: Iterable[Unscored], of: str) -> Unscored:
     Parameters
     ----------
     unscored : iterable of Unscored
-        At least one.
+        At least one, and none that is owed.
     of : str
         What they are, in the plural.
 
@@ -213,7 +234,7 @@ def most_common(unscored: Iterable[Unscored], of: str) -> Unscored:
         others = sum(count for _, count in counts[3:])
         listed = f"{listed}, other reasons ({others})"
     raw = next((one.raw for one in every if one.reason == counts[0][0]), "")
-    return Unscored(f"none of {len(every)} {of} was scored: {listed}", raw, owed=any(one.owed for one in every))
+    return Unscored(f"none of {len(every)} {of} was scored: {listed}", raw)
 
 
 def check_whole(name: str, value: object, *, least: int) -> None:
@@ -240,16 +261,23 @@ def check_number(name: str, value: object, *, low: float, high: float) -> None:
         raise UsageError(f"{name} is {value!r}", hint=f"give a number from {low:g} to {high:g}")
 
 
-def check_temperature(value: object) -> None:
-    """Refuse what is no temperature.
+def checked_temperature(value: float | None) -> float | None:
+    """Return a temperature as it is sent: 0, 0.0 and -0.0 are the same question.
 
     Raises
     ------
     bonwise.errors.UsageError
         Neither None nor a number from 0 to 2.
+
+    Examples
+    --------
+    >>> checked_temperature(1)
+    1.0
     """
-    if value is not None:
-        check_number("temperature", value, low=0, high=2)
+    if value is None:
+        return None
+    check_number("temperature", value, low=0, high=2)
+    return abs(float(value))
 
 
 def options_text(judge: Any, *, always: Collection[str] = (), never: Collection[str] = ("of",)) -> dict[str, str]:

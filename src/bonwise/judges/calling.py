@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-from bonwise.data.verdicts import Score, Unscored, Verdict
-from bonwise.errors import JudgeError
-from bonwise.judges.protocol import Judge
+from bonwise.calls.answer import Answers
+from bonwise.calls.ask import Ask
+from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
+from bonwise.errors import BonwiseError, JudgeError
+from bonwise.judges.protocol import AskingJudge, Conclusion, Judge
+from bonwise.printable import printable
 
-__all__ = ["FunctionJudge", "as_judge", "checked"]
+__all__ = ["FunctionJudge", "as_judge", "asked", "checked", "concluded"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,57 @@ def checked(judge: Judge, answer: object, texts: Sequence[str]) -> tuple[Verdict
                 f"judge {judge.name!r} returned {type(verdict).__name__}", hint="return Score or Unscored"
             )
     return found
+
+
+def asked(judge: AskingJudge, prompt: str, texts: Sequence[str]) -> tuple[Ask, ...]:
+    """Return a judge's questions, provided that they are some.
+
+    Raises
+    ------
+    bonwise.errors.JudgeError
+        It failed, or returned something else.
+    """
+    with _faults_of(judge, "asks"):
+        found: object = judge.asks(prompt, texts)
+        asks = tuple(found) if isinstance(found, Iterable) else (found,)
+    for ask in asks:
+        if not isinstance(ask, Ask):
+            raise JudgeError(f"judge {judge.name!r} asks by {type(ask).__name__}", hint="return Ask objects")
+    return asks
+
+
+def concluded(judge: AskingJudge, prompt: str, texts: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
+    """Return what a judge makes of the answers, provided that it is about these candidates.
+
+    Raises
+    ------
+    bonwise.errors.JudgeError
+        It failed, or concluded something about other candidates.
+    """
+    with _faults_of(judge, "conclude"):
+        found: object = judge.conclude(prompt, texts, answers)
+    if not isinstance(found, Conclusion):
+        raise JudgeError(f"judge {judge.name!r} concluded {type(found).__name__}", hint="return a Conclusion")
+    preferences = tuple(found.preferences)
+    for one in preferences:
+        if not isinstance(one, Preference) or one.b >= len(texts):
+            raise JudgeError(
+                f"judge {judge.name!r} prefers among {len(texts)} candidates by {printable(repr(one), longest=80)}",
+                hint="return Preference objects that name positions of candidates",
+            )
+    return Conclusion(checked(judge, found.verdicts, texts), preferences)
+
+
+@contextmanager
+def _faults_of(judge: Judge, method: str) -> Iterator[None]:
+    """Name the judge whose code fails: it may be a plug-in's."""
+    try:
+        yield
+    except BonwiseError:
+        raise
+    except Exception as error:
+        why = printable(f"{type(error).__name__}: {error}", longest=200)
+        raise JudgeError(f"judge {judge.name!r} failed in {method}(): {why}", hint="mend the judge") from error
 
 
 async def _awaited(values: Sequence[Any]) -> list[Verdict]:

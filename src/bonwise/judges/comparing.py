@@ -1,4 +1,4 @@
-"""What judges share that compare two candidates: which pairs, in which order, and what a candidate earns."""
+"""Judges that compare two candidates: which pairs, in which order, and what a candidate earns."""
 
 from __future__ import annotations
 
@@ -6,20 +6,99 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
 
 from bonwise.calls.answer import Answers
+from bonwise.calls.ask import Ask
+from bonwise.calls.reply import Choice
 from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
 from bonwise.errors import UsageError
-from bonwise.judges.asking import EMPTY, candidates_with_words, check_whole, most_common, reading
+from bonwise.judges.asking import AskingSettings, check_whole, most_common, owed_among, reading
 from bonwise.judges.protocol import Conclusion
+from bonwise.judges.words import EMPTY, candidates_with_words
 
-__all__ = ["Pair", "check_orders", "comparisons", "conclusion", "drawn_by", "pairs"]
+__all__ = ["ComparingSettings", "Pair", "pairs"]
 
 ALONE = Unscored("no other answer to compare with")
 
-Credit = Callable[[object], tuple[float, int | None]]
+
+@dataclass(frozen=True)
+class ComparingSettings(AskingSettings):
+    """The settings of a judge that asks one model about pairs of candidates.
+
+    Parameters
+    ----------
+    model, prompt, base_url, temperature, max_tokens, longest
+        As of `AskingSettings`.
+    orders : int
+        2 asks about a pair in both orders, 1 in one of them, drawn for each pair.
+    seed : int
+        Of that draw.
+
+    Attributes
+    ----------
+    pairs : bool
+        Whether candidates are compared; only a kind that can also ask about each alone has it as a setting.
+    """
+
+    _: KW_ONLY
+    pairs: bool = field(default=True, init=False, repr=False)
+    orders: int = 2
+    seed: int = 0
+
+    @staticmethod
+    @abstractmethod
+    def read(choice: Choice) -> Any:
+        """Read what is said of two candidates."""
+
+    def credit(self, said: Any) -> tuple[float, int | None]:
+        """Return what the candidate shown first earned, and the stated confidence."""
+        return float(said), None
+
+    def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
+        """Return one question for each pair and order."""
+        return [
+            self.ask(prompt, [candidates[first], candidates[second]], self.read)
+            for pair in pairs(prompt, candidates, self.orders, self.seed)
+            for first, second in pair.shown
+        ]
+
+    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
+        """Turn the answers into preferences, and these into scores."""
+        compared = pairs(prompt, candidates, self.orders, self.seed)
+        expected = sum(len(pair.orders) for pair in compared)
+        if len(answers) != expected:
+            raise ValueError(f"{len(answers)} answers to {expected} questions")
+        waiting = iter(answers)
+        preferences = tuple(self._preference(pair, [next(waiting) for _ in pair.orders]) for pair in compared)
+        return Conclusion(_verdicts(candidates, preferences), preferences)
+
+    def calls(self, candidates: int) -> int:
+        """Return one call for each pair and order."""
+        return math.comb(candidates, 2) * self.orders
+
+    def _preference(self, pair: Pair, answers: Sequence[Answers]) -> Preference:
+        earned: dict[bool, float | Unscored] = {}
+        sure: dict[bool, int | None] = {}
+        for first, found in zip(pair.orders, answers, strict=True):
+            said = reading(found)
+            if isinstance(said, Unscored):
+                earned[first] = said
+            else:
+                value, sure[first] = self.credit(said)
+                earned[first] = value if first else 1.0 - value
+        return Preference(pair.a, pair.b, earned.get(True), earned.get(False), (sure.get(True), sure.get(False)))
+
+    def _drawn(self) -> str:
+        return f" seed{self.seed}" if self.pairs and self.orders == 1 else ""
+
+    def _check(self) -> None:
+        if isinstance(self.orders, bool) or self.orders not in (1, 2):
+            raise UsageError(f"orders is {self.orders!r}", hint="give 2 for both orders of a pair, 1 for one of them")
+        check_whole("seed", self.seed, least=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,76 +140,6 @@ def pairs(prompt: str, candidates: Sequence[str], orders: int, seed: int) -> lis
     ]
 
 
-def comparisons(candidates: int, orders: int) -> int:
-    """Return how many questions it takes to compare so many candidates.
-
-    Examples
-    --------
-    >>> comparisons(4, orders=2)
-    12
-    """
-    return math.comb(candidates, 2) * orders
-
-
-def check_orders(orders: object, seed: object) -> None:
-    """Refuse what is not one order or both, and a seed that is no whole number.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        One of them is not.
-    """
-    if isinstance(orders, bool) or orders not in (1, 2):
-        raise UsageError(f"orders is {orders!r}", hint="give 2 for both orders of a pair, 1 for one of them")
-    check_whole("seed", seed, least=0)
-
-
-def drawn_by(orders: int, seed: int) -> str:
-    """Return the part of a judge's version that says how single orders were drawn; empty with both orders.
-
-    Examples
-    --------
-    >>> drawn_by(orders=1, seed=7), drawn_by(orders=2, seed=7)
-    (' seed7', '')
-    """
-    return f" seed{seed}" if orders == 1 else ""
-
-
-def conclusion(
-    candidates: Sequence[str], compared: Sequence[Pair], answers: Sequence[Answers], credit: Credit
-) -> Conclusion:
-    """Return what each candidate earned on average against the others, and every comparison.
-
-    Parameters
-    ----------
-    candidates : sequence of str
-    compared : sequence of Pair
-    answers : sequence of Answers
-        In the order of the pairs and of their orders.
-    credit : callable
-        From a reading to what the candidate shown first earned, and a confidence.
-    """
-    expected = sum(len(pair.orders) for pair in compared)
-    if len(answers) != expected:
-        raise ValueError(f"{len(answers)} answers to {expected} questions")
-    waiting = iter(answers)
-    preferences = tuple(_preference(pair, [next(waiting) for _ in pair.orders], credit) for pair in compared)
-    return Conclusion(_verdicts(candidates, preferences), preferences)
-
-
-def _preference(pair: Pair, answers: Sequence[Answers], credit: Credit) -> Preference:
-    earned: dict[bool, float | Unscored] = {}
-    sure: dict[bool, int | None] = {}
-    for first, found in zip(pair.orders, answers, strict=True):
-        said = reading(found)
-        if isinstance(said, Unscored):
-            earned[first] = said
-        else:
-            value, sure[first] = credit(said)
-            earned[first] = value if first else 1.0 - value
-    return Preference(pair.a, pair.b, earned.get(True), earned.get(False), (sure.get(True), sure.get(False)))
-
-
 def _verdicts(candidates: Sequence[str], preferences: Sequence[Preference]) -> tuple[Verdict, ...]:
     present = set(candidates_with_words(candidates))
     return tuple(
@@ -140,15 +149,18 @@ def _verdicts(candidates: Sequence[str], preferences: Sequence[Preference]) -> t
 
 
 def _verdict(one: int, own: Sequence[Preference]) -> Verdict:
-    """Return the mean credit over the pairs that were scored: Borda's count as a share."""
+    """Return the mean credit over the pairs that were scored, Borda's count as a share; owed while one of them is."""
     if not own:
         return ALONE
+    sides = [side for pair in own for side in (pair.shown_first, pair.shown_second)]
+    owed = owed_among(sides)
+    if owed:
+        return owed
     scored = [(pair.a == one, pair.value) for pair in own]
     credits_ = [value if is_a else 1.0 - value for is_a, value in scored if value is not None]
     if credits_:
         return Score(math.fsum(credits_) / len(credits_))
-    missing = (side for pair in own for side in (pair.shown_first, pair.shown_second) if isinstance(side, Unscored))
-    return most_common(missing, "comparisons")
+    return most_common((side for side in sides if isinstance(side, Unscored)), "comparisons")
 
 
 def _first(prompt: str, text_a: str, text_b: str, seed: int) -> bool:

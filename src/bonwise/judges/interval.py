@@ -10,8 +10,9 @@ from typing import ClassVar
 
 from bonwise.calls.answer import Answers
 from bonwise.calls.ask import Ask
-from bonwise.data.verdicts import Score, Unscored, Verdict
-from bonwise.judges.asking import EMPTY, AskingSettings, candidates_with_words, reading
+from bonwise.data.verdicts import Score
+from bonwise.judges.asking import AskingSettings, concluded_alone
+from bonwise.judges.parse.readers import Interval as Stated
 from bonwise.judges.parse.readers import interval
 from bonwise.judges.protocol import Conclusion
 
@@ -53,19 +54,16 @@ class Interval(AskingSettings):
     def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
         """Return one question for each candidate that has words."""
         read = partial(interval, whole=all(self.whole(name) for name in ("score", "low", "high")))
-        return [self.ask(prompt, [candidates[one]], read) for one in candidates_with_words(candidates)]
+        return self.ask_alone(prompt, candidates, read)
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:  # noqa: ARG002
         """Turn each answer into the score and the interval of its candidate."""
-        verdicts: list[Verdict] = [EMPTY] * len(candidates)
-        for one, found in zip(candidates_with_words(candidates), answers, strict=True):
-            value = reading(found)
-            if isinstance(value, Unscored):
-                verdicts[one] = value
-            else:
-                verdicts[one] = Score(value.score / 100, low=value.low / 100, high=value.high / 100)
-        return Conclusion(tuple(verdicts))
+        return concluded_alone(candidates, answers, _score)
 
     def calls(self, candidates: int) -> int:
         """Return one call a candidate."""
         return candidates
+
+
+def _score(said: Stated) -> Score:
+    return Score(said.score / 100, low=said.low / 100, high=said.high / 100)

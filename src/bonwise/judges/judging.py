@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Sequence
+import os
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bonwise.calls.bill import Bill
 from bonwise.data.verdicts import Unscored
-from bonwise.errors import CallError
-from bonwise.judges.calling import checked
+from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
+from bonwise.judges.calling import asked, checked, concluded
 from bonwise.judges.judgment import Judgment
 from bonwise.judges.protocol import Judge, is_asking
 
@@ -19,15 +23,25 @@ if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.calls.portal import Portal
 
-__all__ = ["asks_a_model", "judge_now", "judge_with"]
+__all__ = ["judge_now", "judge_with"]
 
-_ONE_AT_A_TIME = ThreadPoolExecutor(max_workers=1, thread_name_prefix="bonwise-judge")
-"""Judges that are not asynchronous run here: beside the event loop, and never twice at once."""
+_WORKERS: list[ThreadPoolExecutor] = []
+"""The one worker in which judges run that are not asynchronous: beside the event loop, never twice at once."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_WORKERS.clear)  # a child has none of its parent's threads
 
 
-def asks_a_model(judge: Judge) -> bool:
-    """Tell whether a judge puts questions to a model: a wrapper around a local judge does not."""
-    return is_asking(judge) and judge.asks("", ["a", "b"]) is not None
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """The engine for which a judge is working, so that a judge it asks in turn pays from the same purse."""
+
+    engine: Engine
+    loop: asyncio.AbstractEventLoop
+    bills: list[Bill] = field(default_factory=list)
+
+
+_RUNNING: ContextVar[_Running | None] = ContextVar("bonwise engine at work", default=None)
 
 
 async def judge_with(engine: Engine, judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
@@ -50,15 +64,15 @@ async def judge_with(engine: Engine, judge: Judge, prompt: str, texts: Sequence[
     Raises
     ------
     bonwise.errors.JudgeError
-        A judge that does not keep its contract.
+        A judge that does not keep its contract, or that fails.
     """
-    if not is_asking(judge) or (asks := judge.asks(prompt, texts)) is None:
-        return Judgment(checked(judge, await _called(judge, prompt, texts), texts))
-    answers = await asyncio.gather(*(engine.ask(ask) for ask in asks))
-    conclusion = judge.conclude(prompt, texts, answers)
+    if not is_asking(judge):
+        return await _called(engine, judge, prompt, texts)
+    answers = await asyncio.gather(*(engine.ask(ask) for ask in asked(judge, prompt, texts)))
+    conclusion = concluded(judge, prompt, texts, answers)
     bill = sum((one.bill for one in answers), Bill())
-    effective = answers[0].effective if answers else {}
-    return Judgment(checked(judge, conclusion.verdicts, texts), conclusion.preferences, bill, effective)
+    effective = _distinct(one.effective for one in answers)
+    return Judgment(conclusion.verdicts, conclusion.preferences, bill, effective)
 
 
 def judge_now(judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
@@ -71,15 +85,23 @@ def judge_now(judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
     bonwise.errors.JudgeError
         A judge that does not keep its contract.
     """
-    if not asks_a_model(judge):
+    if not is_asking(judge):
         answer: Any = judge.judge(prompt, texts)
         found = _portal().run(_awaited, answer) if inspect.isawaitable(answer) else answer
         return Judgment(checked(judge, found, texts))
-    judgment = _portal().run(judge_with, judge, prompt, texts)
+    judgment = _asked_now(judge, prompt, texts)
     for verdict in judgment.verdicts:
         if isinstance(verdict, Unscored) and verdict.owed:
             raise CallError(f"judge {judge.name!r} was not answered: {verdict.reason.removeprefix('owed: ')}")
     return judgment
+
+
+def _distinct(effective: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    found: list[Mapping[str, Any]] = []
+    for one in effective:
+        if one not in found:
+            found.append(one)
+    return tuple(found)
 
 
 def _portal() -> Portal:
@@ -88,11 +110,54 @@ def _portal() -> Portal:
     return default_portal()
 
 
-async def _called(judge: Judge, prompt: str, texts: Sequence[str]) -> Any:
+def _asked_now(judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
+    """Ask by the engine for which this thread works, else by the shared one."""
+    running = _RUNNING.get()
+    if running is None:
+        return _portal().run(judge_with, judge, prompt, texts)
+    if _is_running_here(running.loop):
+        raise UsageError(
+            f"an asynchronous judge asked {judge.name!r} synchronously, which would wait for ever",
+            hint="inside a judge await bonwise.judges.judging.judge_with",
+        )
+    judgment = asyncio.run_coroutine_threadsafe(
+        judge_with(running.engine, judge, prompt, texts), running.loop
+    ).result()
+    running.bills.append(judgment.bill)
+    return judgment
+
+
+def _is_running_here(loop: asyncio.AbstractEventLoop) -> bool:
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return False
+
+
+async def _called(engine: Engine, judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
+    """Call a judge that says itself how it judges; what it asks of others goes through the same engine."""
+    running = _Running(engine, asyncio.get_running_loop())
+    token = _RUNNING.set(running)
+    try:
+        found = checked(judge, await _answer(judge, prompt, texts), texts)
+    except CallError as error:
+        found = (Unscored(f"owed: {error.message}", owed=True),) * len(texts)
+    except BonwiseError:
+        raise
+    except Exception as error:
+        raise JudgeError(f"judge {judge.name!r} failed: {type(error).__name__}: {error}") from error
+    finally:
+        _RUNNING.reset(token)
+    return Judgment(found, bill=sum(running.bills, Bill()))
+
+
+async def _answer(judge: Judge, prompt: str, texts: Sequence[str]) -> Any:
     if inspect.iscoroutinefunction(judge.judge):
         return await judge.judge(prompt, texts)
-    loop = asyncio.get_running_loop()
-    answer = await loop.run_in_executor(_ONE_AT_A_TIME, judge.judge, prompt, texts)
+    if not _WORKERS:
+        _WORKERS.append(ThreadPoolExecutor(max_workers=1, thread_name_prefix="bonwise-judge"))
+    loop, context = asyncio.get_running_loop(), copy_context()
+    answer = await loop.run_in_executor(_WORKERS[0], partial(context.run, judge.judge, prompt, texts))
     return await answer if inspect.isawaitable(answer) else answer
 
 

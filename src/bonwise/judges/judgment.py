@@ -24,11 +24,12 @@ class Judgment:
         Of a judge that compares pairs; both presentation orders are kept.
     bill : Bill
         Calls, tokens and cost; all zero for a judge that asks no model.
-    effective : mapping
-        The sampling parameters as they were really sent; one that the server refused is absent.
+    effective : tuple of mapping
+        The sampling parameters as they were really sent, each set of them once, in order of first appearance: there
+        are several where a server refused a parameter, which is then absent, or where questions differ.
     """
 
     verdicts: tuple[Verdict, ...]
     preferences: tuple[Preference, ...] = ()
     bill: Bill = field(default_factory=Bill)
-    effective: Mapping[str, Any] = field(default_factory=dict)
+    effective: tuple[Mapping[str, Any], ...] = ()

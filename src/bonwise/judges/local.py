@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from bonwise.data.verdicts import Score, Unscored, Verdict
 from bonwise.errors import UsageError
+from bonwise.judges.words import EMPTY, has_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from bonwise.judges.protocol import Judge
 
 __all__ = ["NAMES", "Consensus", "Format", "Length", "Lexical", "from_name"]
-
-EMPTY = Unscored("empty answer")
 
 HALF_LENGTH = 600
 """Characters at which the length judge is half convinced: about a hundred English words."""
@@ -77,7 +76,7 @@ class Length:
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> list[Verdict]:  # noqa: ARG002
         """Score every candidate by its length; the prompt plays no part."""
-        return [EMPTY if _blank(text) else Score(_saturating(text)) for text in candidates]
+        return [Score(_saturating(text)) if has_words(text) else EMPTY for text in candidates]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +107,8 @@ class Lexical:
         """Score every candidate against the prompt's content words."""
         query = tuple(dict.fromkeys(_content_words(prompt)))
         if not query:
-            return [EMPTY if _blank(text) else Unscored("the prompt has no content words") for text in candidates]
-        bags = [None if _blank(text) else Counter(_content_words(text)) for text in candidates]
+            return [Unscored("the prompt has no content words") if has_words(text) else EMPTY for text in candidates]
+        bags = [Counter(_content_words(text)) if has_words(text) else None for text in candidates]
         scores = iter(_bm25(query, [bag for bag in bags if bag is not None]))
         return [EMPTY if bag is None else Score(next(scores)) for bag in bags]
 
@@ -140,7 +139,7 @@ class Format:
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> list[Verdict]:  # noqa: ARG002
         """Score every candidate by its form; the prompt plays no part."""
-        return [EMPTY if _blank(text) else Score(_well_formed(text)) for text in candidates]
+        return [Score(_well_formed(text)) if has_words(text) else EMPTY for text in candidates]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +167,7 @@ class Consensus:
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> list[Verdict]:  # noqa: ARG002
         """Score every candidate by its likeness to the other candidates."""
-        vectors = [None if _blank(text) else _unit(Counter(_content_words(text))) for text in candidates]
+        vectors = [_unit(Counter(_content_words(text))) if has_words(text) else None for text in candidates]
         present = [vector for vector in vectors if vector is not None]
         if len(present) < 2:
             alone = Unscored("no other answer to compare with")
@@ -214,10 +213,6 @@ def from_name(name: str) -> Judge:
     if name not in _JUDGES:
         raise UsageError(f"no local judge named {name!r}", hint=f"choose one of {', '.join(NAMES)}")
     return _JUDGES[name]()
-
-
-def _blank(text: str) -> bool:
-    return not any(character.isprintable() and character != " " for character in text)
 
 
 def _saturating(text: str) -> float:

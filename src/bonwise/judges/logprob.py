@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from bonwise.calls.answer import Answers
 from bonwise.calls.ask import Ask
-from bonwise.data.verdicts import Score, Unscored, Verdict
-from bonwise.judges.asking import EMPTY, AskingSettings, candidates_with_words, reading
-from bonwise.judges.comparing import check_orders, comparisons, conclusion, drawn_by, pairs
+from bonwise.data.verdicts import Score
+from bonwise.judges.asking import concluded_alone
+from bonwise.judges.comparing import ComparingSettings
 from bonwise.judges.parse.logprobs import expected_digit, first_is_better
 from bonwise.judges.protocol import Conclusion
 
@@ -18,7 +18,7 @@ __all__ = ["Logprob"]
 
 
 @dataclass(frozen=True)
-class Logprob(AskingSettings):
+class Logprob(ComparingSettings):
     """The mean of a digit, or the probability of a preference, under the model's own probabilities.
 
     Alone, a candidate scores the mean of the digits 0 to 9, divided by 9. In pairs it earns the probability that
@@ -59,11 +59,10 @@ class Logprob(AskingSettings):
     _: KW_ONLY
     max_tokens: int = 16
     pairs: bool = False
-    orders: int = 2
-    seed: int = 0
 
     kind: ClassVar[str] = "logprob"
     needs_logprobs: ClassVar[bool] = True
+    read = staticmethod(first_is_better)
 
     @property
     def mode(self) -> str:
@@ -72,35 +71,16 @@ class Logprob(AskingSettings):
 
     def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
         """Return one question for each candidate that has words, or for each pair and order."""
-        if not self.pairs:
-            return [self.ask(prompt, [candidates[one]], expected_digit) for one in candidates_with_words(candidates)]
-        return [
-            self.ask(prompt, [candidates[first], candidates[second]], first_is_better)
-            for pair in pairs(prompt, candidates, self.orders, self.seed)
-            for first, second in pair.shown
-        ]
+        if self.pairs:
+            return super().asks(prompt, candidates)
+        return self.ask_alone(prompt, candidates, expected_digit)
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
         """Turn the answers into scores, in pairs by way of preferences."""
         if self.pairs:
-            compared = pairs(prompt, candidates, self.orders, self.seed)
-            return conclusion(candidates, compared, answers, _credit)
-        verdicts: list[Verdict] = [EMPTY] * len(candidates)
-        for one, found in zip(candidates_with_words(candidates), answers, strict=True):
-            value = reading(found)
-            verdicts[one] = value if isinstance(value, Unscored) else Score(value)
-        return Conclusion(tuple(verdicts))
+            return super().conclude(prompt, candidates, answers)
+        return concluded_alone(candidates, answers, Score)
 
     def calls(self, candidates: int) -> int:
         """Return one call a candidate, or one for each pair and order."""
-        return comparisons(candidates, self.orders) if self.pairs else candidates
-
-    def _drawn(self) -> str:
-        return drawn_by(self.orders, self.seed) if self.pairs else ""
-
-    def _check(self) -> None:
-        check_orders(self.orders, self.seed)
-
-
-def _credit(said: Any) -> tuple[float, None]:
-    return float(said), None
+        return super().calls(candidates) if self.pairs else candidates

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bonwise.calls.answer import Answers
-from bonwise.calls.ask import Ask
-from bonwise.judges.asking import AskingSettings
-from bonwise.judges.comparing import check_orders, comparisons, conclusion, drawn_by, pairs
+from bonwise.judges.comparing import ComparingSettings
 from bonwise.judges.parse.readers import pick
-from bonwise.judges.protocol import Conclusion
 
 __all__ = ["Pairwise"]
 
@@ -20,7 +15,7 @@ _CREDIT = {"A": 1.0, "TIE": 0.5, "B": 0.0}
 
 
 @dataclass(frozen=True)
-class Pairwise(AskingSettings):
+class Pairwise(ComparingSettings):
     """Every pair of candidates, by default in both orders: the better one earns 1, a tie 0.5.
 
     A candidate's score is what it earned on average over its pairs that were scored. Judges favour the first or
@@ -54,34 +49,11 @@ class Pairwise(AskingSettings):
 
     _: KW_ONLY
     prompt: str | Path = "pairwise"
-    orders: int = 2
-    seed: int = 0
 
     kind: ClassVar[str] = "pairwise"
 
-    def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
-        """Return one question for each pair and order."""
-        return [
-            self.ask(prompt, [candidates[first], candidates[second]], pick)
-            for pair in pairs(prompt, candidates, self.orders, self.seed)
-            for first, second in pair.shown
-        ]
+    read = staticmethod(pick)
 
-    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
-        """Turn the answers into preferences, and these into scores."""
-        compared = pairs(prompt, candidates, self.orders, self.seed)
-        return conclusion(candidates, compared, answers, _credit)
-
-    def calls(self, candidates: int) -> int:
-        """Return one call for each pair and order."""
-        return comparisons(candidates, self.orders)
-
-    def _drawn(self) -> str:
-        return drawn_by(self.orders, self.seed)
-
-    def _check(self) -> None:
-        check_orders(self.orders, self.seed)
-
-
-def _credit(said: Any) -> tuple[float, int | None]:
-    return _CREDIT[said.choice], said.confidence
+    def credit(self, said: Any) -> tuple[float, int | None]:
+        """Return 1 for the better one, 0.5 for a tie, and the stated confidence."""
+        return _CREDIT[said.choice], said.confidence

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from bonwise.calls.answer import Answers
 from bonwise.calls.ask import Ask
-from bonwise.data.verdicts import Score, Unscored, Verdict
-from bonwise.judges.asking import EMPTY, AskingSettings, candidates_with_words, reading
+from bonwise.data.verdicts import Score
+from bonwise.judges.asking import AskingSettings, concluded_alone
 from bonwise.judges.parse.readers import score
 from bonwise.judges.protocol import Conclusion
 
@@ -52,16 +52,11 @@ class Pointwise(AskingSettings):
 
     def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
         """Return one question for each candidate that has words."""
-        read = partial(score, whole=self.whole("score"))
-        return [self.ask(prompt, [candidates[one]], read) for one in candidates_with_words(candidates)]
+        return self.ask_alone(prompt, candidates, partial(score, whole=self.whole("score")))
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:  # noqa: ARG002
         """Turn each answer into the score of its candidate."""
-        verdicts: list[Verdict] = [EMPTY] * len(candidates)
-        for one, found in zip(candidates_with_words(candidates), answers, strict=True):
-            value = reading(found)
-            verdicts[one] = value if isinstance(value, Unscored) else Score(value / 100)
-        return Conclusion(tuple(verdicts))
+        return concluded_alone(candidates, answers, lambda said: Score(said / 100))
 
     def calls(self, candidates: int) -> int:
         """Return one call a candidate."""

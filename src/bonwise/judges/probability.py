@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from bonwise.calls.answer import Answers
-from bonwise.calls.ask import Ask
-from bonwise.judges.asking import AskingSettings
-from bonwise.judges.comparing import check_orders, comparisons, conclusion, drawn_by, pairs
+from bonwise.judges.comparing import ComparingSettings
 from bonwise.judges.parse.readers import probability
-from bonwise.judges.protocol import Conclusion
 
 __all__ = ["Probability"]
 
 
 @dataclass(frozen=True)
-class Probability(AskingSettings):
+class Probability(ComparingSettings):
     """Every pair of candidates, by default in both orders: each earns the stated probability that it is better.
 
     A candidate's score is what it earned on average over its pairs that were scored.
@@ -51,34 +46,7 @@ class Probability(AskingSettings):
 
     _: KW_ONLY
     prompt: str | Path = "probability"
-    orders: int = 2
-    seed: int = 0
 
     kind: ClassVar[str] = "probability"
 
-    def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
-        """Return one question for each pair and order."""
-        return [
-            self.ask(prompt, [candidates[first], candidates[second]], probability)
-            for pair in pairs(prompt, candidates, self.orders, self.seed)
-            for first, second in pair.shown
-        ]
-
-    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
-        """Turn the answers into preferences, and these into scores."""
-        compared = pairs(prompt, candidates, self.orders, self.seed)
-        return conclusion(candidates, compared, answers, _credit)
-
-    def calls(self, candidates: int) -> int:
-        """Return one call for each pair and order."""
-        return comparisons(candidates, self.orders)
-
-    def _drawn(self) -> str:
-        return drawn_by(self.orders, self.seed)
-
-    def _check(self) -> None:
-        check_orders(self.orders, self.seed)
-
-
-def _credit(said: Any) -> tuple[float, None]:
-    return float(said), None
+    read = staticmethod(probability)

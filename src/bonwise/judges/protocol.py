@@ -60,11 +60,12 @@ class AskingJudge(Judge, Protocol):
     """A judge that asks a model: it says what to ask and what to make of the answers, and sends nothing itself.
 
     So the same judge runs against a server, a ledger or a script, can be estimated before a cent is spent,
-    and can read stored answers anew.
+    and can read stored answers anew. A judge made of another one may have no model to ask: it says so by an
+    attribute ``asking`` that is false, and is then called as any other judge.
     """
 
-    def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask] | None:
-        """Return the questions about one prompt; None where this judge asks no model after all."""
+    def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask]:
+        """Return the questions about one prompt."""
         ...
 
     def calls(self, candidates: int) -> int:
@@ -77,6 +78,7 @@ class AskingJudge(Judge, Protocol):
 
 
 def is_asking(judge: Judge) -> TypeGuard[AskingJudge]:
-    """Tell whether a judge can say what it would ask; it may still have nothing to ask a model."""
+    """Tell whether a judge asks a model: a wrapper around one that asks none does not."""
     # By hand: a check against a protocol takes longer than reading a stored answer.
-    return all(hasattr(judge, name) for name in ("asks", "calls", "conclude"))
+    able = all(callable(getattr(judge, name, None)) for name in ("asks", "calls", "conclude"))
+    return able and bool(getattr(judge, "asking", True))

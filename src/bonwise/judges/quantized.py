@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from bonwise.calls.answer import Answers
@@ -12,9 +13,9 @@ from bonwise.calls.ask import Ask
 from bonwise.data.verdicts import Score, Unscored, Verdict
 from bonwise.judges.asking import ask_now, check_whole, options_text
 from bonwise.judges.calling import as_judge
-from bonwise.judges.protocol import Conclusion, Judge
+from bonwise.judges.protocol import Conclusion, Judge, is_asking
 from bonwise.judges.spec import Spec
-from bonwise.judges.wrapping import asked_by, asking, called, calls_of
+from bonwise.judges.wrapping import as_asking, called, calls_of
 
 __all__ = ["Quantized"]
 
@@ -57,7 +58,7 @@ class Quantized:
         object.__setattr__(self, "of", as_judge(self.of))
         check_whole("bins", self.bins, least=2)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """What makes this judge on a command line."""
         return str(Spec(self.kind, options_text(self, always=("bins",)), of=self.of.name))
@@ -67,18 +68,23 @@ class Quantized:
         """The inner judge's, and this one's rule."""
         return f"{self.of.version} quantized{VERSION}"
 
-    def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask] | None:
+    @property
+    def asking(self) -> bool:
+        """Whether the inner judge asks a model."""
+        return is_asking(self.of)
+
+    def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask]:
         """Return the inner judge's questions."""
-        return asked_by(self.of, prompt, candidates)
+        return as_asking(self.of).asks(prompt, candidates)
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
         """Let the inner judge conclude, and round its scores."""
-        found = asking(self.of).conclude(prompt, candidates, answers)
+        found = as_asking(self.of).conclude(prompt, candidates, answers)
         return Conclusion(self._rounded(found.verdicts), found.preferences)
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
         """Ask the model and wait, or call a judge that asks no model."""
-        if asked_by(self.of, prompt, candidates) is not None:
+        if self.asking:
             return ask_now(self, prompt, candidates)
         return called(self.of, prompt, candidates, 1, lambda found: self._rounded(found[0]))
 

@@ -74,10 +74,7 @@ def judge_from_spec(spec: str, *, model: str | None = None, base_url: str | None
 
 
 def _from_spec(spec: Spec, shared: Mapping[str, object], model: str | None) -> Judge:
-    known = {entry.name: entry for entry in entry_points(group=GROUP)}
-    if spec.kind not in known:
-        raise UsageError(f"no kind of judge {spec.kind!r}", hint=f"the kinds are {', '.join(sorted(known))}")
-    entry = known[spec.kind]
+    entry = _entry(spec.kind)
     factory = _factory(entry)
     first, *others = _parameters(entry, factory)
     options = _options(spec, others)
@@ -123,12 +120,32 @@ def judges_from_specs(
 
 def kinds() -> list[Kind]:
     """Return every kind of judge that is installed; a broken one with the reason."""
-    return [_kind(entry) for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name)]
+    return sorted(map(_kind, entry_points(group=GROUP)), key=lambda kind: kind.name)
+
+
+def _entry(kind: str) -> EntryPoint:
+    """Return the entry point behind a kind; no package takes the name of a built-in one."""
+    entries = entry_points(group=GROUP)
+    named = [entry for entry in entries if entry.name == kind]
+    found = [entry for entry in named if _is_ours(entry)] or named
+    if not found:
+        known = sorted({entry.name for entry in entries})
+        raise UsageError(f"no kind of judge {kind!r}", hint=f"the kinds are {', '.join(known)}")
+    if len(found) > 1:
+        homes = " and ".join(entry.value for entry in found)
+        raise UsageError(f"two plug-ins are called {kind!r}: {homes}", hint="uninstall one of them")
+    return found[0]
+
+
+def _is_ours(entry: EntryPoint) -> bool:
+    return entry.dist is not None and entry.dist.name == "bonwise"
 
 
 def _kind(entry: EntryPoint) -> Kind:
     package = entry.dist.name if entry.dist is not None else "?"
     try:
+        if _entry(entry.name) != entry:
+            raise UsageError("a built-in judge has this name")
         parameters = _parameters(entry, _factory(entry))
     except BonwiseError as error:
         return Kind(entry.name, entry.value, package, problem=str(error))

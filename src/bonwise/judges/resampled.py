@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 from bonwise.calls.answer import Answer, Answers
@@ -13,19 +14,20 @@ from bonwise.calls.ask import Ask
 from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
 from bonwise.errors import UsageError
 from bonwise.judges.asking import (
-    EMPTY,
+    MISSING,
     ask_now,
     check_number,
-    check_temperature,
     check_whole,
-    has_words,
+    checked_temperature,
     most_common,
     options_text,
+    owed_among,
 )
 from bonwise.judges.calling import as_judge
-from bonwise.judges.protocol import Conclusion, Judge
+from bonwise.judges.protocol import Conclusion, Judge, is_asking
 from bonwise.judges.spec import Spec
-from bonwise.judges.wrapping import asked_by, asking, called, calls_of
+from bonwise.judges.words import EMPTY, has_words
+from bonwise.judges.wrapping import as_asking, called, calls_of
 
 __all__ = ["Resampled"]
 
@@ -38,7 +40,8 @@ class Resampled:
 
     A candidate scores the mean of its draws that were scored; its interval is that of Student's t around the
     mean, which may reach beyond the scale. `Score.draws` holds every draw, None where one is unscored. One
-    scored draw has no interval; an interval that the inner judge states plays no part.
+    scored draw has no interval; an interval that the inner judge states plays no part. While a draw is owed, so
+    is the candidate's verdict.
 
     Parameters
     ----------
@@ -74,14 +77,14 @@ class Resampled:
     def __post_init__(self) -> None:
         object.__setattr__(self, "of", as_judge(self.of))
         check_whole("draws", self.draws, least=2)
-        check_temperature(self.temperature)
+        object.__setattr__(self, "temperature", checked_temperature(self.temperature))
         check_number("confidence", self.confidence, low=0, high=1)
         if self.confidence in (0, 1):
             raise UsageError(f"confidence is {self.confidence}", hint="give a number between 0 and 1, such as 0.95")
         if _resamples(self.of):
             raise UsageError(f"{self.of.name} is resampled already", hint="state all its draws in one place")
 
-    @property
+    @cached_property
     def name(self) -> str:
         """What makes this judge on a command line."""
         return str(Spec(self.kind, options_text(self, always=("draws",)), of=self.of.name))
@@ -90,6 +93,11 @@ class Resampled:
     def version(self) -> str:
         """The inner judge's, and this one's rule."""
         return f"{self.of.version} resampled{VERSION}"
+
+    @property
+    def asking(self) -> bool:
+        """Whether the inner judge asks a model."""
+        return is_asking(self.of)
 
     @property
     def varies_by(self) -> str:
@@ -105,16 +113,27 @@ class Resampled:
             return f"temperature {self.temperature:g}"
         return capabilities.draws_differ_by
 
-    def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask] | None:
+    def varies_by_what_was_sent(self, effective: Iterable[Mapping[str, Any]]) -> str:
+        """Return what makes the draws differ, given the parameters that were really sent.
+
+        Parameters
+        ----------
+        effective : iterable of mapping
+            As in `bonwise.judges.judgment.Judgment`.
+        """
+        sent = list(effective)
+        if sent and self.varies_by.startswith("temperature") and not any("temperature" in one for one in sent):
+            return "the service's own sampling: it takes no temperature"
+        return self.varies_by
+
+    def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
         """Return the inner judge's questions, each asked for several samples."""
-        asks = asked_by(self.of, prompt, candidates)
-        if asks is None:
-            return None
+        asks = as_asking(self.of).asks(prompt, candidates)
         return [replace(ask, samples=self.draws, temperature=self.temperature) for ask in asks]
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
         """Let the inner judge conclude from each draw, and put these conclusions together."""
-        inner = asking(self.of)
+        inner = as_asking(self.of)
         found = [
             inner.conclude(prompt, candidates, [_draw(one, number) for one in answers])
             for number in range(self.draws)
@@ -124,7 +143,7 @@ class Resampled:
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
         """Ask the model and wait; a judge that asks no model is called once a draw."""
-        if asked_by(self.of, prompt, candidates) is not None:
+        if self.asking:
             return ask_now(self, prompt, candidates)
         return called(self.of, prompt, candidates, self.draws, lambda found: self._together(candidates, found))
 
@@ -140,6 +159,9 @@ class Resampled:
         )
 
     def _mean(self, drawn: Sequence[Verdict]) -> Verdict:
+        owed = owed_among(drawn)
+        if owed:
+            return owed
         values = tuple(one.value if isinstance(one, Score) else None for one in drawn)
         scored = [value for value in values if value is not None]
         if not scored:
@@ -154,8 +176,8 @@ class Resampled:
 
 
 def _draw(answers: Answers, number: int) -> Answers:
-    missing = Answer(Unscored("no answer arrived", owed=True))
-    return replace(answers, answers=(answers.answers[number] if number < len(answers.answers) else missing,))
+    drawn = answers.answers[number] if number < len(answers.answers) else Answer(MISSING)
+    return replace(answers, answers=(drawn,))
 
 
 def _preferences(draws: Sequence[Sequence[Preference]]) -> Iterator[Preference]:
@@ -170,6 +192,9 @@ def _preferences(draws: Sequence[Sequence[Preference]]) -> Iterator[Preference]:
 
 
 def _side(drawn: Sequence[float | Unscored | None]) -> float | Unscored | None:
+    owed = owed_among(drawn)
+    if owed:
+        return owed
     scored = [one for one in drawn if isinstance(one, float)]
     if scored:
         return statistics.fmean(scored)

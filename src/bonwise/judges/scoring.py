@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bonwise.data.pool import Pool
-from bonwise.judges.judging import asks_a_model, judge_now, judge_with
+from bonwise.judges.judging import judge_now, judge_with
 from bonwise.judges.judgment import Judgment
-from bonwise.judges.protocol import Judge, is_asking
+from bonwise.judges.protocol import Judge
+from bonwise.judges.wrapping import calls_of
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
@@ -69,8 +70,7 @@ def judge_pools_now(pools: Iterable[Pool], judges: Sequence[Judge]) -> list[Judg
 def expected_answers(pools: Iterable[Pool], judges: Sequence[Judge]) -> int:
     """Return how many answers of models the judges will want, blank candidates counted as if they were not."""
     sizes = Counter(len(pool.candidates) for pool in pools)
-    asking = [judge for judge in judges if is_asking(judge) and asks_a_model(judge)]
-    return sum(number * judge.calls(size) for size, number in sizes.items() for judge in asking)
+    return sum(number * calls_of(judge, size) for size, number in sizes.items() for judge in judges)
 
 
 async def _judged(pool: Pool, judges: Sequence[Judge], engine: Engine) -> Judged:

@@ -6,18 +6,17 @@ import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from bonwise.calls.ask import Ask
 from bonwise.data.verdicts import Verdict
 from bonwise.errors import JudgeError
 from bonwise.judges.calling import checked
 from bonwise.judges.protocol import AskingJudge, Judge, is_asking
 
-__all__ = ["asked_by", "asking", "called", "calls_of"]
+__all__ = ["as_asking", "called", "calls_of"]
 
 Verdicts = tuple[Verdict, ...]
 
 
-def asking(judge: Judge) -> AskingJudge:
+def as_asking(judge: Judge) -> AskingJudge:
     """Return a judge that asks a model.
 
     Raises
@@ -30,15 +29,9 @@ def asking(judge: Judge) -> AskingJudge:
     return judge
 
 
-def asked_by(judge: Judge, prompt: str, candidates: Sequence[str]) -> Sequence[Ask] | None:
-    """Return a judge's questions; None where it asks no model."""
-    return judge.asks(prompt, candidates) if is_asking(judge) else None
-
-
 def calls_of(judge: Judge, candidates: int) -> int:
-    """Return how many answers of a model a judge needs; none where it does not say."""
-    count: Callable[[int], int] | None = getattr(judge, "calls", None)
-    return count(candidates) if count is not None else 0
+    """Return how many answers of a model a judge needs; none where it asks no model."""
+    return judge.calls(candidates) if is_asking(judge) else 0
 
 
 def called(

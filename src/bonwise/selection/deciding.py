@@ -78,6 +78,7 @@ def decide(
             "judge_version": judge.version,
             "strategy": "greedy",
             "seed": seed,
+            "parameters": [] if judgment is None else [dict(one) for one in judgment.effective],
             "version": release(),
         },
     )

@@ -41,7 +41,8 @@ class Selection:
     unscored : mapping of str to str
         Id to reason.
     settings : mapping
-        Judge, its version, strategy and seed.
+        ``judge``, ``judge_version``, ``strategy``, ``seed``, the package's ``version``, and ``parameters``: every set
+        of sampling parameters that was really sent, in order of first appearance; empty where no model was asked.
     """
 
     prompt_id: str | None

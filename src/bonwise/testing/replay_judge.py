@@ -26,6 +26,8 @@ class ReplayJudge:
         The judge of that run, with the same settings: another prompt or temperature is another question.
     ledger : str or pathlib.Path
         The run folder, or its ``.sqlite`` file.
+    reask : int
+        As in the run: 1 where it asked again for what was unscored. More than the run had is owed.
 
     Examples
     --------
@@ -36,11 +38,11 @@ class ReplayJudge:
     (Unscored(reason='owed: not in the ledger', raw=''),)
     """
 
-    def __init__(self, of: AskingJudge, ledger: str | Path) -> None:
+    def __init__(self, of: AskingJudge, ledger: str | Path, reask: int = 0) -> None:
         self.of = of
 
         def offline() -> Engine:
-            engine = Engine(ledger)
+            engine = Engine(ledger, reask=reask)
             engine.stop("not in the ledger")
             return engine
 

@@ -184,8 +184,10 @@ class Script:
         return request
 
     def _check_key(self, service: Service, headers: Mapping[str, str]) -> None:
-        named = "authorization" if service == "openai" else "x-api-key"
-        if self.keys is not None and headers.get(named, "").removeprefix("Bearer ") not in self.keys:
+        # Anthropic takes either header, and its SDK has sent both.
+        names = ("authorization",) if service == "openai" else ("x-api-key", "authorization")
+        shown = {headers.get(name, "").removeprefix("Bearer ") for name in names}
+        if self.keys is not None and shown.isdisjoint(self.keys):
             raise WireError("denied")
 
     def _answered(self, request: WireRequest, now: float) -> Delivery:

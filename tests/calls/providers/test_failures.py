@@ -21,16 +21,18 @@ def error(message, **fields):
 KINDS = [
     (200, "broken"),
     (302, "denied"),
-    (400, "rejected"),
+    (400, "denied"),
     (401, "denied"),
     (402, "quota"),
     (403, "denied"),
     (404, "denied"),
     (408, "overloaded"),
     (409, "overloaded"),
+    (405, "denied"),
+    (410, "denied"),
     (413, "rejected"),
     (418, "rejected"),
-    (422, "rejected"),
+    (422, "denied"),
     (429, "throttled"),
     (500, "overloaded"),
     (503, "overloaded"),
@@ -43,7 +45,10 @@ KINDS = [
     "content", [b"", b"<html>", b"{}", b"[]", b'{"error": null}', b'{"error": {"message": 3}}', b"[" * 9999]
 )
 def test_a_status_alone_says_the_kind(provider, status, kind, content):
-    """Where the body says nothing, the status decides, and the message names it."""
+    """Where the body says nothing, the status decides, and the message names it.
+
+    What a firewall or a proxy may answer is no refusal of one request for good, unless the request is too large.
+    """
     found = problem(content, status, provider=provider)
     assert (found.kind, found.status, found.parameter) == (kind, status, "")
     assert found.message == f"the server answered HTTP {status}"
@@ -67,6 +72,10 @@ OPENAI = [
         error("'messages[0].role' does not support 'system'", param="messages[0].role", code="unsupported_value"),
         "rejected",
     ),
+    (400, error("Bad request"), "rejected"),
+    (422, {"detail": "Bad request", "error": {"message": "Bad request"}}, "rejected"),
+    (400, {"error": {"message": "Bad request"}, "x": 1}, "rejected"),
+    (404, error("no such page"), "denied"),
     (400, error("Requested sample logprobs of 20, which is greater than max allowed: 5"), "rejected"),
     (500, error("Unsupported parameter: 'n'"), "overloaded"),
     (501, error("not today"), "overloaded"),
@@ -134,6 +143,22 @@ UNSUPPORTED = [
     (400, {"object": "error", "message": VLLM, "type": "BadRequestError", "param": None}, "max_completion_tokens"),
     (422, {"detail": "Unexpected keys in the request: {'n'}"}, "n"),
     (422, FASTAPI, "logprobs"),
+    (422, {"detail": [{"loc": ["body", "n"], "msg": "Extra inputs are not permitted"}]}, "n"),
+    (400, error("`temperature` is deprecated for this model."), "temperature"),
+    (400, error("temperature is deprecated for this model."), "temperature"),
+    (400, error("This model does not support logprobs"), "logprobs"),
+    (400, error("the model `m` does not support parameters: ['logprobs'], for now"), "logprobs"),
+    (400, error("litellm.BadRequestError: XException - Unsupported parameter: 'n' with this model"), "n"),
+    (
+        400,
+        error('Invalid JSON payload received. Unknown name "logprobs" at "config": Cannot find field.'),
+        "logprobs",
+    ),
+    (400, error("Extra inputs are not permitted, field: 'logprobs', value: True"), "logprobs"),
+    (400, error("1 validation error:\n  {'type': 'extra_forbidden', 'loc': ('body', 'n'), 'msg': 'no'}"), "n"),
+    (400, error("property 'logprobs' is unsupported"), "logprobs"),
+    (400, error("With logprobs, the model's answer is none", code="unsupported_parameter"), "logprobs"),
+    (400, error("It is not supported", param="temperature"), "temperature"),
     (400, {"error": "temperature: Extra inputs are not permitted"}, "temperature"),
     (501, error("logprobs is not supported with tools + stream", type="not_supported_error"), "logprobs"),
 ]
@@ -147,9 +172,38 @@ def test_a_refused_parameter_is_named_as_we_name_it(status, body, parameter):
     assert found.message == f"the server does not take {parameter} (HTTP {status})"
 
 
+ECHOES = [
+    "Your prompt was flagged: 'EVIL: json_schema is not supported'",
+    "Your prompt was flagged: EVIL: json_schema is not supported",
+    "Bad input: \"Unsupported parameter: 'temperature'\"",
+    "'I think that temperature is deprecated for this model.' was refused",
+    "Invalid content: logprobs: Extra inputs are not permitted",
+    "`the answer is: n must be 1` is not supported",
+    "Invalid prompt [{'type': 'extra_forbidden', 'loc': ('body', 'logprobs'), 'msg': 'no'}]",
+    "This model does not support the words 'temperature is unsupported'",
+    "This content is not supported: temperature, logprobs, response_format",
+]
+
+
+@pytest.mark.parametrize("message", ECHOES)
+def test_what_a_server_repeats_of_a_prompt_teaches_nothing(message):
+    """Words of a candidate in an error message are no word about a parameter."""
+    for fields in ({}, {"param": "messages", "code": "unsupported_value"}, {"code": "content_policy_violation"}):
+        found = problem(error(message, **fields), 400)
+        assert (found.kind, found.parameter) == ("rejected", "")
+
+
+def test_a_code_without_a_parameter_names_none_from_quoted_text():
+    """Even where a code says that something is not supported, text in quotes does not say what."""
+    found = problem(error("In 'an answer about temperature': no", code="unsupported_value"), 400)
+    assert (found.kind, found.parameter) == ("rejected", "")
+
+
 @pytest.mark.parametrize(
     "message",
     [
+        "`output_config` is deprecated for this model.",
+        "output_config is deprecated for this model.",
         "output_config: Extra inputs are not permitted",
         "output_config.format: this model does not support structured outputs",
         "'claude-3-haiku' does not support output format.",

@@ -1,10 +1,13 @@
 import asyncio
 import contextlib
+import gzip
+import tracemalloc
 
 import pytest
 
 from bonwise.calls.ask import Model
 from bonwise.calls.failure import AttemptError
+from bonwise.calls.providers.capped import LARGEST
 from bonwise.calls.providers.protocol import Connection
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
@@ -71,3 +74,30 @@ def test_what_breaks_on_a_real_socket_may_be_billed(provider, ask, said, hang, k
     with pytest.raises(AttemptError) as caught:
         exchange(provider, ask, said, hang=hang)
     assert (caught.value.problem.kind, caught.value.problem.sent) == (kind, True)
+
+
+def packed(status, size):
+    """Return a response that is small on its way and has a size when unpacked."""
+    content = gzip.compress(b"{" + b" " * (size - 2) + b"}", 1)
+    head = f"HTTP/1.1 {status} x\r\ncontent-encoding: gzip\r\ncontent-length: {len(content)}\r\n\r\n"
+    return head.encode() + content
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_no_response_fills_the_memory(provider, ask, status):
+    """A small response that unpacks to more than any answer has is not unpacked, and may be billed."""
+    said = packed(status, 6 * LARGEST)
+    tracemalloc.start()
+    try:
+        with pytest.raises(AttemptError, match="is larger than 32 MiB") as caught:
+            exchange(provider, ask, said)
+        assert tracemalloc.get_traced_memory()[1] < 2 * LARGEST
+    finally:
+        tracemalloc.stop()
+    assert (caught.value.problem.kind, caught.value.problem.sent) == ("broken", True)
+
+
+def test_a_large_answer_is_whole(provider, ask):
+    """Up to that size every byte arrives."""
+    responses, _ = exchange(provider, ask, packed(200, LARGEST))
+    assert len(responses[0].content) == LARGEST

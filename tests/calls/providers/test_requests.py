@@ -2,10 +2,15 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import pytest
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
 from pydantic import TypeAdapter
+
+from bonwise.calls.providers.custom_headers import custom_headers
+from bonwise.calls.providers.versions import version_alone
+from bonwise.calls.request import Request
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "requests"
 SCHEMA = {
@@ -90,8 +95,84 @@ def test_a_key_of_the_ledger_follows_the_version_that_is_sent(route, monkeypatch
     monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "x-gateway: a\nAnthropic-Version: 2023-06-01")
     after = provider.request(ask(model), 1, frozenset())
     send()
-    assert route.calls.last.request.headers.get("anthropic-version", "") == after.api_version
+    assert route.calls.last.request.headers.get("anthropic-version", "") == version_alone(after.api_version)
+    assert after.api_version.startswith("2023-06-01#headers=") is (provider.name == "anthropic")
     assert (before.keys([0]) == after.keys([0])) is (provider.name == "openai")
+
+
+@pytest.mark.parametrize("version", ["2023-06-01", "a b", "50%?#3F"])
+def test_the_version_header_carries_the_version_itself(httpx2_mock, monkeypatch, provider, model, ask, send, version):
+    """Whatever else enters the key, the header has the version and nothing more."""
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", f"anthropic-beta: b\nanthropic-version: {version}")
+    route = httpx2_mock.post(path__startswith="/base/").mock(return_value=httpx.Response(200))
+    to = replace(model, base_url="http://localhost:8000/base?api-version=2")
+    send(to=to)
+    expected = version if provider.name == "anthropic" else None
+    assert route.calls.last.request.headers.get("anthropic-version") == expected
+    assert version_alone(provider.request(ask(to), 1, frozenset()).api_version) == (expected or "")
+
+
+def keys(provider, model, ask, query=""):
+    """Return the key of one question at an address with a query."""
+    to = replace(model, base_url=f"http://localhost:8000/v1{query}")
+    return provider.request(ask(to), 1, frozenset()).keys([0])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("?api-version=2024", "?api-version=2025", False),
+        ("", "?api-version=2024", False),
+        ("?a=1&b=2", "?b=2&a=1", True),
+        ("?a=1&a=2", "?a=2", True),  # the SDKs send the last
+        ("?a=1%26b=2", "?a=1&b=2", False),
+        ("?key=hush1&v=1", "?key=hush2&v=1", True),
+        ("?sig=hush1", "", True),
+        ("?access_token=hush1&code=hush&password=hush", "", True),
+    ],
+)
+def test_a_query_enters_the_key_without_its_secrets(provider, model, ask, one, other, same):
+    """Two addresses that differ in what they ask for have two keys; another secret is no other question."""
+    assert (keys(provider, model, ask, one) == keys(provider, model, ask, other)) is same
+    shown = provider.request(ask(replace(model, base_url=f"http://localhost:8000/v1{one}")), 1, frozenset())
+    assert "hush" not in repr(shown)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("anthropic-beta: context-1m-2025-08-07", "", False),
+        ("anthropic-beta: a", "anthropic-beta: b", False),
+        ("x-route: a\nx-mode: b", "X-Mode:b\nX-Route:a\n", True),
+        ("x-route: a\nx-route: b", "x-route: b", True),  # the SDKs send the last
+        ("x-route: a\nX-Route: b", "x-route: b", True),
+        ("no header", "", True),
+        ("authorization: Bearer hush", "", True),
+        ("Cookie: hush\nx-api-key: hush\nX-Gateway-Token: hush", "", True),
+        ("x-upstream: sk-hush-hush-hush", "", True),
+        ("x-stainless-retry-count: 3", "", True),
+    ],
+)
+def test_headers_of_the_environment_enter_the_key_without_their_secrets(
+    monkeypatch, provider, model, ask, one, other, same
+):
+    """A header that may change an answer gives other keys; another secret is no other question."""
+    found = []
+    for headers in (one, other):
+        monkeypatch.setenv(f"{provider.name.upper()}_CUSTOM_HEADERS", headers)
+        found.append(keys(provider, model, ask))
+    assert (found[0] == found[1]) is same
+
+
+def test_the_headers_in_the_key_are_those_that_are_sent(route, monkeypatch, provider, send):
+    """What is read of the environment's headers is what the SDK makes of them."""
+    text = "x-route: a\nX-Route: b\n x-mode :c: d \nno header\nx-route: e"
+    monkeypatch.setenv(f"{provider.name.upper()}_CUSTOM_HEADERS", text)
+    send()
+    sent = route.calls.last.request.headers
+    read = custom_headers(f"{provider.name.upper()}_CUSTOM_HEADERS").values
+    assert read == {"x-route": "b", "x-mode": "c: d"}
+    assert {name: sent.get_list(name) for name in read} == {name: [value] for name, value in read.items()}
 
 
 def test_another_default_of_the_sdk_changes_nothing(route, monkeypatch, provider, model, ask, send):
@@ -167,3 +248,21 @@ def test_the_request_of_an_ask_never_changes(provider, model, ask):
     """Two requests of one ask have the same keys."""
     one, other = (provider.request(ask(model, **EVERYTHING), 2, frozenset()) for _ in range(2))
     assert one.keys([0, 1]) == other.keys([0, 1])
+
+
+def test_what_does_not_enter_the_key_is_each_providers_own():
+    """A field of a body enters the key unless its own provider has named it."""
+
+    def key(body, *left_out):
+        return Request("mine", "http://h", "", "/x", {"model": "m", **body}, "m", {}, frozenset(left_out)).keys([0])
+
+    assert key({"user": "question 1"}) != key({"user": "question 2"})
+    assert key({"user": "question 1", "n": 2}, "n") != key({"user": "question 2", "n": 3}, "n")
+    assert key({"user": "question 1"}, "user") == key({"user": "question 2"}, "user") == key({}, "user")
+
+
+def test_the_sample_index_stands_for_the_number_of_samples(provider, model, ask):
+    """How many samples a request asks for gives no other keys, and no field is left out that could change words."""
+    one, three = (provider.request(ask(model, **EVERYTHING), number, frozenset()) for number in (1, 3))
+    assert one.keys([0]) == three.keys([0])
+    assert one.not_in_key <= {"n", "metadata", "user", "safety_identifier"}

@@ -1,10 +1,13 @@
 import json
 import traceback
+from urllib.parse import quote_plus
 
 import httpx
 import httpx2
 import pytest
 
+from bonwise.calls.ask import Model
+from bonwise.calls.providers.address import find_address
 from bonwise.calls.providers.protocol import Connection, Response
 from bonwise.calls.providers.redaction import one_line
 from bonwise.errors import CallError
@@ -50,6 +53,49 @@ def test_a_server_that_repeats_the_key_is_not_quoted(route, send, provider, cana
         problem = provider.problem(send(), 0.0)
         assert canary not in repr(problem)
         assert "\n" not in problem.message
+
+
+@pytest.mark.parametrize("status", [200, 201, 400, 500])
+def test_no_response_holds_a_secret(httpx2_mock, monkeypatch, send, provider, canaries, status):
+    """Key, login, query and headers that a server repeats, however it spells them, are gone before anyone sees it."""
+    mine = canaries[0] if provider.name == "openai" else canaries[1]
+    monkeypatch.setenv(f"{provider.name.upper()}_CUSTOM_HEADERS", "x-gateway-key: Bearer gate/way+1+2")
+    secrets = [mine, 'p"w/d1 of ours', "query/secret=", "gate/way+1+2"]
+    route = httpx2_mock.post(path__startswith="/base/")
+    whole = json.dumps({"said": secrets, "more": "kept"})
+    spelt = " ".join(way(secret) for secret in secrets for way in (str, quote_plus, json.dumps))
+    content = (whole + whole.replace("/", "\\/") + spelt).encode()
+    headers = {"x-request-id": mine, "x-sent": "gate/way+1+2", "x-more": "kept"}
+    route.mock(return_value=httpx.Response(status, content=content, headers=headers))
+    base = "http://me:p%22w%2Fd1%20of%20ours@localhost:8000/base?key=query%2Fsecret%3D"
+    response = send(to=Model(provider.name, "m", base))
+    seen = response.content.decode() + repr(response.headers)
+    assert not any(way(secret).strip('"') in seen for secret in secrets for way in (str, quote_plus, json.dumps))
+    assert (seen.count("kept"), response.headers["x-request-id"]) == (3, "[key]")
+
+
+@pytest.mark.parametrize(("status", "kept"), [(200, True), (500, False)])
+def test_a_placeholder_is_a_word_of_a_paid_answer(route, send, provider, monkeypatch, status, kept):
+    """Local servers take any word as a key: in an answer it is left alone, elsewhere it is hidden all the same."""
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, "ollama")
+    route.mock(return_value=httpx.Response(status, json={"said": "I like ollama"}))
+    assert (b"ollama" in send().content) is kept
+
+
+def test_a_user_without_a_password_is_a_secret():
+    """Some services take the key as the name of a user who has no password."""
+    secrets = find_address("http://me-key:@localhost", "NO_SUCH_URL", "").secrets
+    assert "me-key" in secrets
+    assert "me-key" not in find_address("http://me-key:hush@localhost", "NO_SUCH_URL", "").secrets
+
+
+def test_a_response_without_a_secret_is_handed_on_untouched(route, send):
+    """What holds no secret is as it came, byte for byte."""
+    content = bytes(range(256))
+    route.mock(return_value=httpx.Response(200, content=content, headers={"x-request-id": "r"}))
+    response = send()
+    assert (response.content, response.headers["x-request-id"]) == (content, "r")
 
 
 def test_an_error_in_place_of_an_answer_shows_no_key(provider, canaries):

@@ -6,6 +6,8 @@ import httpx2
 import pytest
 
 from bonwise.calls.ask import Model
+from bonwise.calls.failure import AttemptError
+from bonwise.calls.providers.capped import LARGEST
 from bonwise.calls.providers.protocol import Connection
 from bonwise.errors import CallError, UsageError
 
@@ -66,6 +68,22 @@ def test_a_body_that_cannot_be_decoded_is_broken(route, failure):
     """A response that says it is compressed and is not brings no answer, and may be billed."""
     route.mock(return_value=httpx.Response(200, stream=_Stream(b"plain"), headers={"content-encoding": "gzip"}))
     problem = failure().problem
+    assert (problem.kind, problem.sent) == ("broken", True)
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_response_in_memory_is_not_larger_than_one_of_the_network(provider, model, ask, status):
+    """What stands in for the network has the same bound, whatever the status."""
+    transport = httpx2.MockTransport(lambda _: httpx2.Response(status, content=bytes(LARGEST + 1)))
+
+    async def main():
+        client = provider.client(model, Connection(transport=transport))
+        with pytest.raises(AttemptError, match="is larger than 32 MiB") as caught:
+            await client.send(provider.request(ask(model), 1, frozenset()))
+        await client.aclose()
+        return caught.value.problem
+
+    problem = asyncio.run(main())
     assert (problem.kind, problem.sent) == ("broken", True)
 
 

@@ -18,7 +18,10 @@ from bonwise.calls.ledger.records import Claim, LedgerStats, Recorded, Row, Stat
 from bonwise.calls.ledger.writer import Writer
 from bonwise.calls.request import Request
 
-__all__ = ["Ledger"]
+__all__ = ["FAILED", "Ledger"]
+
+FAILED: tuple[State, ...] = ("failed",)
+"""What is pruned unless more is named: an unknown call may have been billed, and its record is kept."""
 
 
 class Ledger:
@@ -223,7 +226,7 @@ class Ledger:
         """
         return read_rows(self.path, self._busy_timeout, model, state, key_prefix, limit)
 
-    def prune(self, states: Collection[State] = ("failed", "unknown"), before: float | None = None) -> int:
+    def prune(self, states: Collection[State] = FAILED, before: float | None = None) -> int:
         """Delete calls with their samples and return how many calls; what was answered stays unless it is named.
 
         Parameters
@@ -241,6 +244,23 @@ class Ledger:
             The file cannot be written.
         """
         return pruning.prune(self.path, self._busy_timeout, states, before)
+
+    def forget(self, *, model: str | None = None, parameter: str | None = None) -> int:
+        """Forget parameters that servers were found not to take, and return how many: they are sent again.
+
+        Parameters
+        ----------
+        model : str, optional
+            Only of this one, as it was asked for.
+        parameter : str, optional
+            Only this one.
+
+        Raises
+        ------
+        bonwise.errors.LedgerError
+            The file cannot be written.
+        """
+        return pruning.forget(self.path, self._busy_timeout, model, parameter)
 
     def integrity(self) -> str:
         """Return SQLite's own verdict on the file, ``ok`` where nothing is wrong.

@@ -1,4 +1,4 @@
-"""Removing calls from a ledger."""
+"""Removing calls from a ledger, and what it says of servers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from bonwise.calls.ledger.reading import dead_owners
 from bonwise.calls.ledger.records import State
 from bonwise.errors import UsageError
 
-__all__ = ["prune"]
+__all__ = ["forget", "prune"]
 
 _DOOMED = """
     CREATE TEMP TABLE doomed AS SELECT id FROM call
     WHERE state IN (SELECT value FROM prunable) AND (:before IS NULL OR coalesce(answered_at, sent_at) < :before)
+"""
+_FORGET = """
+    DELETE FROM dropped WHERE (:model IS NULL OR model = :model) AND (:parameter IS NULL OR parameter = :parameter)
 """
 _LEFT_BEHIND = "UPDATE call SET state = 'unknown', lost_attempts = 1 WHERE state = 'sent' AND owner = ?"
 
@@ -35,11 +38,19 @@ def prune(file: Path, busy_timeout: float, states: Collection[State], before: fl
     return count
 
 
+def forget(file: Path, busy_timeout: float, model: str | None, parameter: str | None) -> int:
+    """Forget refused parameters; see `bonwise.calls.ledger.ledger.Ledger.forget`."""
+    with as_ledger_errors(file), closing(connect(file, busy_timeout)) as connection:
+        return connection.execute(_FORGET, {"model": model, "parameter": parameter}).rowcount
+
+
 def _check(states: Collection[State], before: float | None) -> None:
     if "sent" in states:
         raise UsageError("calls under way cannot be pruned", hint="those of ended processes are unknown, not sent")
     if "answered" in states and before is None:
-        raise UsageError("pruning answered calls takes a date", hint="they were paid for: give `before`")
+        raise UsageError(
+            "pruning answered calls takes a date", hint="they were paid for: say before which day (--before)"
+        )
 
 
 def _delete(connection: sqlite3.Connection, states: Collection[State], before: float | None) -> int:

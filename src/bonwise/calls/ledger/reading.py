@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 import re
 import sqlite3
 import threading
@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
-from bonwise.calls.ledger.entries import STORED, stored_from, usage_from
+from bonwise.calls.ledger.entries import STORED, effective_from, stored_from, usage_from
 from bonwise.calls.ledger.forks import watch
 from bonwise.calls.ledger.owner import Owner, is_alive, this_process
 from bonwise.calls.ledger.place import as_ledger_errors, connect
@@ -67,7 +67,10 @@ class Reader:
     def stored(self, key: bytes) -> Stored | None:
         """Return a sample that needs no call any more."""
         rows = self._all(STORED, (key,))
-        return stored_from(rows[0]) if rows else None
+        if not rows:
+            return None
+        with as_ledger_errors(self._file):
+            return stored_from(rows[0])
 
     def dropped(self, base_url: str, model: str) -> frozenset[str]:
         """Return the parameters a model is known not to take."""
@@ -138,8 +141,8 @@ def read_stats(file: Path, busy_timeout: float) -> LedgerStats:
         for row in connection.execute(_TALLY):
             groups.setdefault((row[0], row[1]), []).append(row[2:])
         dropped = connection.execute("SELECT base_url, model, parameter, message, learnt_at FROM dropped").fetchall()
-    models = (_tally(*name, rows, samples.get(name, 0), dead) for name, rows in groups.items())
-    return LedgerStats(tuple(models), tuple(Dropped(*row) for row in dropped))
+        models = tuple(_tally(*name, rows, samples.get(name, 0), dead) for name, rows in groups.items())
+    return LedgerStats(models, tuple(Dropped(*row) for row in dropped))
 
 
 def read_rows(
@@ -166,7 +169,7 @@ def _walk(file: Path, busy_timeout: float, wanted: dict[str, Any]) -> Iterator[R
 
 def _row(row: tuple[Any, ...]) -> Row:
     names, cost, price_version, effective, ending, counts = row[:19], row[19], row[20], row[21], row[22:25], row[25:]
-    values = (*names, usage_from(counts), cost, price_version, json.loads(effective), *ending)
+    values = (*names, usage_from(counts), cost, price_version, effective_from(effective, row[3]), *ending)
     return Row(*values)
 
 
@@ -181,6 +184,8 @@ def _tally(provider: str, model: str, rows: list[Any], samples: int, dead: set[i
     attempts, lost_attempts, cost, unpriced, *counts = (
         sum(value or 0 for value in column) for column in zip(*(row[3:] for row in rows), strict=True)
     )
+    if not math.isfinite(cost):
+        raise LedgerError(f"the cost of {provider}/{model} is damaged: {cost}")
     return ModelTally(
         provider, model, calls, samples, Usage(*counts), float(cost), unpriced, attempts, lost_attempts + lost
     )

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from base64 import b64encode
 from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
+from bonwise.calls.providers.secret_names import is_secret
 from bonwise.errors import UsageError
 
 __all__ = ["Address", "find_address"]
-
-_SECRET_NAME = re.compile(r"(?:key|token|secret|password|sig|code)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +35,16 @@ class Address:
     @property
     def secrets(self) -> tuple[str, ...]:
         """What of the address nobody else may see, in every form in which it is sent."""
-        keys = [value for name, value in self.query if _SECRET_NAME.search(name)]
+        keys = [value for name, value in self.query if is_secret(name, value)]
         if self.login is not None:
-            keys += [self.login[1], b64encode(":".join(self.login).encode()).decode()]
+            # Where there is no password, the user's name is the key.
+            keys += [self.login[1] or self.login[0], b64encode(":".join(self.login).encode()).decode()]
         return tuple(filter(None, keys))
+
+    @property
+    def open_query(self) -> tuple[tuple[str, str], ...]:
+        """What of the query may be shown, each name once, as it is sent."""
+        return tuple((name, value) for name, value in dict(self.query).items() if not is_secret(name, value))
 
     @property
     def origin(self) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import ClassVar
 
 from bonwise.calls.ask import Ask, Model
 from bonwise.calls.failure import Problem
 from bonwise.calls.providers.address import Address, find_address
+from bonwise.calls.providers.custom_headers import custom_headers
 from bonwise.calls.providers.failures import problem_of
 from bonwise.calls.providers.keys import Key, find_key
-from bonwise.calls.providers.messages import NAMES, messages_body, messages_parameters, messages_reply
+from bonwise.calls.providers.messages import NAMES, NOT_IN_KEY, messages_body, messages_parameters, messages_reply
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
+from bonwise.calls.providers.versions import api_version
 from bonwise.calls.rate_limits import RateLimits
 from bonwise.calls.reply import Reply
 from bonwise.calls.request import Request
@@ -28,6 +29,8 @@ NO_KEY = "none"
 VERSION_HEADER = "anthropic-version"
 API_VERSION = "2026-10-21"
 """What the bodies here are written for. Each request carries it, so an SDK with another default changes nothing."""
+
+CUSTOM_HEADERS = "ANTHROPIC_CUSTOM_HEADERS"
 
 _KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 
@@ -57,8 +60,10 @@ class Anthropic:
     def request(self, ask: Ask, samples: int, dropped: frozenset[str]) -> Request:  # noqa: ARG002
         """Build the request for one sample, the only number a request can ask for."""
         body = messages_body(ask, dropped)
-        url = _address(ask.model).url
-        return Request(self.name, url, _version(), ENDPOINT, body, ask.model.name, messages_parameters(body))
+        address = _address(ask.model)
+        version = api_version(_version(), address, CUSTOM_HEADERS, VERSION_HEADER)
+        model = ask.model.name
+        return Request(self.name, address.url, version, ENDPOINT, body, model, messages_parameters(body), NOT_IN_KEY)
 
     def account(self, model: Model) -> str:
         """Return a word that tells accounts apart and reveals nothing of the key.
@@ -89,7 +94,8 @@ class Anthropic:
             max_retries=0,
             http_client=http_client(address, connection),
         )
-        return SdkClient(client, anthropic, address.origin, VERSION_HEADER, secrets=(key.secret, *address.secrets))
+        secrets = (key.secret, *address.secrets, *custom_headers(CUSTOM_HEADERS).secrets)
+        return SdkClient(client, anthropic, address.origin, VERSION_HEADER, secrets=secrets)
 
     def reply(self, content: bytes) -> Reply:
         """Read a successful response; ValueError where it is no answer."""
@@ -115,8 +121,4 @@ def _key(address: Address) -> Key:
 
 def _version() -> str:
     """Return the version that is sent: the environment's headers may name another, and then mean it."""
-    for line in os.environ.get("ANTHROPIC_CUSTOM_HEADERS", "").splitlines():
-        name, _, value = line.partition(":")
-        if name.strip().lower() == VERSION_HEADER and value.strip():
-            return value.strip()
-    return API_VERSION
+    return custom_headers(CUSTOM_HEADERS).values.get(VERSION_HEADER) or API_VERSION

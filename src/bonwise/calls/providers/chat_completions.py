@@ -11,10 +11,13 @@ from bonwise.calls.providers.wire import count, loaded
 from bonwise.calls.reply import Choice, Finish, Reply, TokenLogprobs
 from bonwise.calls.usage import Usage
 
-__all__ = ["NAMES", "chat_body", "chat_parameters", "chat_reply"]
+__all__ = ["NAMES", "NOT_IN_KEY", "chat_body", "chat_parameters", "chat_reply"]
 
 MOST_LOGPROBS = 20
 """More alternatives for a token cannot be asked for."""
+
+NOT_IN_KEY = frozenset({"n", "metadata", "user", "safety_identifier"})
+"""Fields that change nothing in what an answer says. ``n`` asks for several at once; the sample index says which."""
 
 NAMES: Mapping[str, str] = {
     "temperature": r"(?<!\w)temperature(?!\w)",

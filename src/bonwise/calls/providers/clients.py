@@ -11,8 +11,11 @@ import httpx2
 
 from bonwise.calls.failure import AttemptError, Problem
 from bonwise.calls.providers.address import Address
+from bonwise.calls.providers.capped import LARGEST, TooLargeError, cap
+from bonwise.calls.providers.echoes import Echoes
 from bonwise.calls.providers.protocol import Connection, Response
 from bonwise.calls.providers.redaction import one_line
+from bonwise.calls.providers.versions import version_alone
 from bonwise.calls.request import Request
 
 if TYPE_CHECKING:
@@ -35,9 +38,9 @@ class SdkClient:
     origin : str
         The server, as messages may name it.
     version_header : str
-        Carries the request's `api_version`; empty where the provider has none.
+        Carries the version within the request's `api_version`; empty where the provider has none.
     secrets : collection of str
-        What a server that refuses may repeat, and nobody is to see.
+        What a server may repeat, and nobody is to see.
     """
 
     def __init__(
@@ -47,8 +50,7 @@ class SdkClient:
         self._sdk = sdk
         self._origin = origin
         self._version_header = version_header
-        # A word as short as a placeholder's would be found everywhere, and hides nothing.
-        self._secrets = [secret.encode() for secret in secrets if len(secret) > 5]
+        self._echoes = Echoes(secrets)
 
     def __repr__(self) -> str:
         return f"SdkClient({self._origin!r})"
@@ -59,10 +61,11 @@ class SdkClient:
         Raises
         ------
         bonwise.calls.failure.AttemptError
-            Nothing came back.
+            Nothing came back, or more than anyone needs.
         """
         # The version that enters the ledger's key is the one that is sent, whatever the SDK's default is.
-        options = {"headers": {self._version_header: request.api_version}} if self._version_header else {}
+        version = {self._version_header: version_alone(request.api_version)} if self._version_header else {}
+        options = {"headers": version} if version else {}
         try:
             # The whole address is the one in the key, and the SDK need not put it together for each call.
             response = await self._client.post(
@@ -74,24 +77,25 @@ class SdkClient:
             response = self._nothing(error.__cause__)
         except httpx2.HTTPError as error:
             response = self._nothing(error)
+        if isinstance(response, httpx2.Response) and len(response.content) > LARGEST:
+            # Whatever stands in for the network may have read it already.
+            response = self._nothing(TooLargeError())
         if isinstance(response, Problem):
             # Raised here, outside the handlers: the SDK's error holds the request with its key.
             raise AttemptError(response)
         # Looked up one by one, as `dict` would, each header is searched among all.
-        return Response(response.status_code, dict(response.headers.items()), self._shown(response))
+        headers = self._echoes.hidden_in_headers(dict(response.headers.items()))
+        return Response(
+            response.status_code, headers, self._echoes.hidden(response.content, answer=response.is_success)
+        )
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.close()
 
-    def _shown(self, response: httpx2.Response) -> bytes:
-        content = response.content
-        # An answer is kept as it came. A refusal is kept as well, and a server may repeat the request in it.
-        for secret in () if response.is_success else self._secrets:
-            content = content.replace(secret, b"[key]")
-        return content
-
     def _nothing(self, error: BaseException | None) -> Problem:
+        if isinstance(error, TooLargeError):
+            return Problem("broken", f"the response of {self._origin} is larger than {LARGEST >> 20} MiB", sent=True)
         sent = not isinstance(error, _NEVER_SENT)
         if isinstance(error, httpx2.TimeoutException):
             words = "gave no answer in time" if sent else "took no connection in time"
@@ -115,6 +119,7 @@ def http_client(address: Address, connection: Connection) -> httpx2.AsyncClient:
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=connection.connections),
         transport=connection.transport,
         verify=_certificates(),
+        event_hooks={"response": [cap]},
     )
 
 

@@ -7,7 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Complaint", "read_complaint"]
+__all__ = ["EXTRA_FIELD", "Complaint", "read_complaint"]
+
+EXTRA_FIELD = "extra_forbidden"
+"""What validators call a field that they do not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,11 @@ class Complaint:
     message: str = ""
     codes: frozenset[str] = frozenset()
     parameter: str = ""
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether it is an error as services write one; a firewall's or a proxy's page is none."""
+        return bool(self.message or self.codes)
 
 
 def read_complaint(content: bytes) -> Complaint:
@@ -51,6 +59,8 @@ def read_complaint(content: bytes) -> Complaint:
     if not isinstance(error, dict):
         return Complaint(error if isinstance(error, str) else "", _codes(body))
     parameter = error.get("param")
+    if parameter is None and (extra := _extra_field(error.get("detail"))):
+        return Complaint(_message(error), _codes(error) | {EXTRA_FIELD}, extra)
     return Complaint(_message(error), _codes(error), parameter if isinstance(parameter, str) else "")
 
 
@@ -71,6 +81,14 @@ def _validation_errors(items: list[Any]) -> Iterator[str]:
             place = item.get("loc")
             parts = [str(part) for part in place if part != "body"] if isinstance(place, list) else []
             yield f"'{'.'.join(parts)}': {item['msg']}" if parts else item["msg"]
+
+
+def _extra_field(items: object) -> str:
+    for item in items if isinstance(items, list) else ():
+        place = item.get("loc") if isinstance(item, dict) and item.get("type") == EXTRA_FIELD else None
+        if isinstance(place, list):
+            return ".".join(str(part) for part in place if part != "body")
+    return ""
 
 
 def _codes(error: Mapping[str, Any]) -> frozenset[str]:

@@ -9,6 +9,7 @@ from bonwise.calls.failure import Kind, Problem
 from bonwise.calls.providers.complaint import Complaint, read_complaint
 from bonwise.calls.providers.protocol import Response
 from bonwise.calls.providers.redaction import one_line
+from bonwise.calls.providers.unsupported import unsupported
 from bonwise.calls.waiting import retry_after
 
 __all__ = ["problem_of"]
@@ -29,21 +30,14 @@ _QUOTA_WORDS = re.compile(
     r"|reached your specified (?:\w+ )?usage limits|billing hard limit",
     re.IGNORECASE,
 )
-_UNSUPPORTED_CODES = frozenset(
-    {"unsupported_value", "unsupported_parameter", "unknown_parameter", "not_supported_error"}
-)
-_UNSUPPORTED_WORDS = re.compile(
-    r"unsupported|(?:not|n't|no longer) (?:be )?(?:support|permitted|allowed|available|accept|implemented)"
-    r"|unrecogni[sz]ed|unavailable|extra_forbidden|extra (?:inputs|fields)|deprecated"
-    r"|un(?:known|expected) (?:name|field|key|parameter|argument)|must be 1\b|at most 1\b",
-    re.IGNORECASE,
-)
 _DENIED_CODES = frozenset(
     {"invalid_api_key", "authentication_error", "permission_error", "model_not_found", "not_found_error"}
 )
 _CONTENT_WORDS = re.compile(r"flagged|moderation|content[ _](?:filter|policy)", re.IGNORECASE)
 
 _NAMING_STATUS = frozenset({400, 403, 422, 501})
+_ANYBODYS_STATUS = frozenset({400, 422})
+"""What firewalls and proxies answer as well. Of 413 it does not matter who says it: the request stays as large."""
 _DENIED_STATUS = frozenset({401, 403, 404, 405, 407, 410})
 _OVERLOADED_STATUS = frozenset({408, 409})
 _LOST_BEHIND_A_GATEWAY = frozenset({504, 524})
@@ -65,7 +59,7 @@ def problem_of(response: Response, now: float, names: Mapping[str, str]) -> Prob
         The parameters a request can do without, each with a pattern of what servers call it.
     """
     complaint = read_complaint(response.content)
-    parameter = _unsupported(response.status, complaint, names)
+    parameter = unsupported(complaint, names) if response.status in _NAMING_STATUS else ""
     kind = _kind(response.status, complaint, parameter)
     if kind == "unsupported":
         message = f"the server does not take {parameter} (HTTP {response.status})"
@@ -103,6 +97,8 @@ def _final(status: int, complaint: Complaint) -> Kind:
         return "rejected"
     if status < 400 or status in _DENIED_STATUS or complaint.codes & _DENIED_CODES:
         return "denied"
+    if status in _ANYBODYS_STATUS and not complaint.is_stated:
+        return "denied"
     return "rejected"
 
 
@@ -110,18 +106,3 @@ def _is_quota(status: int, complaint: Complaint) -> bool:
     if status == 402 or complaint.codes & _QUOTA_CODES:
         return True
     return status in {400, 403, 429} and bool(_QUOTA_WORDS.search(complaint.message))
-
-
-def _unsupported(status: int, complaint: Complaint, names: Mapping[str, str]) -> str:
-    """Return which of our parameters the server does not take, empty where it is none of them."""
-    if status not in _NAMING_STATUS:
-        return ""
-    if not (complaint.codes & _UNSUPPORTED_CODES or _UNSUPPORTED_WORDS.search(complaint.message)):
-        return ""
-    if complaint.parameter:
-        named = re.split(r"[.\[]", complaint.parameter, maxsplit=1)[0]
-        return next((name for name, pattern in names.items() if re.search(pattern, f"'{named}'")), "")
-    found = {name: re.search(pattern, complaint.message) for name, pattern in names.items()}
-    # "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead": the first is meant.
-    places = [(match.start(), name) for name, match in found.items() if match]
-    return min(places)[1] if places else ""

@@ -10,7 +10,10 @@ from bonwise.calls.providers.wire import count, loaded
 from bonwise.calls.reply import Choice, Finish, Reply
 from bonwise.calls.usage import Usage
 
-__all__ = ["NAMES", "messages_body", "messages_parameters", "messages_reply"]
+__all__ = ["NAMES", "NOT_IN_KEY", "messages_body", "messages_parameters", "messages_reply"]
+
+NOT_IN_KEY = frozenset({"metadata"})
+"""Fields that change nothing in what an answer says."""
 
 NAMES: Mapping[str, str] = {
     "output_config": r"(?<!\w)output_(?:config|format)(?!\w)|json_schema|[Ss]tructured [Oo]utputs?|output format",

@@ -8,10 +8,12 @@ from typing import ClassVar
 from bonwise.calls.ask import Ask, Model
 from bonwise.calls.failure import Problem
 from bonwise.calls.providers.address import Address, find_address
-from bonwise.calls.providers.chat_completions import NAMES, chat_body, chat_parameters, chat_reply
+from bonwise.calls.providers.chat_completions import NAMES, NOT_IN_KEY, chat_body, chat_parameters, chat_reply
+from bonwise.calls.providers.custom_headers import custom_headers
 from bonwise.calls.providers.failures import problem_of
 from bonwise.calls.providers.keys import Key, find_key
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
+from bonwise.calls.providers.versions import api_version
 from bonwise.calls.rate_limits import RateLimits
 from bonwise.calls.reply import Reply
 from bonwise.calls.request import Request
@@ -23,6 +25,8 @@ DEFAULT = "https://api.openai.com/v1"
 ENDPOINT = "/chat/completions"
 NO_KEY = "none"
 """Sent where no key is set: the SDK insists on one, and servers of one's own need none."""
+
+CUSTOM_HEADERS = "OPENAI_CUSTOM_HEADERS"
 
 
 class OpenAI:
@@ -50,8 +54,10 @@ class OpenAI:
     def request(self, ask: Ask, samples: int, dropped: frozenset[str]) -> Request:
         """Build the request for some samples of an ask, without the parameters known to be refused."""
         body = chat_body(ask, samples, dropped)
-        url = _address(ask.model).url
-        return Request(self.name, url, "", ENDPOINT, body, ask.model.name, chat_parameters(body))
+        address = _address(ask.model)
+        version = api_version("", address, CUSTOM_HEADERS)
+        model = ask.model.name
+        return Request(self.name, address.url, version, ENDPOINT, body, model, chat_parameters(body), NOT_IN_KEY)
 
     def account(self, model: Model) -> str:
         """Return a word that tells accounts apart and reveals nothing of the key.
@@ -80,7 +86,10 @@ class OpenAI:
             max_retries=0,
             http_client=http_client(address, connection),
         )
-        return SdkClient(client, openai, address.origin, secrets=(key.secret, *address.secrets))
+        # Whose the account is, the SDK reads from the environment and sends along.
+        account = (client.organization or "", client.project or "")
+        secrets = (key.secret, *account, *address.secrets, *custom_headers(CUSTOM_HEADERS).secrets)
+        return SdkClient(client, openai, address.origin, secrets=secrets)
 
     def reply(self, content: bytes) -> Reply:
         """Read a successful response; ValueError where it is no answer."""

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 
+from bonwise.calls.providers.secret_names import KEY_LIKE, SCHEME_AND_KEY
 from bonwise.printable import printable
 
 __all__ = ["one_line"]
@@ -14,9 +15,6 @@ _LONGEST = 300
 _SHORTEST_SECRET = 6
 _SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _HEADERS_NAME = "_CUSTOM_HEADERS"
-# Servers echo keys masked in the middle, so stars and dots belong to them.
-_KEY_LIKE = re.compile(r"(?<![\w-])(?:(?:sk|pk|rk|gsk|xai|nvapi|hf|key)[-_][\w*.…-]{6,}|AIza[\w*-]{10,})")
-_BEARER = re.compile(r"\b(bearer|basic)\s+[^\s\"',;]{6,}", re.IGNORECASE)
 # A validation error may quote the request that it complains of.
 _QUOTED_REQUEST = re.compile(r"[,;]?\s*['\"]input['\"]\s*:.*", re.DOTALL)
 
@@ -34,7 +32,7 @@ def one_line(text: str) -> str:
     text = _QUOTED_REQUEST.sub("", text)
     for secret in sorted(_secrets(), key=len, reverse=True):
         text = text.replace(secret, "[key]")
-    text = _BEARER.sub(r"\1 [key]", _KEY_LIKE.sub("[key]", text))
+    text = SCHEME_AND_KEY.sub(r"\1 [key]", KEY_LIKE.sub("[key]", text))
     return printable(" ".join(text.split()), longest=_LONGEST)
 
 

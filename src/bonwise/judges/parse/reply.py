@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 
 from bonwise.calls.reply import Choice
-from bonwise.data.verdicts import Unscored
+from bonwise.data.verdicts import Unscored, kept
+from bonwise.judges.words import has_words
 from bonwise.printable import printable
 
-__all__ = ["LONGEST_RAW", "VERSION", "after_thinking", "stopped_early", "unread"]
+__all__ = ["VERSION", "after_thinking", "stopped_early", "unread"]
 
 VERSION = 1
 """Of all readers together: it rises whenever the same reply may be read in another way."""
-
-LONGEST_RAW = 10_000
-"""Characters of a reply that an `Unscored` keeps; of a longer one the middle is left out, with a note."""
 
 _OPENING = re.compile(r"<think(?:ing)?>", re.IGNORECASE | re.ASCII)
 _CLOSING = re.compile(r"</think(?:ing)?>", re.IGNORECASE | re.ASCII)
@@ -28,7 +26,7 @@ def unread(reason: str, choice: Choice) -> Unscored:
     >>> unread("empty reply", Choice("")).reason
     'empty reply'
     """
-    return Unscored(printable(reason, longest=200), _kept(choice.text))
+    return Unscored(printable(reason, longest=200), kept(choice.text))
 
 
 def stopped_early(choice: Choice, *, cut_is_fine: bool = False) -> Unscored | None:
@@ -51,7 +49,7 @@ def stopped_early(choice: Choice, *, cut_is_fine: bool = False) -> Unscored | No
         return unread("truncated: the reply reached its limit of tokens", choice)
     if choice.finish in ("refusal", "filter"):
         return unread(f"refused: {choice.detail or choice.finish}", choice)
-    if not any(character.isprintable() and character != " " for character in choice.text):
+    if not has_words(choice.text):
         return unread("empty reply", choice)
     return None
 
@@ -75,11 +73,3 @@ def after_thinking(text: str) -> str | None:
     if _OPENING.search(rest) or (end and not rest.strip()):
         return None
     return rest
-
-
-def _kept(text: str) -> str:
-    left_out = len(text) - LONGEST_RAW
-    if left_out <= 0:
-        return text
-    half = LONGEST_RAW // 2
-    return f"{text[:half]}\n[{left_out} characters left out here]\n{text[-half:]}"

@@ -1,0 +1,74 @@
+"""What a server repeats of a request's secrets is replaced before anyone sees it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from urllib.parse import quote, quote_plus
+
+__all__ = ["Echoes"]
+
+_HIDDEN = "[key]"
+_SHORTEST = 6
+"""A word as short as a placeholder's would be found everywhere, and hides nothing."""
+SHORTEST_IN_ANSWERS = 12
+"""Keys of services are longer than this."""
+
+
+class Echoes:
+    r"""Looks for secrets in responses.
+
+    Parameters
+    ----------
+    secrets : collection of str
+        Those of less than six characters are not looked for.
+
+    Examples
+    --------
+    >>> Echoes(["canary/1"]).hidden(b'{"sent": "canary/1", "again": "canary\\/1 canary%2F1"}')
+    b'{"sent": "[key]", "again": "[key] [key]"}'
+    """
+
+    def __init__(self, secrets: Collection[str]) -> None:
+        spelt = {one for secret in secrets if len(secret) >= _SHORTEST for one in _spellings(secret)}
+        # The longest first: a shorter one may be a part of it.
+        self._texts = sorted(spelt, key=len, reverse=True)
+        self._bytes = [text.encode(errors="surrogateescape") for text in self._texts]
+
+    def __repr__(self) -> str:
+        return f"Echoes({len(self._texts)} spellings)"
+
+    def hidden(self, content: bytes, *, answer: bool = False) -> bytes:
+        """Return the content without secrets, and untouched where it holds none.
+
+        Parameters
+        ----------
+        content : bytes
+        answer : bool
+            Whether it is a paid answer, in which a placeholder such as ``ollama`` is a word like any other.
+        """
+        shortest = SHORTEST_IN_ANSWERS if answer else 0
+        for secret in self._bytes:
+            if len(secret) >= shortest and secret in content:
+                content = content.replace(secret, _HIDDEN.encode())
+        return content
+
+    def hidden_in_headers(self, headers: Mapping[str, str]) -> Mapping[str, str]:
+        """Return headers without secrets."""
+        whole = "\n".join(headers.values())
+        if not any(secret in whole for secret in self._texts):
+            return headers
+        return {name: self._hidden_text(value) for name, value in headers.items()}
+
+    def _hidden_text(self, text: str) -> str:
+        for secret in self._texts:
+            text = text.replace(secret, _HIDDEN)
+        return text
+
+
+def _spellings(secret: str) -> set[str]:
+    """Return how addresses and JSON write a secret."""
+    in_json = json.dumps(secret)[1:-1]
+    as_is = json.dumps(secret, ensure_ascii=False)[1:-1]
+    in_address = {way(secret, safe="", errors="surrogateescape") for way in (quote, quote_plus)}
+    return {secret, in_json, as_is, in_json.replace("/", "\\/"), *in_address}

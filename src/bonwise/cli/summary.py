@@ -1,0 +1,150 @@
+"""What is said after a run that asked models: what was paid, what is missing, what servers refused or ignored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bonwise.cli.arguments import say
+from bonwise.cli.progress import money
+
+if TYPE_CHECKING:
+    from bonwise.calls.engine import Engine
+    from bonwise.calls.totals import Totals
+    from bonwise.judges.protocol import Judge
+    from bonwise.judges.scoring import Judged
+
+__all__ = ["Course", "summarise", "tally", "times"]
+
+ENOUGH = 5
+"""Questions after which draws that are always alike are no chance."""
+
+SHOWN = 5
+"""Reasons, or sets of parameters, that a summary names."""
+
+FOR_GOOD = "the server refused the request"
+"""How the reason of an unscored verdict begins where the request was refused for good."""
+
+
+@dataclass(slots=True)
+class Course:
+    """How a run goes.
+
+    Parameters
+    ----------
+    engine : Engine
+    judges : sequence of Judge
+    run : pathlib.Path
+        The run folder.
+    interrupted : bool
+    refused : int
+        Verdicts that are missing because a server refused the request for good.
+    """
+
+    engine: Engine
+    judges: Sequence[Judge]
+    run: Path
+    interrupted: bool = False
+    refused: int = 0
+    _parameters: dict[str, dict[str, None]] = field(default_factory=dict)
+
+    def note(self, judged: Judged) -> None:
+        """Take in what was found about one pool."""
+        from bonwise.data.verdicts import Unscored
+
+        for judge, found in zip(self.judges, judged.judgments, strict=True):
+            missing = [verdict.reason for verdict in found.verdicts if isinstance(verdict, Unscored)]
+            self.refused += sum(reason.startswith(FOR_GOOD) for reason in missing)
+            self._parameters.setdefault(judge.name, {}).update(dict.fromkeys(map(_shown, found.effective)))
+
+    @property
+    def mixtures(self) -> Iterator[tuple[str, list[str]]]:
+        """Judges whose questions were not all asked with the same parameters, with the sets in words."""
+        for name, parameters in self._parameters.items():
+            if len(parameters) > 1:
+                yield name, list(parameters)
+
+
+def summarise(course: Course) -> None:
+    """Say how a run went; nothing where no model was asked."""
+    totals = course.engine.totals
+    if totals.answers or totals.bill.owed or totals.bill.calls or course.engine.spending.calls:
+        for line in _lines(course, totals):
+            say(line)
+
+
+def tally(reasons: Counter[str], what: str) -> Iterator[str]:
+    """Yield a line for each of the most common reasons, and one for all the others."""
+    for reason, count in reasons.most_common(SHOWN):
+        yield f"{what} {times(count)}: {reason}"
+    rest = sum(count for _, count in reasons.most_common()[SHOWN:])
+    if rest:
+        yield f"{what} {times(rest)}: other reasons"
+
+
+def times(count: int) -> str:
+    """Return how often in words.
+
+    Examples
+    --------
+    >>> times(1), times(2000)
+    ('once', '2,000 times')
+    """
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def _lines(course: Course, totals: Totals) -> Iterator[str]:
+    yield _figures(totals, course.run)
+    yield from _risks(course.engine, totals)
+    yield from _texts(totals)
+    if totals.repeated >= ENOUGH and totals.alike == totals.repeated:
+        yield (
+            f"the draws of all {totals.repeated:,} questions are the same, word for word: the server may ignore the "
+            "temperature, and an interval from such draws means nothing"
+        )
+    for notice, count in totals.notices.most_common():
+        yield f"{notice}" + (f" (seen {times(count)})" if count > 1 else "")
+    for name, sets in course.mixtures:
+        more = " | ..." if len(sets) > SHOWN else ""
+        yield f"{name} was not always asked with the same parameters: {' | '.join(sets[:SHOWN])}{more}"
+    if course.refused:
+        yield f"requests refused for good: {course.refused:,} verdicts are missing; --reask 1 asks again"
+    yield from tally(totals.owed_because, "owed")
+
+
+def _figures(totals: Totals, run: Path) -> str:
+    bill = totals.bill
+    return (
+        f"{totals.answers:,} answers: {bill.calls:,} calls sent, {bill.from_ledger:,} answers from the ledger {run}, "
+        f"{bill.input_tokens:,} + {bill.output_tokens:,} tokens, {money(bill.cost)}"
+    )
+
+
+def _risks(engine: Engine, totals: Totals) -> Iterator[str]:
+    """Yield what may cost more than the figures say."""
+    spending = engine.spending
+    if totals.retries:
+        yield f"{totals.retries:,} attempts were made again after a failure"
+    if totals.bill.unknown:
+        yield f"{totals.bill.unknown:,} calls were sent and never answered; the server may bill them"
+    if spending.possible_cost:
+        yield (
+            f"up to {money(spending.possible_cost)} more may be billed for calls that were never answered, "
+            "or answered without a count of tokens"
+        )
+    if spending.overruns:
+        yield f"{spending.overruns:,} answers were longer than allowed: the server ignores the limit on tokens"
+
+
+def _texts(totals: Totals) -> Iterator[str]:
+    if totals.shortened:
+        yield f"a text was too long and was shown without its middle {times(totals.shortened)}, with a note"
+    if totals.replaced:
+        yield f"a character that UTF-8 cannot hold was shown as U+FFFD {times(totals.replaced)}"
+
+
+def _shown(parameters: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in sorted(parameters.items())) or "none"

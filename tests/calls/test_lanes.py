@@ -1,0 +1,272 @@
+from __future__ import annotations
+
+import asyncio
+import json
+
+import httpx2
+import pytest
+
+from bonwise.calls.ask import Ask, Model
+from bonwise.calls.engine import Engine
+from bonwise.calls.lane import CLOSED_FOR
+from bonwise.calls.providers.protocol import Connection
+from bonwise.calls.totals import MOST_REASONS, Totals
+from bonwise.calls.waiting import PATIENCE
+from bonwise.data.verdicts import Unscored
+from bonwise.errors import UsageError
+from bonwise.testing import FakeTransport, Faults, Script
+from calls.virtual_time import run_virtual
+
+MODEL = Model("openai", "gpt-5-mini")
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch):
+    """Set a key for each provider, at the services' own addresses."""
+    for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "BONWISE_PRICES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-first-key")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-first-key")
+
+
+def question(user="Question?", **settings):
+    """Return a question whose answer is taken as it stands."""
+    given = {"model": MODEL, "system": "Judge.", "user": user, "read": lambda choice: choice.text}
+    return Ask(**given | settings)
+
+
+def engine_over(script, **settings):
+    """Return an engine in front of a script."""
+    return Engine(connection=Connection(transport=FakeTransport(script)), **settings)
+
+
+def is_owed(answers):
+    """Tell whether an answer did not arrive."""
+    (answer,) = answers.answers
+    return isinstance(answer.reading, Unscored) and answer.reading.owed
+
+
+def chat(text):
+    """Return a plain reply of the chat service."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    return httpx2.Response(200, json={"id": "x", "object": "chat.completion", "model": "m", "choices": [choice]})
+
+
+def handled(handler, **settings):
+    """Return an engine in front of a function of the request."""
+
+    async def answer(request):
+        return handler(request)
+
+    return Engine(connection=Connection(transport=httpx2.MockTransport(answer)), **settings)
+
+
+def test_a_closed_lane_is_tried_again_later():
+    """A service that lives long goes on by itself once the key is right again, and hammers nobody until then."""
+    script = Script(keys={"sk-other"})
+
+    async def main():
+        async with engine_over(script) as engine:
+            assert is_owed(await engine.ask(question("one")))
+            asked = script.counts.requests
+            assert is_owed(await engine.ask(question("two")))
+            assert script.counts.requests == asked
+            script.keys = None
+            await asyncio.sleep(CLOSED_FOR + 1)
+            assert not is_owed(await engine.ask(question("two")))
+            assert engine.denial() is None
+
+    run_virtual(main())
+
+
+def test_another_key_opens_a_lane_at_once(monkeypatch):
+    """The key is that of the moment: a new one is used, and tried although the old one was refused."""
+    script = Script(keys={"sk-second-key"})
+
+    async def main():
+        async with engine_over(script) as engine:
+            assert is_owed(await engine.ask(question("one")))
+            monkeypatch.setenv("OPENAI_API_KEY", "sk-second-key")
+            assert not is_owed(await engine.ask(question("one")))
+
+    run_virtual(main())
+
+
+def test_a_text_that_a_firewall_forbids_closes_nothing():
+    """Where answers have come, a refusal that is not of the key concerns its own request; it is owed, not stored."""
+
+    def guarded(request):
+        if b"DROP TABLE" in request.content:
+            return httpx2.Response(403, text="<html>Forbidden</html>")
+        return chat("fine")
+
+    async def main():
+        async with handled(guarded) as engine:
+            assert not is_owed(await engine.ask(question("one")))
+            assert is_owed(await engine.ask(question("'; DROP TABLE answers")))
+            assert not is_owed(await engine.ask(question("two")))
+
+    run_virtual(main())
+
+
+def test_a_wrong_address_closes_the_lane_before_many_calls_are_sent():
+    """Where nothing has ever been answered, the first 404 is the last."""
+    seen = []
+
+    def nowhere(request):
+        seen.append(request)
+        return httpx2.Response(404, text="not found")
+
+    async def main():
+        async with handled(nowhere, max_concurrency=4) as engine:
+            found = await asyncio.gather(*(engine.ask(question(str(number))) for number in range(40)))
+            assert all(is_owed(answers) for answers in found)
+            assert "/v1" in engine.denial().hint
+
+    run_virtual(main())
+    assert len(seen) <= 8
+
+
+def test_lanes_follow_the_address_of_the_moment(monkeypatch):
+    """The same server is one lane, however its address is given; another address is another lane."""
+    script = Script()
+
+    async def main():
+        async with engine_over(script) as engine:
+            monkeypatch.setenv("OPENAI_BASE_URL", "http://one.test/v1")
+            by_environment = engine.lane(question())
+            assert engine.lane(question(model=Model("openai", "gpt-5-mini", "http://one.test/v1"))) is by_environment
+            monkeypatch.setenv("OPENAI_BASE_URL", "http://two.test/v1")
+            assert engine.lane(question()).base_url == "http://two.test/v1"
+
+    run_virtual(main())
+
+
+def test_calls_that_wait_leave_out_what_was_refused_meanwhile():
+    """Only calls on the wire carry a parameter after the server has refused it."""
+    script = Script(refuses_parameters={"temperature"}, latency=1.0)
+
+    async def main():
+        async with engine_over(script, max_concurrency=8) as engine:
+            asks = (question(str(number), temperature=0.5) for number in range(60))
+            return await asyncio.gather(*(engine.ask(ask) for ask in asks))
+
+    found = run_virtual(main())
+    assert not any(is_owed(answers) for answers in found)
+    assert script.counts.requests <= 60 + 8
+
+
+def test_a_server_that_asks_for_hours_is_left_for_later():
+    """A wait beyond patience ends in owed answers at once, and sends nothing more for a while."""
+    seen = []
+
+    def tomorrow(request):
+        seen.append(request)
+        return httpx2.Response(
+            429, headers={"retry-after": str(int(PATIENCE) + 1)}, json={"error": {"message": "later"}}
+        )
+
+    async def main():
+        start = asyncio.get_running_loop().time()
+        async with handled(tomorrow, max_concurrency=4) as engine:
+            found = await asyncio.gather(*(engine.ask(question(str(number))) for number in range(20)))
+            assert all(is_owed(answers) for answers in found)
+            assert asyncio.get_running_loop().time() - start < 10
+
+    run_virtual(main())
+    assert len(seen) <= 8
+
+
+def test_an_engine_belongs_to_one_loop():
+    """Used in a second event loop it says so, instead of failing somewhere inside."""
+    engine = engine_over(Script())
+
+    async def ask():
+        return await engine.ask(question())
+
+    assert not is_owed(run_virtual(ask()))
+    with pytest.raises(UsageError, match="another event loop"):
+        run_virtual(ask())
+
+
+def test_paid_is_in_the_totals_though_the_payer_has_gone():
+    """Whoever paid may be cancelled: the call is counted, and whoever shared it got it for nothing."""
+    script = Script(latency=2.0)
+
+    async def main():
+        async with engine_over(script) as engine:
+            payer = asyncio.create_task(engine.ask(question()))
+            await asyncio.sleep(0.5)
+            sharer = asyncio.create_task(engine.ask(question()))
+            await asyncio.sleep(0.5)
+            payer.cancel()
+            found = await sharer
+            assert (found.bill.calls, found.bill.from_ledger) == (0, 1)
+            assert engine.totals.bill.calls == engine.spending.calls == 1
+            assert engine.totals.bill.cost == pytest.approx(engine.spending.cost)
+
+    run_virtual(main())
+
+
+def test_calls_in_trouble_are_counted_while_they_wait():
+    """Totals say how many calls wait to be tried again, and why, and forget it when they are through."""
+    script = Script(faults=Faults(server_error=0.6), seed=3, latency=0.1)
+    seen = []
+
+    async def main():
+        async with engine_over(script) as engine:
+            asked = asyncio.gather(*(engine.ask(question(str(number))) for number in range(20)))
+            while not asked.done():
+                seen.append((engine.totals.waiting, engine.totals.trouble))
+                await asyncio.sleep(0.2)
+            assert not any(is_owed(answers) for answers in await asked)
+            assert (engine.totals.waiting, engine.totals.trouble) == (0, "")
+
+    run_virtual(main())
+    assert max(waiting for waiting, _ in seen) > 1
+    assert any("500" in trouble for _, trouble in seen)
+
+
+def test_a_temperature_that_no_request_carries_is_said_whoever_asks_first():
+    """The notice does not depend on whether the first question of a lane wanted one."""
+    claude = Model("anthropic", "claude-opus-5")
+
+    async def main():
+        async with engine_over(Script()) as engine:
+            await engine.ask(question(model=claude))
+            assert not engine.totals.notices
+            await engine.ask(question("again", model=claude, temperature=1.0))
+            assert list(engine.totals.notices) == ["anthropic/claude-opus-5 takes no temperature: none is sent"]
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("reading", [float("nan"), {("a", "b"): 1}, object()], ids=["nan", "tuple keys", "object"])
+def test_what_a_reader_found_is_noted_whatever_it_is(tmp_path, reading):
+    """A reading that JSON does not know is noted in words; the paid answer is handed on."""
+
+    async def main():
+        async with engine_over(Script(), ledger=tmp_path) as engine:
+            found = await engine.ask(question(read=lambda _: reading))
+            assert found.answers[0].reading is reading
+        async with engine_over(Script(), ledger=tmp_path) as engine:
+            (row,) = engine.books.rows()
+            json.loads(row.reading, parse_constant=pytest.fail)
+
+    run_virtual(main())
+
+
+def test_reasons_do_not_grow_without_end():
+    """Reasons beyond a hundred are counted together."""
+    totals = Totals()
+    for number in range(1000):
+        totals.owe(f"request {number} failed")
+    assert totals.owed_because.total() == 1000
+    assert len(totals.owed_because) == MOST_REASONS + 1
+
+
+@pytest.mark.parametrize("settings", [{"attempts": 0}, {"reask": -1}, {"deadline": 0.0}, {"deadline": float("nan")}])
+def test_settings_that_mean_nothing_are_refused(settings):
+    """An engine that could never answer is not made."""
+    with pytest.raises(UsageError, match=next(iter(settings))):
+        engine_over(Script(), **settings)

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bonwise.calls.ledger.ledger import Ledger
+from cli.commands import CONTROL, pool_file, strict, typed
+from cli.served import served
+
+FILE = "bonwise-run/ledger.sqlite"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, capsys):
+    """Leave a run folder behind in which a server took no temperature."""
+    monkeypatch.chdir(tmp_path)
+    pool_file("pools.jsonl", {"p1": ["one", "two"], "p2": ["three", "four"]})
+    with served(monkeypatch, tmp_path, refuses_parameters={"temperature"}):
+        assert typed(capsys, "judge", "pools.jsonl", "--judge", "pointwise:openai/m").code == 0
+    return tmp_path
+
+
+def damage(statement, *values):
+    """Change the file as another program might."""
+    with closing(sqlite3.connect(FILE)) as connection, connection:
+        connection.execute(statement, values)
+
+
+def test_a_hostile_file_prints_no_control_characters(capsys, folder):
+    """Names, notes and readings of a ledger reach a terminal only as printable text."""
+    evil = "x\x1b[2J\nevil\u202e"
+    for table, column in (
+        *(("call", name) for name in ("model", "provider", "base_url", "note", "answered_model")),
+        *(("dropped", name) for name in ("model", "base_url", "parameter", "message")),
+    ):
+        damage(f"UPDATE {table} SET {column} = ?", evil)  # noqa: S608 - names of this test
+    damage("UPDATE sample SET reading = ?", f'"{evil}"')
+    for words in (("stats",), ("show",)):
+        done = typed(capsys, "ledger", *words)
+        assert done.code == 0
+        assert not CONTROL.search(done.out + done.err)
+        assert "\\x1b[2J" in done.out
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("call", "effective", "{bad"),
+        ("call", "effective", "[1]"),
+        ("call", "effective", "[" * 100_000),
+        ("call", "cost", float("inf")),
+        ("sample", "reading", "{bad"),
+        ("sample", "reading", "1e999"),
+        ("request", "body", b"\x00\xff"),
+        ("response", "raw", "text"),
+    ],
+    ids=lambda part: str(part)[:9],
+)
+def test_a_damaged_call_is_one_line(capsys, folder, table, column, value):
+    """A column that holds something else ends show and export with 2 and one line that names the call."""
+    ((key, call),) = _rows("SELECT lower(hex(key)), max(call) FROM sample")
+    damage(f"UPDATE {table} SET {column} = ? WHERE {'id' if table == 'call' else 'call'} = ?", value, call)  # noqa: S608
+    Path("calls.jsonl").write_text("old\n", encoding="utf-8")
+    for words in (("show", "--key", key[:12]), ("export", "--out", "calls.jsonl"), ("export",)):
+        done = typed(capsys, "ledger", *words)
+        assert done.code == 2
+        assert len(done.err.splitlines()) == 1
+        assert f"call {call} is damaged" in done.err
+        assert len(done.err) < 500
+    assert Path("calls.jsonl").read_text("utf-8") == "old\n"
+    assert not list(Path().glob(".bonwise.*"))
+
+
+def test_a_damaged_cost_is_one_line(capsys, folder):
+    """A cost that is no number ends the sums with 2 and one line."""
+    damage("UPDATE call SET cost = 9e999")
+    done = typed(capsys, "ledger", "stats", "--json", "sums.json")
+    assert done.code == 2
+    assert "cost of openai/m" in done.err
+    assert strict(Path("sums.json").read_text("utf-8"))["schema"] == "bonwise.error/1"
+
+
+def test_a_damaged_answer_is_not_asked_from(capsys, folder, monkeypatch):
+    """Judging from a damaged ledger, and foreseeing it, ends with 2 and the call, and no traceback."""
+    damage("UPDATE call SET effective = '{bad'")
+    with served(monkeypatch, folder):
+        monkeypatch.setenv("OPENAI_BASE_URL", _rows("SELECT base_url FROM call")[0][0])
+        for more in (("--dry-run",), ()):
+            done = typed(capsys, "judge", "pools.jsonl", "--judge", "pointwise:openai/m", *more)
+            assert done.code == 2
+            assert "is damaged" in done.err
+            assert "ledger.sqlite" in done.err
+            assert "Traceback" not in done.err
+
+
+def test_nothing_that_a_reader_found_stops_an_export(capsys, folder):
+    """A reading that is NaN, as a reader may find one, is exported by its name: JSON has no such number."""
+    damage("UPDATE sample SET reading = 'NaN' WHERE call = 2")
+    lines = typed(capsys, "ledger", "export").out.splitlines()
+    assert [strict(line)["reading"] for line in lines if strict(line)["call"] == 2] == ["NaN"]
+
+
+def test_an_export_is_the_same_wherever_it_goes(capsys, folder):
+    """A file and standard output get the same rows, and the file is whole."""
+    printed = typed(capsys, "ledger", "export").out
+    assert typed(capsys, "ledger", "export", "--out", "calls.jsonl").code == 0
+    assert Path("calls.jsonl").read_text("utf-8") == printed
+    refused = typed(capsys, "ledger", "export", "--out", "nowhere/calls.jsonl")
+    assert (refused.code, len(refused.err.splitlines())) == (2, 1)
+
+
+def test_an_export_holds_one_row_at_a_time(capsys, folder, monkeypatch):
+    """Rows are written as they are read, however many there are."""
+    events = []
+    rows = Ledger.rows
+
+    def walked(self, **chosen):
+        for row in rows(self, **chosen):
+            events.append("read")
+            yield row
+
+    monkeypatch.setattr(Ledger, "rows", walked)
+    monkeypatch.setattr("bonwise.cli.arguments.emit", lambda _text: events.append("written"))
+    assert typed(capsys, "ledger", "export").code == 0
+    assert events == ["read", "written"] * (len(events) // 2)
+    assert len(events) >= 8
+
+
+def test_a_refused_parameter_can_be_forgotten(capsys, folder):
+    """The sums name what servers do not take and since when; forgetting takes it off, for a model or a parameter."""
+    shown = typed(capsys, "ledger", "stats").out.replace("\n", " ")
+    damage("UPDATE dropped SET learnt_at = 86400.0")
+    assert "does not take temperature (since 20" in shown
+    assert "(since 1970-01-02)" in typed(capsys, "ledger", "stats").out.replace("\n", " ")
+    for more in (("--model", "another"), ("--parameter", "seed")):
+        assert "0 parameters forgotten" in typed(capsys, "ledger", "forget", *more).err
+    assert "1 parameters forgotten" in typed(capsys, "ledger", "forget", "bonwise-run", "--model", "m").err
+    assert "does not take" not in typed(capsys, "ledger", "stats").out
+    damage("INSERT INTO dropped VALUES ('u', 'm', 'n', '', 'never')")
+    assert "since an unknown day" in typed(capsys, "ledger", "stats").out.replace("\n", " ")
+
+
+def _rows(statement):
+    with closing(sqlite3.connect(FILE)) as connection:
+        return connection.execute(statement).fetchall()
