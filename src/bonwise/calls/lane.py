@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Lane"]
 
-MOST_CALLS = 8
-"""Calls under way by one client: at each, its pool looks at the sockets of all connections that rest."""
+MOST_CALLS = 2
+"""Calls under way by one client: at each call its pool looks at the sockets of all connections that rest."""
 
 CLOSED_FOR = 30.0
 """Seconds until a closed lane is tried again: a service that lives long outlives the mending."""

@@ -159,7 +159,7 @@ class Ledger:
         bonwise.errors.LedgerError
             The ledger is closed.
         """
-        self._writer.post(partial(Clerk.note_reading, key=key, reading=as_text(reading)))
+        self._writer.take_along(partial(Clerk.note_reading, key=key, reading=as_text(reading)))
 
     def dropped(self, base_url: str, model: str) -> frozenset[str]:
         """Return the parameters that a model was found not to take.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -86,12 +87,21 @@ class Writer:
         """Queue one piece of work that nobody waits for."""
         self._put(_Job(work))
 
+    def take_along(self, work: Callable[[Clerk], object]) -> None:
+        """Queue work that nobody waits for and that wakes nobody: it goes with the next transaction."""
+        with self._door:
+            if self._closed:
+                raise LedgerError("the ledger is closed")
+            self._luggage.append(_Job(work))
+
     def close(self) -> None:
         """Commit what has queued, give back the leases, and end the thread."""
         with self._door:
             if self._closed:
                 return
             self._closed = True
+            if self._luggage:
+                self._start()
             self._queue.put(None)
             thread = self._thread
         if thread is not None and thread is not threading.current_thread():
@@ -114,6 +124,7 @@ class Writer:
 
     def _begin(self) -> None:
         self._queue: SimpleQueue[_Job | None] = SimpleQueue()
+        self._luggage: deque[_Job] = deque()
         self._door = threading.Lock()
         self._turn = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -126,9 +137,12 @@ class Writer:
             if self._closed:
                 raise LedgerError("the ledger is closed")
             self._queue.put(job)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="bonwise ledger", daemon=True)
-                self._thread.start()
+            self._start()
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="bonwise ledger", daemon=True)
+            self._thread.start()
 
     def _run(self) -> None:
         last = False
@@ -147,8 +161,15 @@ class Writer:
             while job is not None:
                 batch.append(job)
                 job = self._queue.get_nowait()
-            return batch, True
-        return batch, False
+            return batch + self._taken_along(), True
+        return batch + self._taken_along(), False
+
+    def _taken_along(self) -> list[_Job]:
+        luggage = []
+        with suppress(IndexError):
+            while True:
+                luggage.append(self._luggage.popleft())
+        return luggage
 
     def _write(self, batch: list[_Job]) -> None:
         if batch and not self._failure:
