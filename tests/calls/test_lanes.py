@@ -9,6 +9,7 @@ import pytest
 from bonwise.calls.ask import Ask, Model
 from bonwise.calls.engine import Engine
 from bonwise.calls.lane import CLOSED_FOR
+from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.totals import MOST_REASONS, Totals
 from bonwise.calls.waiting import PATIENCE
@@ -270,3 +271,66 @@ def test_settings_that_mean_nothing_are_refused(settings):
     """An engine that could never answer is not made."""
     with pytest.raises(UsageError, match=next(iter(settings))):
         engine_over(Script(), **settings)
+
+
+def test_a_429_pauses_the_whole_lane():
+    """After one throttled call no other is sent until the time that the server named has passed."""
+    sent = []
+
+    def throttled_once(request):
+        sent.append(asyncio.get_running_loop().time())
+        if len(sent) == 1:
+            return httpx2.Response(429, headers={"retry-after": "30"}, json={"error": {"message": "slow down"}})
+        return chat("fine")
+
+    async def main():
+        async with handled(throttled_once, max_concurrency=1) as engine:
+            found = await asyncio.gather(*(engine.ask(question(str(number))) for number in range(10)))
+            assert not any(is_owed(answers) for answers in found)
+            assert engine.totals.retries == 1
+
+    run_virtual(main())
+    assert len(sent) == 11
+    assert min(sent[1:]) >= 30
+
+
+def test_a_request_refused_for_good_is_a_call():
+    """What a server refuses was sent: it is in the bill, and max_calls counts it."""
+    script = Script(context_length=1)
+
+    async def main():
+        async with engine_over(script, max_calls=2) as engine:
+            found = [await engine.ask(question(str(number))) for number in range(5)]
+            assert [is_owed(answers) for answers in found] == [False, False, True, True, True]
+            assert sum(answers.bill.calls for answers in found) == engine.totals.bill.calls == 2
+
+    run_virtual(main())
+    assert script.counts.requests == 2
+
+
+def test_only_the_samples_that_nobody_asks_for_are_asked_for(tmp_path):
+    """Where another is asking for one of three samples, the request asks for the other two."""
+    asked = []
+
+    def counted(request):
+        body = json.loads(request.content)
+        asked.append(body.get("n", 1))
+        reply = chat("fine").json()
+        reply["choices"] = [{**reply["choices"][0], "index": at} for at in range(body.get("n", 1))]
+        return httpx2.Response(200, json=reply)
+
+    async def main(other):
+        async with handled(counted, ledger=tmp_path) as engine:
+            wanted = question(samples=3)
+            request = engine.lane(wanted).provider.request(wanted, 1, frozenset())
+            claim = await other.claim(request.keys([0]), request, 0.0)
+            asking = asyncio.create_task(engine.ask(wanted))
+            while not asked:  # noqa: ASYNC110 - the server tells nobody
+                await asyncio.sleep(0.01)
+            await other.give_up(claim.call_id, 1, 0, "given up")
+            return await asking
+
+    with Ledger.open(tmp_path) as other:
+        found = asyncio.run(main(other))
+    assert len(found.answers) == 3
+    assert asked == [2, 1]
