@@ -143,7 +143,7 @@ def _summary(found: LedgerStats, verdict: str) -> Iterator[str]:
         unpriced = f" and {tally.unpriced:,} calls without a known price" if tally.unpriced else ""
         yield (
             f"{tally.provider}/{tally.model}: calls {states}; {tally.samples:,} answers, "
-            f"{tally.usage.input:,} + {tally.usage.output:,} tokens, {money(tally.cost)}{unpriced}"
+            f"{tally.usage.input:,} + {tally.usage.output:,} tokens, {money(tally.cost if tally.cost or not tally.unpriced else None)}{unpriced}"
         )
     if found.lost_attempts:
         yield f"{found.lost_attempts:,} attempts were sent and never answered; the servers may bill them"
