@@ -140,10 +140,11 @@ def _day(text: str) -> float:
 def _summary(found: LedgerStats, verdict: str) -> Iterator[str]:
     for tally in found.models:
         states = ", ".join(f"{count:,} {state}" for state, count in tally.calls.items() if count)
+        cost = money(tally.cost if tally.cost or not tally.unpriced else None)
         unpriced = f" and {tally.unpriced:,} calls without a known price" if tally.unpriced else ""
         yield (
             f"{tally.provider}/{tally.model}: calls {states}; {tally.samples:,} answers, "
-            f"{tally.usage.input:,} + {tally.usage.output:,} tokens, {money(tally.cost if tally.cost or not tally.unpriced else None)}{unpriced}"
+            f"{tally.usage.input:,} + {tally.usage.output:,} tokens, {cost}{unpriced}"
         )
     if found.lost_attempts:
         yield f"{found.lost_attempts:,} attempts were sent and never answered; the servers may bill them"
