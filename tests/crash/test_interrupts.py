@@ -26,10 +26,10 @@ def folder(tmp_path):
     return tmp_path
 
 
-def interrupted(script, folder, url, *, after=20, again=False):
-    """Run the command, with Ctrl-C after some paid requests, and once more when it was heard; return how it ended."""
+def interrupted(script, folder, url, *, after=20, again=False, sent=signal.SIGINT):
+    """Run the command, with Ctrl-C or another signal after some paid requests, and once more when it was heard; return how it ended."""
     running = start(judging(folder, url, "--max-concurrency", "8"))
-    script.on_paid.set((after, 0.0, lambda: running.send_signal(signal.SIGINT)))
+    script.on_paid.set((after, 0.0, lambda: running.send_signal(sent)))
     said = ""
     if again:
         said = running.stderr.readline()
@@ -38,11 +38,12 @@ def interrupted(script, folder, url, *, after=20, again=False):
     return code, out, said + err
 
 
-def test_an_interrupted_run_keeps_what_is_on_the_wire(folder):
-    """Ctrl-C waits for the calls on the wire; the command that it prints asks for the rest, paying nothing twice."""
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=lambda sent: sent.name)
+def test_an_interrupted_run_keeps_what_is_on_the_wire(folder, sent):
+    """Ctrl-C, or a scheduler that ends the run, waits for the calls on the wire; the command that it prints asks for the rest, paying nothing twice."""
     script = Script(latency=0.2, on_paid=Trap())
     with ScriptedServer(script).in_thread() as server:
-        code, _, said = interrupted(script, folder, server.url)
+        code, _, said = interrupted(script, folder, server.url, sent=sent)
         paid = script.counts.answers
         assert code == INTERRUPTED, said
         assert 20 <= paid < CALLS
