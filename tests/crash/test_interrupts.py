@@ -27,7 +27,7 @@ def folder(tmp_path):
 
 
 def interrupted(script, folder, url, *, after=20, again=False, sent=signal.SIGINT):
-    """Run the command, with Ctrl-C or another signal after some paid requests, and once more when it was heard; return how it ended."""
+    """Run the command, send it a signal after some paid requests, or two; return how it ended."""
     running = start(judging(folder, url, "--max-concurrency", "8"))
     script.on_paid.set((after, 0.0, lambda: running.send_signal(sent)))
     said = ""
@@ -40,7 +40,7 @@ def interrupted(script, folder, url, *, after=20, again=False, sent=signal.SIGIN
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=lambda sent: sent.name)
 def test_an_interrupted_run_keeps_what_is_on_the_wire(folder, sent):
-    """Ctrl-C, or a scheduler that ends the run, waits for the calls on the wire; the command that it prints asks for the rest, paying nothing twice."""
+    """Told to end, it waits for the calls on the wire; the command it prints asks for the rest, paying nothing twice."""
     script = Script(latency=0.2, on_paid=Trap())
     with ScriptedServer(script).in_thread() as server:
         code, _, said = interrupted(script, folder, server.url, sent=sent)
