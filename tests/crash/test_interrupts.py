@@ -40,7 +40,7 @@ def interrupted(script, folder, url, *, after=20, again=False, sent=signal.SIGIN
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=lambda sent: sent.name)
 def test_an_interrupted_run_keeps_what_is_on_the_wire(folder, sent):
-    """Told to end, it waits for the calls on the wire; the command it prints asks for the rest, paying nothing twice."""
+    """Told to end, it waits for calls on the wire; the command it prints asks for the rest, paying nothing twice."""
     script = Script(latency=0.2, on_paid=Trap())
     with ScriptedServer(script).in_thread() as server:
         code, _, said = interrupted(script, folder, server.url, sent=sent)
