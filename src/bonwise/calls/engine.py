@@ -26,6 +26,7 @@ from bonwise.errors import CallError, UsageError
 if TYPE_CHECKING:
     from bonwise.calls.answer import Answers
     from bonwise.calls.ask import Ask, Model
+    from bonwise.calls.request import Request
 
 __all__ = ["Engine"]
 
@@ -119,11 +120,18 @@ class Engine:
         self.totals.replaced += ask.replaced
         return await Inquiry(self, ask).run()
 
-    def lane(self, ask: Ask) -> Lane:
-        """Return the lane of an ask: the model, at the server to which a request would go now."""
+    def lane(self, ask: Ask, request: Request | None = None) -> Lane:
+        """Return the lane of an ask: the model, at the server to which a request would go now.
+
+        Parameters
+        ----------
+        ask : Ask
+        request : Request, optional
+            Its request with nothing left out, where that is at hand.
+        """
         model = ask.model
         adapter = provider(model.provider)
-        base_url = adapter.request(ask, 1, frozenset()).base_url
+        base_url = (request or adapter.request(ask, 1, frozenset())).base_url
         lane = self._lanes.get((model.provider, base_url, model.name))
         if lane is None:
             refused = self.books.dropped(base_url, model.name)

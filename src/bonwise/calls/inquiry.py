@@ -16,6 +16,7 @@ from bonwise.calls.landed import Landed, Outcome
 from bonwise.calls.notices import ignored, left_out, refuse_impossible
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Response
+from bonwise.calls.providers.registry import provider
 from bonwise.calls.tokens import expected_input_tokens, most_input_tokens
 from bonwise.data.verdicts import Unscored, kept
 
@@ -46,13 +47,14 @@ class Inquiry:
     """
 
     def __init__(self, engine: Engine, ask: Ask) -> None:
-        self._engine, self._ask, self._lane = engine, ask, engine.lane(ask)
+        whole = provider(ask.model.provider).request(ask, 1, frozenset())
+        self._engine, self._ask, self._lane = engine, ask, engine.lane(ask, whole)
         capabilities = self._lane.provider.capabilities
         refuse_impossible(ask, capabilities)
         for notice in left_out(ask, self._lane.remembered, capabilities):
             engine.totals.notices.setdefault(notice, 1)
         self._refused = self._lane.refused
-        self._request: Request = self._build(1)
+        self._request: Request = self._build(1) if self._refused else whole
         self._answers: dict[int, Answer] = {}
         self._bill = Bill()
         self._until: float | None = None
@@ -203,11 +205,11 @@ class Inquiry:
         return Answer(reading, outcome.text, from_ledger)
 
     def _outcome(self, stored: Stored) -> Outcome:
-        provider = self._lane.provider
+        adapter = self._lane.provider
         if stored.choice is None:
-            return refused_for_good(provider.problem(Response(stored.status, {}, stored.raw), time.time()))
+            return refused_for_good(adapter.problem(Response(stored.status, {}, stored.raw), time.time()))
         try:
-            return provider.reply(stored.raw).choices[stored.choice]
+            return adapter.reply(stored.raw).choices[stored.choice]
         except (ValueError, IndexError):
             return Unscored("the stored answer cannot be read")
 

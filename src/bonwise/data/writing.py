@@ -70,30 +70,34 @@ class _UnixLines(list[str]):
         self.append(record.removesuffix("\r\n") + "\n")
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str | Iterable[str]) -> None:
     """Write a file so that a reader sees the old one or the new one, never half of either.
+
+    Text that comes in parts is written as it comes; where that breaks off with an error, the old file stays.
 
     Raises
     ------
     bonwise.errors.FileError
         The folder is absent or not writable, or the disk is full.
     """
+    parts = [text] if isinstance(text, str) else text
     with file_errors(path):
         target = Path(os.path.realpath(path))  # a link is followed, not replaced
         if not target.parent.is_dir():
             raise FileError(f"{path}: no such folder", hint="make the folder first")
         if target.exists() and not target.is_file():
-            target.write_text(text, encoding="utf-8")  # a pipe or a device cannot be replaced
+            with target.open("w", encoding="utf-8") as stream:  # a pipe or a device cannot be replaced
+                stream.writelines(parts)
             return
-        _replace(target, text)
+        _replace(target, parts)
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace(path: Path, parts: Iterable[str]) -> None:
     name = path.parent / f".bonwise.{secrets.token_hex(8)}"
     handle = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-            stream.write(text)
+            stream.writelines(parts)
             stream.flush()
             os.fsync(stream.fileno())  # else a power cut may leave the new name on an empty file
         if path.exists():
