@@ -66,6 +66,9 @@ class Ask:
         How many alternatives to report for each token of the answer; 0 asks for none.
     samples : int
         Independent answers wanted.
+    first_sample : int
+        Index of the first of them: an answer to a question is kept under its index, so 1 wants another answer than
+        the one that a plain ask gets.
     shortened : int
         Texts in it that were too long and are shown without their middle.
     replaced : int
@@ -81,6 +84,7 @@ class Ask:
     temperature: float | None = None
     top_logprobs: int = 0
     samples: int = 1
+    first_sample: int = 0
     shortened: int = field(default=0, compare=False)
     replaced: int = field(default=0, compare=False)
 

@@ -81,7 +81,7 @@ class _View:
     def _needed(self, ask: Ask, lane: Lane) -> list[int]:
         """Return how many samples are to be asked for in each generation that needs any."""
         request = lane.provider.request(ask, 1, lane.refused)
-        samples, found = list(range(ask.samples)), []
+        samples, found = list(range(ask.first_sample, ask.first_sample + ask.samples)), []
         for generation in range(self._engine.reask + 1):
             missing, unusable = 0, []
             for sample, key in zip(samples, request.keys(samples, generation), strict=True):

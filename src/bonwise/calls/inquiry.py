@@ -63,7 +63,8 @@ class Inquiry:
         """Return one answer a sample."""
         if self._engine.deadline is not None:
             self._until = asyncio.get_running_loop().time() + self._engine.deadline
-        samples: Iterable[int] = range(self._ask.samples)
+        first = self._ask.first_sample
+        samples: Iterable[int] = range(first, first + self._ask.samples)
         for generation in range(self._engine.reask + 1):
             await self._obtain(samples, generation)
             samples = self._unusable()

@@ -8,7 +8,7 @@ import os
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from bonwise.judges.judgment import Judgment
 from bonwise.judges.protocol import Judge, is_asking
 
 if TYPE_CHECKING:
+    from bonwise.calls.ask import Ask
     from bonwise.calls.engine import Engine
     from bonwise.calls.portal import Portal
 
@@ -44,7 +45,9 @@ class _Running:
 _RUNNING: ContextVar[_Running | None] = ContextVar("bonwise engine at work", default=None)
 
 
-async def judge_with(engine: Engine, judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
+async def judge_with(
+    engine: Engine, judge: Judge, prompt: str, texts: Sequence[str], *, draw: int = 0, temperature: float | None = None
+) -> Judgment:
     """Judge the candidates of one prompt.
 
     Parameters
@@ -55,6 +58,10 @@ async def judge_with(engine: Engine, judge: Judge, prompt: str, texts: Sequence[
         Any judge; one that is neither asking nor asynchronous runs in a worker thread, one call at a time.
     prompt : str
     texts : sequence of str
+    draw : int
+        0 judges as ever; 1, 2 ... ask a model for further, independent answers to the same questions.
+    temperature : float, optional
+        At which a model is asked, in place of the judge's own.
 
     Returns
     -------
@@ -68,11 +75,19 @@ async def judge_with(engine: Engine, judge: Judge, prompt: str, texts: Sequence[
     """
     if not is_asking(judge):
         return await _called(engine, judge, prompt, texts)
-    answers = await asyncio.gather(*(engine.ask(ask) for ask in asked(judge, prompt, texts)))
+    asks = (_drawn(ask, draw, temperature) for ask in asked(judge, prompt, texts))
+    answers = await asyncio.gather(*(engine.ask(ask) for ask in asks))
     conclusion = concluded(judge, prompt, texts, answers)
     bill = sum((one.bill for one in answers), Bill())
     effective = _distinct(one.effective for one in answers)
     return Judgment(conclusion.verdicts, conclusion.preferences, bill, effective)
+
+
+def _drawn(ask: Ask, draw: int, temperature: float | None) -> Ask:
+    if draw == 0 and temperature is None:
+        return ask
+    asked_at = ask.temperature if temperature is None else temperature
+    return replace(ask, first_sample=draw * ask.samples, temperature=asked_at)
 
 
 def judge_now(judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:

@@ -3,10 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Selection"]
+from bonwise.calls.bill import Bill
+
+__all__ = ["Comparison", "Routed", "Selection"]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two candidates that were compared.
+
+    Parameters
+    ----------
+    a, b : str
+        Ids.
+    value : float or None
+        What `a` earned on average over the orders that were scored: 1 won, 0 lost, 0.5 tied; None where none was.
+    order_effect : float or None
+        How much more `a` earned when shown first; None unless both orders were scored.
+    """
+
+    a: str
+    b: str
+    value: float | None
+    order_effect: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """What a router made of the pool.
+
+    Parameters
+    ----------
+    strong : str or None
+        The stronger judge, where it decided.
+    signal : float or None
+    reason : str
+    first_pick : str or None
+        Id of the candidate that the first pass alone would have kept.
+    """
+
+    strong: str | None
+    signal: float | None
+    reason: str
+    first_pick: str | None = None
 
 
 @dataclass(frozen=True)
@@ -26,23 +68,52 @@ class Selection:
     ids : tuple of str
         Candidate ids, in candidate order.
     scores : tuple of float or None
-        In candidate order, None where unscored.
+        What each is ranked by, in candidate order, None where unscored.
     ranking : tuple of str
         Ids from best to worst, unscored ones left out; ties stand in the seeded order.
     tied : tuple of str
         Ids that share the top score, empty where one stands alone.
     decided_by : str
-        ``score``, ``tie-break`` (seeded), ``only candidate``, ``nothing scored``, or ``owed``: an answer has not
-        arrived yet, and a later run asks for it.
-    calls : int
-        Calls of a model.
-    cost : float or None
-        In US dollars; None where unknown.
+        ``score``; ``comparison``, where equal scores were compared; ``tie-break``, where the seed decided;
+        ``only candidate``; ``same text``, where all candidates are one and the same text; ``nothing scored``;
+        ``owed``, where an answer has not arrived and a later run asks for it; ``deadline``, the best that was known by
+        then; ``partial``, the best of those that could be judged; ``first`` and ``random``, where nothing could be
+        judged and `on_failure` says so.
     unscored : mapping of str to str
         Id to reason.
     settings : mapping
         ``judge``, ``judge_version``, ``strategy``, ``seed``, the package's ``version``, and ``parameters``: every set
         of sampling parameters that was really sent, in order of first appearance; empty where no model was asked.
+    standard_errors : tuple of float or None
+        Of the scores, in candidate order; empty where none is known.
+    p_best : tuple of float or None
+        Posterior probability that a candidate is the best, in candidate order; empty where unknown. Candidates of one
+        and the same text share it.
+    expected_regret : float or None
+        Posterior expectation of what the best candidate's score exceeds the pick's by.
+    draws : tuple of int
+        Scores asked of each candidate, in candidate order; empty where candidates were only compared.
+    level : tuple of str
+        Ids among which the seed decided; empty where it decided nothing.
+    stopped : str
+        Why nothing more was asked.
+    comparisons : tuple of Comparison
+        In the order in which they were asked.
+    routed : Routed or None
+        None without a router.
+    failure : str
+        What went wrong, where the pick rests on less than was asked for; empty otherwise.
+    latency : float
+        Seconds from the call to the answer.
+    bill : Bill
+        Calls, tokens and cost.
+
+    Examples
+    --------
+    >>> import bonwise as bw
+    >>> pick = bw.select("Name a colour", ["red", "a long answer"], judge=lambda prompt, text: -len(text))
+    >>> pick.best, pick.decided_by, pick.calls
+    ('red', 'score', 0)
     """
 
     prompt_id: str | None
@@ -55,10 +126,35 @@ class Selection:
     ranking: tuple[str, ...] = field(repr=False)
     tied: tuple[str, ...]
     decided_by: str
-    calls: int
-    cost: float | None
     unscored: Mapping[str, str]
     settings: Mapping[str, Any] = field(repr=False)
+    standard_errors: tuple[float | None, ...] = field(default=(), repr=False)
+    p_best: tuple[float | None, ...] = field(default=(), repr=False)
+    expected_regret: float | None = field(default=None, repr=False)
+    draws: tuple[int, ...] = field(default=(), repr=False)
+    level: tuple[str, ...] = field(default=(), repr=False)
+    stopped: str = field(default="", repr=False)
+    comparisons: tuple[Comparison, ...] = field(default=(), repr=False)
+    routed: Routed | None = field(default=None, repr=False)
+    failure: str = ""
+    latency: float = field(default=0.0, repr=False, compare=False)
+    bill: Bill = field(default_factory=Bill, repr=False, compare=False)
+
+    @property
+    def calls(self) -> int:
+        """Calls of a model that were sent."""
+        return self.bill.calls
+
+    @property
+    def cost(self) -> float | None:
+        """In US dollars; None where unknown."""
+        return self.bill.cost
+
+    @property
+    def order_effect(self) -> float | None:
+        """Mean of how much more a candidate earned when shown first; None where no pair was scored in both orders."""
+        found = [one.order_effect for one in self.comparisons if one.order_effect is not None]
+        return sum(found) / len(found) if found else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the line that ``bonwise select`` writes; ``best`` is the id."""
@@ -72,8 +168,22 @@ class Selection:
             "ranking": list(self.ranking),
             "tied": list(self.tied),
             "decided_by": self.decided_by,
-            "calls": self.calls,
-            "cost": self.cost,
+            "level": list(self.level),
+            "standard_errors": list(self.standard_errors),
+            "p_best": list(self.p_best),
+            "expected_regret": self.expected_regret,
+            "draws": list(self.draws),
+            "stopped": self.stopped,
+            "comparisons": [asdict(one) for one in self.comparisons],
+            "routed": None if self.routed is None else asdict(self.routed),
+            "failure": self.failure,
+            "calls": self.bill.calls,
+            "answers": self.bill.calls + self.bill.from_ledger,
+            "from_ledger": self.bill.from_ledger,
+            "input_tokens": self.bill.input_tokens,
+            "output_tokens": self.bill.output_tokens,
+            "cost": self.bill.cost,
+            "latency": round(self.latency, 3),
             "unscored": dict(self.unscored),
             "settings": dict(self.settings),
         }

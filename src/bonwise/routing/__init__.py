@@ -1,0 +1,1 @@
+"""Routing: which prompts a stronger judge should decide."""

@@ -1,0 +1,145 @@
+"""The contract of a strategy, on one screen.
+
+A strategy opens a contest for each pool. A contest says what to ask next, hears every answer, and says at any
+time how the candidates stand. It sends nothing itself: the same contest runs against a server, a ledger or stored
+draws, ends at a deadline with what is known by then, and gives the same answer to the same evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from bonwise.data.verdicts import Preference, Verdict
+from bonwise.judges.protocol import Judge
+
+__all__ = ["Contest", "Draw", "Entrants", "Heard", "Match", "Question", "Standing", "Strategy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A question: one score of one candidate.
+
+    Parameters
+    ----------
+    candidate : int
+        Position among the entrants.
+    number : int
+        0 for the first score, 1 for the first redraw, and so on: each number is an independent draw.
+    temperature : float, optional
+        At which the model is asked, in place of the judge's own; None keeps the judge's own.
+    """
+
+    candidate: int
+    number: int = 0
+    temperature: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A question: which of two candidates is better, in the orders that the judge asks for.
+
+    Parameters
+    ----------
+    a, b : int
+        Positions among the entrants, ``a < b``.
+    judge : Judge, optional
+        Who compares them; the judge that selects unless one is given.
+    """
+
+    a: int
+    b: int
+    judge: Judge | None = None
+
+
+Question = Draw | Match
+Heard = Verdict | Preference
+"""The answer to a `Draw` is a `Score` or an `Unscored`, that to a `Match` a `Preference`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entrants:
+    """The candidates of one pool as a contest sees them: positions, of which no two have the same text.
+
+    Parameters
+    ----------
+    count : int
+        At least 2.
+    order : tuple of int
+        Every position once, in the seeded random order in which ties are broken: of two candidates that are level
+        the one that stands first in it goes ahead.
+    first_pass_alone : bool
+        Whether the first round must ask for one score a candidate and no more, because a router looks at it.
+    """
+
+    count: int
+    order: tuple[int, ...]
+    first_pass_alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How the candidates stand, one entry an entrant, in their order.
+
+    Parameters
+    ----------
+    verdicts : tuple of Score or Unscored
+        What each is ranked by, higher is better, or why it has no score; owed where its answer did not arrive.
+    standard_errors : tuple of float or None
+        Of these scores; None where unknown. Empty where none is known.
+    p_best : tuple of float or None
+        Posterior probability of being the best. Empty where unknown.
+    expected_regret : float or None
+        Posterior expectation of the best candidate's score less that of the pick.
+    second : tuple of float or None
+        Decides between equal scores, higher is better. Empty where nothing but the seed does.
+    stopped : str
+        Why nothing more is asked, in plain words; empty while there is more to ask.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    standard_errors: tuple[float | None, ...] = ()
+    p_best: tuple[float | None, ...] = ()
+    expected_regret: float | None = None
+    second: tuple[float | None, ...] = ()
+    stopped: str = ""
+
+
+class Contest(Protocol):
+    """One pool under a strategy."""
+
+    def next(self) -> Sequence[Question]:
+        """Return the questions to ask now, at once; none when enough is known."""
+        ...
+
+    def hear(self, question: Question, answer: Heard) -> None:
+        """Take the answer to one of them; `Unscored` answers count as asked."""
+        ...
+
+    def standing(self) -> Standing:
+        """Return how the candidates stand, given what was heard so far."""
+        ...
+
+
+@runtime_checkable
+class Strategy(Protocol):
+    """Which questions are asked about a pool, and when to stop."""
+
+    @property
+    def name(self) -> str:
+        """What makes this strategy on a command line, such as ``adaptive:margin=0.1,max_draws=3``."""
+        ...
+
+    @property
+    def compares(self) -> bool:
+        """Whether it asks the judge that selects for comparisons, not for scores."""
+        ...
+
+    def contest(self, entrants: Entrants) -> Contest:
+        """Open the contest of one pool."""
+        ...
+
+    def most_calls(self, judge: Judge, candidates: int) -> int:
+        """Return the most answers of models that a pool of so many candidates takes."""
+        ...
