@@ -82,7 +82,7 @@ def test_metric_keys_are_those_promised():
     promised = (
         "global_r within_r inflation attenuation judge_between_share oracle_between_share tie_rate oracle_tie_rate "
         "top1_tie_rate sign_agreement effective_agreement effective_agreement_decided kendall_tau top1_accuracy "
-        "hit_rate value_random value_judge value_oracle recovery level_bias"
+        "hit_rate value_random value_judge value_oracle gain recovery level_bias"
     )
     assert list(metrics) == promised.split()
     for e in metrics.values():
@@ -93,7 +93,7 @@ def test_metric_keys_are_those_promised():
 def test_the_frame_has_a_row_a_judge_and_metric():
     """`to_frame` lists every metric of every judge with its keys as columns."""
     frame = audit(two_judges(40)).to_frame()
-    assert len(frame) == 2 * 20
+    assert len(frame) == 2 * 21
     assert {"judge", "metric", "estimate", "low", "high", "n"} <= set(frame.columns)
 
 

@@ -9,7 +9,7 @@ from bonwise.calls.bill import Bill
 from bonwise.calls.engine import Engine
 from bonwise.calls.reply import Choice
 from bonwise.calls.usage import Usage
-from bonwise.cli.progress import _figures
+from bonwise.cli.progress import Goal, _figures
 from bonwise.cli.running import judge_all
 from bonwise.cli.summary import Course, summarise
 from bonwise.data.pool_file import read_pools
@@ -209,7 +209,8 @@ def test_a_dry_run_counts_what_is_asked_again(capsys, folder, monkeypatch):
 def test_a_storm_is_seen_while_it_lasts():
     """While calls wait to be tried again the progress says so, and why, in printable words."""
     engine = Engine()
+    goal = Goal("answers", lambda: engine.totals.answers, 9)
     engine.totals.bill += Bill(calls=1)
-    assert "tried again" not in _figures(engine, 9)
+    assert "tried again" not in _figures(engine, goal)
     engine.totals.waiting, engine.totals.trouble = 3, "429: slow\x1b down"
-    assert "3 to be tried again (429: slow\\x1b down)" in _figures(engine, 9)
+    assert "3 to be tried again (429: slow\\x1b down)" in _figures(engine, goal)

@@ -113,7 +113,8 @@ def choices(pools):
     each = [choice(pool) for pool in pools]
     means = {name: fmean(one[name] for one in each) for name in each[0]}
     span = means["value_oracle"] - means["value_random"]
-    return means | {"recovery": ratio(means["value_judge"] - means["value_random"], span)}
+    gain = means["value_judge"] - means["value_random"]
+    return means | {"gain": gain, "recovery": ratio(gain, span)}
 
 
 def isotonic(points):

@@ -141,7 +141,7 @@ def test_a_pair_without_any_verdict_is_blank_with_both_reasons():
     """Both orders unscored: no value, and both reasons."""
     pair = Preference(0, 1, Unscored("refused"), Unscored("empty reply"))
     (row,) = pair_rows([judged(Score(0.5), Score(0.5), preferences=(pair,))], [judge("j")])
-    assert row == ("p", "j", "p.0", "p.1", "", "", "", "", "refused; empty reply")
+    assert row == ("p", "j", "p.0", "p.1", "", "", "", "", "refused; empty reply", "", "")
 
 
 def test_the_effect_of_the_order_is_the_mean_over_pairs_judged_both_ways():
@@ -277,3 +277,11 @@ def test_the_pairs_of_a_run_are_all_there(run):
     effects = [row[7] for row in rows if row[7] != ""]
     assert (effect.pairs, effect.advantage) == (len(effects), pytest.approx(statistics.fmean(effects)))
     assert effect.unscored == sum(len(row[8].split("; ")) for row in rows if row[8])
+
+
+def test_stated_confidences_stand_beside_their_orders():
+    """A confidence that was stated in one order only is a number there and blank in the other."""
+    pair = Preference(0, 1, 1.0, 0.5, confidence=(4, None))
+    (row,) = pair_rows([judged(Score(0.5), Score(0.5), preferences=(pair,))], [judge("j")])
+    cells = dict(zip(PAIR_HEADER, row, strict=True))
+    assert (cells["confidence_first"], cells["confidence_second"]) == (4, "")

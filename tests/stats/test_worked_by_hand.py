@@ -54,6 +54,7 @@ SQUARE_BY_HAND = {
     "value_random": 0.5,
     "value_judge": 1.9 / 3,
     "value_oracle": 0.9,
+    "gain": 0.4 / 3,
     "recovery": 1 / 3,
 }
 
@@ -95,6 +96,7 @@ RAGGED_BY_HAND = {
     "value_random": 0.4,
     "value_judge": 0.7,
     "value_oracle": 0.7,
+    "gain": 0.3,
     "recovery": 1.0,
 }
 

@@ -100,6 +100,7 @@ def _picks(prompts):
         "value_random": random,
         "value_judge": judge,
         "value_oracle": best,
+        "gain": judge - random,
         "recovery": ratio(judge - random, best - random),
     }
 

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from bonwise.auditing.comparison import Comparison, compare_judges
 from bonwise.auditing.gates import Gate, check_gate, open_gate
 from bonwise.auditing.judge_audit import JudgeAudit, audit_judge
+from bonwise.auditing.logged import logged_judge, picks_document
 from bonwise.auditing.per_prompt import per_prompt
 from bonwise.auditing.settings import IntervalKind, Settings
 from bonwise.auditing.thresholds import Thresholds
 from bonwise.auditing.verdict import Target, Verdict
 from bonwise.data.labels import join_labels
 from bonwise.data.panel import Panel, Shape, lay_out
+from bonwise.data.picks import Picks, holds_picks, read_picks
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, UsageError
@@ -53,6 +55,8 @@ class Audit:
         What was declared: ``label_scale``, and ``judge_scale`` by judge.
     not_audited : mapping of str to str
         The judges without a prompt to audit them on, and why.
+    picks : Picks or None
+        The logged picks that were audited, in place of a judge's scores.
     """
 
     judges: Mapping[str, JudgeAudit]
@@ -64,6 +68,7 @@ class Audit:
     draws: int = 1
     scales: Mapping[str, Any] = field(default_factory=dict, repr=False)
     not_audited: Mapping[str, str] = field(default_factory=dict)
+    picks: Picks | None = field(default=None, repr=False)
 
     def __getitem__(self, metric: str) -> Estimate:
         return self.metrics[metric]
@@ -163,6 +168,8 @@ class Audit:
         }
         if self.reference is not None:
             settings["reference"] = self.reference
+        if self.picks is not None:
+            settings["picks"] = picks_document(self.picks)
         document: dict[str, Any] = {"schema": "bonwise.audit/1"}
         if len(self.judges) == 1 and not self.not_audited:
             document["judge"] = self._only.judge
@@ -192,13 +199,15 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     columns: Mapping[str, str] | None = None,
     judge_scale: Mapping[str, Scale] | Scale | None = None,
     label_scale: Scale | None = None,
+    as_picked: bool = False,
 ) -> Audit:
-    """Audit one or several judges against oracle labels.
+    """Audit one or several judges, or the picks that were made with one, against oracle labels.
 
     Parameters
     ----------
     source : str, pathlib.Path, pandas.DataFrame or ScoreTable
-        Long table ``prompt_id, candidate, judge_score, oracle_label`` and optional columns.
+        Long table ``prompt_id, candidate, judge_score, oracle_label`` and optional columns; or a file of logged
+        picks, as ``bonwise select`` writes it, with `labels`.
     labels : str, pathlib.Path or pandas.DataFrame, optional
         Labels from elsewhere, joined on prompt and candidate.
     oracle : str, optional
@@ -223,6 +232,8 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         Role to column name.
     judge_scale, label_scale : Scale, optional
         Declared scales; values are mapped to [0, 1]. A mapping declares the scale of each judge by name.
+    as_picked : bool
+        Of logged picks: take what the seed drew among equals, not its expectation.
 
     Returns
     -------
@@ -251,6 +262,16 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         shape=shape,
         thresholds=Thresholds().override(thresholds or {}),
     )
+    if isinstance(source, str | Path) and holds_picks(Path(source)):
+        picks = read_picks(source, as_picked=as_picked)
+        if oracle is not None or judge_scale:
+            raise UsageError(
+                f"{picks.source}: logged picks hold no scores", hint="leave --oracle and --judge-scale out"
+            )
+        judge, table = logged_judge(picks, labels, settings, columns or {}, label_scale)
+        return Audit({judge.judge: judge}, (), settings, table.source, {}, scales=_declared(table), picks=picks)
+    if as_picked:
+        raise UsageError("only of logged picks can the drawn ones be taken", hint="leave --as-picked out")
     table = _table(source, labels, oracle, columns, judge_scale, label_scale)
     return _audit(table, settings)
 

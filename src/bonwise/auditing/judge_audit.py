@@ -10,7 +10,7 @@ import numpy as np
 
 from bonwise.auditing.partial import Balance, Labelling, balance, label_state, worst_case
 from bonwise.auditing.settings import Settings, label_range
-from bonwise.auditing.verdict import Verdict, judge_validity
+from bonwise.auditing.verdict import Verdict, judge_validity, pick_validity
 from bonwise.data.panel import Panel
 from bonwise.errors import InputError
 from bonwise.stats.catalog import ESTIMANDS
@@ -19,7 +19,14 @@ from bonwise.stats.estimation import estimate
 from bonwise.stats.level_bias import level_bias
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 
-__all__ = ["JudgeAudit", "audit_judge", "panel_level_bias"]
+__all__ = ["NO_SCORES", "OF_PICKS", "JudgeAudit", "audit_judge", "panel_level_bias"]
+
+OF_PICKS = ("top1_accuracy", "hit_rate", "value_random", "value_judge", "value_oracle", "gain", "recovery")
+"""Metrics that follow from what was picked."""
+
+_OF_LABELS = ("oracle_between_share", "oracle_tie_rate")
+
+NO_SCORES = "a logged pick holds no scores"
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +46,8 @@ class JudgeAudit:
         Worst case over missing labels; empty where the labels are complete.
     with_control : mapping of str to Estimate
         The metrics with the named easy candidates put back; empty without a control.
+    logged : bool
+        Whether its scores only say what was picked: 1 for what was kept, 0 for the rest.
     """
 
     judge: str
@@ -48,6 +57,7 @@ class JudgeAudit:
     balance: tuple[Balance, ...] = field(default=(), repr=False)
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
     with_control: Mapping[str, Estimate] = field(default_factory=dict, repr=False)
+    logged: bool = False
 
     @property
     def data(self) -> dict[str, Any]:
@@ -82,7 +92,13 @@ class JudgeAudit:
 
 
 def audit_judge(
-    panel: Panel, with_control: Panel | None, settings: Settings, *, against: str, has_propensity: bool = False
+    panel: Panel,
+    with_control: Panel | None,
+    settings: Settings,
+    *,
+    against: str,
+    has_propensity: bool = False,
+    logged: bool = False,
 ) -> JudgeAudit:
     """Audit one judge.
 
@@ -97,6 +113,8 @@ def audit_judge(
         What the judge is held against, as a noun.
     has_propensity : bool
         Whether the table states with which probability prompts were labelled.
+    logged : bool
+        Whether the scores only say what was picked; metrics of scores are then undefined.
 
     Raises
     ------
@@ -107,21 +125,28 @@ def audit_judge(
     sums = _complete_sums(labelling)
     metrics = _metrics(labelling, sums, settings)
     partial = labelling.method == "labelled_only"
+    scope = _scope(labelling, has_propensity=has_propensity) if partial else ""
+    if logged:
+        metrics = {
+            name: found if name in (*OF_PICKS, *_OF_LABELS) else _no_scores(found) for name, found in metrics.items()
+        }
+        verdict = pick_validity(metrics, settings.thresholds, scope=scope)
+    else:
+        verdict = judge_validity(metrics, settings.thresholds, settings.target, against=against, scope=scope)
     return JudgeAudit(
         panel.judge,
         metrics,
-        judge_validity(
-            metrics,
-            settings.thresholds,
-            settings.target,
-            against=against,
-            scope=_scope(labelling, has_propensity=has_propensity) if partial else "",
-        ),
+        verdict,
         labelling,
-        balance(labelling, settings.confidence) if partial else (),
+        balance(labelling, settings.confidence, of_scores=not logged) if partial else (),
         worst_case(labelling, Sums(*sums), label_range(panel.labels)) if partial else {},
         {} if with_control is None else _with_control(_labelled(with_control), settings),
+        logged,
     )
+
+
+def _no_scores(found: Estimate) -> Estimate:
+    return Estimate.undefined(NO_SCORES, found.n).with_method(found.method)
 
 
 def _labelled(panel: Panel) -> Labelling:

@@ -65,8 +65,8 @@ def label_state(panel: Panel) -> Labelling:
     return Labelling(panel, labelled, int(partly.sum()), "labelled_only")
 
 
-def balance(labelling: Labelling, confidence: float) -> tuple[Balance, ...]:
-    """Compare the judge's scores on labelled and unlabelled prompts (Welch intervals)."""
+def balance(labelling: Labelling, confidence: float, *, of_scores: bool = True) -> tuple[Balance, ...]:
+    """Compare the judge's scores on labelled and unlabelled prompts (Welch intervals); of picks, the pools alone."""
     panel, labelled = labelling.panel, labelling.labelled
     tops = top_of_scores(panel.scores, panel.sizes)
     features: Mapping[str, Floats] = {
@@ -76,7 +76,11 @@ def balance(labelling: Labelling, confidence: float) -> tuple[Balance, ...]:
         "share tied at the top": (tops.tied > 1).astype(float),
         "candidates": panel.sizes.astype(float),
     }
-    return tuple(_compare(name, values[labelled], values[~labelled], confidence) for name, values in features.items())
+    return tuple(
+        _compare(name, values[labelled], values[~labelled], confidence)
+        for name, values in features.items()
+        if of_scores or name == "candidates"
+    )
 
 
 def _compare(feature: str, left: Floats, right: Floats, confidence: float) -> Balance:

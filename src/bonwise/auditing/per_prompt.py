@@ -23,9 +23,10 @@ def per_prompt(judges: Sequence[JudgeAudit]) -> pd.DataFrame:
     Columns: ``judge``, ``prompt_id``, ``pick`` and ``best`` (names, several where tied),
     ``value_pick`` (label of the pick, ties in expectation), ``value_best``, ``gain_lost`` (the
     difference), ``tied`` (candidates with the top score), ``margin`` (top score minus the second),
-    ``candidates``. Label columns are missing where a prompt is not labelled completely.
+    ``candidates``. Label columns are missing where a prompt is not labelled completely, and the margin of logged
+    picks, which hold no scores.
     """
-    rows = pd.concat([_rows(judge.labelling.panel) for judge in judges], ignore_index=True)
+    rows = pd.concat([_rows(judge.labelling.panel, logged=judge.logged) for judge in judges], ignore_index=True)
     return rows.sort_values(
         ["gain_lost", "judge", "prompt_id"],
         ascending=[False, True, True],
@@ -34,7 +35,7 @@ def per_prompt(judges: Sequence[JudgeAudit]) -> pd.DataFrame:
     )
 
 
-def _rows(panel: Panel) -> pd.DataFrame:
+def _rows(panel: Panel, *, logged: bool) -> pd.DataFrame:
     starts = np.cumsum(panel.sizes) - panel.sizes
     tops = top_of_scores(panel.scores, panel.sizes)
     scores, labels = np.round(panel.scores, TIE_DECIMALS), np.round(panel.labels, TIE_DECIMALS)
@@ -52,7 +53,7 @@ def _rows(panel: Panel) -> pd.DataFrame:
             "value_best": best,
             "gain_lost": best - value,
             "tied": tops.tied.astype(int),
-            "margin": tops.margin,
+            "margin": np.nan if logged else tops.margin,
             "candidates": panel.sizes,
         }
     )

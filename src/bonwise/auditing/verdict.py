@@ -13,7 +13,7 @@ from typing import Any, Literal
 from bonwise.auditing.thresholds import Thresholds
 from bonwise.stats.estimate import Estimate
 
-__all__ = ["TARGETS", "Target", "Verdict", "judge_validity"]
+__all__ = ["TARGETS", "Target", "Verdict", "judge_validity", "pick_validity"]
 
 Target = Literal["best-of-n", "system"]
 TARGETS: tuple[Target, ...] = ("best-of-n", "system")
@@ -82,6 +82,23 @@ def judge_validity(metrics: _Metrics, thresholds: Thresholds, target: Target, *,
     return Verdict(target, level, checks, sentences)
 
 
+def pick_validity(metrics: _Metrics, thresholds: Thresholds, *, scope: str) -> Verdict:
+    """Read the metrics of logged picks as a verdict: of the four levels only the decision follows from picks.
+
+    The parameters are those of `judge_validity`.
+    """
+    checks = dict.fromkeys(("correlation", "level", "directional"), "undefined")
+    checks["decision"] = _above(metrics["recovery"], thresholds.recovery_useful)
+    level = _best_of_n_level(metrics, thresholds)
+    sentences = (
+        f"Decision target: picking the best candidate of one prompt (best of n); {_MEANING_OF_PICKS[level]}.",
+        *([scope] if scope else []),
+        "Correlation, level and directional validity: undefined on these data, for a logged pick holds no scores.",
+        _decision_sentence(metrics, thresholds, checks),
+    )
+    return Verdict("best-of-n", level, checks, sentences)
+
+
 def figure(found: Estimate) -> str:
     """Write an estimate with its interval, or why there is none."""
     if found.estimate is None:
@@ -131,6 +148,14 @@ _MEANING = {
     "harmful": "the judge's picks are worse than random picks",
     "random": "the judge ties every pair, so its picks are random picks",
     "inconclusive": "the data do not settle whether the judge is useful for it",
+}
+
+
+_MEANING_OF_PICKS = {
+    "useful": "what picked is useful for it",
+    "weak": "what picked is weak for it",
+    "harmful": "the picks are worse than random picks",
+    "inconclusive": "the data do not settle whether what picked is useful for it",
 }
 
 

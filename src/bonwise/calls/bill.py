@@ -25,11 +25,13 @@ class Bill:
         As the servers counted them.
     cost : float or None
         US dollars; None where a price or a count is not known.
+    reused_tokens : int
+        What answers from the ledger took when they were paid, input and output, as far as it is known.
 
     Examples
     --------
     >>> Bill(calls=1, cost=0.5) + Bill(calls=2, cost=None)
-    Bill(calls=3, from_ledger=0, owed=0, unknown=0, input_tokens=0, output_tokens=0, cost=None)
+    Bill(calls=3, from_ledger=0, owed=0, unknown=0, input_tokens=0, output_tokens=0, cost=None, reused_tokens=0)
     """
 
     calls: int = 0
@@ -39,6 +41,7 @@ class Bill:
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = 0.0
+    reused_tokens: int = 0
 
     def __add__(self, other: Bill) -> Bill:
         return Bill(
@@ -49,4 +52,5 @@ class Bill:
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             None if self.cost is None or other.cost is None else self.cost + other.cost,
+            self.reused_tokens + other.reused_tokens,
         )

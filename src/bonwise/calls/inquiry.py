@@ -57,6 +57,7 @@ class Inquiry:
         self._request: Request = self._build(1) if self._refused else whole
         self._answers: dict[int, Answer] = {}
         self._bill = Bill()
+        self._reused_tokens = 0
         self._until: float | None = None
 
     async def run(self) -> Answers:
@@ -143,9 +144,16 @@ class Inquiry:
                 got = len(landed.outcomes)
                 if 0 < got < landed.asked:
                     await self._leave_out("n", f"sent {got} of {landed.asked} answers")
-            self._take(missing, landed.outcomes, paid=task in paid)
+            outcomes = landed.outcomes if task in paid else self._shared(landed.outcomes)
+            self._take(missing, outcomes, paid=task in paid)
             busy = busy or landed.busy
         return busy
+
+    def _shared(self, outcomes: Mapping[bytes, Outcome]) -> Mapping[bytes, Outcome]:
+        """Return what another's call brought: where it gave up at a deadline of its own, there may be time left."""
+        if self._until is None or asyncio.get_running_loop().time() >= self._until:
+            return outcomes
+        return {key: one for key, one in outcomes.items() if not (isinstance(one, Unscored) and one.owed)}
 
     def _launch(self, missing: Open) -> tuple[set[asyncio.Task[Landed]], set[asyncio.Task[Landed]]]:
         under_way = self._engine.flights(list(missing))
@@ -210,15 +218,20 @@ class Inquiry:
         if stored.choice is None:
             return refused_for_good(adapter.problem(Response(stored.status, {}, stored.raw), time.time()))
         try:
-            return adapter.reply(stored.raw).choices[stored.choice]
+            reply = adapter.reply(stored.raw)
+            outcome = reply.choices[stored.choice]
         except (ValueError, IndexError):
             return Unscored("the stored answer cannot be read")
+        if reply.usage is not None:
+            self._reused_tokens += (reply.usage.input + reply.usage.output) // len(reply.choices)
+        return outcome
 
     def _count(self, answers: tuple[Answer, ...]) -> None:
         readings = [answer.reading for answer in answers if isinstance(answer.reading, Unscored)]
         owed = sum(reading.owed for reading in readings)
         # What was paid is in the totals since it landed.
-        unpaid = Bill(owed=owed, from_ledger=sum(answer.from_ledger for answer in answers))
+        reused = sum(answer.from_ledger for answer in answers)
+        unpaid = Bill(owed=owed, from_ledger=reused, reused_tokens=self._reused_tokens)
         self._bill += unpaid
         totals = self._engine.totals
         totals.bill += unpaid

@@ -7,6 +7,7 @@ import atexit
 import os
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from bonwise.calls.engine import Engine
@@ -43,14 +44,28 @@ class Portal:
         self._thread.start()
 
     def run(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
-        """Call ``work(engine, *arguments)`` there, wait, and return what it returns.
+        """Call ``work(engine, *arguments)`` there, wait, and return what it returns; raises what `submit` raises."""
+        future = self.submit(work, *arguments)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def submit(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> Future[T]:
+        """Call ``work(engine, *arguments)`` there, and return at once.
+
+        Returns
+        -------
+        concurrent.futures.Future
+            Cancelling it cancels the work.
 
         Raises
         ------
         bonwise.errors.UsageError
             Called from asynchronous work that runs there, which would wait for itself, or in a forked process.
         """
-        if threading.current_thread() is self._thread:
+        if self.is_here:
             raise UsageError(
                 "an asynchronous judge called a synchronous one, which would wait for ever",
                 hint="inside a judge await bonwise.judges.judging.judge_with",
@@ -58,17 +73,18 @@ class Portal:
         if not self._thread.is_alive():
             raise UsageError("the process was forked since", hint="make the judge in the process that uses it")
 
-        async def with_engine() -> T:
-            if self._engine is None:
-                self._engine = self._make_engine()
-            return await work(self._engine, *arguments)
+        return asyncio.run_coroutine_threadsafe(self.within(work, *arguments), self._loop)
 
-        future = asyncio.run_coroutine_threadsafe(with_engine(), self._loop)
-        try:
-            return future.result()
-        except BaseException:
-            future.cancel()
-            raise
+    async def within(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
+        """Await ``work(engine, *arguments)``, for what runs in this loop already."""
+        if self._engine is None:
+            self._engine = self._make_engine()
+        return await work(self._engine, *arguments)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the running thread is this one's own."""
+        return threading.current_thread() is self._thread
 
     def close(self, *, wait: bool = True) -> None:
         """Close the engine and end the thread.

@@ -23,7 +23,11 @@ NOT_MET, INCONCLUSIVE = 1, 3
 
 def audit(
     file: Annotated[
-        Path, typer.Argument(help="Scores: CSV, JSONL, Parquet or a folder of responses.", show_default=False)
+        Path,
+        typer.Argument(
+            help="Scores (CSV, JSONL, Parquet, a folder of responses), or picks of bonwise select.",
+            show_default=False,
+        ),
     ],
     labels: Annotated[Path | None, typer.Option(help="Oracle labels, joined on prompt and candidate.")] = None,
     oracle: Annotated[str | None, typer.Option(help="judge:NAME takes a judge as the reference.")] = None,
@@ -42,6 +46,9 @@ def audit(
     ] = None,
     rectangular: Annotated[bool, typer.Option("--rectangular", help="Every prompt must carry all names.")] = False,
     ragged: Annotated[bool, typer.Option("--ragged", help="A shorter pool is a pool.")] = False,
+    as_picked: Annotated[
+        bool, typer.Option("--as-picked", help="Of logged picks: what the seed drew, not its expectation.")
+    ] = False,
     json: given.JsonTarget = None,
     per_prompt: Annotated[
         Path | None, typer.Option(help="Write one row a prompt here (CSV or JSONL), the worst first.")
@@ -55,7 +62,7 @@ def audit(
     judge_scale: given.ScoreScales = None,
     label_scale: given.LabelScale = None,
 ) -> int:
-    """Audit a judge: figures with intervals, a verdict, gates.
+    """Audit a judge, or the picks that were made with one: figures with intervals, a verdict, gates.
 
     Exit codes: 0 every gate met, 1 a gate not met, 2 bad input, 3 inconclusive.
     """
@@ -81,6 +88,7 @@ def audit(
         columns=given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, propensity_col),
         judge_scale=given.scales(judge_scale),
         label_scale=None if label_scale is None else parse_scale(label_scale),
+        as_picked=as_picked,
     )
     gates = found.check(given.numbers(fail_under, "--fail-under"))
     _deliver(found, gates, json=json, per_prompt=per_prompt)

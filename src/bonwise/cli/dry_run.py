@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,26 +13,69 @@ from bonwise.cli.progress import money
 
 if TYPE_CHECKING:
     from bonwise.calls.ask import Ask
+    from bonwise.calls.engine import Engine
     from bonwise.calls.estimate import Estimate, ModelEstimate
     from bonwise.data.pool import Pool
     from bonwise.judges.protocol import Judge
+    from bonwise.selection.plan import Plan
 
-__all__ = ["show_estimate"]
+__all__ = ["show_estimate", "show_plan"]
 
 
 def show_estimate(pools: Sequence[Pool], judges: Sequence[Judge], run: Path, reask: int) -> int:
     """Print what judging would use, given what the ledger of the run folder holds already."""
-    from bonwise.calls.engine import Engine
     from bonwise.calls.foresight import foresee
+
+    with _engine(run, reask) as engine:
+        found = foresee(engine, _asks(pools, judges))
+    _show([*_rows(found), *_remarks([found])])
+    return 0
+
+
+def show_plan(source: Callable[[], Iterator[Pool]], plan: Plan, run: Path, reask: int, *, share: float) -> int:
+    """Print what selecting would use: the first pass exactly, and bounds of what follows from its answers.
+
+    Parameters
+    ----------
+    source : callable
+        Returns the pools, from the first one on.
+    plan : Plan
+    run : pathlib.Path
+    reask : int
+    share : float
+        Part of the pools that may go to the stronger judge of the plan's router.
+    """
+    from bonwise.calls.foresight import foresee
+    from bonwise.cli.foreseen import FirstPass, Further, Stronger
+
+    with _engine(run, reask) as engine:
+        first, further, stronger = FirstPass(plan), Further(plan), Stronger(plan)
+        found = [foresee(engine, part.asks(source())) for part in (first, further, stronger)]
+    lines = [*_rows(found[0])] if found[0].asks or not found[2].asks else ["the first pass asks no model"]
+    if further.more:
+        lines.append(f"after the first pass up to {_bound(found[1], further.scale)}")
+    if found[2].asks:
+        most = min(stronger.pools, math.floor(share * stronger.pools) + 1)
+        who = f"{stronger.name} decides at most {most:,} of {stronger.pools:,} pools"
+        lines.append(f"{who}: about {_bound(found[2], most / stronger.pools)}")
+    _show([*lines, *_remarks(found)])
+    return 0
+
+
+@contextmanager
+def _engine(run: Path, reask: int) -> Iterator[Engine]:
+    from bonwise.calls.engine import Engine
     from bonwise.calls.ledger.place import ledger_file
 
     engine = Engine(run if ledger_file(run).is_file() else None, reask=reask)
     try:
-        found = foresee(engine, _asks(pools, judges))
+        yield engine
     finally:
         engine.books.close()
-    emit("".join(f"{line}\n" for line in _lines(found)))
-    return 0
+
+
+def _show(lines: Sequence[str]) -> None:
+    emit("".join(f"{line}\n" for line in lines))
 
 
 def _asks(pools: Sequence[Pool], judges: Sequence[Judge]) -> Iterator[Ask]:
@@ -44,18 +89,31 @@ def _asks(pools: Sequence[Pool], judges: Sequence[Judge]) -> Iterator[Ask]:
                 yield from asked(judge, pool.prompt, texts)
 
 
-def _lines(found: Estimate) -> Iterator[str]:
+def _rows(found: Estimate) -> Iterator[str]:
     if not found.asks:
         yield "no call of a model: these judges ask none"
         return
     for row in found.by_model:
         yield _line(row)
     yield f"in all {_figures(found)}"
-    if found.unknown_price_models:
-        yield f"price not known: {', '.join(found.unknown_price_models)}; name a price file in BONWISE_PRICES"
-    if found.assumed_output_models:
+
+
+def _remarks(found: Sequence[Estimate]) -> Iterator[str]:
+    if not any(one.asks for one in found):
+        return
+    unknown = dict.fromkeys(name for one in found for name in one.unknown_price_models)
+    if unknown:
+        yield f"price not known: {', '.join(unknown)}; name a price file in BONWISE_PRICES"
+    if any(one.assumed_output_models for one in found):
         yield "the length of answers is assumed, without any reasoning of the model, which is billed as output"
-    yield f"prices of {found.prices}; input tokens are about right to a third; nothing was sent"
+    yield f"prices of {found[0].prices}; input tokens are about right to a third; nothing was sent"
+
+
+def _bound(found: Estimate, scale: float) -> str:
+    """Return the calls of some asks, and the most that they can take, times a factor."""
+    tokens = math.ceil((found.input_tokens_most + found.output_tokens_most) * scale)
+    cost = "cost unknown" if found.cost_most is None else money(found.cost_most * scale)
+    return f"{math.ceil(found.calls * scale):,} more calls, at most {tokens:,} tokens and {cost}"
 
 
 def _line(row: ModelEstimate) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bonwise.cli.arguments import say
@@ -14,7 +15,7 @@ from bonwise.cli.arguments import say
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
-__all__ = ["money", "watched"]
+__all__ = ["Goal", "money", "watched"]
 
 BAR_PAUSE = 0.2
 LINE_PAUSE = 15.0
@@ -34,11 +35,39 @@ def money(cost: float | None) -> str:
     return f"${cost:.2f}" if cost >= 1 else f"${cost:.4f}"
 
 
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a run is counted by.
+
+    Parameters
+    ----------
+    what : str
+        In the plural.
+    done : callable
+        Returns how many are done.
+    total : int or None
+        How many there will be; None where nobody knows.
+
+    Examples
+    --------
+    >>> str(Goal("pools", lambda: 3, 1000)), str(Goal("pools", lambda: 3))
+    ('3 of 1,000 pools', '3 pools')
+    """
+
+    what: str
+    done: Callable[[], int]
+    total: int | None = None
+
+    def __str__(self) -> str:
+        of = "" if self.total is None else f" of {self.total:,}"
+        return f"{self.done():,}{of} {self.what}"
+
+
 @asynccontextmanager
-async def watched(engine: Engine, total: int) -> AsyncIterator[None]:
-    """Show how far an engine has come with `total` answers, until the block ends."""
+async def watched(engine: Engine, goal: Goal) -> AsyncIterator[None]:
+    """Show how far an engine has come, until the block ends."""
     show = _bar if sys.stderr.isatty() else _lines
-    task = asyncio.create_task(show(engine, total))
+    task = asyncio.create_task(show(engine, goal))
     try:
         yield
     finally:
@@ -46,28 +75,31 @@ async def watched(engine: Engine, total: int) -> AsyncIterator[None]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def _lines(engine: Engine, total: int) -> None:
+async def _lines(engine: Engine, goal: Goal) -> None:
     start = time.monotonic()
     while True:
         await asyncio.sleep(LINE_PAUSE)
-        say(f"{_figures(engine, total)}, {_left(engine.totals.answers, total, time.monotonic() - start)}")
+        left = [] if goal.total is None else [_left(goal.done(), goal.total, time.monotonic() - start)]
+        say(", ".join([_figures(engine, goal), *left]))
 
 
-async def _bar(engine: Engine, total: int) -> None:
+async def _bar(engine: Engine, goal: Goal) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     figures = TextColumn("{task.description}", markup=False)
     with Progress(BarColumn(), figures, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total)
+        task = bar.add_task("", total=goal.total)
         while True:
-            bar.update(task, completed=engine.totals.answers, description=_figures(engine, total))
+            bar.update(task, completed=goal.done(), description=_figures(engine, goal))
             await asyncio.sleep(BAR_PAUSE)
 
 
-def _figures(engine: Engine, total: int) -> str:
+def _figures(engine: Engine, goal: Goal) -> str:
     totals = engine.totals
-    parts = [f"{totals.answers:,} of {total:,} answers", f"{totals.bill.from_ledger:,} from the ledger"]
+    parts = [str(goal)]
+    parts += [f"{totals.answers:,} answers"] if goal.what != "answers" else []
+    parts += [f"{totals.bill.from_ledger:,} from the ledger"]
     parts += [f"{totals.unscored:,} unscored"] if totals.unscored else []
     parts += [f"{totals.bill.owed:,} failed"] if totals.bill.owed else []
     parts += [f"{totals.waiting:,} to be tried again ({_short(totals.trouble)})"] if totals.waiting else []

@@ -5,21 +5,26 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bonwise.cli.arguments import say
-from bonwise.cli.progress import watched
+from bonwise.cli.progress import Goal, watched
 from bonwise.cli.summary import Course, summarise
+from bonwise.errors import CallError
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.data.pool import Pool
     from bonwise.judges.protocol import Judge
     from bonwise.judges.scoring import Judged
+    from bonwise.selection.plan import Plan
+    from bonwise.selection.selection import Selection
 
 __all__ = [
     "RUN",
@@ -33,10 +38,14 @@ __all__ = [
     "ModelName",
     "Reask",
     "RunFolder",
+    "choose_all",
     "engine_from",
     "judge_all",
     "outcome",
 ]
+
+AT_ONCE = 64
+"""The least number of pools that may be under way."""
 
 RUN = Path("bonwise-run")
 """The run folder of a command that names none: a paid answer is never kept nowhere."""
@@ -69,13 +78,17 @@ def engine_from(
     max_cost: float | None,
     deadline: float | None,
     reask: int,
+    asking: bool = False,
 ) -> Engine:
-    """Return the engine that the flags of a command describe; judges that ask no model leave no run folder."""
+    """Return the engine that the flags of a command describe.
+
+    Where no judge asks a model, and `asking` does not say that something else does, there is no run folder.
+    """
     from bonwise.calls.engine import Engine
     from bonwise.judges.protocol import is_asking
 
     return Engine(
-        run if any(is_asking(judge) for judge in judges) else None,
+        run if asking or any(is_asking(judge) for judge in judges) else None,
         max_concurrency=max_concurrency,
         max_calls=max_calls,
         max_tokens=max_tokens,
@@ -96,24 +109,75 @@ def judge_all(
     from bonwise.judges.scoring import expected_answers, judge_pools
 
     course = Course(engine, judges, run)
+    goal = Goal("answers", lambda: engine.totals.answers, expected_answers(pools, judges))
 
     async def work() -> None:
-        async with watched(engine, expected_answers(pools, judges)):
+        async with watched(engine, goal):
             async for judged in judge_pools(pools, judges, engine):
                 course.note(judged)
                 each(judged)
 
+    _finish(course, work)
+    return course
+
+
+def choose_all(
+    pools: Iterator[Pool],
+    plan: Plan,
+    engine: Engine,
+    run: Path,
+    each: Callable[[Selection], None],
+    *,
+    total: int | None,
+    at_once: int,
+) -> Course:
+    """Pick from pools as they come, hand each pick on in input order, and return how it went.
+
+    Parameters
+    ----------
+    pools : iterator of Pool
+        Read in a thread of its own; what it raises is raised after the picks before it.
+    plan : Plan
+        Its router sees the pools in input order.
+    engine : Engine
+    run : pathlib.Path
+    each : callable
+    total : int or None
+        How many pools there are; None where nobody knows.
+    at_once : int
+        Pools under way, at least `AT_ONCE`.
+    """
+    from bonwise.cli.stream import Arriving, Turns, in_order
+    from bonwise.selection.job import Job
+
+    course, turns = Course(engine, [plan.judge], run), Turns()
+
+    async def choose(position: int, pool: Pool) -> Selection:
+        try:
+            return await Job.from_any(pool, position).by(engine, plan, partial(turns.wait, position))
+        finally:
+            turns.give_up(position)
+
+    async def work() -> None:
+        found = in_order(Arriving(pools), choose, at_once=max(AT_ONCE, at_once), stop=course.interruption)
+        async with watched(engine, Goal("pools", lambda: course.picks, total)), aclosing(found):
+            async for pick in found:
+                course.note_pick(pick)
+                each(pick)
+
     try:
-        _run(course, work)
-    except BaseException:
-        summarise(course)
-        raise
+        _finish(course, work)
+    except CallError as error:
+        course.failure = error
     return course
 
 
 def outcome(course: Course) -> int:
     """Say how a run went and return its exit code."""
-    summarise(course)
+    if course.failure is None:
+        summarise(course)
+    else:
+        say(str(course.failure))
     denial, owed = course.engine.denial(), course.engine.totals.bill.owed
     if denial is not None:
         say(str(denial))
@@ -123,7 +187,19 @@ def outcome(course: Course) -> int:
     if owed:
         say(f"incomplete: {owed:,} answers are owed; the same command asks for them, and only for them")
         return INCOMPLETE
+    if course.owed or course.failure is not None:
+        say("incomplete: a judge was not answered; the same command goes on")
+        return INCOMPLETE
     return 0
+
+
+def _finish(course: Course, work: Callable[[], Coroutine[None, None, None]]) -> None:
+    """Run to the end; whatever ends it, what was paid is said."""
+    try:
+        _run(course, work)
+    except BaseException:
+        summarise(course)
+        raise
 
 
 def _run(course: Course, work: Callable[[], Coroutine[None, None, None]]) -> None:
@@ -141,7 +217,7 @@ def _run(course: Course, work: Callable[[], Coroutine[None, None, None]]) -> Non
                     engine.abandon("interrupted")
                     task.cancel()
                     return
-                course.interrupted = True
+                course.interruption.set()
                 say("interrupted: waiting for the calls on the wire (Ctrl-C again to leave them)")
                 engine.stop("interrupted")
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from bonwise.cli.arguments import Seed, emit, say
+from bonwise.cli.picks import Picks
 from bonwise.cli.running import (
     RUN,
     BaseUrl,
@@ -22,22 +25,28 @@ from bonwise.cli.running import (
     ModelName,
     Reask,
     RunFolder,
+    choose_all,
     engine_from,
-    judge_all,
     outcome,
 )
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
     from bonwise.data.pool import Pool
-    from bonwise.judges.judgment import Judgment
-    from bonwise.judges.scoring import Judged
+    from bonwise.judges.protocol import Judge
+    from bonwise.routing.router import Router
+    from bonwise.selection.plan import OnFailure, Plan
+    from bonwise.selection.selection import Selection
 
 __all__ = ["select"]
 
+STANDARD_INPUT = "-"
+
 
 def select(
-    pools: Annotated[Path, typer.Argument(help="Pools, one JSON object a line.", show_default=False)],
+    pools: Annotated[
+        Path, typer.Argument(help="Pools, one JSON object a line; - for standard input.", show_default=False)
+    ],
     judge: Annotated[
         list[str],
         typer.Option(
@@ -46,6 +55,25 @@ def select(
             show_default=False,
         ),
     ],
+    strategy: Annotated[
+        str | None, typer.Option("--strategy", help="KIND[:option=value,...], such as adaptive:margin=0.1.")
+    ] = None,
+    strong: Annotated[
+        str | None, typer.Option("--strong", help="Stronger judge, for the pools that --route sends to it.")
+    ] = None,
+    route: Annotated[
+        str | None, typer.Option("--route", help="Signal such as interval_width, or a saved router (JSON).")
+    ] = None,
+    share: Annotated[float | None, typer.Option("--share", help="Part of the pools that may be sent.")] = None,
+    among: Annotated[
+        str | None, typer.Option("--among", help="Candidates the stronger judge sees: all, or contenders.")
+    ] = None,
+    second: Annotated[
+        str | None, typer.Option("--second", help="Further judge of the first pass, for --route disagreement.")
+    ] = None,
+    on_failure: Annotated[
+        str, typer.Option("--on-failure", help="Where a judge fails: owe, first, random or raise.")
+    ] = "owe",
     model: ModelName = None,
     base_url: BaseUrl = None,
     run: RunFolder = RUN,
@@ -59,22 +87,24 @@ def select(
     dry_run: DryRun = False,
 ) -> int:
     """Write one line a pool to standard output, in input order."""
-    from bonwise.data.pool_file import read_pools
-    from bonwise.judges.registry import judge_from_spec
-    from bonwise.selection.deciding import decide
-
     if len(judge) > 1:
         raise UsageError("--judge is given twice", hint="select takes one judge; bonwise judge takes several")
-    chosen = judge_from_spec(judge[0], model=model, base_url=base_url, seed=seed)
-    given = list(read_pools(pools))
-    contested = [pool for pool in given if len(pool.candidates) > 1]
+    made = _Makers(model, base_url, seed)
+    router = _router(made, judge[0], strong, route, second, {"share": share, "among": among})
+    plan = made.plan(judge[0], strategy, router, on_failure)
+    source = _source(pools)
     if dry_run:
-        from bonwise.cli.dry_run import show_estimate
+        from bonwise.cli.dry_run import show_plan
 
-        return show_estimate(contested, [chosen], run, reask)
+        if str(pools) == STANDARD_INPUT:
+            raise UsageError("--dry-run looks at the pools more than once", hint="write them to a file first")
+        return show_plan(source, plan, run, reask, share=0.0 if router is None else router.share)
+    # A line that is no pool is found before a cent is spent.
+    total = None if str(pools) == STANDARD_INPUT else sum(1 for _ in source())
     engine = engine_from(
-        [chosen],
+        [plan.judge],
         run,
+        asking=plan.needs_a_loop,
         max_concurrency=max_concurrency,
         max_calls=max_calls,
         max_tokens=max_tokens,
@@ -82,25 +112,87 @@ def select(
         deadline=deadline,
         reask=reask,
     )
-    how, waiting = Counter[str](), iter(given)
+    picks = Picks(plan, router)
 
-    def write(pool: Pool, judgment: Judgment | None) -> None:
-        found = decide(
-            pool.candidates, judgment, judge=chosen, seed=seed, salt=pool.prompt_id, prompt_id=pool.prompt_id
-        )
-        how[found.decided_by] += 1
-        emit(json.dumps(found.to_dict(), allow_nan=False, ensure_ascii=False) + "\n")
+    def write(pick: Selection) -> None:
+        picks.note(pick)
+        emit(json.dumps(pick.to_dict(), allow_nan=False, ensure_ascii=False) + "\n")
 
-    def write_up_to(judged: Judged | None) -> None:
-        """Write the pools that need no judge and stand before this one, then this one."""
-        for pool in waiting:
-            if judged is not None and pool is judged.pool:
-                write(pool, judged.judgments[0])
-                return
-            write(pool, None)
-
-    course = judge_all(contested, [chosen], engine, run, write_up_to)
-    write_up_to(None)
-    counts = ", ".join(f"{count:,} by {name}" for name, count in how.most_common())
-    say(f"{how.total():,} pools by {chosen.name}: {counts}")
+    try:
+        course = choose_all(source(), plan, engine, run, write, total=total, at_once=max_concurrency)
+    finally:
+        for line in picks.lines():
+            say(line)
     return outcome(course)
+
+
+@dataclass(frozen=True, slots=True)
+class _Makers:
+    """Makes what the texts on a command line name, with the flags that all of them share."""
+
+    model: str | None
+    base_url: str | None
+    seed: int
+
+    def judge(self, spec: str) -> Judge:
+        from bonwise.judges.registry import judge_from_spec
+
+        return judge_from_spec(spec, model=self.model, base_url=self.base_url, seed=self.seed)
+
+    def plan(self, judge: str, strategy: str | None, router: Router | None, on_failure: str) -> Plan:
+        from bonwise.selection.plan import plan_of
+        from bonwise.selection.registry import strategy_from_spec
+
+        shared = {"model": self.model, "base_url": self.base_url}
+        return plan_of(
+            self.judge(judge),
+            strategy=None if strategy is None else strategy_from_spec(strategy, **shared, seed=self.seed),
+            router=router,
+            on_failure=cast("OnFailure", on_failure),
+            seed=self.seed,
+        )
+
+
+def _source(path: Path) -> Callable[[], Iterator[Pool]]:
+    from bonwise.data.pool_file import read_pool_stream, read_pools
+
+    if str(path) != STANDARD_INPUT:
+        return lambda: read_pools(path)
+    # A reader of its own: at the end the interpreter takes the lock of sys.stdin, which a waiting thread would hold.
+    return lambda: read_pool_stream(open(sys.stdin.fileno(), "rb", closefd=False))
+
+
+def _router(
+    made: _Makers, judge: str, strong: str | None, route: str | None, second: str | None, settings: dict[str, Any]
+) -> Router | None:
+    stated = {"--strong": strong, "--route": route, "--second": second} | {f"--{k}": v for k, v in settings.items()}
+    if strong is None or route is None:
+        _refuse_half_a_route({flag for flag, value in stated.items() if value is not None})
+        return None
+    from bonwise.routing.router import Router
+    from bonwise.routing.saved import SavedRouter
+
+    signal = SavedRouter.load(route) if Path(route).is_file() else route
+    if isinstance(signal, SavedRouter) and signal.judge not in {"judge", made.judge(judge).name}:
+        say(f"{route} was learnt from the first pass of {signal.judge}, not of {made.judge(judge).name}")
+    return Router(
+        made.judge(strong),
+        signal,
+        settings["share"],
+        among=settings["among"] or "all",
+        second=None if second is None else made.judge(second),
+        seed=made.seed,
+    )
+
+
+def _refuse_half_a_route(stated: set[str]) -> None:
+    if "--strong" in stated:
+        raise UsageError(
+            "--strong without --route", hint="say which pools go there: --route interval_width, or a saved router"
+        )
+    if "--route" in stated:
+        raise UsageError(
+            "--route without --strong", hint="name the stronger judge, such as --strong pairwise:provider/model"
+        )
+    if stated:
+        raise UsageError(f"{min(stated)} without --route", hint="it goes with --strong and --route")

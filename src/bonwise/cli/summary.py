@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,10 @@ from bonwise.cli.progress import money
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.calls.totals import Totals
+    from bonwise.errors import CallError
     from bonwise.judges.protocol import Judge
     from bonwise.judges.scoring import Judged
+    from bonwise.selection.selection import Selection
 
 __all__ = ["Course", "summarise", "tally", "times"]
 
@@ -39,16 +42,26 @@ class Course:
     judges : sequence of Judge
     run : pathlib.Path
         The run folder.
-    interrupted : bool
+    interruption : asyncio.Event
+        Set when the run is told to end.
     refused : int
         Verdicts that are missing because a server refused the request for good.
+    picks : int
+        Pools that were selected from.
+    owed : int
+        Those of them in which nothing is picked because an answer has not arrived.
+    failure : CallError or None
+        An answer that did not arrive and ended the run.
     """
 
     engine: Engine
     judges: Sequence[Judge]
     run: Path
-    interrupted: bool = False
+    interruption: asyncio.Event = field(default_factory=asyncio.Event)
     refused: int = 0
+    picks: int = 0
+    owed: int = 0
+    failure: CallError | None = None
     _parameters: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def note(self, judged: Judged) -> None:
@@ -56,9 +69,27 @@ class Course:
         from bonwise.data.verdicts import Unscored
 
         for judge, found in zip(self.judges, judged.judgments, strict=True):
-            missing = [verdict.reason for verdict in found.verdicts if isinstance(verdict, Unscored)]
-            self.refused += sum(reason.startswith(FOR_GOOD) for reason in missing)
+            self._note_missing(verdict.reason for verdict in found.verdicts if isinstance(verdict, Unscored))
             self._parameters.setdefault(judge.name, {}).update(dict.fromkeys(map(_shown, found.effective)))
+
+    def note_pick(self, pick: Selection) -> None:
+        """Take in what was picked from one pool."""
+        self.picks += 1
+        self.owed += pick.decided_by == "owed"
+        self._note_missing(pick.unscored.values())
+        # Further draws, another judge and a router ask with parameters of their own.
+        asked_once = max(pick.draws, default=1) <= 1 and not (pick.draws and pick.comparisons)
+        if asked_once and pick.routed is None:
+            sets = map(_shown, pick.settings["parameters"])
+            self._parameters.setdefault(pick.settings["judge"], {}).update(dict.fromkeys(sets))
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the run was told to end."""
+        return self.interruption.is_set()
+
+    def _note_missing(self, reasons: Iterable[str]) -> None:
+        self.refused += sum(reason.startswith(FOR_GOOD) for reason in reasons)
 
     @property
     def mixtures(self) -> Iterator[tuple[str, list[str]]]:

@@ -29,10 +29,11 @@ ROLES = (
     "draw",
     "low",
     "high",
+    "ci_width",
     "propensity",
 )
 
-NUMERIC = frozenset({"judge_score", "oracle_label", "low", "high", "propensity"})
+NUMERIC = frozenset({"judge_score", "oracle_label", "low", "high", "ci_width", "propensity"})
 
 WORDS = frozenset({"prompt", "text", "raw", "response", "unscored"})
 """Columns of words: shown where they help, never strata."""
@@ -167,10 +168,10 @@ def _missing(frame: pd.DataFrame, role: str, passed_over: list[str], source: str
             f"{source}: pools of candidates, not a table of scores",
             hint="score them first: bonwise judge POOLS --judge local:lexical --out scores.csv",
         )
-    if {"best", "decided_by"} <= set(frame.columns):
+    if {"best", "ids"} <= set(frame.columns):
         return ColumnError(
             f"{source}: picks of bonwise select, not a table of scores",
-            hint="score the pools with bonwise judge; picks cannot be audited in this version",
+            hint="picks are audited from their file: bonwise audit PICKS.jsonl --labels LABELS.csv",
         )
     message = f"{source}: no column for {role}; the columns are {listed(frame.columns)}"
     if passed_over:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from bonwise.data.bytes_check import check_text, file_errors, open_text
-from bonwise.errors import RowError
+from bonwise.data.bytes_check import LONGEST_LINE, check_text, file_errors, open_text
+from bonwise.errors import FileError, RowError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["json_lines"]
+__all__ = ["json_lines", "json_lines_of"]
+
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -28,6 +30,49 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         for row, line in enumerate(lines, start=1):
             if line.strip():
                 yield row, _object(line, f"{path}, row {row}")
+
+
+def json_lines_of(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    r"""Do the same for a stream that can be read only once, each line as soon as it is there.
+
+    Parameters
+    ----------
+    stream : binary file
+    name : str
+        Of the stream, for messages.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        A line that is not one JSON object.
+    bonwise.errors.FileError
+        A line that is not UTF-8 or longer than `bonwise.data.bytes_check.LONGEST_LINE` bytes.
+
+    Examples
+    --------
+    >>> import io
+    >>> list(json_lines_of(io.BytesIO(b'{"a": 1}\n\n{"a": 2}'), "standard input"))
+    [(1, {'a': 1}), (3, {'a': 2})]
+    """
+    row = 0
+    while line := stream.readline(LONGEST_LINE + 1):
+        row += 1
+        text = _text(line, f"{name}, row {row}")
+        if row == 1:
+            text = text.removeprefix(_BYTE_ORDER_MARK)
+        if text.strip():
+            yield row, _object(text, f"{name}, row {row}")
+
+
+def _text(line: bytes, where: str) -> str:
+    if len(line) > LONGEST_LINE:
+        raise FileError(
+            f"{where}: longer than {LONGEST_LINE // 2**20} MiB", hint="one row a line; check for a missing line break"
+        )
+    try:
+        return line.decode()
+    except UnicodeError as error:
+        raise FileError(f"{where}: not UTF-8", hint="write UTF-8") from error
 
 
 def _object(line: str, where: str) -> dict[str, Any]:

@@ -1,19 +1,19 @@
-"""Pools from a JSONL file, one pool a line."""
+"""Pools from a JSONL file or stream, one pool a line."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from bonwise.data.lines import json_lines
+from bonwise.data.lines import json_lines, json_lines_of
 from bonwise.data.pool import Candidate, Pool, first_repeat, identifier
 from bonwise.data.wording import shown
 from bonwise.errors import FileError, RowError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["read_pools"]
+__all__ = ["read_pool_stream", "read_pools"]
 
 _SHAPE = 'a pool is {"prompt_id": "p1", "prompt": "...", "candidates": ["...", {"id": "b", "text": "..."}]}'
 
@@ -37,9 +37,33 @@ def read_pools(path: str | Path) -> Iterator[Pool]:
     bonwise.errors.RowError
         A line that is no pool, or an identifier that stands twice; file and row are named.
     """
+    return _pools(json_lines(Path(path)), str(path))
+
+
+def read_pool_stream(stream: IO[bytes], name: str = "standard input") -> Iterator[Pool]:
+    """Yield the pools of a binary stream, each as soon as its line is there.
+
+    Parameters
+    ----------
+    stream : binary file
+        JSONL as of `read_pools`, not compressed.
+    name : str
+        Of the stream, for messages.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        As `read_pools`.
+    bonwise.errors.FileError
+        A line that is not UTF-8 or far too long, or a stream without any pool.
+    """
+    return _pools(json_lines_of(stream, name), name)
+
+
+def _pools(records: Iterable[tuple[int, dict[str, Any]]], source: str) -> Iterator[Pool]:
     first_rows: dict[str, int] = {}
-    for row, record in json_lines(Path(path)):
-        where = f"{path}, row {row}"
+    for row, record in records:
+        where = f"{source}, row {row}"
         pool = Pool(_prompt_id(record, where), _prompt(record, where), _candidates(record, where))
         if pool.prompt_id in first_rows:
             raise RowError(
@@ -49,7 +73,7 @@ def read_pools(path: str | Path) -> Iterator[Pool]:
         first_rows[pool.prompt_id] = row
         yield pool
     if not first_rows:
-        raise FileError(f"{path}: no pools", hint="check that whatever wrote it has finished")
+        raise FileError(f"{source}: no pools", hint="check that whatever wrote it has finished")
 
 
 def _prompt_id(record: dict[str, Any], where: str) -> str:

@@ -17,6 +17,7 @@ from bonwise.data.columns import ROLES, WORDS, resolve_columns
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import parse_numbers
 from bonwise.data.reading import read_raw
+from bonwise.data.repeats import averaged, draw_columns, mean_of_draws, span
 from bonwise.data.scales import Scale, mismatch, to_unit
 from bonwise.data.wording import listed, shown
 from bonwise.errors import ColumnError, RowError, UsageError
@@ -39,11 +40,13 @@ class ScoreTable:
     frame : pandas.DataFrame
         Canonical columns: ``prompt_id``, ``candidate``, ``judge`` (categorical), ``judge_score``,
         ``oracle_label`` (float64, NaN where missing) and, where the source has them, ``draw``,
-        ``low``, ``high``, ``propensity`` and strata. The index holds the row numbers of the source.
+        ``draw_0``, ``draw_1`` ..., ``low``, ``high``, ``ci_width``, ``propensity`` and strata. The index holds the
+        row numbers of the source.
     source : str
         The file's name, or ``table``.
     columns : mapping of str to str
-        Role to the column of the source that plays it.
+        Role to the column of the source that plays it; columns of draws together play ``draws``, and their mean
+        ``judge_score`` where no column does.
     judge_scales : mapping of str to Scale
         Declared scales by judge; ``""`` holds the scale of every judge not named.
     label_scale : Scale, optional
@@ -125,7 +128,7 @@ class ScoreTable:
         label_scale: Scale | None,
     ) -> ScoreTable:
         refuse_twins(frame, source)
-        taken = resolve_columns(frame, columns or {}, source=source, required=_REQUIRED)
+        taken = _resolved(frame, columns or {}, source)
         scales = judge_scale if isinstance(judge_scale, Mapping) else ({"": judge_scale} if judge_scale else {})
         table = cls(
             _canonical(frame, taken, scales, label_scale, source),
@@ -165,7 +168,10 @@ class ScoreTable:
 
     @property
     def draws(self) -> int:
-        """Most scores that one judge gave one candidate."""
+        """Most scores that one judge gave one candidate and that were averaged; 1 where none were."""
+        wide = draw_columns(self.frame.columns)
+        if wide and self.columns.get("judge_score") == averaged(wide):
+            return int(self.frame[list(wide)].notna().sum(axis=1).max())
         if "draw" not in self.frame.columns:
             return 1
         judge = self.frame["judge"].cat.codes.to_numpy()
@@ -174,8 +180,9 @@ class ScoreTable:
 
     @property
     def strata(self) -> tuple[str, ...]:
-        """Columns that are none of the roles and no words."""
-        return tuple(c for c in self.frame.columns if c not in ROLES)
+        """Columns that are none of the roles, no draws and no words."""
+        known = {*ROLES, *draw_columns(self.frame.columns)}
+        return tuple(c for c in self.frame.columns if c not in known)
 
     def with_reference(self, judge: str) -> ScoreTable:
         """Take one judge's scores as the labels of all the others.
@@ -269,6 +276,22 @@ def refuse_twins(frame: pd.DataFrame, source: str) -> None:
         raise ColumnError(f"{source}: two columns are named {shown(name)}", hint="rename one of them")
 
 
+def _resolved(frame: pd.DataFrame, columns: Mapping[str, str], source: str) -> dict[str, str]:
+    """Map each role to what plays it; without a score of its own a table of draws is scored by their mean."""
+    wide = draw_columns(frame.columns)
+    if not wide:
+        return resolve_columns(frame, columns, source=source, required=_REQUIRED)
+    taken = resolve_columns(frame, columns, source=source, required=("prompt_id", "candidate"))
+    if "draw" in taken:
+        raise ColumnError(
+            f"{source}: draws stand in the columns {span(wide)} and in rows told apart by {shown(taken['draw'])}",
+            hint="keep one of the two",
+        )
+    taken.setdefault("judge_score", averaged(wide))
+    taken["draws"] = span(wide)
+    return taken
+
+
 def _canonical(
     frame: pd.DataFrame,
     taken: Mapping[str, str],
@@ -280,18 +303,23 @@ def _canonical(
     for role in ("prompt_id", "candidate"):
         out[role] = as_categories(frame[taken[role]], role=role, source=source)
     out["judge"] = _judges(frame, taken, source)
-    for role in ("judge_score", "oracle_label", "low", "high", "propensity"):
-        if role in taken:
+    wide = draw_columns(frame.columns)
+    for role in ("judge_score", "oracle_label", "low", "high", "ci_width", "propensity"):
+        if taken.get(role) in frame.columns:
             out[role] = parse_numbers(frame[taken[role]], role=role, source=source)
+    for name in wide:
+        out[name] = parse_numbers(frame[name], role=name, source=source)
     out.setdefault("oracle_label", np.full(len(frame), np.nan))
     out["oracle_label"] = to_unit(
         out["oracle_label"], label_scale, rows=frame.index, role="oracle_label", source=source
     )
     _scale_judges(out, judge_scales, frame.index, source)
+    if "judge_score" not in out:
+        out["judge_score"] = mean_of_draws(np.column_stack([out[name] for name in wide]))
     if "draw" in taken:
         out["draw"] = as_categories(frame[taken["draw"]], role="draw", source=source)
     _refuse_bad_ranges(out, frame.index, source)
-    used = {*taken.values(), *out}
+    used = {*taken.values(), *out, *(("sd",) if wide else ())}  # the spread of the draws is no stratum
     out.update({str(c): frame[c].to_numpy(copy=True) for c in frame.columns if c not in used and c not in WORDS})
     return pd.DataFrame(out, index=frame.index, copy=False)
 
@@ -315,8 +343,13 @@ def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Ind
     for code, judge in enumerate(judges.categories):
         mine = judges.codes == code
         scale = scales.get(judge, scales.get(""))
-        for role in (r for r in ("judge_score", "low", "high") if r in out):
+        for role in (r for r in ("judge_score", "low", "high", *draw_columns(out)) if r in out):
             out[role][mine] = to_unit(out[role][mine], scale, rows=rows[mine], role=role, source=source)
+        if "ci_width" in out and scale is not None:
+            width = Scale(0.0, scale.high - scale.low)
+            out["ci_width"][mine] = to_unit(
+                out["ci_width"][mine], width, rows=rows[mine], role="ci_width", source=source
+            )
 
 
 def _refuse_bad_ranges(out: Mapping[str, Any], rows: pd.Index, source: str) -> None:
@@ -327,6 +360,11 @@ def _refuse_bad_ranges(out: Mapping[str, Any], rows: pd.Index, source: str) -> N
                 f"{source}, row {rows[int(np.flatnonzero(bad)[0])]}: a propensity must lie in (0, 1]",
                 hint="it is the probability with which the prompt was drawn for labelling",
             )
+    if "ci_width" in out and (out["ci_width"] < 0).any():
+        raise RowError(
+            f"{source}, row {rows[int(np.flatnonzero(out['ci_width'] < 0)[0])]}: ci_width is negative",
+            hint="it is the width of the interval that the judge stated",
+        )
     if "low" in out and "high" in out:
         crossed = out["low"] > out["high"]
         if crossed.any():

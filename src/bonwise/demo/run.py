@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bonwise.auditing.audit import Audit, audit
 from bonwise.data.bytes_check import file_errors
 from bonwise.data.writing import csv_frame, csv_text, write_whole
+from bonwise.demo.policies import Policy, run_policies
 from bonwise.demo.tasks import Task, label, load_tasks
 from bonwise.demo.two_judges import TwoJudges, two_judges
 from bonwise.errors import UsageError
@@ -42,6 +43,8 @@ class Demo:
         Mean label of the answers that each judge's selection picked.
     paradox : Audit
         Two simulated judges of equal global correlation.
+    policies : tuple of Policy
+        Ways to use one weak judge.
     """
 
     folder: Path
@@ -50,6 +53,7 @@ class Demo:
     local: Audit
     picked: dict[str, float]
     paradox: Audit
+    policies: tuple[Policy, ...]
 
 
 def run_demo(folder: Path, *, seed: int = 0) -> Demo:
@@ -59,7 +63,7 @@ def run_demo(folder: Path, *, seed: int = 0) -> Demo:
     ----------
     folder : pathlib.Path
         Made if absent; holds ``pools.jsonl``, ``labels.csv``, ``scores.csv``, one file of winners a
-        judge, ``audit.json`` and ``per_prompt.csv`` afterwards.
+        judge, one of picks a policy, ``audit.json`` and ``per_prompt.csv`` afterwards.
     seed : int
         Breaks ties and draws the two simulated judges.
     """
@@ -87,8 +91,9 @@ def run_demo(folder: Path, *, seed: int = 0) -> Demo:
     write_whole(folder / "audit.json", json.dumps(found.to_dict(), indent=2, allow_nan=False) + "\n")
     write_whole(folder / "per_prompt.csv", csv_frame(found.per_prompt()))
     paradox = audit(_long(two_judges(seed=seed)))
+    policies = tuple(run_policies(tasks, folder, folder / "labels.csv", seed))
     answers = sum(len(task.pool.candidates) for task in tasks)
-    return Demo(folder, len(tasks), answers, found, picked, paradox)
+    return Demo(folder, len(tasks), answers, found, picked, paradox, policies)
 
 
 def _lines(records: Iterable[object]) -> str:

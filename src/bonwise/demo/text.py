@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from bonwise.auditing.judge_audit import JudgeAudit
+from bonwise.demo.policies import Policy
 from bonwise.demo.run import Demo
 from bonwise.printable import printable, shell_path
 from bonwise.report.commands import command
@@ -37,6 +38,14 @@ def demo_parts(demo: Demo) -> Iterator[RenderableType]:
         "sharp tells the answers of a prompt apart. The usual check cannot see which one to ask what to keep."
     )
     yield Text("")
+    yield Text("3. One weak judge, several ways to use it: what they recovered and what they cost", style="bold")
+    yield _policies(demo.policies)
+    yield Text(
+        "The judge skims each answer, so that no two of its scores need agree. The checker stands for a stronger "
+        f"judge that decides some tasks alone. With {demo.tasks} tasks the intervals are wide: take no small "
+        "difference for one."
+    )
+    yield Text("")
     yield Text(f"Every file of this journey is in {printable(demo.folder)}. Make it yourself:", style="bold")
     pools, scores, labels, winners = (
         shell_path(demo.folder / name) for name in ("pools.jsonl", "scores.csv", "labels.csv", "winners.jsonl")
@@ -45,6 +54,7 @@ def demo_parts(demo: Demo) -> Iterator[RenderableType]:
     yield command(f"  bonwise judge {pools} --judge local:lexical --judge local:format --out {scores}")
     yield command(f"  bonwise doctor {scores}")
     yield command(f"  bonwise audit {scores} --labels {labels}")
+    yield command(f"  bonwise compare {_file(demo.policies[0])} {_file(demo.policies[-1])} --labels {labels}")
 
 
 def _local(judges: Mapping[str, JudgeAudit], picked: Mapping[str, float]) -> FittedTable:
@@ -66,6 +76,19 @@ def _paradox(judges: Mapping[str, JudgeAudit]) -> FittedTable:
         [name, *(_figure(judge.metrics[key]) for key in keys), judge.verdict.level] for name, judge in judges.items()
     ]
     return FittedTable(("judge", *keys, "verdict"), rows, spare=("within_r",))
+
+
+def _policies(policies: Sequence[Policy]) -> FittedTable:
+    rows = [
+        [one.name, f"{one.scores:.1f}", f"{one.strong:.0%}", _figure(one.recovery), _figure(one.value)]
+        for one in policies
+    ]
+    headers = ("policy", "scores a task", "to the checker", "recovery", "picked")
+    return FittedTable(headers, rows, spare=("picked",))
+
+
+def _file(policy: Policy) -> str:
+    return shell_path(policy.file)
 
 
 def _figure(found: Estimate) -> str:

@@ -20,7 +20,7 @@ from bonwise.judges.asking import AskingSettings, check_whole, most_common, owed
 from bonwise.judges.protocol import Conclusion
 from bonwise.judges.words import EMPTY, candidates_with_words
 
-__all__ = ["ComparingSettings", "Pair", "pairs"]
+__all__ = ["ComparingSettings", "Pair", "borda", "pairs"]
 
 ALONE = Unscored("no other answer to compare with")
 
@@ -140,16 +140,38 @@ def pairs(prompt: str, candidates: Sequence[str], orders: int, seed: int) -> lis
     ]
 
 
+def borda(candidates: int, preferences: Sequence[Preference]) -> tuple[Verdict, ...]:
+    """Return what each candidate earned on average over its pairs that were scored: Borda's count as a share.
+
+    What a pair gives is `Preference.value`: the mean over its orders, so that orders which contradict each other
+    count as a tie. A candidate none of whose pairs was scored is unscored, and owed while one of its pairs is.
+
+    Parameters
+    ----------
+    candidates : int
+    preferences : sequence of Preference
+        Any of the pairs.
+
+    Examples
+    --------
+    >>> borda(3, [Preference(0, 1, 1.0, 0.0), Preference(0, 2, 1.0, 1.0)])
+    (Score(value=0.75), Score(value=0.5), Score(value=0.0))
+    """
+    own: list[list[Preference]] = [[] for _ in range(candidates)]
+    for pair in preferences:
+        own[pair.a].append(pair)
+        own[pair.b].append(pair)
+    return tuple(_verdict(one, its) for one, its in enumerate(own))
+
+
 def _verdicts(candidates: Sequence[str], preferences: Sequence[Preference]) -> tuple[Verdict, ...]:
     present = set(candidates_with_words(candidates))
-    return tuple(
-        _verdict(one, [pair for pair in preferences if one in (pair.a, pair.b)]) if one in present else EMPTY
-        for one in range(len(candidates))
-    )
+    earned = borda(len(candidates), preferences)
+    return tuple(verdict if one in present else EMPTY for one, verdict in enumerate(earned))
 
 
 def _verdict(one: int, own: Sequence[Preference]) -> Verdict:
-    """Return the mean credit over the pairs that were scored, Borda's count as a share; owed while one of them is."""
+    """Return the mean credit over a candidate's own pairs that were scored; owed while one of them is."""
     if not own:
         return ALONE
     sides = [side for pair in own for side in (pair.shown_first, pair.shown_second)]

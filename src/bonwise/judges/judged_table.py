@@ -16,7 +16,10 @@ Table = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
 
 _ALWAYS = ("prompt_id", "candidate", "judge", "judge_score", "unscored")
 
-PAIR_HEADER = ("prompt_id", "judge", "a", "b", "shown_first", "shown_second", "value", "order_effect", "unscored")
+PAIR_HEADER = (
+    *("prompt_id", "judge", "a", "b", "shown_first", "shown_second", "value", "order_effect"),
+    *("unscored", "confidence_first", "confidence_second"),
+)
 
 
 def score_table(judged: Sequence[Judged], judges: Sequence[Judge]) -> Table:
@@ -45,7 +48,8 @@ def pair_rows(judged: Iterable[Judged], judges: Sequence[Judge]) -> Iterator[tup
     """Yield one row per prompt, judge and compared pair; the columns are `PAIR_HEADER`.
 
     ``shown_first`` is what candidate ``a`` earned (1 won, 0 lost, 0.5 tied, or a stated probability) when it
-    was shown first, ``shown_second`` when it was shown second; ``order_effect`` is their difference.
+    was shown first, ``shown_second`` when it was shown second; ``order_effect`` is their difference, and
+    ``confidence_first`` and ``confidence_second`` are the confidences (1 to 5) that a judge stated beside them.
     """
     for one in judged:
         names = [candidate.id for candidate in one.pool.candidates]
@@ -71,7 +75,7 @@ def _pair_cells(pair: Preference) -> tuple[Cell, ...]:
     orders = (pair.shown_first, pair.shown_second)
     reasons = "; ".join(one.reason for one in orders if isinstance(one, Unscored))
     earned = (_blank(one if isinstance(one, float) else None) for one in orders)
-    return (*earned, _blank(pair.value), _blank(pair.order_effect), reasons)
+    return (*earned, _blank(pair.value), _blank(pair.order_effect), reasons, *map(_blank, pair.confidence))
 
 
 def _blank(value: float | None) -> Cell:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bonwise.calls.bill import Bill
 from bonwise.data.verdicts import Unscored
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
-from bonwise.judges.calling import asked, checked, concluded
+from bonwise.judges.calling import FunctionJudge, asked, checked, concluded
 from bonwise.judges.judgment import Judgment
 from bonwise.judges.protocol import Judge, is_asking
 
@@ -46,7 +46,13 @@ _RUNNING: ContextVar[_Running | None] = ContextVar("bonwise engine at work", def
 
 
 async def judge_with(
-    engine: Engine, judge: Judge, prompt: str, texts: Sequence[str], *, draw: int = 0, temperature: float | None = None
+    engine: Engine,
+    judge: Judge,
+    prompt: str,
+    texts: Sequence[str],
+    *,
+    draw: int = 0,
+    temperature: float | None = None,
 ) -> Judgment:
     """Judge the candidates of one prompt.
 
@@ -167,12 +173,14 @@ async def _called(engine: Engine, judge: Judge, prompt: str, texts: Sequence[str
 
 
 async def _answer(judge: Judge, prompt: str, texts: Sequence[str]) -> Any:
-    if inspect.iscoroutinefunction(judge.judge):
-        return await judge.judge(prompt, texts)
-    if not _WORKERS:
-        _WORKERS.append(ThreadPoolExecutor(max_workers=1, thread_name_prefix="bonwise-judge"))
-    loop, context = asyncio.get_running_loop(), copy_context()
-    answer = await loop.run_in_executor(_WORKERS[0], partial(context.run, judge.judge, prompt, texts))
+    answer: Any
+    if inspect.iscoroutinefunction(judge.function if isinstance(judge, FunctionJudge) else judge.judge):
+        answer = judge.judge(prompt, texts)
+    else:
+        if not _WORKERS:
+            _WORKERS.append(ThreadPoolExecutor(max_workers=1, thread_name_prefix="bonwise-judge"))
+        loop, context = asyncio.get_running_loop(), copy_context()
+        answer = await loop.run_in_executor(_WORKERS[0], partial(context.run, judge.judge, prompt, texts))
     return await answer if inspect.isawaitable(answer) else answer
 
 

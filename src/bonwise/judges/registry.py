@@ -2,46 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from collections.abc import Iterable, Mapping
+from importlib.metadata import entry_points
 
-from bonwise.errors import BonwiseError, UsageError
+from bonwise.entry_points import Factory, Group, Kind, option_values
+from bonwise.errors import UsageError
 from bonwise.judges.protocol import Judge
 from bonwise.judges.spec import Spec, read_spec
-from bonwise.printable import printable
 
 __all__ = ["Kind", "judge_from_spec", "judges_from_specs", "kinds"]
 
 GROUP = "bonwise.judges"
 
-_WORDS: dict[str, object] = {"none": None, "true": True, "false": False}
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One kind of judge that is installed.
-
-    Parameters
-    ----------
-    name : str
-    home : str
-        Module and name of its factory.
-    package : str
-        The distribution that brings it.
-    options : tuple of str
-        What may stand behind a comma.
-    problem : str
-        Why it cannot be used, in one line; empty where it can.
-    """
-
-    name: str
-    home: str
-    package: str
-    options: tuple[str, ...] = ()
-    problem: str = ""
+_SHARED = ("base_url", "seed")
 
 
 def judge_from_spec(spec: str, *, model: str | None = None, base_url: str | None = None, seed: int = 0) -> Judge:
@@ -74,12 +47,11 @@ def judge_from_spec(spec: str, *, model: str | None = None, base_url: str | None
 
 
 def _from_spec(spec: Spec, shared: Mapping[str, object], model: str | None) -> Judge:
-    entry = _entry(spec.kind)
-    factory = _factory(entry)
-    first, *others = _parameters(entry, factory)
-    options = _options(spec, others)
+    factory = _group().factory(spec.kind)
+    first, *others = _parameters(factory)
+    options = option_values(spec.kind, spec.options, others)
     options |= {name: value for name, value in shared.items() if name in others and name not in options}
-    judge = _make(entry, factory, _first(first, spec, shared, model), options)
+    judge = factory.make(_first(first, spec, shared, model), **options)
     if not isinstance(judge, Judge):
         raise UsageError(f"{str(spec)!r} made no judge", hint="see the contract in bonwise.judges.protocol")
     return judge
@@ -120,88 +92,14 @@ def judges_from_specs(
 
 def kinds() -> list[Kind]:
     """Return every kind of judge that is installed; a broken one with the reason."""
-    return sorted(map(_kind, entry_points(group=GROUP)), key=lambda kind: kind.name)
+    return _group().kinds(lambda factory: (name for name in _parameters(factory)[1:] if name not in _SHARED))
 
 
-def _entry(kind: str) -> EntryPoint:
-    """Return the entry point behind a kind; no package takes the name of a built-in one."""
-    entries = entry_points(group=GROUP)
-    named = [entry for entry in entries if entry.name == kind]
-    found = [entry for entry in named if _is_ours(entry)] or named
-    if not found:
-        known = sorted({entry.name for entry in entries})
-        raise UsageError(f"no kind of judge {kind!r}", hint=f"the kinds are {', '.join(known)}")
-    if len(found) > 1:
-        homes = " and ".join(entry.value for entry in found)
-        raise UsageError(f"two plug-ins are called {kind!r}: {homes}", hint="uninstall one of them")
-    return found[0]
+def _group() -> Group:
+    return Group("judge", tuple(entry_points(group=GROUP)))
 
 
-def _is_ours(entry: EntryPoint) -> bool:
-    return entry.dist is not None and entry.dist.name == "bonwise"
-
-
-def _kind(entry: EntryPoint) -> Kind:
-    package = entry.dist.name if entry.dist is not None else "?"
-    try:
-        if _entry(entry.name) != entry:
-            raise UsageError("a built-in judge has this name")
-        parameters = _parameters(entry, _factory(entry))
-    except BonwiseError as error:
-        return Kind(entry.name, entry.value, package, problem=str(error))
-    options = tuple(name for name in parameters[1:] if name not in {"base_url", "seed"})
-    return Kind(entry.name, entry.value, package, options)
-
-
-def _factory(entry: EntryPoint) -> Callable[..., object]:
-    try:
-        factory: object = entry.load()
-    except Exception as error:
-        raise _failed(entry, error) from error
-    if not callable(factory):
-        raise _failed(entry, TypeError("no callable"))
-    return factory
-
-
-def _make(entry: EntryPoint, factory: Callable[..., object], first: object, options: dict[str, Any]) -> object:
-    try:
-        return factory(first, **options)
-    except BonwiseError:
-        raise
-    except Exception as error:
-        raise _failed(entry, error) from error
-
-
-def _failed(entry: EntryPoint, error: Exception) -> UsageError:
-    why = printable(f"{type(error).__name__}: {error}", longest=200)
-    return UsageError(f"the plug-in behind {entry.name!r} failed: {why}", hint=f"mend or uninstall {entry.value}")
-
-
-def _parameters(entry: EntryPoint, factory: Callable[..., object]) -> list[str]:
-    try:
-        names = list(inspect.signature(factory).parameters)
-    except (TypeError, ValueError) as error:
-        raise _failed(entry, error) from error
-    if not names:
-        raise _failed(entry, TypeError("it takes no argument"))
-    return names
-
-
-def _options(spec: Spec, known: Sequence[str]) -> dict[str, Any]:
-    for name in spec.options:
-        if name not in known:
-            raise UsageError(
-                f"{spec.kind} has no option {name!r}", hint=f"its options are {', '.join(known) or 'none'}"
-            )
-    return {name: _value(text) for name, text in spec.options.items()}
-
-
-def _value(text: str) -> object:
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+def _parameters(factory: Factory) -> tuple[str, ...]:
+    if not factory.parameters:
+        raise factory.failed(TypeError("it takes no argument"))
+    return factory.parameters

@@ -48,8 +48,13 @@ def audit_parts(document: _Document) -> Iterator[RenderableType]:
 def _title(settings: _Document) -> Iterator[RenderableType]:
     reference = settings.get("reference")
     against = f"agreement with {printable(reference)}" if reference is not None else "against oracle labels"
-    yield Text(f"Audit of {printable(settings['source'])}, {against}", style="bold")
+    picks = settings.get("picks")
+    what = "Audit of" if picks is None else "Audit of the picks of"
+    yield Text(f"{what} {printable(settings['source'])}, {against}", style="bold")
     notes = [f"{settings['shape']} table"]
+    if picks is not None:
+        notes.append("as the seed drew them" if picks["as_picked"] else "in expectation where a seed decided")
+        notes.append("decided by " + ", ".join(f"{printable(k)} ({n:,})" for k, n in picks["decided_by"].items()))
     if settings["draws"] > 1:
         notes.append(f"scores are means of up to {settings['draws']} draws")
     if settings["exclude"]:

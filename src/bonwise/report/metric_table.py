@@ -23,6 +23,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Picks",
         (
             ("recovery", "share of the possible gain that the picks bring"),
+            ("gain", "what the picks are worth beyond random picks"),
             ("value_random", "mean label of a random pick"),
             ("value_judge", "mean label of the judge's pick"),
             ("value_oracle", "mean label of the best candidate"),
@@ -78,8 +79,8 @@ class MetricTable:
         wide = options.max_width >= WIDE
         yield self._table(wide=wide)
         if not wide:
-            for name, found in self.judge["metrics"].items():
-                if note := _note(found):
+            for name, _ in (row for _, rows in self._groups() for row in rows):
+                if note := _note(self.judge["metrics"][name]):
                     yield Text(f"{named(name, self.settings.get('reference'))}: {note}")
 
     def _table(self, *, wide: bool) -> Table:
@@ -92,13 +93,17 @@ class MetricTable:
         table.add_column("n", justify="right", no_wrap=True)
         if wide:
             table.add_column("what it says")
-        for title, rows in GROUPS:
+        for title, rows in self._groups():
             table.add_row(Text(title, style="bold"))
             for key, meaning in rows:
                 cells = self._cells(key, meaning)
                 style = "bold" if key in _HEADLINES else ""
                 table.add_row(*(Text(cell) for cell in (cells if wide else cells[:-1])), style=style)
         return table
+
+    def _groups(self) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+        # Logged picks hold no scores, so what is made of scores would be a page of dashes.
+        return GROUPS[:1] if "picks" in self.settings else GROUPS
 
     def _cells(self, key: str, meaning: str) -> list[str]:
         found, control = self.judge["metrics"][key], self.judge.get("with_control", {})

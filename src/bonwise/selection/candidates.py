@@ -1,4 +1,4 @@
-"""Candidates as callers hold them: texts, mappings with id and text, or any object."""
+"""Candidates as callers hold them: texts, mappings with id and text, chat messages, or any object."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ def as_candidates(candidates: Sequence[Any], text: Callable[[Any], str] | None) 
     Parameters
     ----------
     candidates : sequence
-        Strings, mappings with ``text`` and perhaps ``id``, `Candidate` objects, or with `text` anything.
+        Strings, mappings with ``text`` and perhaps ``id``, `Candidate` objects, chat messages (mappings or objects
+        with ``content``: a text, or parts of which those with a ``text`` count), or with `text` anything.
     text : callable, optional
         Candidate to its text.
 
@@ -41,7 +42,7 @@ def _candidate(one: Any, position: int, text: Callable[[Any], str] | None) -> Ca
     name: str | None = f"c{position}"
     if isinstance(one, Candidate):
         name = one.id
-    elif isinstance(one, Mapping) and one.get("id") is not None:
+    elif isinstance(one, Mapping) and "text" in one and one.get("id") is not None:
         name = identifier(one["id"])
     if name is None:
         raise UsageError(f"candidate {position} has an id that is none", hint="give a text or a number, or no id")
@@ -55,6 +56,23 @@ def _candidate(one: Any, position: int, text: Callable[[Any], str] | None) -> Ca
 
 
 def _words(one: Any) -> Any:
+    """Return the text of a candidate; something else where it has none."""
+    if isinstance(one, str):
+        return one
     if isinstance(one, Candidate):
         return one.text
-    return one.get("text") if isinstance(one, Mapping) else one
+    words = _part(one, "text")
+    return words if words is not None else _content(_part(one, "content"))
+
+
+def _content(content: Any) -> Any:
+    """Return the words of a chat message: its parts' texts, one a line."""
+    if isinstance(content, str) or not isinstance(content, Sequence):
+        return content
+    found = [_part(part, "text") for part in content]
+    texts = [words for words in found if isinstance(words, str)]
+    return "\n".join(texts) if texts else None
+
+
+def _part(one: Any, name: str) -> Any:
+    return one.get(name) if isinstance(one, Mapping) else getattr(one, name, None)

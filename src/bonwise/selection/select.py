@@ -1,41 +1,60 @@
-"""Pick the best of n candidates of one prompt."""
+"""``bw.select`` and ``bw.aselect``: one pool in, one pick out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
-from bonwise.errors import UsageError
-from bonwise.judges.calling import as_judge
-from bonwise.judges.judging import judge_now
 from bonwise.judges.protocol import Judge
-from bonwise.selection.candidates import as_candidates
-from bonwise.selection.deciding import decide
+from bonwise.selection.job import Job
+from bonwise.selection.plan import OnFailure, Routing, plan_of
+from bonwise.selection.protocol import Strategy
 from bonwise.selection.selection import Selection
+from bonwise.selection.selector import Selector
 
-__all__ = ["select"]
+__all__ = ["aselect", "select"]
 
 
-def select(
+def select(  # noqa: PLR0913 - the front door; all but the pool by keyword
     prompt: str,
     candidates: Sequence[Any],
     *,
     judge: Judge | Callable[[str, str], Any],
+    strategy: Strategy | None = None,
+    router: Routing | None = None,
+    deadline: float | None = None,
+    on_failure: OnFailure = "raise",
+    ledger: str | Path | None = None,
     seed: int = 0,
     text: Callable[[Any], str] | None = None,
     prompt_id: str | None = None,
 ) -> Selection:
-    """Judge the candidates of one prompt and pick the one with the highest score.
+    """Judge the candidates of one prompt and pick the best.
+
+    Whoever selects more than once makes a `bonwise.Selector`, which keeps its connections.
 
     Parameters
     ----------
     prompt : str
     candidates : sequence
-        Strings, mappings ``{"id", "text"}``, or any objects with `text`; n of 1 needs no judging.
+        Strings, mappings ``{"id", "text"}``, chat messages, or any objects with `text`; n of 1 needs no judging, and
+        identical texts are judged once.
     judge : Judge or callable
         A judge, or a function ``(prompt, text) -> number``.
+    strategy : Strategy, optional
+        Every score once, or for a judge that compares all pairs, unless another one is given.
+    router : Router, optional
+        Sends some pools to a stronger judge.
+    deadline : float, optional
+        Seconds; then the best that is known is picked, and `decided_by` says ``deadline``.
+    on_failure : {"raise", "first", "random", "owe"}
+        What follows where a judge fails: its error; or the best of what could be judged (``partial``), and where
+        nothing could be, the first candidate or a random one; or no pick (``owed``).
+    ledger : str or pathlib.Path, optional
+        A run folder: answers are kept there and never paid twice.
     seed : int
-        Breaks ties, together with the prompt and the candidate ids.
+        Breaks ties, together with the prompt and the candidates.
     text : callable, optional
         Candidate to the text the judge sees.
     prompt_id : str, optional
@@ -49,9 +68,9 @@ def select(
     Raises
     ------
     bonwise.errors.UsageError
-        No candidates, one without text, or two with one id.
+        No candidates, one without text, or two with one id; a setting that means nothing.
     bonwise.errors.JudgeError
-        A judge that does not keep its contract.
+        A judge that fails or does not keep its contract.
     bonwise.errors.CallError
         A model that was asked did not answer.
 
@@ -61,9 +80,68 @@ def select(
     >>> pick.best, pick.decided_by
     ('red', 'score')
     """
-    if not isinstance(prompt, str):
-        raise UsageError(f"the prompt must be text, not {type(prompt).__name__}", hint="pass a string")
-    pool, chosen = as_candidates(candidates, text), as_judge(judge)
-    judgment = judge_now(chosen, prompt, [candidate.text for candidate in pool]) if len(pool) > 1 else None
-    salt = prompt if prompt_id is None else prompt_id
-    return decide(pool, judgment, judge=chosen, seed=seed, salt=salt, prompt_id=prompt_id, originals=candidates)
+    if ledger is not None or deadline is not None:
+        # What hangs when the time is up would stay on the connections that all such calls share.
+        selector = Selector(
+            judge,
+            strategy=strategy,
+            router=router,
+            deadline=deadline,
+            on_failure=on_failure,
+            ledger=ledger,
+            seed=seed,
+            text=text,
+        )
+        try:
+            return selector.select(prompt, candidates, prompt_id=prompt_id)
+        finally:
+            selector.close(wait=False)
+    plan = plan_of(judge, strategy=strategy, router=router, deadline=deadline, on_failure=on_failure, seed=seed)
+    job = Job.of(prompt, candidates, text, prompt_id)
+    if not plan.needs_a_loop:
+        return job.here(plan)
+    # Models are asked in the loop that all such calls share, so that connections are kept.
+    from bonwise.calls.portal import default_portal  # noqa: PLC0415 - judges that ask none need no event loop
+
+    return default_portal().run(job.by, plan)
+
+
+async def aselect(  # noqa: PLR0913 - as above
+    prompt: str,
+    candidates: Sequence[Any],
+    *,
+    judge: Judge | Callable[[str, str], Any],
+    strategy: Strategy | None = None,
+    router: Routing | None = None,
+    deadline: float | None = None,
+    on_failure: OnFailure = "raise",
+    ledger: str | Path | None = None,
+    seed: int = 0,
+    text: Callable[[Any], str] | None = None,
+    prompt_id: str | None = None,
+) -> Selection:
+    """Do what `select` does, in the running event loop; parameters, result and errors are the same.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> async def judge(prompt, text):
+    ...     return -len(text)
+    >>> asyncio.run(aselect("Name a colour", ["red", "a long answer"], judge=judge)).best
+    'red'
+    """
+    selector = Selector(
+        judge,
+        strategy=strategy,
+        router=router,
+        deadline=deadline,
+        on_failure=on_failure,
+        ledger=ledger,
+        seed=seed,
+        text=text,
+    )
+    try:
+        return await selector.aselect(prompt, candidates, prompt_id=prompt_id)
+    finally:
+        # On the wire is only what missed the deadline, or what a caller who went away had asked.
+        await selector.aclose(wait=False)

@@ -76,8 +76,8 @@ class Selection:
     decided_by : str
         ``score``; ``comparison``, where equal scores were compared; ``tie-break``, where the seed decided;
         ``only candidate``; ``same text``, where all candidates are one and the same text; ``nothing scored``;
-        ``owed``, where an answer has not arrived and a later run asks for it; ``deadline``, the best that was known by
-        then; ``partial``, the best of those that could be judged; ``first`` and ``random``, where nothing could be
+        ``owed``, where an answer has not arrived and a later run asks for it; ``deadline``, the best that was known
+        by then; ``partial``, the best of those that could be judged; ``first`` and ``random``, where nothing could be
         judged and `on_failure` says so.
     unscored : mapping of str to str
         Id to reason.
@@ -182,6 +182,7 @@ class Selection:
             "from_ledger": self.bill.from_ledger,
             "input_tokens": self.bill.input_tokens,
             "output_tokens": self.bill.output_tokens,
+            "reused_tokens": self.bill.reused_tokens,
             "cost": self.bill.cost,
             "latency": round(self.latency, 3),
             "unscored": dict(self.unscored),

@@ -34,6 +34,8 @@ class Estimand:
         Per-prompt sums to the weights that make it a weighted average over prompts; None where it is none.
     parts : callable, optional
         Per-prompt sums to numerator and denominator a prompt, for a ratio of means: Fieller's interval.
+    contrast : bool
+        Whether it is a difference of two mean labels, which lies within the width of their range on either side of 0.
     over : str, optional
         Metric it is divided by: where that cannot be told from 0, the number would be wild.
     """
@@ -46,6 +48,7 @@ class Estimand:
     on_labels: bool = True
     average_over: Callable[[Sums], Floats] | None = None
     parts: Callable[[Sums], tuple[Floats, Floats]] | None = None
+    contrast: bool = False
     over: str | None = None
 
 

@@ -109,6 +109,8 @@ class _Sample:
 
     def limits(self, e: Estimand) -> tuple[float, float]:
         low, high = e.limits if e.limits is not None else self.rule.label_range
+        if e.contrast:
+            low, high = low - high, high - low
         return (low, high) if len(self.matrices) == 1 else (low - high, high - low)
 
     def parts(self, of: Callable[[Sums], tuple[Floats, Floats]]) -> tuple[Floats, Floats]:

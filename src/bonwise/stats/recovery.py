@@ -25,6 +25,11 @@ def value_oracle(t: Sums) -> Floats:
     return ratio(t.M, t.prompts)
 
 
+def gain(t: Sums) -> Floats:
+    """Mean of what the judge's pick is worth beyond a random pick, in the unit of the labels."""
+    return ratio(t.J - t.R, t.prompts)
+
+
 def recovery(t: Sums) -> Floats:
     """Share of the possible gain over a random pick that the judge's picks bring (equation 1).
 
@@ -38,6 +43,7 @@ ESTIMANDS = (
     Estimand("value_random", value_random, "a prompt", None, average_over=lambda t: t.prompts),
     Estimand("value_judge", value_judge, "a prompt", None, average_over=lambda t: t.prompts),
     Estimand("value_oracle", value_oracle, "a prompt", None, average_over=lambda t: t.prompts),
+    Estimand("gain", gain, "a prompt", None, average_over=lambda t: t.prompts, contrast=True),
     Estimand(
         "recovery", recovery, "a prompt where labels differ", (-np.inf, 1.0), parts=lambda t: (t.J - t.R, t.M - t.R)
     ),

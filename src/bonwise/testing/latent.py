@@ -7,7 +7,7 @@ which the labels see and the judge sees in part; now and then either slips downw
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,12 +16,32 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["draw"]
+__all__ = ["Latent", "draw", "seen"]
 
 
-def draw(
-    parameters: Mapping[str, float], rng: np.random.Generator, shape: tuple[int, int]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+class Latent(NamedTuple):
+    """The latent values of some prompts: unbounded, no unit.
+
+    Parameters
+    ----------
+    judge_level, score_spread : ndarray of float, shape (n, 1)
+        Where the judge sees a prompt's candidates, and how far apart.
+    difficulty : ndarray of float, shape (n, 1)
+        How far the labels lie apart: mean 0, variance 1.
+    quality, judge_error : ndarray of float, shape (n, candidates)
+        What the judge sees of a candidate in part, and what it sees in it that is not there.
+    labels : ndarray of float, shape (n, candidates)
+    """
+
+    judge_level: NDArray[np.float64]
+    score_spread: NDArray[np.float64]
+    difficulty: NDArray[np.float64]
+    quality: NDArray[np.float64]
+    judge_error: NDArray[np.float64]
+    labels: NDArray[np.float64]
+
+
+def draw(parameters: Mapping[str, float], rng: np.random.Generator, shape: tuple[int, int]) -> Latent:
     """Draw the latent values that thresholds turn into scores and labels.
 
     Parameters
@@ -35,24 +55,38 @@ def draw(
 
     Returns
     -------
-    scores, labels : ndarray of float, shape ``shape``
-        On the latent scale: unbounded, no unit.
+    Latent
     """
     p = parameters
     level, judge_noise, difficulty, label_noise = rng.standard_normal((4, shape[0], 1))
-    judge_level = _blend(level, judge_noise, p["level_correlation_atanh"])
-    label_difficulty = _blend(difficulty, label_noise, p["difficulty_overlap_atanh"])
+    judge_level = _blend(level, judge_noise, np.tanh(p["level_correlation_atanh"]))
+    label_difficulty = _blend(difficulty, label_noise, np.tanh(p["difficulty_overlap_atanh"]))
     label_spread = _spread(p, "label", label_difficulty, level)
     score_spread = _spread(p, "score", difficulty, judge_level)
     quality = _slipping(rng, shape, p["label_slip"], p["label_slip_logit"])
     judge_error = _slipping(rng, shape, p["score_slip"], p["score_slip_logit"])
-    seen = _blend(quality, judge_error, p["quality_seen_atanh"])
-    return judge_level + score_spread * seen, level + label_spread * quality
+    slope, shrink = p["label_spread_difficulty"], p["label_spread_level"]
+    hardness = (slope * label_difficulty - shrink * level) / np.hypot(slope, shrink)
+    return Latent(judge_level, score_spread, hardness, quality, judge_error, level + label_spread * quality)
 
 
-def _blend(signal: NDArray[np.float64], noise: NDArray[np.float64], weight_atanh: float) -> NDArray[np.float64]:
+def seen(latent: Latent, weight: float, persistent: float = 1.0) -> NDArray[np.float64]:
+    """Return how the judge sees the candidates, shape (n, candidates).
+
+    Parameters
+    ----------
+    latent : Latent
+    weight : float
+        Correlation of what it sees with the quality that the labels see.
+    persistent : float
+        Part of the variance of its error that is the same in every call.
+    """
+    error = np.sqrt(persistent) * latent.judge_error
+    return latent.judge_level + latent.score_spread * _blend(latent.quality, error, weight)
+
+
+def _blend(signal: NDArray[np.float64], noise: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
     """Mix two independent columns; for unit variances the result has unit variance and that correlation."""
-    weight = np.tanh(weight_atanh)
     mixed: NDArray[np.float64] = weight * signal + np.sqrt(1 - weight**2) * noise
     return mixed
 

@@ -6,11 +6,12 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bonwise.errors import UsageError
+from bonwise.testing.redrawn import Redraws
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PRESETS", "Preset", "load"]
 
-PRESETS = ("arena",)
+PRESETS = ("arena", "pilot", "one_model")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,8 @@ class Preset:
         Values of the metrics for pools of `population_candidates` candidates.
     population_candidates : int
         The pool size for which `population` holds.
+    redraws : Redraws or None
+        None where every candidate is judged once.
     """
 
     parameters: Mapping[str, float]
@@ -43,6 +46,7 @@ class Preset:
     label_thresholds: NDArray[np.float64]
     population: Mapping[str, float]
     population_candidates: int
+    redraws: Redraws | None = None
 
 
 @cache
@@ -70,12 +74,19 @@ def load(name: str) -> Preset:
     """
     if name not in PRESETS:
         raise UsageError(f"no such preset: {name!r}", hint=f"choose one of {', '.join(PRESETS)}")
-    text = resources.files("bonwise.testing").joinpath(f"{name}.json").read_text(encoding="utf-8")
-    stored = json.loads(text)
+    stored = _stored(name)
+    latent = _stored(stored["latent"]) if "latent" in stored else stored
     return Preset(
-        parameters=stored["parameters"],
-        score_thresholds=np.array(stored["score_thresholds"]),
-        label_thresholds=np.array(stored["label_thresholds"]),
+        parameters=latent["parameters"],
+        score_thresholds=np.array(latent["score_thresholds"]),
+        label_thresholds=np.array(latent["label_thresholds"]),
         population=stored["population"]["values"],
         population_candidates=stored["population"]["candidates"],
+        redraws=Redraws(**stored["redraws"]) if "redraws" in stored else None,
     )
+
+
+def _stored(name: str) -> dict[str, Any]:
+    text = resources.files("bonwise.testing").joinpath(f"{name}.json").read_text(encoding="utf-8")
+    stored: dict[str, Any] = json.loads(text)
+    return stored

@@ -7,16 +7,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bonwise.errors import UsageError
-from bonwise.testing.latent import draw
+from bonwise.testing.latent import draw, seen
 from bonwise.testing.presets import load
+from bonwise.testing.redrawn import calls, coarse_labels, widths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
-    from numpy.typing import NDArray
 
     from bonwise.testing.presets import Preset
 
@@ -24,6 +25,8 @@ __all__ = ["Simulation", "simulate"]
 
 # Part of what a seed means: every block of prompts has its own stream, so changing this changes the data.
 _BLOCK = 4096
+
+_Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +36,7 @@ class Simulation:
     Parameters
     ----------
     scores : ndarray of float, shape (n, candidates)
-        Judge scores: multiples of 0.05 in [0, 1].
+        Judge scores: multiples of 0.05 in [0, 1]. Of a judge that was asked several times, those of the first call.
     labels : ndarray of float, shape (n, candidates)
         Oracle labels: multiples of 0.01 in [0, 1].
     preset : str
@@ -43,6 +46,11 @@ class Simulation:
     population : mapping of str to float
         Values of the audit's metrics in the whole population, under the audit's names. Pools of another
         size have other values, so this is empty unless there are 4 candidates.
+    draws : ndarray of float, shape (n, candidates, draws)
+        All calls of the judge; the first are the scores.
+    widths : ndarray of float, shape (n, candidates), or None
+        Of the intervals that the judge states, the same for all candidates of a prompt: multiples of 0.02. None in
+        a population whose judge states none.
 
     Examples
     --------
@@ -53,11 +61,13 @@ class Simulation:
     0.214
     """
 
-    scores: NDArray[np.float64] = field(repr=False)
-    labels: NDArray[np.float64] = field(repr=False)
+    scores: _Floats = field(repr=False)
+    labels: _Floats = field(repr=False)
     preset: str
     seed: int
     population: Mapping[str, float] = field(repr=False)
+    draws: _Floats = field(repr=False)
+    widths: _Floats | None = field(default=None, repr=False)
 
     def frame(self) -> pd.DataFrame:
         """Lay the data out as the long table that `bonwise.audit` reads.
@@ -66,7 +76,8 @@ class Simulation:
         -------
         pandas.DataFrame
             ``n * candidates`` rows; columns ``prompt_id`` (p0000000, p0000001, ...), ``candidate``
-            (c0, c1, ...), ``judge_score`` and ``oracle_label``.
+            (c0, c1, ...), ``judge_score`` and ``oracle_label``; in a population whose judge was asked several
+            times also ``draw_0``, ``draw_1``, ... and ``ci_width``.
 
         Examples
         --------
@@ -76,28 +87,38 @@ class Simulation:
         import pandas as pd  # noqa: PLC0415  # slow to import, and the arrays alone do without it
 
         prompts, candidates = self.scores.shape
-        return pd.DataFrame(
-            {
-                "prompt_id": np.repeat([f"p{i:07d}" for i in range(prompts)], candidates),
-                "candidate": np.tile([f"c{i}" for i in range(candidates)], prompts),
-                "judge_score": self.scores.ravel(),
-                "oracle_label": self.labels.ravel(),
-            }
-        )
+        columns = {
+            "prompt_id": np.repeat([f"p{i:07d}" for i in range(prompts)], candidates),
+            "candidate": np.tile([f"c{i}" for i in range(candidates)], prompts),
+            "judge_score": self.scores.ravel(),
+            "oracle_label": self.labels.ravel(),
+        }
+        if self.widths is not None:
+            columns |= {f"draw_{k}": self.draws[:, :, k].ravel() for k in range(self.draws.shape[2])}
+            columns["ci_width"] = self.widths.ravel()
+        return pd.DataFrame(columns)
 
 
-def simulate(preset: str = "arena", n: int = 5000, seed: int = 0, *, candidates: int = 4) -> Simulation:
+def simulate(
+    preset: str = "arena", n: int = 5000, seed: int = 0, *, candidates: int = 4, draws: int | None = None
+) -> Simulation:
     """Draw judge scores and oracle labels from a population whose metrics are known.
 
     The preset ``arena`` is fitted to the published tables of Landesberg (2026), "When LLM Judge Scores
     Look Good but Best-of-N Decisions Fail", arXiv:2603.12520: coarse, heaped scores with ties in two
     pairs out of three, a good global correlation and a weak one within prompts. Its candidates are
-    exchangeable: no candidate name is better than another. It is a simulation, not data from a judge.
+    exchangeable: no candidate name is better than another.
+
+    In ``pilot`` and ``one_model`` the judge is asked several times and states an interval. ``pilot`` follows the
+    tables of the paper's pilot: the first call ties at the top in nearly every prompt, and the calls behind it are
+    noisy and do not tie so. In ``one_model`` all calls are alike, each one as the single call of ``arena``.
+
+    All are simulations, not data from a judge.
 
     Parameters
     ----------
     preset : str
-        ``"arena"``.
+        ``"arena"``, ``"pilot"`` or ``"one_model"``.
     n : int
         Prompts, at least 1.
     seed : int
@@ -105,11 +126,14 @@ def simulate(preset: str = "arena", n: int = 5000, seed: int = 0, *, candidates:
         larger one. A different number of candidates gives different prompts.
     candidates : int
         Candidates per prompt, at least 2.
+    draws : int, optional
+        Calls per candidate, at least 1: 9 where the judge is asked several times, fewer being the first of more;
+        ``arena`` has one.
 
     Returns
     -------
     Simulation
-        Memory: 16 bytes for each of the ``n * candidates`` cells, and little beside it.
+        Memory: 8 bytes for each label, each score and each draw, and little beside it.
 
     Raises
     ------
@@ -120,31 +144,54 @@ def simulate(preset: str = "arena", n: int = 5000, seed: int = 0, *, candidates:
     --------
     >>> simulate("arena", n=100, seed=7).labels.shape
     (100, 4)
+    >>> simulate("pilot", n=100, seed=7).draws.shape
+    (100, 4, 9)
     """
     chosen = load(preset)
-    for name, value, least in (("n", n, 1), ("candidates", candidates, 2), ("seed", seed, 0)):
+    count = draws if draws is not None else 9 if chosen.redraws else 1
+    for name, value, least in (("n", n, 1), ("candidates", candidates, 2), ("seed", seed, 0), ("draws", count, 1)):
         if value < least:
             raise UsageError(f"{name} is {value}", hint=f"it must be at least {least}")
-    scores, labels = _blocks(chosen, n, seed, candidates)
+    if count > 1 and chosen.redraws is None:
+        raise UsageError(f"the preset {preset} has one draw, not {count}", hint="choose one of pilot, one_model")
     known = chosen.population if candidates == chosen.population_candidates else {}
-    return Simulation(scores, labels, preset, seed, MappingProxyType(dict(known)))
+    found, labels, width = _blocks(chosen, seed, (count, n, candidates))
+    return Simulation(found[:, :, 0], labels, preset, seed, MappingProxyType(dict(known)), found, width)
 
 
-def _blocks(preset: Preset, n: int, seed: int, candidates: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+_Block = tuple[_Floats, _Floats, _Floats | None]
+
+
+def _blocks(preset: Preset, seed: int, shape: tuple[int, int, int]) -> _Block:
     """Fill the arrays block by block, so that the latent values never stand in memory all at once."""
-    scores, labels = np.empty((n, candidates)), np.empty((n, candidates))
+    count, n, candidates = shape
+    draws, labels = np.empty((n, candidates, count)), np.empty((n, candidates))
+    width = None if preset.redraws is None else np.empty((n, candidates))
     starts = range(0, n, _BLOCK)
     for start, stream in zip(starts, np.random.SeedSequence(seed).spawn(len(starts)), strict=True):
         # The last block is drawn in full and cut, which makes a small simulation the head of a large one.
-        drawn = draw(preset.parameters, np.random.default_rng(stream), (_BLOCK, candidates))
+        block = _block(preset, np.random.default_rng(stream), candidates, count)
         rows = slice(start, min(start + _BLOCK, n))
         kept = rows.stop - rows.start
-        scores[rows] = _on_grid(drawn[0][:kept], preset.score_thresholds)
-        labels[rows] = _on_grid(drawn[1][:kept], preset.label_thresholds)
-    return scores, labels
+        draws[rows], labels[rows] = block[0][:kept], block[1][:kept]
+        if width is not None and block[2] is not None:
+            width[rows] = block[2][:kept]
+    return draws, labels, width
 
 
-def _on_grid(latent: NDArray[np.float64], thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
+def _block(preset: Preset, rng: np.random.Generator, candidates: int, count: int) -> _Block:
+    latent = draw(preset.parameters, rng, (_BLOCK, candidates))
+    labels = _on_grid(latent.labels, preset.label_thresholds)
+    if preset.redraws is None:
+        once = seen(latent, float(np.tanh(preset.parameters["quality_seen_atanh"])))
+        return _on_grid(once, preset.score_thresholds)[:, :, None], labels, None
+    labels, width = coarse_labels(preset.redraws, labels, rng), widths(preset.redraws, latent, rng)
+    # Last, so that another number of calls changes nothing else.
+    called = _on_grid(calls(preset.redraws, latent, rng, count), preset.score_thresholds)
+    return np.moveaxis(called, 0, 2), labels, width
+
+
+def _on_grid(latent: _Floats, thresholds: _Floats) -> _Floats:
     """Cut a latent scale into equally spaced decimals of [0, 1], one more than there are thresholds."""
-    grid: NDArray[np.float64] = np.round(np.arange(len(thresholds) + 1) / len(thresholds), 2)
+    grid: _Floats = np.round(np.arange(len(thresholds) + 1) / len(thresholds), 2)
     return grid[np.searchsorted(thresholds, latent)]

@@ -1,0 +1,265 @@
+"""Two sets of logged picks, paired by prompt: what each is worth, what it took, and the differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bonwise.auditing.judge_audit import OF_PICKS
+from bonwise.auditing.logged import logged_panels, logged_table, picks_document
+from bonwise.auditing.partial import label_state
+from bonwise.auditing.settings import Settings
+from bonwise.data.panel import Dropped, Panel, Shape
+from bonwise.data.picks import Pick, Picks, read_picks
+from bonwise.data.scales import Scale
+from bonwise.errors import InputError
+from bonwise.release import release
+from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.efficiency import Spent, efficiency, efficiency_difference
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimation import difference, estimate
+from bonwise.stats.sums import Floats, Sums, prompt_sums
+
+__all__ = ["PickComparison", "PicksSide", "compare"]
+
+_FIRST, _SECOND = "first", "second"
+
+
+@dataclass(frozen=True, eq=False)
+class PicksSide:
+    """One of two sets of picks, on the prompts that both share.
+
+    Parameters
+    ----------
+    picks : Picks
+    metrics : mapping of str to Estimate
+        What the picks are worth and what they took.
+    calls, tokens : int or None
+        Sums over the compared prompts; None where unknown.
+    only_here : tuple of str
+        Prompts that the other set does not hold.
+    """
+
+    picks: Picks
+    metrics: Mapping[str, Estimate] = field(repr=False)
+    calls: int | None
+    tokens: int | None
+    only_here: tuple[str, ...] = field(default=(), repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return this side's part of the document."""
+        return {
+            "source": self.picks.source,
+            "picks": picks_document(self.picks),
+            "calls": self.calls,
+            "tokens": self.tokens,
+            "only_here": list(self.only_here),
+            "metrics": {name: found.to_dict() for name, found in self.metrics.items()},
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class PickComparison:
+    """Two sets of picks on the same prompts.
+
+    Parameters
+    ----------
+    first, second : PicksSide
+    differences : mapping of str to Estimate
+        First minus second, paired by prompt.
+    prompts : int
+        Prompts behind all figures.
+    dropped : tuple of Dropped
+        Prompts of both sets that could not be compared, and why.
+    settings : mapping
+    """
+
+    first: PicksSide
+    second: PicksSide
+    differences: Mapping[str, Estimate] = field(repr=False)
+    prompts: int
+    dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+    settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"<PickComparison of {self.first.picks.source} and {self.second.picks.source} on {self.prompts} prompts>"
+        )
+
+    def __str__(self) -> str:
+        from bonwise.report.compare_text import compare_text  # noqa: PLC0415 - rendering loads rich
+
+        return compare_text(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document of schema ``bonwise.compare/1``; it holds no NaN."""
+        return {
+            "schema": "bonwise.compare/1",
+            "prompts": self.prompts,
+            "first": self.first.to_dict(),
+            "second": self.second.to_dict(),
+            "differences": {name: found.to_dict() for name, found in self.differences.items()},
+            "dropped": [{"prompt_id": one.prompt_id, "reason": one.reason} for one in self.dropped],
+            "settings": dict(self.settings),
+        }
+
+
+def compare(  # noqa: PLR0913 - all but the two files are named
+    first: str | Path,
+    second: str | Path,
+    *,
+    labels: str | Path | pd.DataFrame,
+    confidence: float = 0.95,
+    shape: Shape | None = None,
+    as_picked: bool = False,
+    columns: Mapping[str, str] | None = None,
+    label_scale: Scale | None = None,
+) -> PickComparison:
+    """Compare two sets of logged picks against the same oracle labels.
+
+    Parameters
+    ----------
+    first, second : str or pathlib.Path
+        Files of picks, as ``bonwise select`` writes them.
+    labels : str, pathlib.Path or pandas.DataFrame
+        Labels, joined on prompt and candidate.
+    confidence : float
+        Of the two-sided intervals, clustered by prompt, in [0.5, 1).
+    shape : {"rectangular", "ragged"}, optional
+        Forced; see `docs/tables.md`.
+    as_picked : bool
+        Take what a seed drew among equals, not its expectation.
+    columns : mapping of str to str, optional
+        Role to column of the label file.
+    label_scale : Scale, optional
+        Declared scale of the labels.
+
+    Returns
+    -------
+    PickComparison
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        A line that is no pick, labels that fit nothing, or no prompt that both sets share.
+    """
+    settings = Settings(confidence=confidence, shape=shape)
+    sides = read_picks(first, as_picked=as_picked), read_picks(second, as_picked=as_picked)
+    table = logged_table([(_FIRST, sides[0]), (_SECOND, sides[1])], labels, columns or {}, label_scale)
+    alone = _alone(sides[0], sides[1]), _alone(sides[1], sides[0])
+    reasons = _reasons(*sides)
+    panels = logged_panels(table, [(_FIRST, reasons), (_SECOND, reasons)], shape)
+    common, method = _common(panels, sides)
+    dropped = {one.prompt_id: one for panel in common for one in panel.dropped}
+    strangers = {*alone[0], *alone[1]}
+    return _compared(
+        sides,
+        common,
+        alone,
+        settings,
+        method=method,
+        dropped=tuple(one for prompt, one in sorted(dropped.items()) if prompt not in strangers),
+    )
+
+
+def _alone(mine: Picks, other: Picks) -> tuple[str, ...]:
+    theirs = {pick.prompt_id for pick in other.picks}
+    return tuple(pick.prompt_id for pick in mine.picks if pick.prompt_id not in theirs)
+
+
+def _reasons(first: Picks, second: Picks) -> dict[str, str]:
+    """Say of each prompt that cannot be compared why."""
+    pools = {pick.prompt_id: set(pick.ids) for pick in first.picks}
+    found = {
+        pick.prompt_id: "the two files name different candidates"
+        for pick in second.picks
+        if pick.prompt_id in pools and pools[pick.prompt_id] != set(pick.ids)
+    }
+    for picks in (first, second):
+        found |= {prompt: f"{reason} ({picks.source})" for prompt, reason in picks.reasons.items()}
+    return found
+
+
+def _common(panels: tuple[Panel, ...], sides: tuple[Picks, Picks]) -> tuple[tuple[Panel, Panel], str]:
+    """Return both panels on the labelled prompts that they share."""
+    first, second = panels
+    shared = first.keep(first.prompt_ids.isin(second.prompt_ids))
+    if not len(shared.sizes):
+        raise InputError(
+            f"{sides[0].source} and {sides[1].source}: no prompt with a pick in both files",
+            hint="both files must name prompts and candidates alike",
+        )
+    labelling = label_state(shared)
+    if not labelling.labelled.any():
+        raise InputError(
+            f"{sides[0].source} and {sides[1].source}: no prompt of both has labels for all its candidates",
+            hint="label all candidates of a prompt",
+        )
+    left = labelling.panel.keep(labelling.labelled)
+    return (left, second.keep(second.prompt_ids.isin(left.prompt_ids))), labelling.method
+
+
+def _compared(
+    sides: tuple[Picks, Picks],
+    panels: tuple[Panel, Panel],
+    alone: tuple[tuple[str, ...], tuple[str, ...]],
+    settings: Settings,
+    *,
+    method: str,
+    dropped: tuple[Dropped, ...],
+) -> PickComparison:
+    wanted = [e for e in ESTIMANDS if e.name in OF_PICKS]
+    rule = settings.rule(panels[0].labels)
+    sums = [prompt_sums(panel.scores, panel.labels, panel.sizes) for panel in panels]
+    spent = [_spent(picks, panel, mine) for picks, panel, mine in zip(sides, panels, sums, strict=True)]
+    worth = [estimate(wanted, mine, rule) for mine in sums]
+    differences = {
+        **difference(wanted, sums[0], sums[1], rule),
+        **efficiency_difference(spent[0], spent[1], settings.confidence),
+    }
+    found = [
+        PicksSide(
+            picks,
+            _under(method, {**mine, **efficiency(cost, settings.confidence)}),
+            _total(cost.answers),
+            _total(cost.tokens),
+            only,
+        )
+        for picks, mine, cost, only in zip(sides, worth, spent, alone, strict=True)
+    ]
+    described = {"confidence": settings.confidence, "shape": panels[0].shape, "version": release()}
+    return PickComparison(found[0], found[1], _under(method, differences), len(panels[0].sizes), dropped, described)
+
+
+def _under(method: str, found: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    return {name: e.with_method(method) for name, e in found.items()}
+
+
+def _spent(picks: Picks, panel: Panel, sums: Floats) -> Spent:
+    t = Sums(*sums)
+    by_prompt = {pick.prompt_id: pick for pick in picks.picks}
+    mine = [by_prompt[prompt] for prompt in panel.prompt_ids]
+    said = any(pick.tokens is not None for pick in mine)
+    return Spent(
+        t.J - t.R,
+        t.M - t.R,
+        _counts(mine, "answers"),
+        _counts(mine, "tokens"),
+        f"{picks.source} does not say how many answers were used",
+        f"{picks.source} does not say the tokens of every answer"
+        + (", such as of those that came from a ledger" if said else ""),
+    )
+
+
+def _counts(picks: list[Pick], what: str) -> Floats | None:
+    found = [getattr(pick, what) for pick in picks]
+    return None if None in found else np.array(found, dtype=np.float64)
+
+
+def _total(counts: Floats | None) -> int | None:
+    return None if counts is None else int(counts.sum())

@@ -1,0 +1,234 @@
+"""Audit what a judge says of its own confidence: probabilities, levels from 1 to 5, intervals around scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pandas as pd
+
+from bonwise.auditing.settings import check_confidence
+from bonwise.data.labels import join_labels
+from bonwise.data.reading import read_raw
+from bonwise.data.scales import Scale
+from bonwise.data.statements import LEVELS, Statements, Ties, pair_statements, plain_statements
+from bonwise.data.table import ScoreTable, counted_rows
+from bonwise.errors import ColumnError, InputError, UsageError
+from bonwise.release import release
+from bonwise.stats.confidence import Calibration, calibration, clustered_mean, means_by_group
+from bonwise.stats.estimate import Estimate
+
+__all__ = ["ConfidenceAudit", "audit_confidence"]
+
+VERDICTS = "verdicts without a probability"
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidenceAudit:
+    """What an audit found of stated confidence.
+
+    Parameters
+    ----------
+    kind : str
+        ``pairs``, ``statements`` or ``intervals``: what the file held.
+    judges : mapping of str to mapping
+        For each judge ``data``, ``metrics`` and, where it stated such, ``bins`` and ``levels``.
+    settings : mapping
+    """
+
+    kind: str
+    judges: Mapping[str, Mapping[str, Any]] = field(repr=False)
+    settings: Mapping[str, Any] = field(repr=False)
+
+    def __str__(self) -> str:
+        from bonwise.report.confidence_text import confidence_text  # noqa: PLC0415 - rendering loads rich
+
+        return confidence_text(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document of schema ``bonwise.confidence/1``; it holds no NaN."""
+        return {
+            "schema": "bonwise.confidence/1",
+            "kind": self.kind,
+            "judges": {name: dict(found) for name, found in self.judges.items()},
+            "settings": dict(self.settings),
+        }
+
+
+def audit_confidence(
+    source: str | Path | pd.DataFrame,
+    *,
+    labels: str | Path | pd.DataFrame | None = None,
+    ties: Ties = "exclude",
+    confidence: float = 0.95,
+    columns: Mapping[str, str] | None = None,
+    judge_scale: Mapping[str, Scale] | Scale | None = None,
+    label_scale: Scale | None = None,
+) -> ConfidenceAudit:
+    """Hold what judges state of their confidence against what was the case.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path or pandas.DataFrame
+        A file of ``bonwise judge --pairs``; a table with ``probability`` and ``outcome``; or a table of scores with
+        the ends ``low`` and ``high`` of the intervals that the judge stated.
+    labels : str, pathlib.Path or pandas.DataFrame, optional
+        Oracle labels, joined on prompt and candidate.
+    ties : {"exclude", "half"}
+        What becomes of statements on pairs with equal labels.
+    confidence : float
+        Of the two-sided intervals, clustered by prompt, in [0.5, 1).
+    columns : mapping of str to str, optional
+        Role to column, of scores and labels.
+    judge_scale, label_scale : Scale, optional
+        Declared scales of scores (with their intervals) and labels.
+
+    Returns
+    -------
+    ConfidenceAudit
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        The file is none of the three, or nothing in it can be held against a label.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"probability": [.9, .8, .1, .3], "outcome": [1, 1, 0, 1]})
+    >>> round(audit_confidence(frame).judges["judge"]["metrics"]["brier"]["estimate"], 4)
+    0.1375
+    """
+    check_confidence(confidence)
+    if ties not in get_args(Ties):
+        raise UsageError(f"oracle ties cannot be {ties!r}", hint=f"one of {', '.join(get_args(Ties))}")
+    name = "table" if isinstance(source, pd.DataFrame) else str(source)
+    raw = counted_rows(source, name) if isinstance(source, pd.DataFrame) else read_raw(Path(source))
+    settings = {"source": name, "confidence": confidence, "oracle_ties": ties, "version": release()}
+    if {"probability", "outcome"} <= set(raw.columns):
+        found = plain_statements(raw, name, ties)
+        return ConfidenceAudit("statements", _stated(found, confidence), settings)
+    if {"shown_first", "shown_second"} <= set(raw.columns):
+        if labels is None:
+            raise InputError(f"{name}: no oracle labels to hold the pairs against", hint="add --labels FILE")
+        found = pair_statements(raw, name, labels, columns or {}, ties)
+        return ConfidenceAudit("pairs", _stated(found, confidence), settings)
+    table = _scores(source, name, raw, labels, columns or {}, judge_scale, label_scale)
+    del settings["oracle_ties"]
+    return ConfidenceAudit("intervals", _coverage(table, confidence), settings)
+
+
+def _scores(
+    source: str | Path | pd.DataFrame,
+    name: str,
+    raw: pd.DataFrame,
+    labels: str | Path | pd.DataFrame | None,
+    columns: Mapping[str, str],
+    judge_scale: Mapping[str, Scale] | Scale | None,
+    label_scale: Scale | None,
+) -> ScoreTable:
+    if not {"low", "high"} <= set(raw.columns):
+        raise ColumnError(
+            f"{name}: no stated confidence: neither probability and outcome, nor pairs, nor low and high",
+            hint="see bonwise confidence --help",
+        )
+    own = label_scale if labels is None else None
+    if isinstance(source, pd.DataFrame):
+        table = ScoreTable.from_frame(source, columns=columns, judge_scale=judge_scale, label_scale=own)
+    else:
+        table = ScoreTable.read(source, columns=columns, judge_scale=judge_scale, label_scale=own)
+    if labels is not None:
+        table = join_labels(table, labels, columns=columns, label_scale=label_scale)
+    if not table.has_labels:
+        raise InputError(f"{name}: no oracle labels to hold the intervals against", hint="add --labels FILE")
+    table.check_scales()
+    return table
+
+
+def _stated(found: Statements, confidence: float) -> dict[str, dict[str, Any]]:
+    return {
+        str(judge): _judge(found, np.asarray(found.judge == judge), str(judge), confidence)
+        for judge in found.judge.categories
+    }
+
+
+def _judge(found: Statements, mine: np.ndarray, judge: str, confidence: float) -> dict[str, Any]:
+    stated, outcome, prompt, level = (part[mine] for part in (found.stated, found.outcome, found.prompt, found.level))
+    prompts = len(np.unique(prompt))
+    out: dict[str, Any] = {
+        "data": {
+            "statements": len(stated),
+            "prompts": prompts,
+            "oracle_ties_counted_half": found.tied[judge],
+            "dropped": dict(found.dropped[judge]),
+        }
+    }
+    if not len(stated):
+        return {**out, "metrics": {}}
+    right = 1 - np.abs(np.where(stated == 0.5, 0.5, np.round(stated)) - outcome)
+    metrics = {"accuracy": clustered_mean(right, prompt, confidence)}
+    if np.isin(stated, (0.0, 0.5, 1.0)).all():
+        summaries = ("brier", "mean_bin_error", "expected_calibration_error")
+        metrics |= {name: Estimate.undefined(VERDICTS, prompts) for name in summaries}
+    else:
+        calibrated = calibration(stated, outcome, prompt, confidence=confidence)
+        metrics["brier"] = calibrated.brier
+        metrics["mean_bin_error"] = calibrated.mean_bin_error
+        metrics["expected_calibration_error"] = calibrated.expected_calibration_error
+        out["bins"] = _bins(calibrated)
+    out["metrics"] = {name: one.to_dict() for name, one in metrics.items()}
+    if not np.isnan(level).all():
+        known = ~np.isnan(level)
+        out["levels"] = _levels(level[known].astype(np.int64), right[known], prompt[known], confidence)
+    return out
+
+
+def _bins(found: Calibration) -> list[dict[str, Any]]:
+    return [
+        {
+            "low": one.low,
+            "high": one.high,
+            "statements": one.statements,
+            "stated": one.stated,
+            "observed": one.observed.to_dict(),
+            "error": one.error.to_dict(),
+        }
+        for one in found.bins
+    ]
+
+
+def _levels(level: np.ndarray, right: np.ndarray, prompt: np.ndarray, confidence: float) -> list[dict[str, Any]]:
+    means = means_by_group(right, level - 1, prompt, LEVELS, confidence)
+    return [
+        {"level": at, "statements": int((level == at).sum()), "accuracy": mean.to_dict()}
+        for at, mean in enumerate(means, start=1)
+    ]
+
+
+def _coverage(table: ScoreTable, confidence: float) -> dict[str, dict[str, Any]]:
+    frame = table.frame
+    found = {judge: _covered(frame[frame["judge"] == judge], confidence) for judge in table.judges}
+    if not any(one["metrics"] for one in found.values()):
+        raise InputError(f"{table.source}: no stated interval with a label", hint="check low, high and the labels")
+    return found
+
+
+def _covered(frame: pd.DataFrame, confidence: float) -> dict[str, Any]:
+    """Say how often the label lies within the stated interval, its ends included."""
+    low, high, label = (np.round(frame[name].to_numpy(), 9) for name in ("low", "high", "oracle_label"))
+    prompt = frame["prompt_id"].cat.codes.to_numpy().astype(np.int64)
+    stated, labelled = ~np.isnan(low) & ~np.isnan(high), ~np.isnan(label)
+    usable = stated & labelled
+    dropped = {"nothing stated": int((~stated).sum()), "no label": int((stated & ~labelled).sum())}
+    data: dict[str, Any] = {
+        "statements": int(usable.sum()),
+        "prompts": len(np.unique(prompt[usable])),
+        "dropped": {reason: count for reason, count in dropped.items() if count},
+    }
+    if not usable.any():
+        return {"data": data, "metrics": {}}
+    data["mean_width"] = float((high - low)[usable].mean())
+    within = ((low <= label) & (label <= high))[usable].astype(float)
+    return {"data": data, "metrics": {"coverage": clustered_mean(within, prompt[usable], confidence).to_dict()}}

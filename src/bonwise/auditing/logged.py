@@ -1,0 +1,126 @@
+"""Logged picks as the judge they are: one that scores what it kept above the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bonwise.auditing.judge_audit import JudgeAudit, audit_judge
+from bonwise.auditing.settings import Settings
+from bonwise.data.labels import join_labels
+from bonwise.data.panel import Dropped, Panel, Shape, lay_out
+from bonwise.data.picks import Picks
+from bonwise.data.scales import Scale
+from bonwise.data.table import ScoreTable
+from bonwise.errors import InputError, UsageError
+
+__all__ = ["logged_judge", "logged_panels", "logged_table", "picks_document"]
+
+_LABEL_ROLES = ("prompt_id", "candidate", "oracle_label")
+
+Labels = str | Path | pd.DataFrame
+
+
+def logged_judge(
+    picks: Picks,
+    labels: Labels | None,
+    settings: Settings,
+    columns: Mapping[str, str],
+    label_scale: Scale | None,
+) -> tuple[JudgeAudit, ScoreTable]:
+    """Audit the picks of one policy.
+
+    Parameters
+    ----------
+    picks : Picks
+    labels : str, pathlib.Path or pandas.DataFrame, or None
+    settings : Settings
+    columns : mapping of str to str
+        Role to column of the label file.
+    label_scale : Scale or None
+
+    Returns
+    -------
+    judge, table
+        What was found, and the table it was found on.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A setting that asks for more than picks hold.
+    bonwise.errors.InputError
+        No labels, or none that fit.
+    """
+    if settings.exclude or settings.control:
+        raise UsageError(
+            f"{picks.source}: a logged pick was made among all its candidates, so none can be left out afterwards",
+            hint="pick again without it, or audit the scores",
+        )
+    if settings.target != "best-of-n":
+        raise UsageError(
+            f"{picks.source}: logged picks hold no scores to compare systems by", hint="audit the scores"
+        )
+    table = logged_table([(picks.name, picks)], labels, columns, label_scale)
+    (panel,) = logged_panels(table, [(picks.name, picks.reasons)], settings.shape)
+    return audit_judge(panel, None, settings, against="the oracle labels", logged=True), table
+
+
+def logged_table(
+    named: Sequence[tuple[str, Picks]],
+    labels: Labels | None,
+    columns: Mapping[str, str],
+    label_scale: Scale | None,
+) -> ScoreTable:
+    """Return the picks of one or several policies, by name, as one table with labels.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        No labels, or none that fit.
+    """
+    source = " and ".join(dict.fromkeys(picks.source for _, picks in named))
+    if labels is None:
+        raise InputError(f"{source}: no oracle labels to hold the picks against", hint="add --labels FILE")
+    strange = [role for role in columns if role not in _LABEL_ROLES]
+    if strange:
+        raise UsageError(
+            f"{source}: logged picks have no column for {strange[0]}", hint="name the label file's alone"
+        )
+    rows = pd.concat([picks.rows(name) for name, picks in named], ignore_index=True)
+    table = ScoreTable.from_frame(rows, source=source)
+    return join_labels(table, labels, columns=columns, label_scale=label_scale)
+
+
+def logged_panels(
+    table: ScoreTable, named: Sequence[tuple[str, Mapping[str, str]]], shape: Shape | None
+) -> tuple[Panel, ...]:
+    """Lay picks out, one panel a policy, each prompt that lacks a pick dropped for the reason that is known.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        As `logged_table` gives it.
+    named : sequence of str and mapping
+        Policies in the order wanted, each with its reasons by prompt.
+    shape : {"rectangular", "ragged"}, optional
+    """
+    panels = {panel.judge: panel for panel in lay_out(table, shape=shape)}
+    return tuple(_explained(panels[name], reasons) for name, reasons in named)
+
+
+def _explained(panel: Panel, reasons: Mapping[str, str]) -> Panel:
+    dropped = tuple(Dropped(one.prompt_id, reasons.get(one.prompt_id, one.reason)) for one in panel.dropped)
+    return replace(panel, dropped=dropped)
+
+
+def picks_document(picks: Picks) -> dict[str, Any]:
+    """Return how picks were taken and what decided them, for the settings of a document."""
+    return {
+        "by": {key: value for key, value in picks.settings.items() if isinstance(value, str | int)},
+        "as_picked": picks.as_picked,
+        "decided_by": picks.decided_by,
+    }

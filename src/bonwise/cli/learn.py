@@ -1,0 +1,117 @@
+"""``bonwise learn``: how the calls of a judge scatter, for the strategy that weighs further ones against their price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bonwise.cli import arguments as given
+from bonwise.errors import UsageError
+from bonwise.printable import printable
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from bonwise.selection.pilot import Pilot
+    from bonwise.stats.draw_model import DrawModel
+
+__all__ = ["learn"]
+
+_PASSES = (1.25, 1.5, 2.0, 3.0, 4.0)
+"""Mean calls in first passes, of which prices are shown."""
+
+
+def learn(
+    file: Annotated[
+        Path,
+        typer.Argument(help="Scores with columns draw_0, draw_1 ... or a column draw.", show_default=False),
+    ],
+    save: Annotated[Path | None, typer.Option("--save", help="Write what was learnt here (JSON).")] = None,
+    judge: Annotated[str | None, typer.Option("--judge", help="Whose draws, where several judges have some.")] = None,
+    mean_calls: Annotated[
+        float | None, typer.Option("--mean-calls", help="Also tell the price for so many calls a pool.")
+    ] = None,
+    max_draws: Annotated[int, typer.Option("--max-draws", help="Most draws of one candidate.")] = 8,
+    seed: given.Seed = 0,
+    json: given.JsonTarget = None,
+    prompt_col: given.PromptCol = None,
+    candidate_col: given.CandidateCol = None,
+    score_col: given.ScoreCol = None,
+    judge_col: given.JudgeCol = None,
+) -> int:
+    """Learn from repeated judgments when another call is worth its price; no labels are needed."""
+    given.refuse_overwriting((file,), (save, json))
+    from bonwise.data.table import ScoreTable
+    from bonwise.selection.pilot import learnt_from, save_model
+
+    columns = given.columns(prompt_col, candidate_col, score_col, None, judge_col, None)
+    pilot, model = learnt_from(
+        ScoreTable.read(file, columns=columns), judge=judge, max_draws=max_draws, seed=seed
+    )
+    document = _document(str(file), pilot, model, mean_calls)
+    if save is not None:
+        save_model(model, save)
+    given.deliver(_parts(document, save), document, json)
+    return 0
+
+
+def _document(source: str, pilot: Pilot, model: DrawModel, mean_calls: float | None) -> dict[str, Any]:
+    from bonwise.release import release
+
+    least, most = model.mean_calls[0], model.mean_calls[-1]
+    usual = [least * passes for passes in _PASSES if least * passes <= most]
+    wanted = usual if mean_calls is None else [float(mean_calls)]
+    try:
+        prices = [{"mean_calls": calls, "price": model.price_for(calls)} for calls in wanted]
+    except ValueError as error:
+        raise UsageError(f"--mean-calls is {mean_calls:g}", hint=str(error)) from error
+    return {
+        "schema": "bonwise.learn/1",
+        "source": source,
+        "judge": pilot.judge,
+        "first_calls": pilot.first,
+        "prompts": model.prompts,
+        "candidates": model.candidates,
+        "draws": model.draws,
+        "prompts_left_out": model.left_out,
+        "call_sd": model.call_sd,
+        "candidate_sd": model.candidate_sd,
+        "reliability": model.reliability,
+        "beta": model.prior.beta,
+        "prices": prices,
+        "settings": {"max_draws": model.max_draws, "version": release()},
+    }
+
+
+def _parts(document: Mapping[str, Any], save: Path | None) -> Iterator[RenderableType]:
+    from shlex import quote
+
+    from rich.text import Text
+
+    from bonwise.report.commands import command
+    from bonwise.selection.spec import StrategySpec
+
+    yield Text(printable(document["source"]), style="bold")
+    yield Text(
+        f"  {document['prompts']:,} prompts, {document['candidates']:,} candidates with {document['draws']} draws each "
+        f"of {printable(document['judge'])}; first calls: {printable(document['first_calls'])}"
+    )
+    if document["prompts_left_out"]:
+        yield Text(f"  left out: {document['prompts_left_out']:,} prompts without two complete candidates", "yellow")
+    yield Text(f"  sd of one call          {document['call_sd']:.4f}")
+    yield Text(f"  sd between candidates   {document['candidate_sd']:.4f}")
+    yield Text(f"  reliability of a call   {document['reliability']:.2f}")
+    yield Text(f"  first to later calls    {document['beta']:.2f} (beta)")
+    for point in document["prices"]:
+        yield Text(f"  {point['mean_calls']:6.2f} calls a pool at a price of {point['price']:.5f} a call")
+    if document["prompts"] < 100:
+        yield Text("fewer than 100 prompts: the prices are rough", style="yellow")
+    if save is None:
+        yield command("next: the same command with --save voi.json", style="bold")
+        return
+    calls = document["prices"][min(1, len(document["prices"]) - 1)]["mean_calls"]
+    strategy = StrategySpec("value_of_information", {"mean_calls": f"{calls:g}", "model": str(save)})
+    yield command(f"next: bonwise select POOLS.jsonl --judge JUDGE --strategy {quote(printable(str(strategy)))}")

@@ -1,0 +1,180 @@
+"""Several scores of one candidate by one judge: in columns of their own, or in rows of their own."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.data.cells import mean_by_cell, positions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pandas as pd
+
+    from bonwise.data.panel import Panel
+    from bonwise.data.table import ScoreTable
+
+__all__ = ["Repeats", "averaged", "cell_repeats", "draw_columns", "mean_of_draws", "span"]
+
+_Floats = npt.NDArray[np.float64]
+_Ints = npt.NDArray[np.int64]
+
+_DRAW = re.compile(r"draw_(0|[1-9]\d*)")
+
+
+@dataclass(frozen=True, eq=False)
+class Repeats:
+    """What one judge said of each candidate besides its score, cell by cell as in its panel.
+
+    Parameters
+    ----------
+    first : ndarray of float64, shape (cells,)
+        The first draw, NaN where the judge gave none at that draw; the score itself where there are no draws.
+    draws : ndarray of float64, shape (cells, draws), or None
+        Every draw, in order, NaN where one is absent; None where this judge has no draws.
+    width : ndarray of float64, shape (cells,), or None
+        Width of the interval that the judge stated, in the unit of the scores, NaN where it stated none; the mean
+        over rows where a candidate has several. None where this judge stated no interval.
+    """
+
+    first: _Floats = field(repr=False)
+    draws: _Floats | None = field(repr=False)
+    width: _Floats | None = field(repr=False)
+
+
+def draw_columns(columns: Iterable[object]) -> tuple[str, ...]:
+    """Return the columns named ``draw_0``, ``draw_1`` ..., in the order of their numbers.
+
+    Examples
+    --------
+    >>> draw_columns(["draw_10", "prompt_id", "draw_2", "draw", "draw_x"])
+    ('draw_2', 'draw_10')
+    """
+    found = [name for name in columns if isinstance(name, str) and _DRAW.fullmatch(name)]
+    return tuple(sorted(found, key=lambda name: int(name.removeprefix("draw_"))))
+
+
+def span(columns: tuple[str, ...]) -> str:
+    """Name columns of draws by the first and the last of them.
+
+    Examples
+    --------
+    >>> span(("draw_0", "draw_1", "draw_2"))
+    'draw_0 to draw_2'
+    """
+    return columns[0] if len(columns) == 1 else f"{columns[0]} to {columns[-1]}"
+
+
+def averaged(columns: tuple[str, ...]) -> str:
+    """Say that a score is the mean of columns of draws."""
+    return f"{span(columns)}, averaged"
+
+
+def mean_of_draws(draws: _Floats) -> _Floats:
+    """Average each row, blanks left out; NaN where a row has none.
+
+    Parameters
+    ----------
+    draws : ndarray of float64, shape (rows, draws)
+
+    Returns
+    -------
+    ndarray of float64, shape (rows,)
+
+    Examples
+    --------
+    >>> mean_of_draws(np.array([[0.5, np.nan, 0.7], [np.nan, np.nan, np.nan]]))
+    array([0.6, nan])
+    """
+    # Summed from the smallest up, as rows of draws are, so that either layout gives the same bits.
+    ordered = np.sort(draws, axis=1)
+    counts = np.count_nonzero(~np.isnan(ordered), axis=1)
+    sums = np.zeros(len(draws))
+    for at in range(draws.shape[1]):
+        sums += np.where(at < counts, ordered[:, at], 0.0)
+    means: _Floats = np.divide(sums, counts, out=np.full(len(draws), np.nan), where=counts > 0)
+    return means
+
+
+def cell_repeats(table: ScoreTable, panel: Panel) -> Repeats:
+    """Return the draws and interval widths behind a panel, aligned with its cells.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        With draws in columns (``draw_0``, ``draw_1`` ...), in rows told apart by a column ``draw``, or without any;
+        and with ``ci_width``, with ``low`` and ``high``, or with neither.
+    panel : Panel
+        One of `lay_out(table)`, also after `Panel.keep`: ``result.first[i]`` belongs to ``panel.scores[i]``.
+
+    Returns
+    -------
+    Repeats
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bonwise.data.panel import lay_out
+    >>> from bonwise.data.table import ScoreTable
+    >>> frame = pd.DataFrame({"prompt_id": ["p", "p"], "candidate": ["a", "b"],
+    ...                       "draw_0": [.8, .5], "draw_1": [.6, .7], "ci_width": [.1, .2]})
+    >>> table = ScoreTable.from_frame(frame)
+    >>> found = cell_repeats(table, lay_out(table)[0])
+    >>> found.first.tolist(), found.draws.shape, found.width.tolist()
+    ([0.8, 0.5], (2, 2), [0.1, 0.2])
+    """
+    rows, at = _rows_of(table, panel)
+    draws = _wide(table, rows, at, len(panel.scores))
+    if draws is None:
+        draws = _long(table, rows, at, len(panel.scores))
+    first = panel.scores if draws is None else draws[:, 0]
+    return Repeats(first, draws, _width(table, rows, at, len(panel.scores)))
+
+
+def _rows_of(table: ScoreTable, panel: Panel) -> tuple[_Ints, _Ints]:
+    """Return the rows of the panel's judge that belong to its cells, and the cell of each."""
+    prompts = table.prompts.get_indexer(panel.prompt_ids).astype(np.int64)
+    cells = np.repeat(prompts, panel.sizes) * len(table.candidates) + panel.names
+    mine = (table.frame["judge"] == panel.judge).to_numpy()
+    at = np.where(mine, positions(table.cell_keys(), cells), -1)
+    rows = np.flatnonzero(at >= 0)
+    return rows, at[rows]
+
+
+def _wide(table: ScoreTable, rows: _Ints, at: _Ints, count: int) -> _Floats | None:
+    names = list(draw_columns(table.frame.columns))
+    values = table.frame[names].to_numpy(dtype=np.float64)[rows]
+    if np.isnan(values).all():
+        return None
+    draws = np.full((count, len(names)), np.nan)
+    draws[at] = values
+    return draws
+
+
+def _long(table: ScoreTable, rows: _Ints, at: _Ints, count: int) -> _Floats | None:
+    if "draw" not in table.frame.columns:
+        return None
+    column: pd.Categorical = table.frame["draw"].array[rows].remove_unused_categories()
+    names = list(column.categories)
+    if all(name.isdecimal() for name in names):
+        names.sort(key=int)
+    place = np.array([names.index(name) for name in column.categories])
+    draws = np.full((count, len(names)), np.nan)
+    draws[at, place[column.codes]] = table.frame["judge_score"].to_numpy()[rows]
+    return draws
+
+
+def _width(table: ScoreTable, rows: _Ints, at: _Ints, count: int) -> _Floats | None:
+    frame = table.frame
+    if "ci_width" in frame.columns:
+        values = frame["ci_width"].to_numpy()[rows]
+    elif {"low", "high"} <= set(frame.columns):
+        values = (frame["high"] - frame["low"]).to_numpy()[rows]
+    else:
+        return None
+    return None if np.isnan(values).all() else mean_by_cell(at, values, count)

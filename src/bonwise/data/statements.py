@@ -1,0 +1,207 @@
+"""Statements of confidence: what a judge said would be the case, beside what was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.data.identifiers import as_categories
+from bonwise.data.labels import join_labels
+from bonwise.data.numbers import parse_numbers
+from bonwise.data.table import ScoreTable
+from bonwise.errors import ColumnError, InputError, RowError
+
+__all__ = ["Statements", "Ties", "pair_statements", "plain_statements"]
+
+Ties = Literal["exclude", "half"]
+
+_Floats = npt.NDArray[np.float64]
+_Ints = npt.NDArray[np.int64]
+
+LEVELS = 5
+"""Stated confidence runs from 1 to this."""
+
+
+@dataclass(frozen=True, eq=False)
+class Statements:
+    """Statements of one or several judges.
+
+    Parameters
+    ----------
+    source : str
+    judge : pandas.Categorical, shape (statements,)
+    prompt : ndarray of int64, shape (statements,)
+        The unit of the intervals.
+    stated : ndarray of float64, shape (statements,)
+        Probability from 0 to 1, or a verdict: 1, 0 or 0.5.
+    outcome : ndarray of float64, shape (statements,)
+        1 where it was so, 0 where not, 0.5 for an oracle's tie.
+    level : ndarray of float64, shape (statements,)
+        Stated confidence from 1 to 5, NaN where none was stated.
+    dropped : mapping of str to mapping of str to int
+        Statements left out, by judge and reason.
+    tied : mapping of str to int
+        Statements on oracle ties that count half, by judge.
+    """
+
+    source: str
+    judge: pd.Categorical = field(repr=False)
+    prompt: _Ints = field(repr=False)
+    stated: _Floats = field(repr=False)
+    outcome: _Floats = field(repr=False)
+    level: _Floats = field(repr=False)
+    dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    tied: Mapping[str, int] = field(default_factory=dict)
+
+
+def plain_statements(raw: pd.DataFrame, source: str, ties: Ties) -> Statements:
+    """Read ``probability`` and ``outcome``, and ``prompt_id``, ``judge`` and ``confidence`` where they are there.
+
+    Without a column of prompts every row is a unit of its own.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        A probability or an outcome off [0, 1], or a confidence that is none of 1 to 5.
+    """
+    level = _numbers(raw, "confidence", source) if "confidence" in raw.columns else np.full(len(raw), np.nan)
+    prompt = (
+        np.asarray(as_categories(raw["prompt_id"], role="prompt_id", source=source).codes, dtype=np.int64)
+        if "prompt_id" in raw.columns
+        else np.arange(len(raw))
+    )
+    return _checked(
+        source,
+        _judges(raw, source),
+        prompt,
+        _unit(raw, "probability", source),
+        _unit(raw, "outcome", source),
+        _levels(level, raw.index, source),
+        ties,
+    )
+
+
+def pair_statements(
+    raw: pd.DataFrame, source: str, labels: str | Path | pd.DataFrame, columns: Mapping[str, str], ties: Ties
+) -> Statements:
+    """Read the pairs file of ``bonwise judge --pairs``: each order is a statement on the candidate shown first.
+
+    Parameters
+    ----------
+    raw : pandas.DataFrame
+    source : str
+    labels : str, pathlib.Path or pandas.DataFrame
+        Oracle labels of the candidates, joined on prompt and candidate.
+    columns : mapping of str to str
+        Role to column of the label file.
+    ties : {"exclude", "half"}
+        What becomes of pairs with equal labels.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        A column that is absent, a number off its range, or labels that fit nothing.
+    """
+    missing = [name for name in ("prompt_id", "a", "b", "shown_second") if name not in raw.columns]
+    if missing:
+        raise ColumnError(f"{source}: no column {missing[0]}", hint="give the file of bonwise judge --pairs")
+    best, worse = _pair_labels(raw, source, labels, columns)
+    won = np.where(np.isnan(best - worse), np.nan, (1 + np.sign(np.round(best - worse, 9))) / 2)
+    prompt = np.asarray(as_categories(raw["prompt_id"], role="prompt_id", source=source).codes, dtype=np.int64)
+    judge = _judges(raw, source)
+    first, second = _unit(raw, "shown_first", source), _unit(raw, "shown_second", source)
+    level = [
+        _levels(_numbers(raw, name, source), raw.index, source) if name in raw.columns else np.full(len(raw), np.nan)
+        for name in ("confidence_first", "confidence_second")
+    ]
+    return _checked(
+        source,
+        pd.Categorical.from_codes(np.concatenate([judge.codes, judge.codes]), judge.categories),
+        np.concatenate([prompt, prompt]),
+        np.concatenate([first, 1 - second]),
+        np.concatenate([won, 1 - won]),
+        np.concatenate(level),
+        ties,
+    )
+
+
+def _pair_labels(
+    raw: pd.DataFrame, source: str, labels: str | Path | pd.DataFrame, columns: Mapping[str, str]
+) -> tuple[_Floats, _Floats]:
+    """Return the labels of both candidates of each pair."""
+    ends = [raw[["prompt_id", name]].set_axis(["prompt_id", "candidate"], axis=1) for name in ("a", "b")]
+    cells = pd.concat(ends, ignore_index=True)
+    repeated = cells.astype(str).duplicated()
+    table = ScoreTable.from_frame(cells[~repeated].assign(judge_score=0.0), source=source)
+    found = join_labels(table, labels, columns=columns).frame
+    keys = pd.MultiIndex.from_arrays([found["prompt_id"].astype(str), found["candidate"].astype(str)])
+    by_cell = pd.Series(found["oracle_label"].to_numpy(), index=keys)
+    prompt = as_categories(cells["prompt_id"], role="prompt_id", source=source).astype(str)
+    name = as_categories(cells["candidate"], role="candidate", source=source).astype(str)
+    values = by_cell.reindex(pd.MultiIndex.from_arrays([prompt, name])).to_numpy()
+    return values[: len(raw)], values[len(raw) :]
+
+
+def _checked(
+    source: str,
+    judge: pd.Categorical,
+    prompt: _Ints,
+    stated: _Floats,
+    outcome: _Floats,
+    level: _Floats,
+    ties: Ties,
+) -> Statements:
+    """Drop what says nothing, each with its reason."""
+    tied = outcome == 0.5
+    reason = np.where(
+        np.isnan(stated),
+        "nothing stated",
+        np.where(np.isnan(outcome), "no label", np.where(tied & (ties == "exclude"), "oracle tie", "")),
+    )
+    kept = reason == ""
+    if not kept.any():
+        raise InputError(f"{source}: no statement with an outcome", hint="check the labels")
+    codes = np.asarray(judge.codes)
+    names = [str(name) for name in judge.categories]
+    dropped = {name: dict(Counter(reason[(codes == k) & ~kept].tolist())) for k, name in enumerate(names)}
+    halved = {name: int((tied & kept & (codes == k)).sum()) for k, name in enumerate(names)}
+    return Statements(source, judge[kept], prompt[kept], stated[kept], outcome[kept], level[kept], dropped, halved)
+
+
+def _judges(raw: pd.DataFrame, source: str) -> pd.Categorical:
+    if "judge" in raw.columns:
+        return as_categories(raw["judge"], role="judge", source=source)
+    return pd.Categorical.from_codes(np.zeros(len(raw), dtype=np.int8), pd.Index(["judge"], dtype=object))
+
+
+def _numbers(raw: pd.DataFrame, name: str, source: str) -> _Floats:
+    return parse_numbers(raw[name], role=name, source=source)
+
+
+def _unit(raw: pd.DataFrame, name: str, source: str) -> _Floats:
+    values = _numbers(raw, name, source)
+    off = (values < 0) | (values > 1)
+    if off.any():
+        at = int(np.flatnonzero(off)[0])
+        raise RowError(
+            f"{source}, row {raw.index[at]}: {name} is {values[at]:g}",
+            hint="write a number from 0 to 1, blank for none",
+        )
+    return values
+
+
+def _levels(values: _Floats, rows: pd.Index, source: str) -> _Floats:
+    off = ~np.isnan(values) & ~np.isin(values, np.arange(1, LEVELS + 1))
+    if off.any():
+        at = int(np.flatnonzero(off)[0])
+        raise RowError(
+            f"{source}, row {rows[at]}: a stated confidence of {values[at]:g}", hint="write 1, 2, 3, 4 or 5"
+        )
+    return values

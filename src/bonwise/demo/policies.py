@@ -1,0 +1,112 @@
+"""One weak judge, several ways to use it: what each recovered, and what it cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bonwise.auditing.audit import audit
+from bonwise.data.pool import Candidate
+from bonwise.data.writing import write_whole
+from bonwise.demo.hurried import Hurried
+from bonwise.demo.tasks import Task, label
+from bonwise.routing.router import Router
+from bonwise.selection.protocol import Strategy
+from bonwise.selection.select import select
+from bonwise.selection.selection import Selection
+from bonwise.selection.strategies.adaptive import Adaptive
+from bonwise.selection.strategies.greedy import Greedy
+from bonwise.selection.strategies.resample import Resample
+from bonwise.selection.strategies.value_of_information import ValueOfInformation
+from bonwise.stats.estimate import Estimate
+
+__all__ = ["Policy", "run_policies"]
+
+STRATEGIES: tuple[Strategy, ...] = (Greedy(), Adaptive(), ValueOfInformation(mean_calls=8), Resample(draws=5))
+
+SHARE = 0.25
+"""Part of the tasks that a stronger judge decides."""
+
+SIGNALS = ("margin", "interval_width")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One way to pick, as its logged picks were audited.
+
+    Parameters
+    ----------
+    name : str
+    scores : float
+        Scores of the weak judge a task.
+    strong : float
+        Part of the tasks that the stronger judge decided.
+    value, recovery : Estimate
+    file : pathlib.Path
+        The picks.
+    """
+
+    name: str
+    scores: float
+    strong: float
+    value: Estimate
+    recovery: Estimate
+    file: Path
+
+
+def run_policies(tasks: Sequence[Task], folder: Path, labels: Path, seed: int) -> Iterator[Policy]:
+    """Pick by each policy, log the picks, and audit the log.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+    folder : pathlib.Path
+        Where the picks go.
+    labels : pathlib.Path
+        The label file.
+    seed : int
+    """
+    for strategy in STRATEGIES:
+        yield _audited(strategy.name, _picks(tasks, seed, strategy, None), folder, labels)
+    for signal in SIGNALS:
+        router = Router(_checker(tasks), signal=signal, share=SHARE, seed=seed)
+        name = f"greedy, {SHARE:.0%} to the checker by {signal}"
+        yield _audited(name, _picks(tasks, seed, Greedy(), router), folder, labels)
+
+
+def _checker(tasks: Sequence[Task]) -> Callable[[str, str], float]:
+    """Return the stronger judge: it computes the labels themselves."""
+    by_prompt = {task.pool.prompt: task for task in tasks}
+
+    def checker(prompt: str, text: str) -> float:
+        return label(by_prompt[prompt], Candidate("", text))
+
+    return checker
+
+
+def _picks(tasks: Sequence[Task], seed: int, strategy: Strategy, router: Router | None) -> list[Selection]:
+    judge = Hurried(seed)
+    return [
+        select(
+            task.pool.prompt,
+            task.pool.candidates,
+            judge=judge,
+            strategy=strategy,
+            router=router,
+            seed=seed,
+            prompt_id=task.pool.prompt_id,
+        )
+        for task in tasks
+    ]
+
+
+def _audited(name: str, picks: Sequence[Selection], folder: Path, labels: Path) -> Policy:
+    word = "".join(letter if letter.isalnum() else "-" for letter in name.replace("%", "")).strip("-")
+    file = folder / f"picks-{word}.jsonl"
+    write_whole(file, "".join(json.dumps(pick.to_dict(), ensure_ascii=False) + "\n" for pick in picks))
+    found = audit(file, labels=labels)
+    scores = sum(sum(pick.draws) for pick in picks) / len(picks)
+    strong = sum(pick.routed is not None and pick.routed.strong is not None for pick in picks) / len(picks)
+    return Policy(name, scores, strong, found["value_judge"], found["recovery"], file)

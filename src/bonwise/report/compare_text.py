@@ -1,0 +1,89 @@
+"""A document of schema ``bonwise.compare/1`` as text: what two sets of picks are worth and what they took."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from bonwise.printable import printable
+from bonwise.report.console import plain
+from bonwise.report.fitted import FittedTable
+
+__all__ = ["compare_parts", "compare_text"]
+
+_Document = Mapping[str, Any]
+
+_ROWS = (
+    *("value_random", "value_judge", "value_oracle", "gain", "recovery", "top1_accuracy", "hit_rate"),
+    *("calls_per_prompt", "tokens_per_prompt", "gain_per_call", "gain_per_1000_tokens"),
+    *("recovery_per_call", "recovery_per_1000_tokens"),
+)
+
+
+def compare_text(document: _Document) -> str:
+    """Render as plain text."""
+    return plain(compare_parts(document))
+
+
+def compare_parts(document: _Document) -> Iterator[RenderableType]:
+    """Yield what to print."""
+    first, second, settings = document["first"], document["second"], document["settings"]
+    yield Text(f"Picks of {printable(first['source'])} against {printable(second['source'])}", "bold")
+    yield Text(
+        f"{document['prompts']:,} prompts in both; intervals at {100 * settings['confidence']:g}%, paired by prompt"
+    )
+    for side in (first, second):
+        if side["only_here"]:
+            names = ", ".join(printable(name, longest=40) for name in side["only_here"][:5])
+            more = ", ..." if len(side["only_here"]) > 5 else ""
+            alone = f"{len(side['only_here']):,} only in {printable(side['source'])}"
+            yield Text(f"{alone}: {names}{more}", style="yellow")
+    for reason, count in Counter(one["reason"] for one in document["dropped"]).most_common(5):
+        yield Text(f"dropped {count:,}: {printable(reason, longest=120)}", style="yellow")
+    yield _table(document)
+    yield from _notes(document)
+
+
+def _table(document: _Document) -> FittedTable:
+    rows = []
+    for key in _ROWS:
+        sides = [document[side]["metrics"][key] for side in ("first", "second")]
+        found = document["differences"][key]
+        star = " *" if found["method"] == "labelled_only" else ""
+        cells = [cell for side in sides for cell in (_number(side["estimate"]), _ends(side))]
+        rows.append([key + star, *cells, _number(found["estimate"]), _ends(found)])
+    return FittedTable(
+        ("metric", "first", "its interval", "second", "its interval ", "first - second", "interval"),
+        rows,
+        spare=("its interval", "its interval "),
+    )
+
+
+def _notes(document: _Document) -> Iterator[Text]:
+    """Yield why a figure is missing, each reason once, and what partial labels leave out."""
+    reasons: dict[str, list[str]] = {}
+    for key in _ROWS:
+        for found in (document[side]["metrics"][key] for side in ("first", "second")):
+            if found.get("reason") and key not in reasons.setdefault(found["reason"], []):
+                reasons[found["reason"]].append(key)
+    for reason, keys in reasons.items():
+        yield Text(f"{', '.join(keys)}: {printable(reason, longest=200)}")
+    if document["differences"]["gain"]["method"] == "labelled_only":
+        yield Text("* from the completely labelled prompts alone")
+
+
+def _number(value: float | None) -> str:
+    """Write a figure to three significant decimals at least: what a token brings is small."""
+    if value is None:
+        return "-"
+    if abs(value) >= 100:
+        return f"{value:,.1f}"
+    return f"{value:.3f}" if abs(value) >= 0.1 or value == 0 else f"{value:.5f}"
+
+
+def _ends(found: _Document) -> str:
+    return "-" if found["low"] is None else f"[{_number(found['low'])}, {_number(found['high'])}]"

@@ -1,0 +1,162 @@
+"""Send a share of a stream to a stronger judge, the highest signals first, without seeing the future."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from bonwise.errors import UsageError
+from bonwise.judges.asking import check_number, check_whole
+
+__all__ = ["Decision", "ShareControl"]
+
+GAIN = 0.01
+"""Share added a prompt that the count lags behind: a lag is made up within about 1 / GAIN prompts."""
+
+SLACK = 2.0
+"""Standard deviations of the count that are held back, so that a burst of high signals seldom meets the cap."""
+
+BAND = 2.0
+"""Standard deviations of the count from where on it is steered harder: chance seldom leads there, a drift does."""
+
+STEEP = 0.1
+"""Share added a prompt beyond that band."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided about one prompt.
+
+    Parameters
+    ----------
+    send : bool
+    held_back : bool
+        Whether it would have been sent but for the cap.
+    """
+
+    send: bool
+    held_back: bool
+
+
+class ShareControl:
+    """Sends the prompts with the highest signals so that their count follows a share of all prompts.
+
+    A signal is ranked among the latest ones, ties at random: ``u = (below + v (tied + 1)) / (window + 1)`` with v
+    uniform, so that u is uniform however the signal is distributed. The prompt is sent if ``u > 1 - w`` with
+    ``w = share + GAIN * lag`` cut to [0, 1] and ``lag = share * seen - slack - sent``; beyond `BAND` standard
+    deviations, which are ``sqrt(share (1 - share) / (2 GAIN))``, the lag counts `STEEP` in addition. After every
+    prompt ``sent <= share * seen + 1``.
+
+    Parameters
+    ----------
+    share : float
+        From 0 to 1.
+    seed : int
+        Of v, together with the key of a prompt: the same stream gives the same decisions.
+    calibration : iterable of float
+        Signals of earlier prompts, with which the window starts; without them the first signals are ranked among
+        the few before them. Of more than `window` as many quantiles are kept.
+    window : int
+        Latest signals among which one is ranked: after a drift they are all new after so many prompts.
+    cap : bool
+        Whether the count is held below ``share * seen + 1`` at all times; otherwise it is only steered.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A setting that means nothing.
+
+    Examples
+    --------
+    >>> control = ShareControl(0.25)
+    >>> sent = [control.decide(x % 10, key=str(x)).send for x in range(1000)]
+    >>> 240 <= sum(sent) <= 251
+    True
+    """
+
+    def __init__(
+        self, share: float, seed: int = 0, calibration: Iterable[float] = (), window: int = 500, *, cap: bool = True
+    ) -> None:
+        check_number("share", share, low=0, high=1)
+        check_whole("window", window, least=1)
+        self.share = float(share)
+        self.seen = 0
+        self.sent = 0
+        self._seed = seed
+        self._window = window
+        self._cap = cap
+        self._ordered = _quantiles(calibration, window)
+        shuffled = list(self._ordered)
+        # The oldest go first: in their order they would drag the window up as they leave it.
+        random.Random(seed).shuffle(shuffled)  # noqa: S311 - a repeatable order, no secret
+        self._latest = deque(shuffled)
+        deviation = math.sqrt(self.share * (1 - self.share) / (2 * GAIN))
+        self._slack = SLACK * deviation if cap else 0.0
+        self._band = BAND * deviation
+
+    def decide(self, signal: float | None, key: str = "") -> Decision:
+        """Decide about the next prompt.
+
+        Parameters
+        ----------
+        signal : float or None
+            Higher is sent first. One that is unknown (None, NaN) ranks above all others, and under a cap it is sent
+            whenever the cap allows.
+        key : str
+            Of the prompt: ties are broken by it and the seed. An empty one stands for the prompt's position; prompts
+            that share a key share their luck.
+        """
+        known = signal is not None and not math.isnan(signal)
+        value = float(signal) if signal is not None and known else math.inf
+        self.seen += 1
+        at_once = not known and self._cap and self.share > 0
+        wanted = at_once or self._rank(value, key) > 1 - self._share_now()
+        self._remember(value)
+        held_back = wanted and self._cap and self.sent + 1 > self.share * self.seen + 1
+        send = wanted and not held_back
+        self.sent += send
+        return Decision(send, held_back)
+
+    @property
+    def threshold(self) -> float | None:
+        """The signal above which the next prompt is sent; None while no signal is known there."""
+        place = math.floor((1 - self._share_now()) * len(self._ordered))
+        at_place = self._ordered[min(place, len(self._ordered) - 1)] if self._ordered else math.inf
+        return None if math.isinf(at_place) else at_place
+
+    def _share_now(self) -> float:
+        lag = self.share * self.seen - self._slack - self.sent
+        beyond = math.copysign(max(abs(lag) - self._band, 0.0), lag)
+        return min(max(self.share + GAIN * lag + STEEP * beyond, 0.0), 1.0)
+
+    def _rank(self, value: float, key: str) -> float:
+        below = bisect_left(self._ordered, value)
+        tied = bisect_right(self._ordered, value, lo=below) - below
+        return (below + self._luck(key) * (tied + 1)) / (len(self._ordered) + 1)
+
+    def _luck(self, key: str) -> float:
+        """Return a number above 0 and at most 1 that depends on nothing but the seed and the key."""
+        text = f"{self._seed}\0{key}" if key else f"{self._seed}\0\0{self.seen}"
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return (int.from_bytes(digest) + 1) / 2**64
+
+    def _remember(self, value: float) -> None:
+        self._ordered.insert(bisect_right(self._ordered, value), value)
+        self._latest.append(value)
+        if len(self._latest) > self._window:
+            del self._ordered[bisect_left(self._ordered, self._latest.popleft())]
+
+
+def _quantiles(calibration: Iterable[float], most: int) -> list[float]:
+    """Return the signals in order, of more than so many that many quantiles."""
+    ordered = sorted(float(signal) for signal in calibration)
+    if not all(map(math.isfinite, ordered)):
+        raise UsageError("a signal to calibrate by is not finite", hint="leave out prompts without a signal")
+    if len(ordered) <= most:
+        return ordered
+    return [ordered[int((place + 0.5) * len(ordered) / most)] for place in range(most)]

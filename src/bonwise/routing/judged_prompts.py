@@ -1,0 +1,171 @@
+"""From the long table to what a study of routing needs of one judge: features, outcomes and weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.data.cells import mean_by_cell, positions
+from bonwise.data.panel import Dropped, Panel
+from bonwise.data.repeats import cell_repeats
+from bonwise.data.table import ScoreTable
+from bonwise.data.wording import shown
+from bonwise.errors import InputError, RowError
+from bonwise.stats.disagreement import disagreement
+from bonwise.stats.pool_features import pool_features
+from bonwise.stats.routing import Outcomes
+from bonwise.stats.sums import Floats, Sums, prompt_sums
+
+__all__ = ["STRAY_SHARE", "JudgedPrompts", "judged_prompts"]
+
+STRAY_SHARE = 0.05
+"""Part of the prompts up to which missing labels are strays, dropped and listed."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedPrompts:
+    """One judge's prompts after the first judging.
+
+    Parameters
+    ----------
+    panel : Panel
+        The prompts whose candidates all have a first score.
+    features : dict of str to ndarray, shape (prompts,)
+        As `bonwise.stats.pool_features` names them, and ``disagreement`` where there are other judges.
+    labelled : ndarray of bool, shape (prompts,)
+        Whether all candidates of the prompt are labelled.
+    outcomes : Outcomes
+        Of the labelled prompts.
+    wrong : ndarray of float64, shape (labelled prompts,)
+        Probability, over ties broken at random, that the pick is not among the best candidates.
+    weighted : bool
+        Whether the table states with which probability prompts were labelled.
+    draws : ndarray of float64, shape (cells, k), or None
+        Repeated scores of the cells of `panel`, whether or not the features look at them.
+    """
+
+    panel: Panel
+    features: dict[str, Floats] = field(repr=False)
+    labelled: npt.NDArray[np.bool_] = field(repr=False)
+    outcomes: Outcomes = field(repr=False)
+    wrong: Floats = field(repr=False)
+    weighted: bool = False
+    draws: Floats | None = field(default=None, repr=False)
+
+    @property
+    def gain(self) -> Floats:
+        """Gain of every prompt, NaN where it is not labelled."""
+        return self._of_all(self.outcomes.gain)
+
+    @property
+    def weights(self) -> Floats | None:
+        """Weight of every prompt, None where prompts were labelled alike."""
+        return self._of_all(self.outcomes.weights, 0.0) if self.weighted else None
+
+    def _of_all(self, values: Floats, blank: float = np.nan) -> Floats:
+        found = np.full(len(self.labelled), blank)
+        found[self.labelled] = values
+        return found
+
+
+def judged_prompts(table: ScoreTable, panel: Panel, *, first_pass_only: bool = False) -> JudgedPrompts:
+    """Compute the features and outcomes of one judge's prompts.
+
+    Parameters
+    ----------
+    table : ScoreTable
+    panel : Panel
+        One of `lay_out(table)`.
+    first_pass_only : bool
+        Leave repeated scores and other judges out of the features.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        No prompt is left, none is labelled completely, or a propensity is absent or contradicts itself.
+    """
+    weighted = "propensity" in table.frame.columns
+    panel = _with_first_scores(table, panel)
+    if not weighted:
+        panel = _without_stray_blanks(panel)
+    said = cell_repeats(table, panel)
+    draws = None if first_pass_only else said.draws
+    features = pool_features(said.first, panel.sizes, said.width, draws)
+    others = [one for one in table.judges if one != panel.judge]
+    if others and not first_pass_only:
+        features["disagreement"] = disagreement(
+            said.first, panel.sizes, [_scores_of(table, panel, other) for other in others]
+        )
+    labelled = panel.labelled_cells == panel.sizes
+    if not labelled.any():
+        raise InputError(
+            f"no prompt of {panel.judge!r} has labels for all its candidates",
+            hint="add an oracle_label column, --labels FILE, or --oracle judge:NAME",
+        )
+    known = panel.keep(labelled)
+    sums = Sums(*prompt_sums(said.first[np.repeat(labelled, panel.sizes)], known.labels, known.sizes))
+    weights = 1 / _propensities(table, known) if weighted else np.ones(len(known.sizes))
+    # Only rounding can carry a gain below 0.
+    outcomes = Outcomes(sums.J, np.maximum(sums.M - sums.J, 0.0), weights)
+    return JudgedPrompts(panel, features, labelled, outcomes, 1 - sums.hit, weighted, said.draws)
+
+
+def _with_first_scores(table: ScoreTable, panel: Panel) -> Panel:
+    if not len(panel.sizes):
+        reasons = sorted({drop.reason for drop in panel.dropped})
+        raise InputError(
+            f"no prompt is left of {panel.judge!r}: {'; '.join(reasons[:3])}",
+            hint="score every candidate of a prompt, or force --ragged",
+        )
+    blank = np.isnan(cell_repeats(table, panel).first)
+    lacking = np.add.reduceat(blank.astype(int), np.cumsum(panel.sizes) - panel.sizes) > 0
+    if lacking.all():
+        raise InputError(
+            f"{table.source}: no prompt of {panel.judge!r} has a first score of every candidate",
+            hint="keep the first draw of each candidate",
+        )
+    return panel.keep(~lacking, [Dropped(str(one), "lacks a first draw") for one in panel.prompt_ids[lacking]])
+
+
+def _without_stray_blanks(panel: Panel) -> Panel:
+    """Drop the prompts without complete labels where they are few; many of them are a design, and stay."""
+    labelled = panel.labelled_cells
+    lacking = labelled < panel.sizes
+    if lacking.mean() > STRAY_SHARE:
+        return panel
+    reasons = np.where(labelled > 0, "partly labelled", "unlabelled")
+    dropped = [
+        Dropped(str(prompt), str(reason))
+        for prompt, reason in zip(panel.prompt_ids[lacking], reasons[lacking], strict=True)
+    ]
+    return panel.keep(~lacking, dropped)
+
+
+def _scores_of(table: ScoreTable, panel: Panel, judge: str) -> Floats:
+    """Return another judge's scores of the panel's cells."""
+    prompts = table.prompts.get_indexer(panel.prompt_ids).astype(np.int64)
+    cells = np.repeat(prompts, panel.sizes) * len(table.candidates) + panel.names
+    at = np.where((table.frame["judge"] == judge).to_numpy(), positions(table.cell_keys(), cells), -1)
+    rows = np.flatnonzero(at >= 0)
+    return mean_by_cell(at[rows], table.frame["judge_score"].to_numpy()[rows], len(cells))
+
+
+def _propensities(table: ScoreTable, panel: Panel) -> Floats:
+    """Return the probability with which each prompt of a panel was labelled."""
+    by_prompt = table.frame["propensity"].groupby(table.frame["prompt_id"], observed=False)
+    least, most = by_prompt.min().to_numpy(), by_prompt.max().to_numpy()
+    at = table.prompts.get_indexer(panel.prompt_ids)
+    if (absent := np.isnan(least[at])).any():
+        raise RowError(
+            f"{table.source}: {shown(panel.prompt_ids[absent][0])} is labelled but has no propensity",
+            hint="give each labelled prompt the probability with which it was drawn for labelling",
+        )
+    if (apart := least[at] < most[at]).any():
+        raise RowError(
+            f"{table.source}: {shown(panel.prompt_ids[apart][0])} has two propensities",
+            hint="a prompt is drawn for labelling as a whole: give each of its rows the same",
+        )
+    found: Floats = least[at]
+    return found

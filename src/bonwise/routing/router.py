@@ -1,0 +1,268 @@
+"""A router in production: which pools a stronger judge decides, pool by pool, at a share that holds."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from bonwise.data.verdicts import Score, Verdict
+from bonwise.errors import UsageError
+from bonwise.judges.calling import as_judge
+from bonwise.judges.protocol import Judge
+from bonwise.routing.control import Decision, ShareControl
+from bonwise.routing.first_pass import FirstPass, Route
+from bonwise.routing.live_signals import live_signal
+from bonwise.routing.saved import SavedRouter
+from bonwise.routing.signals import SIGNALS, Signal
+from bonwise.stats.sums import TIE_DECIMALS
+
+__all__ = ["Router", "RouterReport", "contenders"]
+
+DEFAULT_SHARE = 0.25
+"""Part of the pools that the stronger judge decides, where neither the caller nor a saved router says."""
+
+
+@dataclass(frozen=True, slots=True)
+class RouterReport:
+    """What a router did so far.
+
+    Parameters
+    ----------
+    signal : str
+    share : float
+        Part of the pools that it may send.
+    seen, sent : int
+        Pools considered, and those of them that went to the stronger judge.
+    threshold : float or None
+        Of the signal, for the next pool; None while no signal is known there.
+    without_signal : int
+        Pools whose signal could not be computed, sent or not.
+    reasons : mapping of str to int
+        How often each reason was given.
+    """
+
+    signal: str
+    share: float
+    seen: int
+    sent: int
+    threshold: float | None
+    without_signal: int
+    reasons: Mapping[str, int]
+
+    @property
+    def sent_share(self) -> float | None:
+        """Part of the pools that was sent; None before the first."""
+        return self.sent / self.seen if self.seen else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {**asdict(self), "reasons": dict(self.reasons), "sent_share": self.sent_share}
+
+
+class Router:
+    """Sends the pools in which the first judge is least to be trusted to a stronger one.
+
+    It looks at a pool once, after each candidate was judged once and before anything is asked again, and neither
+    waits nor sends. A pool whose signal cannot be computed goes to the stronger judge whenever the cap allows, and
+    the reason says so.
+
+    Parameters
+    ----------
+    strong : Judge or callable
+        Decides the pools that are sent.
+    signal : str, path or SavedRouter
+        A name of `bonwise.routing.signals.SIGNALS`, or what ``bonwise route --save`` wrote.
+    share : float, optional
+        Part of the pools to send, above 0 and at most 1; by default that of a saved router, else 0.25.
+    among : str
+        ``all``: the stronger judge decides among all candidates. ``contenders``: among those that the first pass
+        leaves level with the top or within its noise, see `contenders`.
+    second : Judge or callable, optional
+        Judges the first pass too, for a signal that looks at the disagreement of judges.
+    seed : int
+        Breaks ties between equal signals.
+    window : int
+        Latest pools among which a signal is ranked.
+    cap : bool
+        Whether ``sent <= share * seen + 1`` holds at all times; otherwise the share is only steered for.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A setting that means nothing, or a signal that must be learnt first.
+    bonwise.errors.FileError
+        No saved router where one is named.
+
+    Examples
+    --------
+    >>> router = Router(lambda prompt, text: len(text), share=0.5)
+    >>> unsure = FirstPass([Score(0.6, low=0.1, high=0.9), Score(0.5, low=0.2, high=0.8)])
+    >>> sure = FirstPass([Score(0.9, low=0.9, high=0.9), Score(0.1, low=0.1, high=0.1)])
+    >>> routes = [router.consider(one, key=str(at)) for at, one in enumerate([unsure, sure] * 50)]
+    >>> sum(one.strong for one in routes[::2]) > 40, any(one.strong for one in routes[11::2])
+    (True, False)
+    >>> routes[-1].reason
+    'below the threshold'
+    """
+
+    def __init__(  # noqa: PLR0913 - settings, all but the first three by keyword
+        self,
+        strong: Judge | Callable[[str, str], Any],
+        signal: str | PathLike[str] | SavedRouter = "interval_width",
+        share: float | None = None,
+        *,
+        among: Literal["all", "contenders"] = "all",
+        second: Judge | Callable[[str, str], Any] | None = None,
+        seed: int = 0,
+        window: int = 500,
+        cap: bool = True,
+    ) -> None:
+        self.strong = as_judge(strong)
+        self.second = None if second is None else as_judge(second)
+        if among not in ("all", "contenders"):
+            raise UsageError(f"among is {among!r}", hint="choose all or contenders")
+        self.among = among
+        self._signal = _found(signal)
+        _check_second(self.needs, self.signal, self.second)
+        saved = self._signal if isinstance(self._signal, SavedRouter) else None
+        if share is None:
+            share = DEFAULT_SHARE if saved is None else saved.share
+        if share == 0:
+            raise UsageError("share is 0", hint="leave the router out, or give a part above 0 such as 0.25")
+        earlier = () if saved is None else np.round(saved.calibration, TIE_DECIMALS).tolist()
+        self._control = ShareControl(share, seed, earlier, window, cap=cap)
+        self._reasons: Counter[str] = Counter()
+        self._without_signal = 0
+        self._lock = threading.Lock()
+
+    @property
+    def signal(self) -> str:
+        """Name of the signal."""
+        return self._signal.signal if isinstance(self._signal, SavedRouter) else self._signal.name
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Features of a pool without which its signal has no value."""
+        return self._signal.needs
+
+    @property
+    def share(self) -> float:
+        """Part of the pools that it may send."""
+        return self._control.share
+
+    def consider(self, first_pass: FirstPass, key: str = "") -> Route:
+        """Say who decides a pool. Call it once a pool; from any thread.
+
+        Parameters
+        ----------
+        first_pass : FirstPass
+        key : str
+            Of the prompt. The same pools in the same order, with the same seed, are routed alike.
+        """
+        value, why = live_signal(first_pass, self.needs, self._signal.value)
+        with self._lock:
+            decision = self._control.decide(value, key)
+            reason = _reason(decision, why)
+            self._reasons[reason] += 1
+            self._without_signal += value is None
+        narrowed = decision.send and self.among == "contenders"
+        return Route(decision.send, value, reason, contenders(first_pass.verdicts) if narrowed else ())
+
+    def report(self) -> RouterReport:
+        """Return what the router did so far."""
+        with self._lock:
+            control = self._control
+            return RouterReport(
+                signal=self.signal,
+                share=control.share,
+                seen=control.seen,
+                sent=control.sent,
+                threshold=control.threshold,
+                without_signal=self._without_signal,
+                reasons=dict(self._reasons.most_common()),
+            )
+
+
+def contenders(verdicts: Sequence[Verdict]) -> tuple[int, ...]:
+    """Return the positions of the candidates that may well be the best, going by one judging of each.
+
+    A candidate contends where the upper end of its interval reaches the lower end of the top one's; without an
+    interval its score stands for both ends. Where only one is left the next highest contend too, all of them where
+    they tie. An unscored candidate does not contend.
+
+    Returns
+    -------
+    tuple of int
+        Empty for all: every candidate contends, or fewer than two are scored.
+
+    Examples
+    --------
+    >>> contenders([Score(0.8, low=0.7, high=0.9), Score(0.6, low=0.5, high=0.7), Score(0.2, low=0.1, high=0.3)])
+    (0, 1)
+    >>> contenders([Score(0.2), Score(0.8), Score(0.5), Score(0.5)])
+    (1, 2, 3)
+    """
+    scored = {at: one for at, one in enumerate(verdicts) if isinstance(one, Score)}
+    if len(scored) < 2:
+        return ()
+    values = {at: _rounded(one.value) for at, one in scored.items()}
+    best = max(values.values())
+    floor = min(_rounded(_end(one.low, one)) for at, one in scored.items() if values[at] == best)
+    found = {at for at, one in scored.items() if _rounded(_end(one.high, one)) >= floor}
+    if len(found) < 2:
+        runner_up = max(value for at, value in values.items() if at not in found)
+        found |= {at for at, value in values.items() if value == runner_up}
+    return () if len(found) == len(verdicts) else tuple(sorted(found))
+
+
+def _found(signal: str | PathLike[str] | SavedRouter) -> Signal | SavedRouter:
+    if isinstance(signal, SavedRouter):
+        return signal
+    if not isinstance(signal, str | PathLike):
+        raise UsageError(f"signal is {signal!r}", hint="give a name or the file that bonwise route --save wrote")
+    name = fspath(signal)
+    if name not in SIGNALS:
+        if Path(name).exists() or Path(name).suffix or Path(name).name != name:
+            return SavedRouter.load(name)
+        raise UsageError(f"no signal {name!r}", hint=f"a file of bonwise route --save, or {', '.join(SIGNALS)}")
+    if SIGNALS[name].learnt:
+        raise UsageError(
+            f"the signal {name} is learnt from labelled prompts",
+            hint="bonwise route scores.csv --save router.json learns it; then give signal='router.json'",
+        )
+    return SIGNALS[name]
+
+
+def _check_second(needs: Sequence[str], signal: str, second: Judge | None) -> None:
+    looks = "disagreement" in needs
+    if looks and second is None:
+        raise UsageError(f"the signal {signal} looks at a second judge", hint="name one by second=")
+    if second is not None and not looks:
+        raise UsageError(
+            f"the signal {signal} does not look at a second judge", hint="leave out second=, or use disagreement"
+        )
+
+
+def _reason(decision: Decision, why: str) -> str:
+    if why:
+        return f"share is used up, and no signal: {why}" if decision.held_back else f"no signal: {why}"
+    if decision.held_back:
+        return "share is used up"
+    return "above the threshold" if decision.send else "below the threshold"
+
+
+def _end(end: float | None, score: Score) -> float:
+    return score.value if end is None else end
+
+
+def _rounded(value: float) -> float:
+    # The audit's rounding; from 1e15 on doubles have no decimals to round.
+    scale = 10.0**TIE_DECIMALS
+    return value if abs(value) > 1e15 else round(value * scale) / scale

@@ -1,0 +1,248 @@
+"""The signals by which a prompt may be sent to a stronger judge: higher means send."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+
+from bonwise.errors import UsageError
+from bonwise.stats.gain_model import GainModel, fit_gain
+from bonwise.stats.sums import Floats
+
+__all__ = [
+    "DRAW_FEATURES",
+    "FALLBACK",
+    "FIRST_PASS_FEATURES",
+    "LEAST_LABELS",
+    "LEAST_LABELS_WITH_DRAWS",
+    "SIGNALS",
+    "FittedSignal",
+    "Signal",
+    "find_signal",
+    "fit_signal",
+]
+
+FIRST_PASS_FEATURES = ("top", "level", "spread", "margin", "tied", "width", "disagreement")
+"""Features that one judging of each candidate gives, the last two where intervals or further judges are at hand."""
+
+DRAW_FEATURES = ("draw_sd_mean", "draw_sd_max", "resampled_margin", "resampled_spread")
+"""Features that need repeated scores of each candidate."""
+
+LEAST_LABELS = 75
+"""Labelled prompts below which a learnt signal does not reliably beat the width of the interval."""
+
+LEAST_LABELS_WITH_DRAWS = 100
+"""The same where it also looks at repeated scores."""
+
+FALLBACK = "interval_width"
+"""The signal that stands in for a learnt one where labels are too few."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A figure of a prompt, known before the stronger judge is asked, by which prompts are ranked.
+
+    Parameters
+    ----------
+    name : str
+    needs : tuple of str
+        Features, as `bonwise.stats.pool_features` names them, without which it has no value.
+    meaning : str
+        In one line.
+    learnt : bool
+        Whether it is a model of the gain, fitted to labelled prompts.
+    also : tuple of str
+        Features that a learnt signal looks at where they are given.
+    """
+
+    name: str
+    needs: tuple[str, ...]
+    meaning: str
+    learnt: bool = False
+    also: tuple[str, ...] = ()
+    _of: Callable[..., Floats] | None = field(default=None, repr=False)
+
+    def value(self, features: Mapping[str, Floats], model: GainModel | None = None) -> Floats:
+        """Compute the signal; the higher, the sooner a prompt goes to the stronger judge.
+
+        Parameters
+        ----------
+        features : mapping of str to ndarray, shape (prompts,)
+        model : GainModel, optional
+            Of a learnt signal; `fit_signal` makes one.
+
+        Returns
+        -------
+        ndarray, shape (prompts,)
+            NaN for a prompt that lacks a feature.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A feature is absent, or a learnt signal has no model.
+
+        Examples
+        --------
+        >>> SIGNALS["margin"].value({"margin": np.array([0.0, 0.2])}).tolist()
+        [-0.0, -0.2]
+        """
+        wanted = model.names if self.learnt and model is not None else self.needs
+        if lacking := [name for name in wanted if name not in features]:
+            raise UsageError(
+                f"the signal {self.name} needs {_WORDS[lacking[0]]}",
+                hint=f"{_REMEDIES[lacking[0]]}, or another signal",
+            )
+        if self._of is not None:
+            return self._of(*(np.asarray(features[name], dtype=float) for name in self.needs))
+        if model is None:
+            raise UsageError(
+                f"the signal {self.name} is learnt from labelled prompts",
+                hint="fit it with bonwise route SCORES --save FILE and give that file to the router",
+            )
+        return model.predict(features)
+
+    def lacks(self, feature: str) -> str:
+        """Say what is lacking without one feature."""
+        return f"needs {_WORDS[feature]}"
+
+    def looks_at(self, features: Mapping[str, Floats], labelled: int) -> tuple[str, ...]:
+        """Return the features that a learnt signal is fitted to, given how many prompts are labelled."""
+        given = [*self.needs, *(name for name in self.also if name in features)]
+        enough = labelled >= LEAST_LABELS_WITH_DRAWS
+        return tuple(
+            name for name in given if not np.isnan(features[name]).all() and (enough or name not in DRAW_FEATURES)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FittedSignal:
+    """A signal that is ready for use, and what had to be done to make it so.
+
+    Parameters
+    ----------
+    asked : str
+        The name that was asked for.
+    signal : Signal
+        The one taken: another where labels are too few for a learnt one.
+    model : GainModel or None
+        Of a learnt signal.
+    note : str
+        Why another signal or fewer features were taken; empty where nothing was changed.
+    """
+
+    asked: str
+    signal: Signal
+    model: GainModel | None = None
+    note: str = ""
+
+    def value(self, features: Mapping[str, Floats]) -> Floats:
+        """Compute the signal, as `Signal.value`."""
+        return self.signal.value(features, self.model)
+
+
+def find_signal(name: str) -> Signal:
+    """Return a signal by name.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        No such signal.
+    """
+    if name not in SIGNALS:
+        raise UsageError(f"no signal {name!r}", hint=f"the signals are {', '.join(SIGNALS)}")
+    return SIGNALS[name]
+
+
+def fit_signal(
+    name: str,
+    features: Mapping[str, Floats],
+    gain: Floats,
+    weights: Floats | None = None,
+    *,
+    seed: int = 0,
+) -> FittedSignal:
+    """Make a signal ready for use; one that is learnt is fitted to the labelled prompts.
+
+    With fewer than 75 labelled prompts a learnt signal gives way to the width of the interval, and
+    with fewer than 100 it does without repeated scores; the note says so.
+
+    Parameters
+    ----------
+    name : str
+    features : mapping of str to ndarray, shape (prompts,)
+    gain : ndarray of float64, shape (prompts,)
+        NaN for a prompt without labels.
+    weights : ndarray of float64, shape (prompts,), optional
+        Such as 1 / propensity.
+    seed : int
+        Of the folds of the fit report.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        No such signal, a feature that it needs is absent, or labels are too few and the table holds
+        no intervals to fall back on.
+    """
+    signal = find_signal(name)
+    labelled = int(np.count_nonzero(~np.isnan(gain)))
+    if not signal.learnt:
+        signal.value(features)
+        return FittedSignal(name, signal)
+    if labelled < LEAST_LABELS:
+        note = f"{labelled} labelled prompts are fewer than the {LEAST_LABELS} that {name} takes to be learnt"
+        if FALLBACK not in SIGNALS or "width" not in features:
+            raise UsageError(note, hint="label more prompts, or choose a signal that is not learnt")
+        return FittedSignal(name, SIGNALS[FALLBACK], None, f"{note}: {FALLBACK} stands in for it")
+    taken = signal.looks_at(features, labelled)
+    left_out = any(one in features for one in DRAW_FEATURES if one in signal.also) and not set(taken) & set(
+        DRAW_FEATURES
+    )
+    note = (
+        f"{labelled} labelled prompts are fewer than {LEAST_LABELS_WITH_DRAWS}: repeated scores are not looked at"
+        if left_out
+        else ""
+    )
+    model = fit_gain({one: features[one] for one in taken}, gain, weights, seed=seed)
+    return FittedSignal(name, signal, model, note)
+
+
+_WORDS = {
+    **dict.fromkeys(("top", "level", "spread", "margin", "tied"), "a score of each candidate"),
+    "width": "intervals of the scores",
+    **dict.fromkeys(DRAW_FEATURES, "repeated scores"),
+    "p_best": "the probability that the pick is the best",
+    "disagreement": "scores of the same candidates by another judge",
+}
+
+_REMEDIES = {
+    **dict.fromkeys(("top", "level", "spread", "margin", "tied"), "score them"),
+    "width": "give columns low and high or a width, as the judge interval:MODEL does",
+    **dict.fromkeys(DRAW_FEATURES, "score each candidate several times"),
+    "p_best": "score each candidate several times",
+    "disagreement": "score them with a second judge too",
+}
+
+SIGNALS: Mapping[str, Signal] = MappingProxyType(
+    {
+        one.name: one
+        for one in (
+            Signal("margin", ("margin",), "a small margin between the two highest scores", _of=np.negative),
+            Signal("margin_level", ("margin", "level"), "expected gain given margin and mean score", learnt=True),
+            Signal("interval_width", ("width",), "wide intervals of the scores", _of=np.positive),
+            Signal("draw_sd", ("draw_sd_mean",), "scatter of repeated scores", _of=np.positive),
+            Signal("disagreement", ("disagreement",), "other judges pick other candidates", _of=np.positive),
+            Signal("p_best", ("p_best",), "1 - P(the pick is the best)", _of=lambda p: 1 - p),
+            Signal(
+                "expected_gain",
+                ("top", "level", "spread", "margin", "tied"),
+                "expected gain given all features",
+                learnt=True,
+                also=("width", "disagreement", *DRAW_FEATURES),
+            ),
+        )
+    }
+)
+"""Every signal by name."""

@@ -1,0 +1,222 @@
+"""The study of routing: a table of scores and labels in, what each signal is worth out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bonwise.data.opening import open_table
+from bonwise.data.panel import Shape, lay_out
+from bonwise.data.scales import Scale
+from bonwise.data.table import ScoreTable
+from bonwise.errors import InputError, UsageError
+from bonwise.release import release
+from bonwise.routing.budget import split_budget
+from bonwise.routing.judge_study import JudgeStudy, study_judge
+from bonwise.routing.judged_prompts import judged_prompts
+from bonwise.routing.saved import SavedRouter
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["RouteStudy", "route"]
+
+
+@dataclass(frozen=True, eq=False)
+class RouteStudy:
+    """What routing some prompts to a stronger judge is worth, and by which signal.
+
+    Parameters
+    ----------
+    judges : mapping of str to JudgeStudy
+        The judges that could be studied.
+    settings : mapping
+        What was asked for; repeated in the document.
+    not_studied : mapping of str to str
+        The judges that could not, and why.
+    scales : mapping of str to Scale
+        Declared scales by judge, ``""`` standing for the others.
+    """
+
+    judges: Mapping[str, JudgeStudy]
+    settings: Mapping[str, Any]
+    not_studied: Mapping[str, str] = field(default_factory=dict)
+    scales: Mapping[str, Scale] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        return f"<RouteStudy of {', '.join(self.judges)} on {self.settings['source']}>"
+
+    def __str__(self) -> str:
+        from bonwise.report.route_text import route_text  # noqa: PLC0415 - rendering loads rich
+
+        return route_text(self.to_dict())
+
+    def __getitem__(self, judge: str) -> JudgeStudy:
+        if judge not in self.judges:
+            raise UsageError(f"no study of a judge {judge!r}", hint=f"the judges are {', '.join(self.judges)}")
+        return self.judges[judge]
+
+    def router(self, judge: str | None = None) -> SavedRouter:
+        """Return the recommended router.
+
+        Parameters
+        ----------
+        judge : str, optional
+            Whose first judging it will see; needed where several were studied.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            No such judge, or several and none named.
+        """
+        if judge is None and len(self.judges) > 1:
+            raise UsageError(
+                f"this study holds {len(self.judges)} judges, and a router sees the scores of one",
+                hint=f"name one of {', '.join(self.judges)}",
+            )
+        name = judge if judge is not None else next(iter(self.judges))
+        scale = self.scales.get(name, self.scales.get(""))
+        return self[name].router(scale="" if scale is None else str(scale), seed=self.settings["seed"])
+
+    def save(self, path: str | Path, judge: str | None = None) -> None:
+        """Write the recommended router, for `bonwise.Router` and ``bonwise select --route`` to load.
+
+        Raises
+        ------
+        bonwise.errors.BonwiseError
+            As `router`, or the file cannot be written.
+        """
+        self.router(judge).save(path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document of schema ``bonwise.route/1``; it holds no NaN."""
+        document: dict[str, Any] = {"schema": "bonwise.route/1", "settings": dict(self.settings)}
+        if len(self.judges) == 1 and not self.not_studied:
+            name, only = next(iter(self.judges.items()))
+            return {**document, "judge": name, **only.to_dict()}
+        return {
+            **document,
+            "judges": {name: one.to_dict() for name, one in self.judges.items()},
+            "not_studied": dict(self.not_studied),
+        }
+
+
+def route(  # noqa: PLR0913 - the one front door of the study; all but the source are named
+    source: str | Path | pd.DataFrame | ScoreTable,
+    *,
+    share: float = 0.25,
+    labels: str | Path | pd.DataFrame | None = None,
+    oracle: str | None = None,
+    exclude: str | Sequence[str] = (),
+    first_pass_only: bool = False,
+    mean_calls: float | None = None,
+    strong_cost: float | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+    shape: Shape | None = None,
+    columns: Mapping[str, str] | None = None,
+    judge_scale: Mapping[str, Scale] | Scale | None = None,
+    label_scale: Scale | None = None,
+) -> RouteStudy:
+    """Study which prompts to send to a stronger judge.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+        Long table ``prompt_id, candidate, judge_score, oracle_label``, with ``low`` and ``high`` or
+        ``ci_width``, ``draw_0``, ``draw_1`` ... or ``draw``, and ``propensity`` where there are any.
+    share : float
+        Part of the prompts to send, in (0, 1).
+    labels : str, pathlib.Path or pandas.DataFrame, optional
+        Labels from elsewhere, joined on prompt and candidate.
+    oracle : str, optional
+        ``judge:NAME`` takes the scores of one judge, such as the stronger one, as the reference.
+    exclude : str or sequence of str
+        Candidate names to leave out.
+    first_pass_only : bool
+        Leave repeated scores and other judges out of the signals.
+    mean_calls, strong_cost : float, optional
+        Split a joint budget of so many calls a prompt between further draws and routing, which costs
+        so many calls a routed prompt. Both or neither.
+    confidence : float
+        Of the two-sided intervals, in [0.5, 1).
+    seed : int
+        Of the parts of the cross-fit.
+    shape : {"rectangular", "ragged"}, optional
+        Forced; see `docs/tables.md`.
+    columns : mapping of str to str, optional
+        Role to column name.
+    judge_scale, label_scale : Scale, optional
+        Declared scales.
+
+    Returns
+    -------
+    RouteStudy
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        One line: what, which row or column, how to mend.
+
+    Examples
+    --------
+    >>> from bonwise.testing import simulate
+    >>> found = route(simulate("arena", n=300, seed=1).frame())
+    >>> found["judge"].recommendation.share
+    0.25
+    """
+    _refuse(share, confidence, seed)
+    if (mean_calls is None) != (strong_cost is None):
+        raise UsageError(
+            "a joint budget takes the mean calls and the price of a routed prompt",
+            hint="give --mean-calls and --strong-cost, or neither",
+        )
+    names = (exclude,) if isinstance(exclude, str) else tuple(exclude)
+    table = open_table(
+        source, labels=labels, oracle=oracle, columns=columns, judge_scale=judge_scale, label_scale=label_scale
+    )
+    table.check_scales()
+    judges: dict[str, JudgeStudy] = {}
+    refused: dict[str, str] = {}
+    panels = lay_out(table, exclude=names, shape=shape)
+    for panel in panels:
+        try:
+            prompts = judged_prompts(table, panel, first_pass_only=first_pass_only)
+            split = None
+            if mean_calls is not None and strong_cost is not None:
+                split = split_budget(prompts, mean_calls, strong_cost, confidence=confidence, seed=seed)
+            study = study_judge(prompts, share, confidence=confidence, seed=seed)
+            judges[panel.judge] = replace(study, budget=split)
+        except InputError as error:
+            if len(panels) == 1:
+                raise
+            refused[panel.judge] = error.message
+    if not judges:
+        first, reason = next(iter(refused.items()))
+        raise InputError(f"{table.source}: no judge can be studied; {first!r}: {reason}", hint="see bonwise doctor")
+    settings = {
+        "source": table.source,
+        "columns": dict(table.columns),
+        "share": share,
+        "confidence": confidence,
+        "seed": seed,
+        "exclude": list(names),
+        "first_pass_only": first_pass_only,
+        "mean_calls": mean_calls,
+        "strong_cost": strong_cost,
+        "shape": panels[0].shape,
+        "reference": table.reference,
+        "version": release(),
+    }
+    return RouteStudy(judges, settings, refused, table.judge_scales)
+
+
+def _refuse(share: float, confidence: float, seed: int) -> None:
+    if not 0 < share < 1:
+        raise UsageError(f"a share must lie between 0 and 1, not {share:g}", hint="such as 0.25 for a quarter")
+    if not 0.5 <= confidence < 1:
+        raise UsageError(f"confidence must lie in [0.5, 1), not {confidence:g}", hint="such as 0.95")
+    if seed < 0:
+        raise UsageError(f"a seed must not be negative, as {seed} is", hint="such as 0")

@@ -1,0 +1,124 @@
+"""Where judges are asked: an engine with its event loop, or right here."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from bonwise.errors import BonwiseError, JudgeError, UsageError
+from bonwise.judges.judging import judge_now, judge_with
+from bonwise.judges.judgment import Judgment
+from bonwise.judges.protocol import Judge
+from bonwise.printable import printable
+
+if TYPE_CHECKING:
+    from bonwise.calls.engine import Engine
+
+__all__ = ["Bench", "Call", "EngineBench", "HereBench", "Result"]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One use of a judge.
+
+    Parameters
+    ----------
+    judge : Judge
+    prompt : str
+    texts : tuple of str
+    draw, temperature
+        As of `bonwise.judges.judging.judge_with`.
+    """
+
+    judge: Judge
+    prompt: str
+    texts: tuple[str, ...]
+    draw: int = 0
+    temperature: float | None = None
+
+
+Result = Judgment | BonwiseError | None
+"""What came of a call: None where it had not ended when the time was up."""
+
+
+class Bench(Protocol):
+    """Runs judges."""
+
+    def now(self) -> float:
+        """Return the seconds of its clock."""
+        ...
+
+    async def judge(self, calls: Sequence[Call], until: float | None) -> list[Result]:
+        """Run some calls and wait for them, no longer than to that second of its clock."""
+        ...
+
+
+class EngineBench:
+    """Runs judges beside one another in the event loop of an engine.
+
+    Parameters
+    ----------
+    engine : Engine
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def now(self) -> float:
+        """Return the loop's time."""
+        return asyncio.get_running_loop().time()
+
+    async def judge(self, calls: Sequence[Call], until: float | None) -> list[Result]:
+        """Run all at once; when the time is up, what is still running is cancelled."""
+        tasks = [asyncio.create_task(self._judged(call)) for call in calls]
+        try:
+            timeout = None if until is None else max(0.0, until - self.now())
+            done, _ = await asyncio.wait(tasks, timeout=timeout)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        return [_of(task, call) if task in done else None for task, call in zip(tasks, calls, strict=True)]
+
+    async def _judged(self, call: Call) -> Result:
+        try:
+            return await judge_with(
+                self._engine, call.judge, call.prompt, call.texts, draw=call.draw, temperature=call.temperature
+            )
+        except UsageError:
+            raise
+        except BonwiseError as error:
+            return error
+
+
+def _of(task: asyncio.Task[Result], call: Call) -> Result:
+    # Nobody but the judge itself has cancelled what has ended by then; whoever asked must not take it for his own.
+    return JudgeError(f"judge {call.judge.name!r} cancelled itself") if task.cancelled() else task.result()
+
+
+class HereBench:
+    """Runs judges that ask no model in the caller's own thread, one after the other, and never suspends."""
+
+    def now(self) -> float:
+        """Return the seconds of a clock that never goes back."""
+        return time.perf_counter()
+
+    async def judge(self, calls: Sequence[Call], until: float | None) -> list[Result]:
+        """Run one after the other; a call that would begin too late is not made."""
+        return [None if until is not None and self.now() >= until else self._judged(call) for call in calls]
+
+    def _judged(self, call: Call) -> Result:
+        try:
+            return judge_now(call.judge, call.prompt, call.texts)
+        except UsageError:
+            raise
+        except BonwiseError as error:
+            return error
+        except Exception as error:  # noqa: BLE001 - a judge may fail in any way, and the caller says what follows
+            why = printable(f"{type(error).__name__}: {error}", longest=200)
+            failed = JudgeError(f"judge {call.judge.name!r} failed: {why}")
+            failed.__cause__ = error
+            return failed

@@ -1,0 +1,159 @@
+"""The book of draws of one pool: every score that was heard, and what the scores of a candidate say together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
+from bonwise.judges.asking import MISSING, most_common, owed_among
+from bonwise.judges.protocol import Judge
+from bonwise.judges.wrapping import calls_of
+from bonwise.selection.protocol import Draw, Heard, Question, Standing
+
+__all__ = ["OWED", "Draws", "calls_of_a_draw"]
+
+OWED = "an answer is owed"
+"""Why nothing more is asked where an answer did not arrive: what to ask next may hang on it."""
+
+
+class Draws:
+    """What was heard of each candidate, by the number of the draw.
+
+    Nothing depends on the order in which answers come in.
+
+    Parameters
+    ----------
+    candidates : int
+
+    Examples
+    --------
+    >>> book = Draws(2)
+    >>> for candidate, number, value in [(0, 0, 0.5), (0, 1, 0.7), (1, 0, 0.4), (1, 1, 0.4)]:
+    ...     book.hear(Draw(candidate, number), Score(value))
+    >>> round(book.mean(0), 3), [round(one, 4) for one in book.standard_errors()]
+    (0.6, [0.0707, 0.0707])
+    """
+
+    def __init__(self, candidates: int) -> None:
+        self._heard: tuple[dict[int, Verdict], ...] = tuple({} for _ in range(candidates))
+
+    def hear(self, question: Question, answer: Heard) -> None:
+        """Take the answer to a draw.
+
+        Raises
+        ------
+        TypeError
+            The question was no draw, or the answer is none to a draw.
+        """
+        if not isinstance(question, Draw) or isinstance(answer, Preference):
+            raise TypeError(f"{type(answer).__name__} is no answer to {question}: only scores were asked for")
+        self._heard[question.candidate][question.number] = answer
+
+    def asked(self, candidate: int) -> int:
+        """Return how many answers were heard of a candidate; one without a score counts."""
+        return len(self._heard[candidate])
+
+    def missing(self, number: int) -> list[int]:
+        """Return the candidates whose draw of that number was not heard."""
+        return [candidate for candidate, heard in enumerate(self._heard) if number not in heard]
+
+    def first(self, candidate: int) -> float | None:
+        """Return the first score of a candidate; None without one."""
+        verdict = self._heard[candidate].get(0)
+        return verdict.value if isinstance(verdict, Score) else None
+
+    def firsts(self) -> tuple[Verdict, ...]:
+        """Return the first verdict on each candidate, as it was heard."""
+        return tuple(heard.get(0, MISSING) for heard in self._heard)
+
+    def mean(self, candidate: int) -> float | None:
+        """Return the mean of a candidate's scores; None without one."""
+        return _mean(self._scored(candidate))
+
+    @property
+    def owed(self) -> bool:
+        """Whether an answer was heard of that did not arrive."""
+        return any(isinstance(one, Unscored) and one.owed for heard in self._heard for one in heard.values())
+
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Return each candidate's mean, or why it has none; owed while one of its draws is."""
+        return tuple(self._verdict(candidate) for candidate in range(len(self._heard)))
+
+    def standard_errors(self) -> tuple[float | None, ...]:
+        """Return the standard error of each mean; empty where no candidate has two scores.
+
+        The square root of s² / m for a mean of m scores, s² the variance of one score about the mean of its
+        candidate, pooled over the pool: sums of squares over degrees of freedom.
+        """
+        scored = [self._scored(candidate) for candidate in range(len(self._heard))]
+        freedom = sum(len(values) - 1 for values in scored if values)
+        if not freedom:
+            return ()
+        variance = math.fsum(_squares(values) for values in scored) / freedom
+        if not math.isfinite(variance):
+            return ()
+        return tuple(math.sqrt(variance / len(values)) if values else None for values in scored)
+
+    def standing(self, stopped: str) -> Standing:
+        """Return how the candidates stand by their means.
+
+        Parameters
+        ----------
+        stopped : str
+            As of `Standing`.
+        """
+        errors = self.standard_errors()
+        means = [self.mean(candidate) for candidate in range(len(self._heard))]
+        chances, regret = _posterior(means, errors) if errors else ((), None)
+        return Standing(self.verdicts(), errors, chances, regret, stopped=stopped)
+
+    def _scored(self, candidate: int) -> list[float]:
+        return [one.value for one in self._heard[candidate].values() if isinstance(one, Score)]
+
+    def _verdict(self, candidate: int) -> Verdict:
+        heard = self._heard[candidate]
+        drawn = [heard[number] for number in sorted(heard)]
+        owed = owed_among(drawn)
+        if owed or not drawn:
+            return owed or MISSING
+        mean = self.mean(candidate)
+        if mean is not None:
+            return Score(mean, draws=tuple(one.value if isinstance(one, Score) else None for one in drawn))
+        unscored = [one for one in drawn if isinstance(one, Unscored)]
+        return unscored[0] if len(unscored) == 1 else most_common(unscored, "draws")
+
+
+def calls_of_a_draw(judge: Judge, candidates: int) -> int:
+    """Return the most answers of a model that one further score of one candidate takes.
+
+    A judge that compares has to see the whole pool again.
+    """
+    one, every = calls_of(judge, 1), calls_of(judge, candidates)
+    return one if every == one * candidates else every
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    # Divided first: the sum of two scores may be too large for a double.
+    return math.fsum(value / len(values) for value in values) if values else None
+
+
+def _squares(values: Sequence[float]) -> float:
+    """Return the sum of squares about the mean."""
+    mean = _mean(values) or 0.0
+    return math.fsum((value - mean) * (value - mean) for value in values)
+
+
+def _posterior(
+    means: Sequence[float | None], errors: Sequence[float | None]
+) -> tuple[tuple[float | None, ...], float]:
+    """Return who is best with which probability under a flat prior, and what the pick is expected to lose."""
+    # A pool that is never drawn from again has no use for them.
+    import numpy as np  # noqa: PLC0415
+
+    from bonwise.stats.best import best_of_normals  # noqa: PLC0415
+
+    mean, error = (np.array([values], dtype=np.float64) for values in (means, errors))
+    found = best_of_normals(mean, error)
+    chances = zip(means, found.probability[0].tolist(), strict=True)
+    return tuple(None if mean is None else chance for mean, chance in chances), float(found.regret[0])

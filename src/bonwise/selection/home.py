@@ -1,0 +1,144 @@
+"""Where a selector's engine lives: in the event loop of its first use, or in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bonwise.errors import UsageError
+
+if TYPE_CHECKING:
+    from bonwise.calls.engine import Engine
+
+__all__ = ["Home", "LoopHome", "PortalHome"]
+
+T = TypeVar("T")
+Work = Callable[..., Coroutine[Any, Any, T]]
+
+
+class Home(ABC):
+    """An event loop with an engine in it.
+
+    Parameters
+    ----------
+    make_engine : callable
+        Called in that loop.
+    """
+
+    @abstractmethod
+    def __init__(self, make_engine: Callable[[], Engine]) -> None: ...
+
+    @property
+    @abstractmethod
+    def is_here(self) -> bool:
+        """Whether it is the running event loop."""
+
+    @abstractmethod
+    async def work(self, work: Work[T], *arguments: Any) -> T:
+        """Call ``work(engine, *arguments)`` here; only where `is_here`."""
+
+    @abstractmethod
+    def submit(self, work: Work[T], *arguments: Any) -> Future[T]:
+        """Call it from anywhere else."""
+
+    @abstractmethod
+    async def aclose(self, *, wait: bool = True) -> None:
+        """Close the engine, from whatever event loop, after the calls on the wire or without them."""
+
+    @abstractmethod
+    def close(self, *, wait: bool = True) -> None:
+        """Close the engine, from synchronous code."""
+
+    def refuse_waiting(self, name: str) -> None:
+        """Refuse to block the loop on which the work depends.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            It is the running one.
+        """
+        if self.is_here:
+            raise UsageError(
+                f"{name}() would wait for the event loop it stands in", hint=f"await a{name}() in asynchronous code"
+            )
+
+
+class LoopHome(Home):
+    """The event loop that runs when it is made."""
+
+    def __init__(self, make_engine: Callable[[], Engine]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._engine = make_engine()
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is the running event loop."""
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            return False
+
+    async def work(self, work: Work[T], *arguments: Any) -> T:
+        """Call ``work(engine, *arguments)``."""
+        return await work(self._engine, *arguments)
+
+    def submit(self, work: Work[T], *arguments: Any) -> Future[T]:
+        """Call it from another thread."""
+        # One that stands still may never go on, and the caller would wait for ever.
+        if not self._loop.is_running():
+            raise UsageError(
+                "the event loop in which the selector worked has ended", hint="make a Selector for each event loop"
+            )
+        return asyncio.run_coroutine_threadsafe(work(self._engine, *arguments), self._loop)
+
+    async def aclose(self, *, wait: bool = True) -> None:
+        """Close the engine in its own loop."""
+        if self.is_here:
+            await self._close(wait)
+        else:
+            await asyncio.to_thread(self.close, wait=wait)
+
+    def close(self, *, wait: bool = True) -> None:
+        """Close the engine; of one whose loop is gone only the ledger is left to close."""
+        if not self._loop.is_running():
+            self._engine.books.close()
+            return
+        asyncio.run_coroutine_threadsafe(self._close(wait), self._loop).result()
+
+    async def _close(self, wait: bool) -> None:
+        if not wait:
+            self._engine.abandon("nobody waits for it")
+        await self._engine.aclose()
+
+
+class PortalHome(Home):
+    """A thread of its own."""
+
+    def __init__(self, make_engine: Callable[[], Engine]) -> None:
+        from bonwise.calls.portal import Portal  # noqa: PLC0415 - loads what talks to services, when first needed
+
+        self._portal = Portal(make_engine)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is the running event loop: nobody's code but its own runs there."""
+        return self._portal.is_here
+
+    async def work(self, work: Work[T], *arguments: Any) -> T:
+        """Call it here, for a judge that selects in turn."""
+        return await self._portal.within(work, *arguments)
+
+    def submit(self, work: Work[T], *arguments: Any) -> Future[T]:
+        """Call it there."""
+        return self._portal.submit(work, *arguments)
+
+    async def aclose(self, *, wait: bool = True) -> None:
+        """Close it without blocking the running loop."""
+        await asyncio.to_thread(self._portal.close, wait=wait)
+
+    def close(self, *, wait: bool = True) -> None:
+        """Close it and end the thread."""
+        self._portal.close(wait=wait)

@@ -1,0 +1,106 @@
+"""One pool to choose from, as the caller holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from bonwise.data.pool import Candidate, Pool
+from bonwise.errors import UsageError
+from bonwise.selection.bench import EngineBench, HereBench
+from bonwise.selection.candidates import as_candidates
+from bonwise.selection.choosing import Turn, choose
+from bonwise.selection.plan import Plan
+from bonwise.selection.selection import Selection
+
+if TYPE_CHECKING:
+    from bonwise.calls.engine import Engine
+
+__all__ = ["Job"]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A prompt with its candidates, checked.
+
+    Parameters
+    ----------
+    prompt : str
+    candidates : tuple of Candidate
+    originals : sequence
+        The candidates as the caller holds them.
+    prompt_id : str or None
+    """
+
+    prompt: str
+    candidates: tuple[Candidate, ...]
+    originals: Sequence[Any]
+    prompt_id: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        prompt: str,
+        candidates: Sequence[Any],
+        text: Callable[[Any], str] | None = None,
+        prompt_id: str | None = None,
+    ) -> Self:
+        """Check what a caller passes.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A prompt that is no text, no candidates, one without text, or two with one id.
+        """
+        if not isinstance(prompt, str):
+            raise UsageError(f"the prompt must be text, not {type(prompt).__name__}", hint="pass a string")
+        return cls(prompt, as_candidates(candidates, text), candidates, prompt_id)
+
+    @classmethod
+    def from_any(cls, given: Any, position: int, text: Callable[[Any], str] | None = None) -> Self:
+        """Take a `Pool`, a mapping with ``prompt`` and ``candidates``, or a pair of the two.
+
+        Who has no prompt id is named by its position.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            None of these.
+        """
+        if isinstance(given, Pool):
+            return cls(given.prompt, given.candidates, given.candidates, given.prompt_id)
+        if isinstance(given, Mapping) and "prompt" in given and "candidates" in given:
+            name = given.get("prompt_id")
+            return cls.of(given["prompt"], given["candidates"], text, str(position) if name is None else str(name))
+        if isinstance(given, tuple) and len(given) == 2:
+            return cls.of(given[0], given[1], text, str(position))
+        raise UsageError(
+            f"pool {position} is a {type(given).__name__}",
+            hint='pass (prompt, candidates), {"prompt", "candidates"} or a Pool',
+        )
+
+    async def by(self, engine: Engine, plan: Plan, turn: Turn | None = None) -> Selection:
+        """Choose with the help of an engine, in its event loop."""
+        return await choose(
+            plan,
+            EngineBench(engine),
+            self.prompt,
+            self.candidates,
+            prompt_id=self.prompt_id,
+            originals=self.originals,
+            turn=turn,
+        )
+
+    def here(self, plan: Plan) -> Selection:
+        """Choose without waiting for anything, in the caller's own thread."""
+        course = choose(
+            plan, HereBench(), self.prompt, self.candidates, prompt_id=self.prompt_id, originals=self.originals
+        )
+        try:
+            course.send(None)
+        except StopIteration as end:
+            found: Selection = end.value
+            return found
+        course.close()
+        raise RuntimeError("a judge that asks no model waited for something")

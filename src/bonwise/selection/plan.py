@@ -1,0 +1,117 @@
+"""How pools are chosen from: who judges, by which strategy, and what happens when a judge fails."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, get_args
+
+from bonwise.errors import UsageError
+from bonwise.judges.calling import as_judge
+from bonwise.judges.protocol import Judge, is_asking
+from bonwise.routing.first_pass import FirstPass, Route
+from bonwise.selection.protocol import Strategy
+
+__all__ = ["OnFailure", "Plan", "Routing", "default_strategy", "plan_of"]
+
+OnFailure = Literal["raise", "first", "random", "owe"]
+
+
+class Routing(Protocol):
+    """What a selection asks of a router; `bonwise.Router` is one."""
+
+    @property
+    def strong(self) -> Judge:
+        """The stronger judge."""
+        ...
+
+    @property
+    def second(self) -> Judge | None:
+        """A further judge whose verdicts the router wants to see on the first pass."""
+        ...
+
+    def consider(self, first_pass: FirstPass, key: str = "") -> Route:
+        """Say whether the stronger judge decides."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The settings of a selection, checked.
+
+    Parameters
+    ----------
+    judge : Judge
+    strategy : Strategy
+    router : Routing or None
+    deadline : float or None
+        Seconds.
+    on_failure : {"raise", "first", "random", "owe"}
+    seed : int
+        Breaks ties.
+    """
+
+    judge: Judge
+    strategy: Strategy
+    router: Routing | None = None
+    deadline: float | None = None
+    on_failure: OnFailure = "raise"
+    seed: int = 0
+
+    @property
+    def needs_a_loop(self) -> bool:
+        """Whether there is something to wait for: a model that is asked, or a deadline."""
+        router = self.router
+        others = () if router is None else (router.strong, *([] if router.second is None else [router.second]))
+        asking = self.strategy.most_calls(self.judge, 2) > 0 or any(is_asking(one) for one in others)
+        return asking or self.deadline is not None
+
+
+def plan_of(
+    judge: Judge | Callable[[str, str], Any],
+    *,
+    strategy: Strategy | None = None,
+    router: Routing | None = None,
+    deadline: float | None = None,
+    on_failure: OnFailure = "raise",
+    seed: int = 0,
+) -> Plan:
+    """Check the settings of a selection and fill in the strategy.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A setting that means nothing, or a strategy that asks of the judge what it does not do.
+    bonwise.errors.JudgeError
+        What is given as the judge is none.
+    """
+    chosen = as_judge(judge)
+    taken = default_strategy(chosen) if strategy is None else strategy
+    if isinstance(taken, type) or not isinstance(taken, Strategy):
+        raise UsageError(f"{taken!r} is no strategy", hint="such as bw.Adaptive(margin=0.1)")
+    if taken.compares and is_asking(chosen) and not _compares(chosen):
+        raise UsageError(
+            f"{taken.name} compares candidates, and {chosen.name} scores each alone",
+            hint="take a pairwise judge, or bw.TieBreak(pairwise)",
+        )
+    if deadline is not None and (isinstance(deadline, bool) or not 0 < deadline < math.inf):
+        raise UsageError(f"deadline is {deadline!r}", hint="give seconds, more than 0")
+    if on_failure not in get_args(OnFailure):
+        raise UsageError(f"on_failure is {on_failure!r}", hint=f"one of {', '.join(get_args(OnFailure))}")
+    return Plan(chosen, taken, router, deadline, on_failure, seed)
+
+
+def default_strategy(judge: Judge) -> Strategy:
+    """Return what a judge does where no strategy is named: compare all pairs, or score each candidate once."""
+    if _compares(judge):
+        from bonwise.selection.strategies.round_robin import RoundRobin  # noqa: PLC0415 - whichever is needed
+
+        return RoundRobin()
+    from bonwise.selection.strategies.greedy import Greedy  # noqa: PLC0415
+
+    return Greedy()
+
+
+def _compares(judge: Judge) -> bool:
+    return getattr(judge, "pairs", False) is True

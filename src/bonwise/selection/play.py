@@ -1,0 +1,137 @@
+"""A contest on its way: its questions go to a bench, the answers come back, and what they cost is added up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from bonwise.calls.bill import Bill
+from bonwise.data.verdicts import Preference, Unscored, Verdict
+from bonwise.errors import BonwiseError, CallError
+from bonwise.judges.judgment import Judgment
+from bonwise.judges.protocol import Judge
+from bonwise.selection.bench import Bench, Call, Result
+from bonwise.selection.protocol import Contest, Heard, Match, Question
+from bonwise.selection.questions import put_together
+from bonwise.selection.ranking import rounded
+
+__all__ = ["Play"]
+
+Asked = tuple[Call, tuple[Question, ...]]
+"""A call, and the questions that its judgment answers."""
+
+
+class Play:
+    """One contest, asked and heard.
+
+    Parameters
+    ----------
+    contest : Contest
+    judge : Judge
+        Answers what names no other judge.
+    bench : Bench
+    prompt : str
+    texts : sequence of str
+        One an entrant.
+    until : float or None
+        Second of the bench's clock after which nothing is waited for.
+    second : Judge, optional
+        Judges all texts too, beside the first round; the contest does not hear of it.
+    """
+
+    def __init__(
+        self,
+        contest: Contest,
+        judge: Judge,
+        bench: Bench,
+        prompt: str,
+        texts: Sequence[str],
+        until: float | None,
+        second: Judge | None = None,
+    ) -> None:
+        self.contest, self.judge = contest, judge
+        self.bill = Bill()
+        self.effective: list[Mapping[str, Any]] = []
+        self.preferences: list[Preference] = []
+        self.draws: Counter[int] = Counter()
+        self.others: list[Sequence[Verdict]] = []
+        """What the second judge found."""
+        self.late = False
+        """Whether the time was up before every answer was there."""
+        self.error: BonwiseError | None = None
+        """What went wrong first; nothing was asked after that."""
+        self._bench, self._prompt, self._texts, self._until = bench, prompt, tuple(texts), until
+        self._second = second
+
+    @property
+    def over(self) -> bool:
+        """Whether something ended it before the strategy had enough."""
+        return self.late or self.error is not None
+
+    async def finish(self) -> None:
+        """Play to the end."""
+        while await self.round():
+            pass
+
+    async def round(self) -> bool:
+        """Ask what the contest wants to know now; tell whether there may be more to ask."""
+        questions = [] if self.over else list(self.contest.next())
+        if not questions:
+            return False
+        asked: list[Asked] = list(put_together(questions, self.judge, self._prompt, self._texts))
+        if self._second is not None:
+            asked.append((Call(self._second, self._prompt, self._texts), ()))
+            self._second = None
+        results = await self._bench.judge([call for call, _ in asked], self._until)
+        for (call, answered), result in zip(asked, results, strict=True):
+            self._take(call, answered, result)
+        return not self.over
+
+    def _take(self, call: Call, asked: Sequence[Question], result: Result) -> None:
+        if result is None:
+            self.late = True
+        elif isinstance(result, BonwiseError):
+            self.error = self.error or result
+        else:
+            self.bill += result.bill
+            self.effective += [one for one in result.effective if one not in self.effective]
+            if not asked:
+                self.others.append(result.verdicts)
+            elif not isinstance(asked[0], Match):
+                self.preferences += result.preferences
+            for question in asked:
+                self._hear(call, question, result)
+
+    def _hear(self, call: Call, question: Question, judgment: Judgment) -> None:
+        answer: Heard
+        if isinstance(question, Match):
+            answer = _preference(question, judgment)
+            self.preferences.append(answer)
+        else:
+            answer = judgment.verdicts[question.candidate if len(call.texts) == len(self._texts) else 0]
+            self.draws[question.candidate] += 1
+        owed = _owed(answer)
+        if owed is not None:
+            reason = owed.reason.removeprefix("owed: ")
+            self.error = self.error or CallError(f"judge {call.judge.name!r} was not answered: {reason}")
+        self.contest.hear(question, answer)
+
+
+def _preference(match: Match, judgment: Judgment) -> Preference:
+    """Return how the first of two texts fared; a judge that only scores prefers the higher score."""
+    if judgment.preferences:
+        return replace(judgment.preferences[0], a=match.a, b=match.b)
+    a, b = judgment.verdicts
+    if isinstance(a, Unscored):
+        return Preference(match.a, match.b, a, None)
+    if isinstance(b, Unscored):
+        return Preference(match.a, match.b, b, None)
+    ahead = rounded(a.value) - rounded(b.value)
+    return Preference(match.a, match.b, 0.5 if ahead == 0 else float(ahead > 0), None)
+
+
+def _owed(answer: Heard) -> Unscored | None:
+    parts = (answer.shown_first, answer.shown_second) if isinstance(answer, Preference) else (answer,)
+    return next((one for one in parts if isinstance(one, Unscored) and one.owed), None)

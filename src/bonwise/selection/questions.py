@@ -1,0 +1,72 @@
+"""From a contest's questions to uses of a judge, and to what these ask of models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from bonwise.calls.ask import Ask
+from bonwise.judges.calling import FunctionJudge, asked
+from bonwise.judges.protocol import Judge, is_asking
+from bonwise.selection.bench import Call
+from bonwise.selection.protocol import Draw, Match, Question
+
+__all__ = ["asks_of", "put_together"]
+
+
+def put_together(
+    questions: Iterable[Question], judge: Judge, prompt: str, texts: Sequence[str]
+) -> Iterator[tuple[Call, tuple[Question, ...]]]:
+    """Yield each use of a judge with the questions that its judgment answers.
+
+    Parameters
+    ----------
+    questions : iterable of Draw or Match
+    judge : Judge
+        Answers what names no other judge.
+    prompt : str
+    texts : sequence of str
+        One an entrant.
+
+    Examples
+    --------
+    >>> from bonwise.judges.pointwise import Pointwise
+    >>> found = put_together([Draw(0), Draw(1)], Pointwise("openai/gpt-5-mini"), "Say hi", ["hi", "hello"])
+    >>> [(call.texts, len(answered)) for call, answered in found]
+    [(('hi',), 1), (('hello',), 1)]
+    """
+    everything = tuple(texts)
+    together: dict[tuple[int, float | None], list[Draw]] = {}
+    alone = _judges_alone(judge)
+    for one in questions:
+        if isinstance(one, Match):
+            yield Call(one.judge or judge, prompt, (everything[one.a], everything[one.b])), (one,)
+        elif alone:
+            yield Call(judge, prompt, (everything[one.candidate],), one.number, one.temperature), (one,)
+        else:
+            together.setdefault((one.number, one.temperature), []).append(one)
+    for (number, temperature), draws in together.items():
+        yield Call(judge, prompt, everything, number, temperature), tuple(draws)
+
+
+def asks_of(call: Call) -> Iterator[Ask]:
+    """Yield what a use of a judge asks of models; nothing where the judge asks none.
+
+    Raises
+    ------
+    bonwise.errors.JudgeError
+        A judge that does not keep its contract.
+    """
+    if not is_asking(call.judge):
+        return
+    for ask in asked(call.judge, call.prompt, call.texts):
+        temperature = ask.temperature if call.temperature is None else call.temperature
+        yield replace(ask, first_sample=call.draw * ask.samples, temperature=temperature)
+
+
+def _judges_alone(judge: Judge) -> bool:
+    """Tell whether a judge judges each candidate by itself, so that one can be asked about without the others."""
+    if is_asking(judge):
+        return judge.calls(1) > 0 and judge.calls(2) == 2 * judge.calls(1)
+    # Each answer of a function counts as soon as it is there, and where it fails, it fails for one candidate.
+    return isinstance(judge, FunctionJudge)

@@ -1,0 +1,185 @@
+"""Is a stated confidence worth what it says? Calibration by bins, Brier score, accuracy by level; by prompt.
+
+After Landesberg (2026), appendix J: statements are binned by the probability p they state, and each bin's mean
+statement is held against the share of wins y. The paper's summary is the unweighted mean of the absolute errors of
+the bins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimation import from_jackknife
+from bonwise.stats.laws import Exact
+from bonwise.stats.sums import TIE_DECIMALS, Floats
+
+__all__ = ["Bin", "Calibration", "calibration", "clustered_mean", "mean_bin_error", "means_by_group"]
+
+_Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """The statements of one bin.
+
+    Parameters
+    ----------
+    low, high : float
+        Its ends; the upper one belongs to it in the last bin alone.
+    statements : int
+    stated : float or None
+        Mean stated probability, None where the bin is empty.
+    observed : Estimate
+        Share of wins.
+    error : Estimate
+        Absolute difference of the two.
+    """
+
+    low: float
+    high: float
+    statements: int
+    stated: float | None
+    observed: Estimate
+    error: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How stated probabilities fare.
+
+    Parameters
+    ----------
+    bins : tuple of Bin
+    brier : Estimate
+        Mean of (p - y)^2.
+    mean_bin_error : Estimate
+        Unweighted mean of the errors of the bins that hold a statement.
+    expected_calibration_error : Estimate
+        The same, each bin weighted by its statements.
+    """
+
+    bins: tuple[Bin, ...]
+    brier: Estimate
+    mean_bin_error: Estimate
+    expected_calibration_error: Estimate
+
+
+def mean_bin_error(stated: Floats, observed: Floats) -> Floats:
+    """Average the absolute errors of bins, empty ones (NaN) left out; the last axis runs over the bins.
+
+    Examples
+    --------
+    >>> round(float(mean_bin_error(np.array([.17, .29, .43, .69, .88]), np.array([.12, .41, .53, .46, .76]))), 3)
+    0.124
+    """
+    errors = np.abs(stated - observed)
+    known = ~np.isnan(errors)
+    return _over(np.where(known, errors, 0.0).sum(axis=-1), known.sum(axis=-1).astype(np.float64))
+
+
+def calibration(
+    stated: Floats, won: Floats, prompt: _Ints, *, bins: int = 5, confidence: float = 0.95
+) -> Calibration:
+    """Hold stated probabilities against outcomes.
+
+    Parameters
+    ----------
+    stated, won : ndarray of float64, shape (statements,)
+        Probability that something is the case, and whether it is: 1, 0, or 0.5 for a tie.
+    prompt : ndarray of int64, shape (statements,)
+        The unit of the intervals.
+    bins : int
+        Of equal width on [0, 1].
+    confidence : float
+        Two-sided, in (0, 1).
+    """
+    # Rounded first, for 1 - 0.8 belongs where 0.2 does.
+    at = np.minimum((np.round(stated, TIE_DECIMALS) * bins).astype(np.int64), bins - 1)
+    sums = _grouped((np.ones(len(stated)), stated, won), at, prompt, bins)
+    totals = sums.sum(axis=2)
+    left = totals[:, :, None] - sums
+    means = _over(totals[1:], totals[0])
+    rest = _over(left[1:], left[0])
+    errors = np.abs(means[0] - means[1]), np.abs(rest[0] - rest[1])
+    prompts = np.count_nonzero(sums[0], axis=1)
+    units = sums.shape[2]
+    overall = float(mean_bin_error(means[0], means[1])), mean_bin_error(rest[0].T, rest[1].T)
+    weighted = _weighted(errors[0], totals[0]), _weighted(errors[1], left[0])
+    found = tuple(
+        Bin(
+            b / bins,
+            (b + 1) / bins,
+            int(totals[0, b]),
+            None if np.isnan(means[0, b]) else float(means[0, b]),
+            _estimate(means[1, b], rest[1, b], int(prompts[b]), confidence, average=True),
+            _estimate(errors[0][b], errors[1][b], int(prompts[b]), confidence),
+        )
+        for b in range(bins)
+    )
+    return Calibration(
+        found,
+        clustered_mean((stated - won) ** 2, prompt, confidence),
+        _estimate(overall[0], overall[1], units, confidence),
+        _estimate(float(weighted[0]), weighted[1], units, confidence),
+    )
+
+
+def clustered_mean(values: Floats, prompt: _Ints, confidence: float) -> Estimate:
+    """Estimate the mean of values in [0, 1], clustered by prompt."""
+    (found,) = means_by_group(values, np.zeros(len(values), dtype=np.int64), prompt, 1, confidence)
+    return found
+
+
+def means_by_group(values: Floats, group: _Ints, prompt: _Ints, groups: int, confidence: float) -> list[Estimate]:
+    """Estimate the mean of values in [0, 1] in each group, clustered by prompt.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (statements,)
+    group : ndarray of int64, shape (statements,)
+        From 0 to `groups` - 1.
+    prompt : ndarray of int64, shape (statements,)
+    groups : int
+    confidence : float
+    """
+    sums = _grouped((np.ones(len(values)), values), group, prompt, groups)
+    totals = sums.sum(axis=2)
+    left = totals[:, :, None] - sums
+    means, rest = _over(totals[1], totals[0]), _over(left[1], left[0])
+    prompts = np.count_nonzero(sums[0], axis=1)
+    return [_estimate(means[g], rest[g], int(prompts[g]), confidence, average=True) for g in range(groups)]
+
+
+def _grouped(columns: tuple[Floats, ...], group: _Ints, prompt: _Ints, groups: int) -> Floats:
+    """Return sums by column, group and prompt."""
+    units, owner = np.unique(prompt, return_inverse=True)
+    cell = group * len(units) + owner
+    rows = [np.bincount(cell, weights=column, minlength=groups * len(units)) for column in columns]
+    return np.array(rows, dtype=np.float64).reshape(len(columns), groups, len(units))
+
+
+def _weighted(errors: Floats, counts: Floats) -> Floats:
+    return _over(np.where(counts > 0, errors * counts, 0.0).sum(axis=0), counts.sum(axis=0))
+
+
+def _over(numerator: Floats, denominator: Floats) -> Floats:
+    numerator, denominator = np.broadcast_arrays(numerator, denominator)
+    quotient: Floats = np.divide(
+        numerator, denominator, out=np.full(np.shape(numerator), np.nan), where=denominator > 0.5
+    )
+    return quotient
+
+
+def _estimate(value: float, left_out: Floats, n: int, confidence: float, *, average: bool = False) -> Estimate:
+    """Give a value its interval from the values without each prompt in turn."""
+    value = float(value)
+    if np.isnan(value):
+        return Estimate.undefined("no statement", n)
+    units = len(left_out)
+    se = float(np.sqrt((units - 1) * left_out.var())) if units > 1 else float("nan")
+    exact = (lambda: Exact(value, n, (0.0, 1.0))) if average else None
+    return from_jackknife(value, se, n, (0.0, 1.0), confidence, exact=exact)

@@ -1,0 +1,183 @@
+"""What was learnt from a pilot: the prior of `bonwise.stats.draw_prior`, and how many calls each price buys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from bonwise.stats.draw_prior import DrawPrior, learn_prior, spread_of
+from bonwise.stats.redraws import replay
+from bonwise.stats.sums import Floats
+
+__all__ = ["DrawModel"]
+
+_POINTS = 113
+"""Of the curve of prices: every quarter of a call for four candidates of eight draws."""
+
+
+@dataclass(frozen=True)
+class DrawModel:
+    """How the calls of one judge scatter on one kind of pool, learnt without labels.
+
+    Parameters
+    ----------
+    prior : DrawPrior
+    call_sd : float
+        Of one later call about what its candidate's calls average to, in score units.
+    candidate_sd : float
+        Of these averages between the candidates of one prompt; 0 where chance alone explains their differences.
+    low, high : float
+        Scores outside are refused: nothing is known of them.
+    max_draws : int
+        Draws of one candidate, the first among them, for which `prices` hold.
+    mean_calls, prices : tuple of float
+        Calls of a pool, its first draws among them, increasing; and the price of a call, in score units, at which the
+        pools of the pilot take so many on average.
+    prompts, candidates, draws : int
+        What it was learnt from: prompts, candidates of all prompts together, draws of each.
+    left_out : int
+        Prompts without two candidates that had all their draws scored.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> quality = rng.normal(0.6, 0.1, size=(200, 4, 1))
+    >>> model = DrawModel.fit(quality + rng.normal(0, 0.1, size=(200, 4, 5)))
+    >>> round(model.call_sd, 2), round(model.candidate_sd, 2), round(model.reliability, 1)
+    (0.1, 0.1, 0.5)
+    >>> model.price_for(6) > model.price_for(12) > 0
+    True
+    """
+
+    prior: DrawPrior
+    call_sd: float
+    candidate_sd: float
+    low: float
+    high: float
+    max_draws: int
+    mean_calls: tuple[float, ...] = field(repr=False)
+    prices: tuple[float, ...] = field(repr=False)
+    prompts: int
+    candidates: int
+    draws: int
+    left_out: int = 0
+
+    @classmethod
+    def fit(cls, draws: Floats, *, max_draws: int = 8, seed: int = 0) -> DrawModel:
+        """Learn from stored draws.
+
+        Parameters
+        ----------
+        draws : ndarray of float64, shape (n, K, k)
+            ``draws[:, :, 0]`` from the first call, k at least 3; NaN where a draw is absent or unscored.
+        max_draws : int
+            The most draws of one candidate that the rule may ask, at least 2. Where fewer are stored, each
+            candidate's own later ones are drawn again to find the prices.
+        seed : int
+            Of these, and of ties.
+
+        Raises
+        ------
+        ValueError
+            As `bonwise.stats.draw_prior.learn_prior`, or `max_draws` below 2.
+        """
+        if max_draws < 2:
+            raise ValueError(f"max_draws is {max_draws}: without a second draw there is nothing to decide")
+        prior = learn_prior(draws)
+        whole = np.asarray(~np.isnan(draws).any(axis=2))
+        used = whole.sum(axis=1) > 1
+        played = replay(draws[used], prior, most=max_draws, seed=seed)
+        calls = np.linspace(*played.range_of_calls, _POINTS)
+        call, between = spread_of(draws)
+        low, high = float(np.nanmin(draws)), float(np.nanmax(draws))
+        return cls(
+            prior,
+            math.sqrt(call),
+            math.sqrt(between),
+            # A pilot of some hundred prompts need not have met the ends of the scale.
+            2 * low - high,
+            2 * high - low,
+            max_draws,
+            tuple(calls.tolist()),
+            tuple(played.prices(calls).tolist()),
+            int(used.sum()),
+            int(whole[used].sum()),
+            draws.shape[2],
+            int((~used).sum()),
+        )
+
+    @property
+    def reliability(self) -> float:
+        """Share of the variance of one later call that lies between candidates, from 0 to 1."""
+        between = self.candidate_sd**2
+        return between / (between + self.call_sd**2)
+
+    def price_for(self, mean_calls: float) -> float:
+        """Return the price of a call at which pools like those of the pilot take so many calls on average.
+
+        Raises
+        ------
+        ValueError
+            Fewer calls than the first draws take, or more than `max_draws` of each candidate.
+        """
+        least, most = self.mean_calls[0], self.mean_calls[-1]
+        if not least <= mean_calls <= most:
+            raise ValueError(f"between {least:g} and {most:g} calls can be asked on average, not {mean_calls:g}")
+        return float(np.interp(mean_calls, self.mean_calls, self.prices))
+
+    def calls_at(self, price: float) -> float:
+        """Return the mean number of calls of a pool at a price; the inverse of `price_for`."""
+        return float(np.interp(price, self.prices[::-1], self.mean_calls[::-1]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON's types."""
+        return asdict(self) | {"prior": self.prior._asdict()}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> DrawModel:
+        """Read what `to_dict` returned.
+
+        Raises
+        ------
+        ValueError
+            Something is absent, of another type, or cannot be true.
+        """
+        try:
+            prior = DrawPrior(**{name: _read(stored["prior"][name]) for name in DrawPrior._fields})
+            plain = {one.name: _read(stored[one.name]) for one in fields(cls) if one.name != "prior"}
+            model = cls(prior, **plain)
+            sound = _sound(model)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"{type(error).__name__}: {error}") from error
+        if not sound:
+            raise ValueError("its numbers cannot be those of a pilot")
+        return model
+
+
+def _read(value: object) -> Any:
+    if isinstance(value, list):
+        return tuple(_read(one) for one in value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise TypeError(f"{value!r} is no number")
+    return value
+
+
+def _sound(model: DrawModel) -> bool:
+    prior = model.prior
+    return (
+        len(prior.cuts) == 2
+        and len(prior.sigma2) == len(prior.tau2) == 3
+        and min(*prior.sigma2, *prior.tau2) > 0
+        and prior.nu0 > 2
+        and model.low < model.high
+        and model.max_draws >= 2
+        and len(model.mean_calls) == len(model.prices) >= 2
+        and list(model.mean_calls) == sorted(model.mean_calls)
+        and list(model.prices) == sorted(model.prices, reverse=True)
+        and model.prices[-1] >= 0
+    )

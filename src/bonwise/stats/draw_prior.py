@@ -1,0 +1,168 @@
+"""What a pilot teaches about redraws: how calls scatter, how candidates differ, what a first call is worth."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.sums import Floats
+
+__all__ = ["DrawPrior", "learn_prior", "spread_of"]
+
+_Marks = npt.NDArray[np.bool_]
+_Ints = npt.NDArray[np.intp]
+
+_CUTS = (0.33, 0.67)
+
+_WEIGHT = 30
+"""Prompts of all levels whose mean is mixed into each level's own, so that small pilots do not scatter."""
+
+_FLOOR = 0.02
+"""Least variance between candidates, as a share of the variance between calls."""
+
+_MOST_FREEDOM = 200.0  # prompts whose call variances differ no more than chance alone would have it
+
+_DECIMALS = 9
+
+
+class DrawPrior(NamedTuple):
+    """What is believed about a pool before any redraw.
+
+    The level of a prompt is the mean of its first scores. Three classes of level have variances of their own.
+
+    Parameters
+    ----------
+    beta : float
+        By how much the mean of later calls is expected to differ between two candidates whose first scores differ
+        by 1.
+    cuts : tuple of float
+        The two levels that part the classes; a level on a cut belongs to the higher class.
+    sigma2 : tuple of float
+        Variance of later calls of one candidate, one a class, in squared score units.
+    tau2 : tuple of float
+        Variance between candidates of what a first score does not foretell, one a class.
+    nu0 : float
+        Degrees of freedom that `sigma2` is worth as a guess at one prompt's own call variance; above 4.
+    """
+
+    beta: float
+    cuts: tuple[float, float]
+    sigma2: tuple[float, float, float]
+    tau2: tuple[float, float, float]
+    nu0: float
+
+
+def learn_prior(draws: Floats) -> DrawPrior:
+    """Learn from candidates that were all asked the same number of times. No label is used.
+
+    With y_i0 the first and y_i1 ... y_i(k-1) the later draws of a candidate, L_i the mean of the later ones and cov_w
+    a covariance over the candidates of one prompt: vw = mean_i var(y_i1 ... y_i(k-1)), beta = mean cov_w(y_0, L) /
+    mean cov_w(y_0, y_0), and rr = cov_w(L - beta y_0, L - beta y_0) - vw / (k - 1). In a class of n_c prompts
+    sigma2 = (sum vw + 30 mean vw) / (n_c + 30), tau2 = max((sum rr + 30 mean rr) / (n_c + 30), 0.02 sigma2).
+
+    Parameters
+    ----------
+    draws : ndarray of float64, shape (n, K, k)
+        k at least 3. Candidates with a NaN among their draws are left out, and so are prompts with fewer than two
+        candidates left.
+
+    Raises
+    ------
+    ValueError
+        Fewer than 3 draws, no prompt left, or draws that never differ, of which nothing can be learnt.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> quality = np.array([[0.2, 0.8], [0.4, 0.6]])[:, :, None]
+    >>> prior = learn_prior(quality + [0.0, 0.05, -0.05])
+    >>> round(prior.beta, 3), round(prior.sigma2[0], 4)
+    (1.0, 0.005)
+    """
+    y, whole = _complete(draws)
+    return _learnt(y, whole)
+
+
+def spread_of(draws: Floats) -> tuple[float, float]:
+    """Return two variances over all levels: of one later call, and between the candidates of one prompt.
+
+    Parameters
+    ----------
+    draws : ndarray of float64, shape (n, K, k)
+        As in `learn_prior`.
+
+    Raises
+    ------
+    ValueError
+        As `learn_prior`.
+    """
+    y, whole = _complete(draws)
+    later = y[:, :, 1:].mean(axis=2)
+    call = float(_call_variance(y, whole).mean())
+    return call, max(float(_within(later, later, whole).mean()) - call / (y.shape[2] - 1), 0.0)
+
+
+def _complete(draws: Floats) -> tuple[Floats, _Marks]:
+    """Return the draws of prompts with two complete candidates, 0 for their others, and which are complete."""
+    if draws.ndim != 3 or draws.shape[2] < 3:
+        raise ValueError(f"draws must be of shape (prompts, candidates, 3 or more), not {draws.shape}")
+    whole = np.asarray(~np.isnan(draws).any(axis=2))
+    used = whole.sum(axis=1) > 1
+    if not used.any():
+        raise ValueError("no prompt has two candidates with all their draws")
+    return np.where(whole[:, :, None], draws, 0.0)[used], whole[used]
+
+
+def _call_variance(y: Floats, whole: _Marks) -> Floats:
+    """Variance of a later call, the mean over the candidates of each prompt, shape (n,)."""
+    found: Floats = y[:, :, 1:].var(axis=2, ddof=1).sum(axis=1) / whole.sum(axis=1)
+    return found
+
+
+def _learnt(y: Floats, whole: _Marks) -> DrawPrior:
+    count, later_draws = whole.sum(axis=1), y.shape[2] - 1
+    first, later = y[:, :, 0], y[:, :, 1:].mean(axis=2)
+    call_variance = _call_variance(y, whole)
+    if not call_variance.any():
+        raise ValueError("the later draws of a candidate never differ, so that redraws tell nothing")
+    spread = _within(first, first, whole).mean()
+    beta = float(_within(first, later, whole).mean() / spread) if spread > 0 else 0.0
+    left = later - beta * first
+    residual = _within(left, left, whole) - call_variance / later_draws
+    level = np.round(first.sum(axis=1) / count, _DECIMALS)
+    cuts = np.round(np.quantile(level, _CUTS), _DECIMALS)
+    own = np.searchsorted(cuts, level, side="right")
+    sigma2 = _by_class(call_variance, own)
+    tau2 = np.maximum(_by_class(residual, own), _FLOOR * sigma2)
+    nu0 = _freedom(call_variance / sigma2[own], float((2 / (count * (later_draws - 1))).mean()))
+    return DrawPrior(beta, _pair(cuts), _triple(sigma2), _triple(tau2), nu0)
+
+
+def _within(a: Floats, b: Floats, whole: _Marks) -> Floats:
+    """Covariance over the candidates of each prompt, shape (n,)."""
+    count = whole.sum(axis=1, keepdims=True)
+    centred = [np.where(whole, one - one.sum(axis=1, keepdims=True) / count, 0.0) for one in (a, b)]
+    found: Floats = (centred[0] * centred[1]).sum(axis=1) / (count[:, 0] - 1)
+    return found
+
+
+def _by_class(values: Floats, own: _Ints) -> Floats:
+    sums, counts = np.bincount(own, values, minlength=3), np.bincount(own, minlength=3)
+    found: Floats = (sums + _WEIGHT * values.mean()) / (counts + _WEIGHT)
+    return found
+
+
+def _freedom(relative: Floats, chance: float) -> float:
+    """Match the second moment of the prompts' call variances, of which chance alone explains a part."""
+    r = float((relative**2).mean() / relative.mean() ** 2) / (1 + chance)
+    return max(4.2, (4 * r - 2) / (r - 1)) if r > 1.01 else _MOST_FREEDOM
+
+
+def _pair(values: Floats) -> tuple[float, float]:
+    return float(values[0]), float(values[1])
+
+
+def _triple(values: Floats) -> tuple[float, float, float]:
+    return float(values[0]), float(values[1]), float(values[2])

@@ -1,0 +1,157 @@
+"""What picks bring for what they cost: gain and recovery per call and per 1,000 tokens.
+
+Ratios of means over prompts, as in Landesberg (2026), Table 16: there the gain per 1,000 tokens of 100 prompts that
+took 199,087 tokens is ``.01055``, the sum of the gains over the sum of the tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bonwise.stats.estimand import ratio
+from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
+from bonwise.stats.estimation import from_jackknife
+from bonwise.stats.laws import Exact, Fieller
+from bonwise.stats.sums import Floats
+
+__all__ = ["MEASURES", "Spent", "efficiency", "efficiency_difference"]
+
+
+@dataclass(frozen=True, eq=False)
+class Spent:
+    """What picks brought and took, prompt by prompt.
+
+    Parameters
+    ----------
+    gain : ndarray of float64, shape (prompts,)
+        Label of the pick minus the mean label, J - R.
+    room : ndarray of float64, shape (prompts,)
+        Best label minus the mean label, M - R.
+    answers, tokens : ndarray of float64, shape (prompts,), or None
+        Answers of a model that were used, and their tokens; None where unknown.
+    no_answers, no_tokens : str
+        Why they are unknown.
+    """
+
+    gain: Floats = field(repr=False)
+    room: Floats = field(repr=False)
+    answers: Floats | None = field(repr=False)
+    tokens: Floats | None = field(repr=False)
+    no_answers: str = "unknown"
+    no_tokens: str = "unknown"
+
+    def cost(self, kind: str) -> Floats | None:
+        """Return answers, tokens, or tokens in thousands."""
+        if kind == "call":
+            return self.answers
+        return self.tokens if kind == "token" or self.tokens is None else self.tokens / 1000
+
+
+_Measure = Callable[[Floats, Floats, Floats, Floats], Floats]
+"""Totals of gain, room, cost and prompts to a value; NaN where undefined."""
+
+_MEASURES: dict[str, tuple[str, _Measure]] = {
+    "calls_per_prompt": ("call", lambda gain, room, cost, prompts: cost / prompts),  # noqa: ARG005 - one signature
+    "tokens_per_prompt": ("token", lambda gain, room, cost, prompts: cost / prompts),  # noqa: ARG005
+    "gain_per_call": ("call", lambda gain, room, cost, prompts: ratio(gain, cost)),  # noqa: ARG005
+    "gain_per_1000_tokens": ("1000 tokens", lambda gain, room, cost, prompts: ratio(gain, cost)),  # noqa: ARG005
+    "recovery_per_call": ("call", lambda gain, room, cost, prompts: ratio(gain * prompts, room * cost)),
+    "recovery_per_1000_tokens": ("1000 tokens", lambda gain, room, cost, prompts: ratio(gain * prompts, room * cost)),
+}
+
+MEASURES = tuple(_MEASURES)
+
+
+def efficiency(spent: Spent, confidence: float) -> dict[str, Estimate]:
+    """Estimate every measure of one set of picks.
+
+    Parameters
+    ----------
+    spent : Spent
+    confidence : float
+        Two-sided, in (0, 1).
+
+    Returns
+    -------
+    dict of str to Estimate
+        By the names of `MEASURES`: means per prompt and recovery with jackknife intervals, the gain per unit of cost
+        with Fieller's.
+
+    Examples
+    --------
+    >>> spent = Spent(np.array([.2, 0., .1]), np.array([.2, .3, .1]), np.array([4., 4., 2.]), None)
+    >>> round(efficiency(spent, 0.95)["gain_per_call"].estimate, 3)
+    0.03
+    """
+    return {name: _estimate(name, (spent,), confidence) for name in MEASURES}
+
+
+def efficiency_difference(first: Spent, second: Spent, confidence: float) -> dict[str, Estimate]:
+    """Estimate the differences, first minus second, paired by prompt: both hold the same ones in one order."""
+    return {name: _estimate(name, (first, second), confidence) for name in MEASURES}
+
+
+def _estimate(name: str, sets: Sequence[Spent], confidence: float) -> Estimate:
+    kind, measure = _MEASURES[name]
+    n = len(sets[0].gain)
+    reason = _undefined(name, kind, sets, confidence)
+    if reason:
+        return Estimate.undefined(reason, n)
+    value, se = _jackknife(measure, [_rows(one, kind) for one in sets])
+    limits = (0.0, np.inf) if name.endswith("per_prompt") and len(sets) == 1 else (-np.inf, np.inf)
+    law = _fieller(sets[0], kind) if name.startswith("gain") and len(sets) == 1 and n > 1 else None
+    if law is not None and law.at(confidence) is None:
+        return Estimate.undefined(NOT_DISTINGUISHABLE, n)
+    return from_jackknife(value, se, n, limits, confidence, exact=lambda: Exact(value, n, limits), law=law)
+
+
+def _undefined(name: str, kind: str, sets: Sequence[Spent], confidence: float) -> str:
+    """Say why a measure does not exist, empty where it does."""
+    for one in sets:
+        cost = one.cost(kind)
+        if cost is None:
+            return one.no_answers if kind == "call" else one.no_tokens
+        if not name.endswith("per_prompt") and not cost.any():
+            return "no answers of a model were used" if kind == "call" else "no tokens were used"
+        if name.startswith("recovery") and _room_may_be_0(one, confidence):
+            return NOT_DISTINGUISHABLE
+    return ""
+
+
+def _room_may_be_0(spent: Spent, confidence: float) -> bool:
+    if len(spent.gain) < 2:
+        return not spent.room.any()
+    return _law(spent.gain, spent.room).at(confidence) is None or spent.room.sum() <= 0
+
+
+def _rows(spent: Spent, kind: str) -> Floats:
+    cost = spent.cost(kind)
+    return np.array([spent.gain, spent.room, cost, np.ones(len(spent.gain))])
+
+
+def _jackknife(measure: _Measure, matrices: Sequence[Floats]) -> tuple[float, float]:
+    """Return the estimate and its leave-one-prompt-out standard error, of a difference where there are two."""
+    n = matrices[0].shape[1]
+    values, left_out = [], []
+    for matrix in matrices:
+        totals = matrix.sum(axis=1)
+        values.append(float(measure(*totals)))
+        left_out.append(measure(*(totals[:, None] - matrix)) if n > 1 else np.full(1, np.nan))
+    value = values[0] - sum(values[1:])
+    replicates = left_out[0] - sum(left_out[1:])
+    return value, float(np.sqrt((n - 1) * replicates.var())) if n > 1 else float("nan")
+
+
+def _fieller(spent: Spent, kind: str) -> Fieller:
+    cost = spent.cost(kind)
+    return _law(spent.gain, np.zeros(len(spent.gain)) if cost is None else cost)
+
+
+def _law(numerator: Floats, denominator: Floats) -> Fieller:
+    n = len(numerator)
+    covariance = np.cov(numerator, denominator, ddof=1) / n
+    means = float(numerator.mean()), float(denominator.mean())
+    return Fieller(*means, float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1]), n - 1)

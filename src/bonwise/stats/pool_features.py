@@ -1,0 +1,103 @@
+"""What the first judging of a pool says of it: the features that a router may look at."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.best import best_of_normals
+from bonwise.stats.scored_pools import ScoredPools
+from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.top_of_scores import top_of_scores
+
+__all__ = ["pool_features"]
+
+_Ints = npt.NDArray[np.int64]
+
+
+def pool_features(
+    scores: Floats, sizes: _Ints, widths: Floats | None = None, draws: Floats | None = None
+) -> dict[str, Floats]:
+    """Compute the features of each prompt from what one judge said of its candidates.
+
+    A feature of a prompt depends on that prompt alone, so that one pool at a time gives the same
+    figures as a table of them. An unscored candidate is left out; a prompt with fewer than two
+    scored ones has no features (NaN).
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (cells,)
+        First scores, grouped by prompt; NaN where unscored.
+    sizes : ndarray of int64, shape (prompts,)
+        Candidates a prompt; pools may differ in size.
+    widths : ndarray of float64, shape (cells,), optional
+        Width of the interval of each score, in units of the score; NaN where there is none.
+    draws : ndarray of float64, shape (cells, k), optional
+        Repeated scores, the first among them; NaN where a draw is missing.
+
+    Returns
+    -------
+    dict of str to ndarray, shape (prompts,)
+        ``top`` (highest score), ``level`` (mean), ``spread`` (standard deviation over the candidates,
+        ddof 0), ``margin`` (top minus second, after rounding to 9 decimals; 0 where tied), ``tied``
+        (candidates that share the top); with `widths` also ``width`` (their mean); with `draws` also
+        ``draw_sd_mean`` and ``draw_sd_max`` (standard deviation of a candidate's draws, ddof 1),
+        ``resampled_margin`` and ``resampled_spread`` (of the means of the draws) and ``p_best``
+        (probability that the candidate with the highest mean is the best one, from draws that
+        scatter normally, alike for all candidates of the prompt).
+
+    Examples
+    --------
+    >>> found = pool_features(np.array([.9, .5, .9, np.nan, .7]), np.array([3, 2]))
+    >>> found["margin"].tolist(), found["tied"].tolist()
+    ([0.0, nan], [2.0, nan])
+    """
+    scores, sizes = np.asarray(scores, dtype=float), np.asarray(sizes, dtype=np.int64)
+    pools = ScoredPools.of(~np.isnan(scores), sizes)
+    found = _tops(pools, scores)
+    if widths is not None:
+        found["width"] = pools.mean(np.asarray(widths, dtype=float))
+    if draws is not None:
+        found.update(_draw_features(pools, np.asarray(draws, dtype=float), sizes))
+    return found
+
+
+def _tops(pools: ScoredPools, by_cell: Floats) -> dict[str, Floats]:
+    names = ("level", "spread", "top", "margin", "tied")
+    found = top_of_scores(by_cell[pools.cells], pools.sizes) if len(pools.sizes) else (np.zeros(0),) * 5
+    # Rounded once more: sums over other blocks of cells differ in the last bit, and equal margins must tie.
+    return {name: pools.back(np.round(values, TIE_DECIMALS)) for name, values in zip(names, found, strict=True)}
+
+
+def _draw_features(pools: ScoredPools, draws: Floats, sizes: _Ints) -> dict[str, Floats]:
+    known = ~np.isnan(draws)
+    counts = known.sum(axis=1)
+    blank = np.full(len(draws), np.nan)
+    means = np.divide(np.where(known, draws, 0.0).sum(axis=1), counts, out=blank.copy(), where=counts > 0)
+    squares = np.where(known, draws - means[:, None], 0.0) ** 2
+    variance = np.divide(squares.sum(axis=1), counts - 1, out=blank.copy(), where=counts > 1)
+    deviation = np.sqrt(variance)
+    resampled = ScoredPools.of(pools.cells & (counts > 0), sizes)
+    tops = _tops(resampled, means)
+    return {
+        "draw_sd_mean": np.round(pools.mean(deviation), TIE_DECIMALS),
+        "draw_sd_max": np.round(pools.largest(deviation), TIE_DECIMALS),
+        "resampled_margin": tops["margin"],
+        "resampled_spread": tops["spread"],
+        "p_best": _p_best(resampled, means, counts, resampled.mean(variance)),
+    }
+
+
+def _p_best(pools: ScoredPools, means: Floats, counts: _Ints, variance: Floats) -> Floats:
+    """Return P(best) of the candidate with the highest mean; one draw a candidate says nothing of doubt."""
+    found = np.full(len(pools.sizes), np.nan)
+    values = np.round(means[pools.cells], TIE_DECIMALS)
+    errors = np.sqrt(np.repeat(variance[pools.prompts], pools.sizes) / counts[pools.cells])
+    starts = np.cumsum(pools.sizes) - pools.sizes
+    for size in np.unique(pools.sizes):
+        mine = np.flatnonzero(pools.sizes == size)
+        at = starts[mine][:, None] + np.arange(size)
+        chances = best_of_normals(values[at], errors[at]).probability
+        lead = values[at].argmax(axis=1)
+        found[mine] = np.where(np.isnan(errors[at[:, 0]]), np.nan, chances[np.arange(len(mine)), lead])
+    return pools.back(np.round(found, TIE_DECIMALS))

@@ -1,0 +1,285 @@
+"""What routing a share of the prompts to a perfect judge is worth, and how much of that a signal captures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from bonwise.stats.correlation import from_influence
+from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
+from bonwise.stats.laws import Fieller
+from bonwise.stats.sums import TIE_DECIMALS, Floats
+
+__all__ = [
+    "Outcomes",
+    "RoutedShare",
+    "gaussian_share",
+    "lift_difference",
+    "routed_share",
+    "routing_bound",
+    "threshold",
+]
+
+_WINDOW = 0.02  # part of the prompts, on each side of the threshold, whose mean gain stands for the gain there
+_LEAST_WINDOW = 25  # prompts on each side, where there are as many
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What each labelled prompt is worth under the weak judge, and what a perfect judge would add.
+
+    Parameters
+    ----------
+    value : ndarray of float64, shape (prompts,)
+        Expected label of the weak judge's pick, in units of the label.
+    gain : ndarray of float64, shape (prompts,)
+        Highest label minus that value; 0 or more.
+    weights : ndarray of float64, shape (prompts,)
+        Such as 1 / propensity; ones where prompts were labelled alike.
+    """
+
+    value: Floats
+    gain: Floats
+    weights: Floats
+
+    @property
+    def relative(self) -> Floats:
+        """Weights with mean 1."""
+        relative: Floats = self.weights / self.weights.mean()
+        return relative
+
+    def some(self, which: npt.NDArray[np.bool_]) -> Outcomes:
+        """Return some of the prompts."""
+        return Outcomes(self.value[which], self.gain[which], self.weights[which])
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedShare:
+    """Routing one share of the prompts by one signal.
+
+    Parameters
+    ----------
+    share : float
+        Part of the prompts routed, in (0, 1].
+    value : Estimate
+        Mean label after routing, in units of the label.
+    lift : Estimate
+        That value minus the value of routing the same share at random.
+    captured : Estimate
+        Lift as a part of the lift of the perfect order, which routes by the true gain.
+    """
+
+    share: float
+    value: Estimate
+    lift: Estimate
+    captured: Estimate
+
+
+def routed_share(signal: Floats, outcomes: Outcomes, share: float, *, confidence: float = 0.95) -> RoutedShare:
+    """Estimate what routing a share of the prompts by a signal is worth.
+
+    The prompts with the highest signal are routed; those that tie at the threshold are routed with
+    the probability that fills the share, in expectation. A prompt without a signal comes last.
+    With ``p_t`` the probability that prompt t is routed, ``g_t`` its gain and b the share,
+    ``lift = mean (p_t - b) g_t``.
+
+    The intervals are by prompt and hold for fresh prompts routed at a threshold that is estimated
+    from as many: prompt t moves the lift by ``(p_t - b)(g_t - m) - lift``, m being the mean gain at
+    the threshold. They are conditional on the signal: how a learnt one came to be is not in them.
+    ``captured`` is a ratio of two such means, with Fieller's interval.
+
+    Parameters
+    ----------
+    signal : ndarray of float64, shape (prompts,)
+        Higher: sooner routed.
+    outcomes : Outcomes
+    share : float
+        In (0, 1].
+    confidence : float
+
+    Examples
+    --------
+    >>> gain = np.tile([0.4, 0.0, 0.2, 0.0], 25)
+    >>> found = routed_share(np.tile([3., 2., 1., 0.], 25), Outcomes(1 - gain, gain, np.ones(100)), 0.5)
+    >>> round(found.value.estimate, 3), round(found.lift.estimate, 3), round(found.captured.estimate, 3)
+    (0.95, 0.025, 0.333)
+    """
+    w = outcomes.relative
+    mine = _contributions(signal, outcomes, share)
+    best = _contributions(outcomes.gain, outcomes, share, exact=True)
+    after = outcomes.value + share * outcomes.gain + mine
+    value, lift = float(np.mean(w * after)), float(np.mean(w * mine))
+    return RoutedShare(
+        share,
+        from_influence(value, w * (after - value), confidence=confidence),
+        _lift(lift, w * (mine - lift), share, confidence),
+        _captured(w * mine, w * best, share, confidence),
+    )
+
+
+def lift_difference(
+    first: Floats, second: Floats, outcomes: Outcomes, share: float, *, confidence: float = 0.95
+) -> Estimate:
+    """Estimate the lift of one signal minus that of another, paired by prompt.
+
+    Parameters
+    ----------
+    first, second : ndarray of float64, shape (prompts,)
+        Signals of the same prompts.
+    outcomes : Outcomes
+    share : float
+    confidence : float
+    """
+    w = outcomes.relative
+    apart = _contributions(first, outcomes, share) - _contributions(second, outcomes, share)
+    mean = float(np.mean(w * apart))
+    return from_influence(mean, w * (apart - mean), confidence=confidence)
+
+
+def routing_bound(
+    predicted: Floats, outcomes: Outcomes, share: float, *, confidence: float = 0.95
+) -> tuple[Estimate, Estimate]:
+    """Bound the lift of every router that sees what a prediction of the gain sees (corollary 3).
+
+    ``V(router) - V(random) <= sd(Delta) sqrt(b (1 - b))`` with ``Delta = E[gain | W]``. From predictions
+    that are cross-fitted, ``sd(Delta)`` is estimated by ``cov(prediction, gain) / sd(prediction)``,
+    which noise in the prediction does not inflate.
+
+    Parameters
+    ----------
+    predicted : ndarray of float64, shape (prompts,)
+        Cross-fitted.
+    outcomes : Outcomes
+    share : float
+    confidence : float
+
+    Returns
+    -------
+    bound : Estimate
+        In units of the label.
+    achieved : Estimate
+        Lift of routing by the prediction as a part of the bound; `gaussian_share` is what a normally
+        distributed Delta allows.
+    """
+    w, n = outcomes.relative, len(predicted)
+    reach = math.sqrt(share * (1 - share))
+    h = predicted - np.average(predicted, weights=w)
+    g = outcomes.gain - np.average(outcomes.gain, weights=w)
+    spread = float(np.sqrt(np.average(h**2, weights=w)))
+    if spread <= 1e-12:
+        unknown = Estimate.undefined("the prediction does not vary", n)
+        return unknown, unknown
+    together = float(np.average(h * g, weights=w))
+    sd = together / spread
+    if sd <= 0 or reach == 0:
+        reason = "every prompt is routed" if reach == 0 else "the prediction does not go with the gain"
+        return Estimate.undefined(reason, n), Estimate.undefined(reason, n)
+    moves = w * ((h * g - together) / spread - sd * (h**2 - spread**2) / (2 * spread**2))
+    bound = from_influence(reach * sd, reach * moves, confidence=confidence, limits=(0.0, np.inf))
+    mine = _contributions(predicted, outcomes, share)
+    lift = float(np.mean(w * mine))
+    part = lift / (reach * sd)
+    achieved = from_influence(part, (w * (mine - lift) - part * reach * moves) / (reach * sd), confidence=confidence)
+    return bound, achieved
+
+
+def gaussian_share(share: float) -> float:
+    """Return the part of the bound that a normally distributed Delta reaches: ``phi(z_b) / sqrt(b (1 - b))``.
+
+    Examples
+    --------
+    >>> [round(gaussian_share(b), 3) for b in (0.10, 0.25, 0.50)]
+    [0.585, 0.734, 0.798]
+    """
+    z = float(special.ndtri(1 - share))
+    return math.exp(-z * z / 2) / math.sqrt(2 * math.pi) / math.sqrt(share * (1 - share))
+
+
+def threshold(signal: Floats, share: float, weights: Floats | None = None) -> float:
+    """Return the value of the signal such that the share of prompts lies at or above it.
+
+    Parameters
+    ----------
+    signal : ndarray of float64, shape (prompts,)
+        NaN where a prompt has none: such a prompt comes last. Not all of them.
+    share : float
+        In (0, 1].
+    weights : ndarray of float64, shape (prompts,), optional
+
+    Examples
+    --------
+    >>> threshold(np.array([0.1, 0.4, 0.2, 0.3]), 0.25)
+    0.4
+    """
+    w = np.ones(len(signal)) if weights is None else weights
+    values, masses = _levels(_ranked(signal), w / w.sum())
+    above = np.cumsum(masses[::-1])[::-1]
+    found = float(values[np.flatnonzero(above >= share - 1e-12)[-1]])
+    return found if np.isfinite(found) else float(np.nanmin(signal))
+
+
+def _ranked(signal: Floats) -> Floats:
+    """Return the signal with equal values exactly equal, and the lowest one where there is none."""
+    return np.where(np.isnan(signal), -np.inf, np.round(signal, TIE_DECIMALS))
+
+
+def _levels(values: Floats, masses: Floats) -> tuple[Floats, Floats]:
+    distinct, at = np.unique(values, return_inverse=True)
+    return distinct, np.bincount(at, weights=masses, minlength=len(distinct)).astype(float)
+
+
+def _contributions(signal: Floats, outcomes: Outcomes, share: float, *, exact: bool = False) -> Floats:
+    """Return ``(p - b)(g - m)`` of each prompt, whose weighted mean is the lift."""
+    values, w, gain = _ranked(signal), outcomes.relative, outcomes.gain
+    distinct, masses = _levels(values, w / len(w))
+    above = np.cumsum(masses[::-1])[::-1]
+    at = int(np.flatnonzero(above >= share - 1e-12)[-1])
+    rest = share - float(above[at + 1]) if at + 1 < len(distinct) else share
+    ties = values == distinct[at]
+    routed = (values > distinct[at]) + ties * (rest / masses[at])
+    there = distinct[at] if exact else _gain_at(values, ties, gain, w)
+    found: Floats = (routed - share) * (gain - there)
+    return found
+
+
+def _gain_at(values: Floats, ties: npt.NDArray[np.bool_], gain: Floats, w: Floats) -> float:
+    """Return the mean gain at the threshold: of the prompts that tie there, or of enough around it."""
+    around = max(_LEAST_WINDOW, int(_WINDOW * len(values)))
+    near = ties
+    if np.count_nonzero(ties) < 2 * around:
+        order = np.argsort(values, kind="stable")
+        places = np.flatnonzero(ties[order])
+        near = np.zeros(len(values), dtype=bool)
+        near[order[max(0, int(places[0]) - around) : int(places[-1]) + around + 1]] = True
+    return float(np.average(gain[near], weights=w[near]))
+
+
+def _lift(lift: float, influence: Floats, share: float, confidence: float) -> Estimate:
+    if share >= 1:
+        return Estimate(0.0, 0.0, 0.0, 0.0, len(influence), "exact")
+    return from_influence(lift, influence, confidence=confidence)
+
+
+def _captured(mine: Floats, best: Floats, share: float, confidence: float) -> Estimate:
+    n = len(mine)
+    if share >= 1:
+        return Estimate.undefined("every prompt is routed, in whatever order", n)
+    if n < 2:
+        return Estimate.undefined("it rests on a single prompt", n)
+    top, bottom = float(mine.mean()), float(best.mean())
+    covariance = np.cov(mine, best, ddof=1) / n
+    if bottom <= 1e-12:
+        return Estimate.undefined("no order is better than another: all gains are equal", n)
+    law = Fieller(
+        top, bottom, float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1]), n - 1, (-np.inf, 1.0)
+    )
+    if law.at(confidence) is None:
+        return Estimate.undefined(NOT_DISTINGUISHABLE, n)
+    part = top / bottom
+    moves = (mine - part * best) / bottom
+    se = float(np.sqrt(np.sum(moves**2) / (n * (n - 1))))
+    return Estimate.under(law, confidence, estimate=part, se=se, n=n)

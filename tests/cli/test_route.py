@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+import typer
+
+from bonwise.cli.route import route
+from bonwise.errors import UsageError
+from bonwise.routing.saved import SavedRouter
+from cli.commands import strict
+from routing.tables import weak_judge
+
+
+@pytest.fixture
+def scores(tmp_path):
+    """Write a table of a weak judge and return its path."""
+    path = tmp_path / "scores.csv"
+    weak_judge(150).to_csv(path, index=False)
+    return path
+
+
+def run(*arguments):
+    """Run the command by itself, as the command line's own application would."""
+    app = typer.Typer(add_completion=False)
+    app.command()(route)
+    return typer.main.get_command(app).main([str(one) for one in arguments], standalone_mode=False)
+
+
+def test_the_command_prints_saves_and_writes_json(scores, tmp_path, capsys):
+    """Exit 0, a page of text, a router that loads, and a document of the published schema."""
+    router, document = tmp_path / "router.json", tmp_path / "route.json"
+    assert run(scores, "--share", "0.1", "--save", router, "--json", document) == 0
+    assert "Send 10% of the prompts on" in capsys.readouterr().out
+    assert SavedRouter.load(router).share == 0.1
+    found = strict(document.read_text(encoding="utf-8"))
+    assert found["schema"] == "bonwise.route/1"
+    assert found["settings"]["share"] == 0.1
+    assert 0.1 in [one["share"] for one in found["signals"]["margin"]["shares"]]
+
+
+def test_the_same_input_gives_the_same_bytes(scores, tmp_path):
+    """Twice the same command: the same router and the same document."""
+    for name in ("a", "b"):
+        run(scores, "--save", tmp_path / f"{name}.router", "--json", tmp_path / f"{name}.json")
+    for kind in ("router", "json"):
+        assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
+
+
+def test_json_on_standard_output_stands_alone(scores, capsys):
+    """With --json - the words go to standard error."""
+    run(scores, "--json", "-")
+    said = capsys.readouterr()
+    assert strict(said.out)["judge"] == "weak"
+    assert "Send 25%" in said.err
+
+
+def test_columns_labels_and_exclusions_are_understood(tmp_path):
+    """Flags of the audit mean the same here."""
+    frame = weak_judge(100)
+    labels = frame[["prompt_id", "candidate", "oracle_label"]].rename(columns={"oracle_label": "truth"})
+    labels.to_csv(tmp_path / "labels.csv", index=False)
+    scores = frame.drop(columns="oracle_label").rename(columns={"judge_score": "points"})
+    scores.to_csv(tmp_path / "s.csv", index=False)
+    flags = ("--score-col", "points", "--label-col", "truth", "--exclude", "c2", "--first-pass-only", "--ragged")
+    target = tmp_path / "route.json"
+    assert run(tmp_path / "s.csv", "--labels", tmp_path / "labels.csv", *flags, "--json", target) == 0
+    settings = json.loads(target.read_text(encoding="utf-8"))["settings"]
+    assert settings["exclude"] == ["c2"]
+    assert settings["shape"] == "ragged"
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--rectangular", "--ragged"), "contradict"),
+        (("--judge", "weak"), "none is saved"),
+        (("--share", "2"), "share"),
+        (("--json", "x.json", "--save", "x.json"), "read or written already"),
+    ],
+)
+def test_flags_that_mean_nothing_are_refused(scores, flags, words):
+    """One line that says what is wrong."""
+    with pytest.raises(UsageError, match=words):
+        run(scores, *flags)

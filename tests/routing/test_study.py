@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bonwise.data.scales import parse_scale
+from bonwise.errors import InputError, UsageError
+from bonwise.routing.saved import SavedRouter
+from bonwise.routing.signals import SIGNALS
+from bonwise.routing.study import route
+from bonwise.stats.gain_model import fit_gain
+from bonwise.stats.routing import lift_difference, routed_share
+from cli.commands import strict
+from routing.tables import weak_judge
+
+TINY = pd.DataFrame(
+    {
+        "prompt_id": ["p1", "p1", "p2", "p2", "p3", "p3", "p4", "p4"],
+        "candidate": ["a", "b"] * 4,
+        "judge_score": [0.9, 0.9, 0.8, 0.6, 0.7, 0.3, 0.4, 0.5],
+        "oracle_label": [0.2, 1.0, 0.5, 0.5, 0.1, 0.9, 0.6, 0.7],
+        "ci_width": [0.4, 0.4, 0.1, 0.1, 0.2, 0.2, 0.3, 0.3],
+    }
+)
+# Gains by hand: p1 1 - .6 = .4 (tie), p2 0, p3 .8, p4 0. Widths .4 .1 .2 .3, margins 0 .2 .4 .1.
+
+
+def test_gain_and_wrong_by_hand():
+    """A tied pick gains and errs in expectation; equal labels leave nothing to gain."""
+    prompts = route(TINY, share=0.5)["judge"].prompts
+    assert prompts.outcomes.gain == pytest.approx([0.4, 0, 0.8, 0])
+    assert prompts.outcomes.value == pytest.approx([0.6, 0.5, 0.1, 0.7])
+    assert prompts.wrong == pytest.approx([0.5, 0, 1, 0])
+
+
+def test_values_of_routing_by_hand():
+    """Half of four prompts: width sends p1 and p4 (value 2.3 / 4), margin p1 and p4, the perfect order p1 and p3."""
+    study = route(TINY, share=0.5)["judge"]
+    assert study.signals["interval_width"].at(0.5).value.estimate == pytest.approx(2.3 / 4)
+    assert study.signals["margin"].at(0.5).value.estimate == pytest.approx(2.3 / 4)
+    assert next(one for one in study.perfect if one.share == 0.5).value.estimate == pytest.approx(3.1 / 4)
+    assert study.signals["interval_width"].at(0.5).lift.estimate == pytest.approx(2.3 / 4 - 2.5 / 4)
+
+
+def test_few_labels_leave_learnt_signals_without_figures_and_say_so():
+    """Below 75 labelled prompts a learnt signal has a reason instead of figures, and another is recommended."""
+    document = route(weak_judge(60)).to_dict()
+    assert "fewer than the 75" in document["signals"]["expected_gain"]["reason"]
+    assert document["signals"]["expected_gain"]["shares"] == []
+    assert document["recommendation"]["signal"] == "interval_width"
+    assert "expected_gain has no figures" in " ".join(document["recommendation"]["sentences"])
+
+
+def test_the_document_has_the_published_shape_and_no_nan():
+    """Schema, settings, shares with value, lift, captured, low and high, and corr_gain; strict JSON."""
+    document = strict(json.dumps(route(weak_judge(150, draws=3)).to_dict(), allow_nan=False))
+    assert document["schema"] == "bonwise.route/1"
+    width = document["signals"]["interval_width"]
+    assert {"share", "value", "lift", "captured", "low", "high"} <= set(width["shares"][0])
+    assert [one["share"] for one in width["shares"]] == [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0]
+    assert width["corr_gain"]["n"] == 150
+    assert width["shares"][-1]["captured"] is None
+    assert width["shares"][-1]["reason"]
+    assert document["signals"]["disagreement"]["reason"]
+    assert len(document["bound"]) == 9
+
+
+def test_a_saved_router_routes_the_share_and_carries_its_model(tmp_path):
+    """What is saved loads, sends about the share asked for, and keeps the figures of the study."""
+    study = route(weak_judge(400), share=0.3)
+    study.save(tmp_path / "router.json")
+    router = SavedRouter.load(tmp_path / "router.json")
+    values = router.value(study["weak"].prompts.features)
+    assert np.mean(values > router.threshold) <= 0.3 <= np.mean(values >= router.threshold - 1e-8)
+    assert router.judge == "weak"
+    assert router.captured["estimate"] == study["weak"].recommendation.captured.estimate
+
+
+def test_the_recommendation_keeps_to_the_width_within_noise():
+    """A learnt signal replaces the width only where the paired difference of the lifts lies above 0."""
+    found = route(weak_judge(120)).judges["weak"].recommendation
+    over = found.over_fallback
+    assert found.signal == "interval_width" if over is None or over.low <= 0 else found.signal != "interval_width"
+
+
+def test_prompts_without_labels_calibrate_the_threshold_only():
+    """Figures come from the labelled prompts; the threshold from all of them."""
+    frame = weak_judge(300, labelled=150)
+    document = route(frame).to_dict()
+    assert (document["data"]["prompts"], document["data"]["labelled_prompts"]) == (300, 150)
+    assert document["data"]["method"] == "labelled_only"
+    alone = route(frame[frame["prompt_id"] < "p0150"]).to_dict()
+    one, other = (d["signals"]["interval_width"]["shares"][4]["captured"] for d in (document, alone))
+    assert one == other
+
+
+def test_propensities_weigh_the_labelled_prompts():
+    """Where wide prompts were labelled twice as often, weighing gives back the figures of all prompts."""
+    frame = weak_judge(4000, seed=3)
+    wide = frame.groupby("prompt_id")["ci_width"].transform("mean") > 0.2
+    frame["propensity"] = np.where(wide, 0.8, 0.2)
+    drawn = np.repeat(np.random.default_rng(0).uniform(size=4000), 3) < frame["propensity"]
+    truth = route(frame.drop(columns="propensity"))["weak"].signals["interval_width"].at(0.25)
+    part = frame.assign(oracle_label=frame["oracle_label"].where(drawn))
+    weighted = route(part)["weak"]
+    assert weighted.to_dict()["data"]["method"] == "weighted"
+    found = weighted.signals["interval_width"].at(0.25)
+    assert found.value.low <= truth.value.estimate <= found.value.high
+    assert found.captured.low <= truth.captured.estimate <= found.captured.high
+    naive = route(part.drop(columns="propensity"))["weak"].signals["interval_width"].at(0.25).value
+    assert naive.high < truth.value.estimate
+
+
+@pytest.mark.parametrize("kind", ["absent", "two"])
+def test_a_propensity_that_cannot_be_is_refused(kind):
+    """A labelled prompt without a propensity, or with two, is named."""
+    frame = weak_judge(80).assign(propensity=0.5)
+    frame.loc[frame.index[:3] if kind == "absent" else frame.index[0], "propensity"] = (
+        np.nan if kind == "absent" else 0.4
+    )
+    with pytest.raises(InputError, match="'p0000'"):
+        route(frame)
+
+
+def test_a_stray_prompt_without_labels_is_dropped_and_listed():
+    """Up to 5 % of prompts without labels are dropped with the reason, and the study is complete."""
+    frame = weak_judge(100)
+    frame.loc[:2, "oracle_label"] = np.nan
+    data = route(frame).to_dict()["data"]
+    assert data["dropped"] == [{"prompt_id": "p0000", "reason": "unlabelled"}]
+    assert data["method"] == "complete"
+
+
+def test_another_judge_lends_disagreement_unless_only_the_first_pass_counts():
+    """With two judges each is studied with the other's disagreement; --first-pass-only leaves it and draws out."""
+    both = pd.concat([weak_judge(100, draws=3), weak_judge(100, draws=3, judge="other")])
+    study = route(both)
+    assert set(study.judges) == {"weak", "other"}
+    assert study["weak"].signals["disagreement"].per_prompt is not None
+    alone = route(both, first_pass_only=True)["weak"]
+    assert alone.signals["disagreement"].per_prompt is None
+    assert alone.signals["draw_sd"].per_prompt is None
+    with pytest.raises(UsageError, match="2 judges"):
+        study.router()
+    assert study.router("other").judge == "other"
+
+
+def test_the_reference_judge_is_not_among_those_who_disagree():
+    """A judge that stands in for the oracle must not be seen by the signals."""
+    both = pd.concat([weak_judge(100), weak_judge(100, judge="strong")]).drop(columns="oracle_label")
+    study = route(both, oracle="judge:strong")
+    assert list(study.judges) == ["weak"]
+    assert study["weak"].signals["disagreement"].per_prompt is None
+    assert study.to_dict()["settings"]["reference"] == "strong"
+
+
+def test_a_missing_first_draw_drops_the_prompt():
+    """A prompt whose first pass is not complete is dropped with the reason, not scored by later draws."""
+    frame = weak_judge(80, draws=2).drop(columns="judge_score")
+    frame.loc[0, "draw_0"] = np.nan
+    assert route(frame).to_dict()["data"]["dropped"] == [{"prompt_id": "p0000", "reason": "lacks a first draw"}]
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -1, float("nan")])
+def test_a_share_outside_0_and_1_is_refused(share):
+    """Nothing to send, or everything, needs no order."""
+    with pytest.raises(UsageError, match="share"):
+        route(TINY, share=share)
+
+
+def test_a_table_without_labels_is_refused():
+    """Without labels there is no gain to study."""
+    with pytest.raises(InputError, match="no oracle labels"):
+        route(TINY.drop(columns="oracle_label"))
+
+
+def test_scores_off_the_unit_scale_have_no_grid_until_declared():
+    """Table 18's bins are those of scores in [0, 1]."""
+    frame = weak_judge(100).drop(columns="ci_width")
+    frame["judge_score"] *= 50
+    frame["oracle_label"] *= 50
+    assert route(frame).to_dict()["gain_by_margin_and_level"] is None
+    scale = parse_scale("0:50")
+    assert route(frame, judge_scale=scale, label_scale=scale).to_dict()["gain_by_margin_and_level"]
+
+
+def test_the_text_says_what_to_do():
+    """The page names the signal, the share, the two checks and what each signal lacks."""
+    text = str(route(weak_judge(200)))
+    assert re.search(r"Send 25% of the prompts on by \w+", text)
+    assert "Is a pick with a larger margin right more often?" in text
+    assert "draw_sd: needs repeated scores" in text
+    assert "[" not in text.split("\n", maxsplit=1)[0]
+
+
+FILES = ("pilot_like_20000", "one_model_20000")
+
+
+@pytest.fixture(scope="module", params=FILES)
+def halves(request, shared):
+    """Return the first-pass features and outcomes of a simulated file, and which prompts may be fitted to."""
+    frame = pd.read_parquet(shared / "data" / "simulated" / f"{request.param}.parquet")
+    study = route(frame[["prompt_id", "candidate", "oracle_label", "draw_0", "ci_width"]], first_pass_only=True)[
+        "judge"
+    ].prompts
+    return request.param, study, np.arange(len(study.labelled)) % 2 == 0
+
+
+@pytest.mark.shared
+def test_a_quarter_of_the_simulated_prompts_routed_captures_what_it_should(halves):
+    """At 25 %, half to fit and half to score: margin near 0; pilot width .25 +- .04, expected gain .35 or more.
+
+    On both files the expected gain is not worse than the width beyond two standard errors.
+    """
+    name, study, fitted = halves
+    out = study.outcomes.some(~fitted)
+    features = {key: study.features[key] for key in (*SIGNALS["expected_gain"].needs, "width")}
+    model = fit_gain(features, np.where(fitted, study.gain, np.nan))
+    gain = model.predict(features)[~fitted]
+    width = study.features["width"][~fitted]
+    captured = {
+        key: routed_share(values, out, 0.25).captured.estimate
+        for key, values in (("margin", -study.features["margin"][~fitted]), ("width", width), ("gain", gain))
+    }
+    assert abs(captured["margin"]) < 0.06
+    if name == "pilot_like_20000":
+        assert captured["width"] == pytest.approx(0.25, abs=0.04)
+        assert captured["gain"] >= 0.35
+    over = lift_difference(gain, width, out, 0.25)
+    assert over.estimate > -2 * over.se
+
+
+@pytest.mark.shared
+def test_correlations_with_the_gain_are_the_prototypes(shared):
+    """Pilot: .01, .28, .29 for margin, width and scatter of five draws (methods.md, section 2), to .02."""
+    frame = pd.read_parquet(shared / "data" / "simulated" / "pilot_like_20000.parquet")
+    signals = route(frame.drop(columns=[f"draw_{k}" for k in range(5, 9)]))["judge"].signals
+    found = [signals[name].corr_gain.estimate for name in ("margin", "interval_width", "draw_sd")]
+    assert found == pytest.approx([0.01, 0.28, 0.29], abs=0.02)

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bonwise.stats.routing import Outcomes, gaussian_share, lift_difference, routed_share, routing_bound, threshold
+
+PRINTED = [  # paper, Tables 17, 19, 21: random, router, optimal, "% captured" as printed, and the table
+    (0.785, 0.785, 0.814, -1, "17, margin at 10 %: headroom 101 %"),
+    (0.795, 0.796, 0.834, 3, "17, margin at 25 %: headroom 97 %"),
+    (0.812, 0.814, 0.845, 8, "17, margin at 50 %: headroom 92 %"),
+    (0.785, 0.788, 0.814, 11, "19, margin and level at 10 %"),
+    (0.795, 0.802, 0.834, 18, "19, margin and level at 25 %"),
+    (0.812, 0.822, 0.845, 31, "19, margin and level at 50 %"),
+    (0.798, 0.800, 0.836, 5, "21, margin"),
+    (0.798, 0.808, 0.836, 26, "21, interval width"),
+]
+
+
+@pytest.mark.parametrize(("chance", "router", "optimal", "percent", "table"), PRINTED, ids=str)
+def test_captured_is_the_papers_figure(chance, router, optimal, percent, table):
+    """(V(router) - V(random)) / (V(perfect) - V(random)) of the printed values is the printed part, to rounding."""
+    found = (router - chance) / (optimal - chance)
+    ends = [(router + a - chance - b) / (optimal + c - chance - b) for a in E for b in E for c in E]
+    assert min(ends) <= percent / 100 <= max(ends), (table, found)
+
+
+E = (-0.0005, 0.0, 0.0005)  # what rounding to three decimals may hide
+
+
+def outcomes_of(gain, weights=None):
+    """Return outcomes of prompts with these gains."""
+    gain = np.array(gain, dtype=float)
+    return Outcomes(1 - gain, gain, np.ones(len(gain)) if weights is None else np.array(weights, dtype=float))
+
+
+def plain_value(signal, gain, share):
+    """Route in plain loops: in expectation over all orders of tied prompts."""
+    n, room = len(gain), share * len(gain)
+    value = sum(1 - g for g in gain)
+    for level in sorted(set(signal), reverse=True):
+        tied = [g for s, g in zip(signal, gain, strict=True) if s == level]
+        part = min(1.0, room / len(tied))
+        value += part * sum(tied)
+        room -= part * len(tied)
+        if room <= 1e-12:
+            break
+    return value / n
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.0, 0.1, 0.2, 0.3]), st.sampled_from([0.0, 0.0, 0.1, 0.5])),
+        min_size=2,
+        max_size=12,
+    ),
+    st.sampled_from([0.05, 0.25, 0.3, 0.5, 0.9, 1.0]),
+)
+def test_value_and_lift_equal_plain_loops(prompts, share):
+    """Value, lift and captured are those of routing in plain loops, ties in expectation."""
+    signal, gain = map(list, zip(*prompts, strict=True))
+    found = routed_share(np.array(signal), outcomes_of(gain), share)
+    value, best = plain_value(signal, gain, share), plain_value(gain, gain, share)
+    random = np.mean([1 - g + share * g for g in gain])
+    assert found.value.estimate == pytest.approx(value, abs=1e-9)
+    assert found.lift.estimate == pytest.approx(value - random, abs=1e-9)
+    if found.captured.estimate is not None:
+        assert found.captured.estimate == pytest.approx((value - random) / (best - random), abs=1e-9)
+
+
+def test_the_true_gain_captures_all_and_a_constant_nothing():
+    """Perfect order: 1. No order: 0."""
+    gain = np.random.default_rng(0).exponential(0.1, 500)
+    out = outcomes_of(gain)
+    assert routed_share(gain, out, 0.25).captured.estimate == pytest.approx(1, abs=1e-9)
+    assert routed_share(np.ones(500), out, 0.25).captured.estimate == pytest.approx(0, abs=1e-12)
+
+
+def test_all_prompts_routed_leave_no_order_to_judge():
+    """At a share of 1 the lift is 0 and the part captured undefined, with the reason."""
+    found = routed_share(np.arange(50.0), outcomes_of(np.linspace(0, 1, 50)), 1.0)
+    assert found.lift.estimate == 0
+    assert found.captured.estimate is None
+    assert "every prompt" in found.captured.reason
+
+
+def test_whole_weights_equal_repeated_prompts():
+    """A prompt of weight 2 counts as two alike."""
+    rng = np.random.default_rng(2)
+    signal, gain = rng.integers(0, 6, 40).astype(float), rng.exponential(0.2, 40)
+    weights = np.tile([1, 2], 20)
+    once = routed_share(signal, outcomes_of(gain, weights), 0.3)
+    twice = routed_share(np.repeat(signal, weights), outcomes_of(np.repeat(gain, weights)), 0.3)
+    assert once.lift.estimate == pytest.approx(twice.lift.estimate)
+    assert once.captured.estimate == pytest.approx(twice.captured.estimate)
+
+
+def test_a_prompt_without_a_signal_is_routed_last():
+    """NaN ranks below every value."""
+    gain = np.array([0.4, 0.1, 0.0, 0.0] * 20)
+    signal = np.array([np.nan, 3.0, 2.0, 1.0] * 20)
+    assert routed_share(signal, outcomes_of(gain), 0.75).value.estimate == pytest.approx(1 - 0.1)
+
+
+def test_the_threshold_is_where_the_share_lies_at_or_above():
+    """Ties stay together; NaN comes last and never becomes the threshold."""
+    assert threshold(np.array([1.0, 2.0, 2.0, 3.0]), 0.5) == 2.0
+    assert threshold(np.array([1.0, np.nan, np.nan, 3.0]), 0.9) == 1.0
+    assert threshold(np.array([1.0, 2.0, 3.0, 4.0]), 0.25, np.array([1.0, 1.0, 1.0, 1.0])) == 4.0
+
+
+def world(rng, n):
+    """Draw a signal and a gain that is often 0 and larger where the signal is."""
+    signal = rng.normal(size=n)
+    return signal, np.maximum(0.3 * signal + rng.normal(size=n), 0)
+
+
+def coverage(draws, n, *, coarse):
+    """Return how often the intervals hold what routing by the true quantile and order would bring."""
+    truth_signal, truth_gain = world(np.random.default_rng(99), 300_000)
+    shown = np.round if coarse else np.asarray
+    truth = routed_share(shown(truth_signal), outcomes_of(truth_gain), 0.25)
+    held = np.zeros(2)
+    for seed in range(draws):
+        signal, gain = world(np.random.default_rng(seed), n)
+        found = routed_share(shown(signal), outcomes_of(gain), 0.25)
+        for k, name in enumerate(("lift", "captured")):
+            one = getattr(found, name)
+            held[k] += one.low <= getattr(truth, name).estimate <= one.high
+    return held / draws
+
+
+@pytest.mark.parametrize("coarse", [False, True], ids=["continuous", "heaped"])
+def test_the_intervals_hold_the_truth_as_often_as_they_say(coarse):
+    """Lift and captured of 200 samples of 400 prompts: 95 % intervals, threshold estimated, hold in 91 to 99 %."""
+    found = coverage(200, 400, coarse=coarse)
+    assert ((found > 0.91) & (found < 0.99)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("coarse", [False, True], ids=["continuous", "heaped"])
+def test_the_intervals_hold_the_truth_as_often_as_they_say_in_full(coarse):
+    """The same with 3,000 samples: 93 to 97 %."""
+    found = coverage(3000, 400, coarse=coarse)
+    assert ((found > 0.93) & (found < 0.97)).all()
+
+
+def test_a_signal_does_not_differ_from_itself():
+    """The paired difference of a signal and itself is 0 without an interval to speak of."""
+    signal, gain = world(np.random.default_rng(0), 200)
+    found = lift_difference(signal, signal, outcomes_of(gain), 0.25)
+    assert (found.estimate, found.low) == (0.0, None)
+
+
+def test_the_difference_is_that_of_the_lifts():
+    """The paired difference is the first lift minus the second, its interval narrower than unpaired."""
+    rng = np.random.default_rng(1)
+    signal, gain = world(rng, 800)
+    other = signal + rng.normal(0, 0.3, 800)
+    out = outcomes_of(gain)
+    found = lift_difference(signal, other, out, 0.25)
+    lifts = [routed_share(one, out, 0.25).lift for one in (signal, other)]
+    assert found.estimate == pytest.approx(lifts[0].estimate - lifts[1].estimate)
+    assert found.se < np.hypot(lifts[0].se, lifts[1].se)
+
+
+def test_the_bound_is_reached_by_two_points_and_by_a_normal_spread_as_far_as_it_goes():
+    """A two-point Delta with P = b reaches it all; a normal one phi(z_b) / sqrt(b (1 - b)) of it."""
+    two = np.repeat([1.0, 0.0], [250, 750])
+    bound, achieved = routing_bound(two, outcomes_of(two), 0.25)
+    assert bound.estimate == pytest.approx(0.1875)
+    assert achieved.estimate == pytest.approx(1)
+    normal = np.random.default_rng(3).normal(size=200_000)
+    _, achieved = routing_bound(normal, outcomes_of(normal), 0.25)
+    assert achieved.estimate == pytest.approx(gaussian_share(0.25), abs=0.005)
+
+
+def test_noise_in_a_prediction_does_not_raise_the_bound():
+    """sd(Delta) comes from the covariance with the gain, so pure noise bounds the lift near 0."""
+    rng = np.random.default_rng(4)
+    bound, _ = routing_bound(rng.normal(size=5000), outcomes_of(rng.normal(size=5000)), 0.25)
+    assert bound.estimate is None or bound.estimate < 0.02
