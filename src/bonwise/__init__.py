@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bonwise.auditing.audit import Audit, audit
+    from bonwise.auditing.compare import PickComparison, compare
+    from bonwise.auditing.confidence import ConfidenceAudit, audit_confidence
     from bonwise.auditing.preferences import PreferenceAudit, audit_preferences
     from bonwise.data.pool import Candidate, Pool
     from bonwise.data.scales import Scale
@@ -24,67 +26,118 @@ if TYPE_CHECKING:
     from bonwise.judges.protocol import Judge
     from bonwise.judges.quantized import Quantized
     from bonwise.judges.resampled import Resampled
-    from bonwise.selection.select import select
+    from bonwise.routing.router import Router
+    from bonwise.routing.study import RouteStudy, route
+    from bonwise.selection.best_of import best_of
+    from bonwise.selection.protocol import Strategy
+    from bonwise.selection.select import aselect, select
     from bonwise.selection.selection import Selection
+    from bonwise.selection.selector import Selector
+    from bonwise.selection.strategies.adaptive import Adaptive
+    from bonwise.selection.strategies.greedy import Greedy
+    from bonwise.selection.strategies.knockout import Knockout
+    from bonwise.selection.strategies.resample import Resample
+    from bonwise.selection.strategies.round_robin import RoundRobin
+    from bonwise.selection.strategies.tie_break import TieBreak
+    from bonwise.selection.strategies.value_of_information import ValueOfInformation
+    from bonwise.stats.draw_model import DrawModel
 
 __all__ = [
+    "Adaptive",
     "Audit",
     "BonwiseError",
     "CallError",
     "Candidate",
+    "ConfidenceAudit",
+    "DrawModel",
+    "Greedy",
     "InputError",
     "Interval",
     "Judge",
     "JudgeError",
+    "Knockout",
     "LedgerError",
     "Logprob",
     "Pairwise",
+    "PickComparison",
     "Pointwise",
     "Pool",
     "Preference",
     "PreferenceAudit",
     "Probability",
     "Quantized",
+    "Resample",
     "Resampled",
+    "RoundRobin",
+    "RouteStudy",
+    "Router",
     "Scale",
     "Score",
     "ScoreTable",
     "Selection",
+    "Selector",
+    "Strategy",
+    "TieBreak",
     "Unscored",
+    "ValueOfInformation",
     "__version__",
+    "aselect",
     "audit",
+    "audit_confidence",
     "audit_preferences",
+    "best_of",
+    "compare",
+    "route",
     "select",
 ]
 
 __version__: str
 
 _HOMES = {
+    "Adaptive": "bonwise.selection.strategies.adaptive",
     "Audit": "bonwise.auditing.audit",
     "BonwiseError": "bonwise.errors",
     "CallError": "bonwise.errors",
     "Candidate": "bonwise.data.pool",
+    "ConfidenceAudit": "bonwise.auditing.confidence",
+    "DrawModel": "bonwise.stats.draw_model",
+    "Greedy": "bonwise.selection.strategies.greedy",
     "InputError": "bonwise.errors",
     "Interval": "bonwise.judges.interval",
     "Judge": "bonwise.judges.protocol",
     "JudgeError": "bonwise.errors",
+    "Knockout": "bonwise.selection.strategies.knockout",
     "LedgerError": "bonwise.errors",
     "Logprob": "bonwise.judges.logprob",
     "Pairwise": "bonwise.judges.pairwise",
+    "PickComparison": "bonwise.auditing.compare",
     "Pointwise": "bonwise.judges.pointwise",
     "Pool": "bonwise.data.pool",
     "Preference": "bonwise.data.verdicts",
     "PreferenceAudit": "bonwise.auditing.preferences",
     "Probability": "bonwise.judges.probability",
     "Quantized": "bonwise.judges.quantized",
+    "Resample": "bonwise.selection.strategies.resample",
     "Resampled": "bonwise.judges.resampled",
+    "RoundRobin": "bonwise.selection.strategies.round_robin",
+    "RouteStudy": "bonwise.routing.study",
+    "Router": "bonwise.routing.router",
     "Scale": "bonwise.data.scales",
     "Score": "bonwise.data.verdicts",
     "ScoreTable": "bonwise.data.table",
     "Selection": "bonwise.selection.selection",
+    "Selector": "bonwise.selection.selector",
+    "Strategy": "bonwise.selection.protocol",
+    "TieBreak": "bonwise.selection.strategies.tie_break",
     "Unscored": "bonwise.data.verdicts",
+    "ValueOfInformation": "bonwise.selection.strategies.value_of_information",
+    "aselect": "bonwise.selection.select",
     "audit": "bonwise.auditing.audit",
+    "audit_confidence": "bonwise.auditing.confidence",
     "audit_preferences": "bonwise.auditing.preferences",
+    "best_of": "bonwise.selection.best_of",
+    "compare": "bonwise.auditing.compare",
+    "route": "bonwise.routing.study",
     "select": "bonwise.selection.select",
 }
 

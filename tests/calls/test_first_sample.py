@@ -11,8 +11,10 @@ from bonwise.calls.engine import Engine
 from bonwise.calls.foresight import foresee
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.providers.registry import provider
+from bonwise.data.verdicts import Unscored
 from bonwise.testing.script import Script
 from bonwise.testing.transport import FakeTransport
+from calls.virtual_time import run_virtual
 
 OPENAI = Model("openai", "m", "http://scripted/v1")
 ANTHROPIC = Model("anthropic", "m", "http://scripted")
@@ -70,22 +72,19 @@ def test_keys_are_those_of_the_index(model):
 
 
 @MODELS
-def test_several_samples_and_later_draws_are_the_same_answers(model):
+def test_several_samples_and_later_draws_are_the_same_answers(model, tmp_path):
     """Three samples at once are the draws 0, 1 and 2; only what is missing of a wider range is sent for."""
     script = numbered()
 
-    async def main(folder):
-        async with engine_to(script, folder) as engine:
+    async def main():
+        async with engine_to(script, tmp_path) as engine:
             whole = texts(await engine.ask(asked(model, samples=3)))
             single = [texts(await engine.ask(asked(model, first_sample=at)))[0] for at in range(3)]
             paid = script.counts.answers
             wider = texts(await engine.ask(asked(model, samples=3, first_sample=1)))
             return whole, single, paid, wider
 
-    import tempfile  # noqa: PLC0415 - a folder of its own
-
-    with tempfile.TemporaryDirectory() as folder:
-        whole, single, paid, wider = asyncio.run(main(folder))
+    whole, single, paid, wider = asyncio.run(main())
     assert whole == single
     assert wider[:2] == whole[1:]
     assert script.counts.answers == paid + 1
@@ -123,10 +122,10 @@ def test_foresight_counts_draws(tmp_path):
 
 def test_an_unscored_draw_is_asked_again_under_its_own_index(tmp_path):
     """With reask only the draw that was unscored is asked for once more."""
-    from bonwise.data.verdicts import Unscored  # noqa: PLC0415 - for this one
-
     script = numbered()
-    ask = replace(asked(samples=2, first_sample=3), read=lambda one: Unscored("odd") if one.text in "13" else one.text)
+    ask = replace(
+        asked(samples=2, first_sample=3), read=lambda one: Unscored("odd") if one.text in "13" else one.text
+    )
 
     async def main():
         async with engine_to(script, tmp_path, reask=1) as engine:
@@ -153,21 +152,11 @@ def test_the_bill_tells_the_tokens_of_stored_answers(tmp_path):
 
 def test_a_shared_call_that_ran_out_of_another_askers_time_is_made_again():
     """Who asked later has the whole of his own time, also where he shares the call of who asked before."""
-    from calls.virtual_time import run_virtual  # noqa: PLC0415 - for this one
-
     script = numbered()
-    delays = iter([50.0, 50.0])
-    script.latency = 0.0
-    real = script.receive
-
-    def receive(*args, **kwargs):
-        delivery = real(*args, **kwargs)
-        delivery.delay = next(delays, 0.0)
-        return delivery
-
-    script.receive = receive
+    script.latency = 50.0
 
     async def main():
+        asyncio.get_running_loop().call_later(0.9, setattr, script, "latency", 0.0)
         connection = Connection(transport=FakeTransport(script), timeout=1.0)
         async with Engine(deadline=1.0, connection=connection) as engine:
             first = asyncio.create_task(engine.ask(asked()))
@@ -178,5 +167,3 @@ def test_a_shared_call_that_ran_out_of_another_askers_time_is_made_again():
     first, second = run_virtual(main())
     assert first.answers[0].reading.owed
     assert second.answers[0].from_ledger is False
-
-

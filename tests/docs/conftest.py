@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.served import served
+from docs.stock import stock
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +20,7 @@ def service(tmp_path_factory):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch, service):
-    """Lay out the pools and the verdicts that the pages' commands name."""
+    """Lay out the files that the pages' commands name."""
     monkeypatch.chdir(tmp_path)
     pools = [
         {"prompt_id": f"p{x}", "prompt": "Name a colour", "candidates": ["red", "the colour green", "blue " * x]}
@@ -28,4 +29,5 @@ def folder(tmp_path, monkeypatch, service):
     Path("pools.jsonl").write_text("".join(json.dumps(pool) + "\n" for pool in pools), encoding="utf-8")
     rows = [f"{i},m,{'ab'[i % 2]},{1 + i % 2},{1 + i % 3 % 2},{1 + i % 5 % 2}\n" for i in range(40)]
     Path("verdicts.csv").write_text("item,llm,dataset,order1,order2,gold\n" + "".join(rows), encoding="utf-8")
+    stock()
     return tmp_path

@@ -7,7 +7,19 @@ import pytest
 from bonwise.cli.entry import run
 from docs.pages import blocks, commands
 
-GUIDES = ("docs/calls.md", "docs/judges.md", "docs/prompts.md", "docs/spending.md")
+GUIDES = (
+    "docs/calls.md",
+    "docs/confidence.md",
+    "docs/judges.md",
+    "docs/logged_picks.md",
+    "docs/prompts.md",
+    "docs/routing.md",
+    "docs/routing_online.md",
+    "docs/selection.md",
+    "docs/spending.md",
+    "docs/strategies.md",
+    "docs/value_of_information.md",
+)
 TYPED = [(page, words) for page in GUIDES for words in commands(page)]
 WRITTEN = [(page, block) for page in GUIDES for block in blocks(page, "python")]
 

@@ -27,7 +27,8 @@ def write_scores(words):
 @pytest.mark.parametrize("words", commands(README), ids=" ".join)
 def test_every_command_runs(words, folder, capsys):
     """Each command of the README ends with an outcome of its own, not with bad usage."""
-    write_scores(words)
+    if words[1] in {"audit", "doctor"} and "scores.csv" in words:
+        write_scores(words)
     assert run(words[1:]) in {0, 1, 3}, capsys.readouterr().err
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bonwise.errors import UsageError
-from bonwise.routing.control import BAND, GAIN, SLACK, STEEP, ShareControl
+from bonwise.routing.control import BAND, EARLY, GAIN, HASTE, SLACK, STEEP, ShareControl
 
 SHARES = (0.1, 0.25, 0.5)
 LENGTH = 5000
@@ -189,7 +189,6 @@ def twin(signals, keys, share, seed, calibration, window, cap):
     """Decide by counting in lists, straight from the definition."""
     kept = list(calibration)
     random.Random(seed).shuffle(kept)  # noqa: S311 - the shuffle that is defined
-    deviation = (share * (1 - share) / (2 * GAIN)) ** 0.5
     decisions, count = [], 0
     for number, (signal, key) in enumerate(zip(signals, keys, strict=True), start=1):
         value = math.inf if signal is None else signal
@@ -197,8 +196,10 @@ def twin(signals, keys, share, seed, calibration, window, cap):
         luck = (int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) + 1) / 2**64
         below, tied = (sum(test(one) for one in kept) for test in (value.__gt__, value.__eq__))
         u = (below + luck * (tied + 1)) / (len(kept) + 1)
-        lag = share * number - (SLACK * deviation if cap else 0) - count
-        wanted_share = share + GAIN * lag
+        gain = max(GAIN, HASTE / number**0.5)
+        deviation = (share * (1 - share) / (2 * gain)) ** 0.5
+        lag = share * number - (SLACK * deviation * number / (number + EARLY) if cap else 0) - count
+        wanted_share = share + gain * lag
         if lag > BAND * deviation:
             wanted_share += STEEP * (lag - BAND * deviation)
         if lag < -BAND * deviation:

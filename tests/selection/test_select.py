@@ -19,10 +19,9 @@ from bonwise.calls.engine import Engine
 from bonwise.calls.providers.protocol import Connection
 from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import JudgeError, UsageError
-from bonwise.judges.judging import judge_with
-from bonwise.judges.judgment import Judgment
-from bonwise.selection.deciding import decide
-from bonwise.selection.greedy import greedy
+from bonwise.selection.job import Job
+from bonwise.selection.plan import plan_of
+from bonwise.selection.ranking import ranked, seeded_order
 from bonwise.testing import Script, simulate
 from bonwise.testing.transport import FakeTransport
 
@@ -150,7 +149,7 @@ def test_the_prompt_must_be_text():
         bw.select({"prompt": "p"}, ["a", "b"], judge=length)
 
 
-TIED = named(dict.fromkeys("edcba", "same"))
+TIED = named({name: f"same {name}" for name in "edcba"})
 
 
 def test_a_seed_decides_ties_for_good():
@@ -182,7 +181,7 @@ def test_place_never_decides(order, seed, scores):
 @pytest.mark.parametrize("vary", ["seed", "prompt", "prompt_id"])
 def test_each_tied_candidate_wins_its_share(vary):
     """Over many seeds, prompts or prompt ids each of three tied candidates wins a third of the time."""
-    pool, trials = [*named({"a": "same", "b": "same", "c": "same"}), {"id": "low", "text": "x"}], 1500
+    pool, trials = [*named({"a": "sama", "b": "samb", "c": "samc"}), {"id": "low", "text": "x"}], 1500
     wins = Counter()
     for trial in range(trials):
         asked = {"prompt": "p", vary: trial if vary == "seed" else f"p{trial}"}
@@ -194,7 +193,7 @@ def test_each_tied_candidate_wins_its_share(vary):
 
 def test_ties_of_two_prompts_are_broken_apart():
     """The picks of two prompts under one seed are independent: the four outcomes are about equally common."""
-    pool = named({"a": "same", "b": "same"})
+    pool = named({"a": "sama", "b": "samb"})
     both = Counter(
         tuple(bw.select(prompt, pool, judge=length, seed=seed).best_id for prompt in ("p", "q"))
         for seed in range(800)
@@ -270,14 +269,15 @@ def test_what_is_no_judge_is_refused(judge):
         bw.select("p", ["a", "b"], judge=judge)
 
 
-def test_errors_of_a_judge_are_its_own():
-    """What a judge raises comes through as it is."""
+def test_errors_of_a_judge_name_it_and_keep_their_cause():
+    """What a function raises comes as the error of that judge, with what it raised as the cause."""
 
     def broken(prompt, text):
         raise ZeroDivisionError("mine")
 
-    with pytest.raises(ZeroDivisionError, match="mine"):
+    with pytest.raises(JudgeError, match="'broken' failed: ZeroDivisionError: mine") as caught:
         bw.select("p", ["a", "b"], judge=broken)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
 def test_a_selection_repeats_how_it_was_made():
@@ -289,26 +289,26 @@ def test_a_selection_repeats_how_it_was_made():
         "strategy": "greedy",
         "seed": 5,
         "parameters": [],
+        "on_failure": "raise",
         "version": bw.__version__,
     }
     document = found.to_dict()
     assert document["prompt_id"] == "p7"
     assert list(document) == [
         *("prompt_id", "best", "index", "text", "ids", "scores", "ranking", "tied"),
-        *("decided_by", "calls", "cost", "unscored", "settings"),
+        *("decided_by", "level", "standard_errors", "p_best", "expected_regret", "draws", "stopped", "comparisons"),
+        *("routed", "failure", "calls", "answers", "from_ledger", "input_tokens", "output_tokens", "reused_tokens"),
+        *("cost", "latency", "unscored", "settings"),
     ]
     assert (document["best"], document["calls"], document["cost"]) == ("c1", 0, 0.0)
 
 
 def test_a_selection_says_what_was_really_sent():
     """Every set of sampling parameters stands in the settings once, also where a pool was answered with several."""
-    sent = ({"temperature": 0.0, "max_tokens": 16}, {"max_tokens": 16})
-    judgment = Judgment((Score(0.1), Score(0.2)), effective=sent)
-    pool = [bw.Candidate("a", "a"), bw.Candidate("b", "b")]
-    found = decide(pool, judgment, judge=by([1, 2]), seed=0, salt="p")
-    assert found.to_dict()["settings"]["parameters"] == list(sent)
-    alone = decide(pool[:1], None, judge=by([1]), seed=0, salt="p")
-    assert alone.settings["parameters"] == []
+    found = by_engine(bw.Pointwise("openai/m", base_url="http://scripted/v1"), refuses_parameters={"temperature"})
+    sent = found.to_dict()["settings"]["parameters"]
+    assert [("temperature" in one) for one in sent] in ([False], [True, False], [False, True])
+    assert bw.select("p", ["a"], judge=by([1])).settings["parameters"] == []
 
 
 @pytest.mark.parametrize(
@@ -322,17 +322,22 @@ def test_a_selection_says_what_was_really_sent():
 )
 def test_nothing_is_picked_while_a_part_of_a_score_is_owed(judge):
     """With an answer to half of a comparison, or one of two draws, nothing is picked and every reason is given."""
+    found = by_engine(judge, max_calls=1)
+    assert found.bill.calls == 1
+    assert (found.best, found.decided_by, found.scores, found.ranking) == (None, "owed", (None, None), ())
+    assert found.unscored == dict.fromkeys(("c0", "c1"), "owed: max_calls=1 is reached")
+
+
+def by_engine(judge, *, max_calls=None, **script):
+    """Select between two candidates with an engine of its own; what is missing is owed."""
+    job = Job.of("p", ["a", "b"])
 
     async def main():
-        async with Engine(connection=Connection(transport=FakeTransport(Script())), max_calls=1) as engine:
-            return await judge_with(engine, judge, "p", ["a", "b"])
+        connection = Connection(transport=FakeTransport(Script(**script)))
+        async with Engine(connection=connection, max_calls=max_calls) as engine:
+            return await job.by(engine, plan_of(judge, on_failure="owe"))
 
-    judgment = asyncio.run(main())
-    assert judgment.bill.calls == 1
-    pool = [bw.Candidate("a", "a"), bw.Candidate("b", "b")]
-    found = decide(pool, judgment, judge=judge, seed=0, salt="p")
-    assert (found.best, found.decided_by, found.scores, found.ranking) == (None, "owed", (None, None), ())
-    assert found.unscored == dict.fromkeys("ab", "owed: max_calls=1 is reached")
+    return asyncio.run(main())
 
 
 def test_the_document_of_any_object_is_json():
@@ -344,7 +349,8 @@ def test_the_document_of_any_object_is_json():
 def test_greedy_orders_by_score_alone():
     """Without ties the order is that of the scores, whatever the seed."""
     for seed in range(5):
-        assert greedy([1, 3, 2], ["a", "b", "c"], seed=seed, salt="s").order == (1, 2, 0)
+        order = seeded_order(["a", "b", "c"], seed=seed, salt="s")
+        assert ranked([1, 3, 2], order).order == (1, 2, 0)
 
 
 def test_picks_are_worth_what_the_audit_expects():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.integrate import quad
 from scipy.stats import norm
 
 from bonwise.stats.best import best_of_normals
@@ -24,28 +23,21 @@ def of_one(mean, se):
 
 
 def twin(mean, se):
-    """Return the same by adaptive integration of the textbook formulas, one candidate at a time."""
-    ends = (min(mean) - 10 * max(se), max(mean) + 10 * max(se))
-    cuts = sorted({m + c * s for m, s in zip(mean, se, strict=True) for c in (-3, 0, 3)})
-
-    def integral(function):
-        return quad(function, *ends, points=cuts, limit=500, epsabs=1e-11)[0]
-
-    def below(x, skip=None):
-        return np.prod([norm.cdf(x, m, s) for i, (m, s) in enumerate(zip(mean, se, strict=True)) if i != skip])
-
-    chances = [
-        integral(lambda x, i=i: norm.pdf(x, mean[i], se[i]) * below(x, skip=i)) for i in range(len(mean))
-    ]
-    highest = ends[0] + integral(lambda x: 1 - below(x))
-    return chances, highest - max(mean)
+    """Return the same by the trapezoid rule on a fine grid, from the textbook formulas, one candidate at a time."""
+    x = np.linspace(min(mean) - 10 * max(se), max(mean) + 10 * max(se), 20_001)
+    below = [norm.cdf(x, m, s) for m, s in zip(mean, se, strict=True)]
+    chances = []
+    for i, (m, s) in enumerate(zip(mean, se, strict=True)):
+        others = np.prod([one for j, one in enumerate(below) if j != i], axis=0)
+        chances.append(np.trapezoid(norm.pdf(x, m, s) * others, x))
+    return chances, x[0] + np.trapezoid(1 - np.prod(below, axis=0), x) - max(mean)
 
 
 def test_two_candidates_by_hand():
     """Of N(1, .6) and N(.5, .8) the first is best with probability Phi(.5), and the regret is f(-.5)."""
     chances, regret = of_one([1.0, 0.5], [0.6, 0.8])
     assert chances == pytest.approx([0.6914624613, 0.3085375387], abs=1e-9)
-    assert regret == pytest.approx(0.1977965955, abs=1e-9)  # .3520653268 - .5 * .3085375387 = f(-.5)
+    assert regret == pytest.approx(0.1977965574, abs=1e-9)  # .3520653268 - .5 * .3085375387 = f(-.5)
 
 
 def test_three_equal_candidates_by_hand():
@@ -57,7 +49,7 @@ def test_three_equal_candidates_by_hand():
 
 @given(POOLS)
 def test_best_agrees_with_its_twin(pool):
-    """Probabilities and regret are those of adaptive integration to 1e-6."""
+    """Probabilities and regret are those of plain integration to 1e-6."""
     chances, regret = of_one(*pool)
     expected, loss = twin(*pool)
     assert chances == pytest.approx(expected, abs=1e-6)

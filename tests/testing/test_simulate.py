@@ -217,7 +217,7 @@ def test_result_is_frozen():
 
 def test_unknown_preset():
     """An unknown preset is answered with those there are."""
-    with pytest.raises(UsageError, match=r"no such preset: 'mars' \(choose one of arena\)"):
+    with pytest.raises(UsageError, match=r"no such preset: 'mars' \(choose one of arena, pilot, one_model\)"):
         simulate("mars")
 
 

@@ -15,7 +15,7 @@ from bonwise.auditing.per_prompt import per_prompt
 from bonwise.auditing.settings import IntervalKind, Settings
 from bonwise.auditing.thresholds import Thresholds
 from bonwise.auditing.verdict import Target, Verdict
-from bonwise.data.labels import join_labels
+from bonwise.data.opening import open_table
 from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.picks import Picks, holds_picks, read_picks
 from bonwise.data.scales import Scale
@@ -272,7 +272,9 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         return Audit({judge.judge: judge}, (), settings, table.source, {}, scales=_declared(table), picks=picks)
     if as_picked:
         raise UsageError("only of logged picks can the drawn ones be taken", hint="leave --as-picked out")
-    table = _table(source, labels, oracle, columns, judge_scale, label_scale)
+    table = open_table(
+        source, labels=labels, oracle=oracle, columns=columns, judge_scale=judge_scale, label_scale=label_scale
+    )
     return _audit(table, settings)
 
 
@@ -280,42 +282,7 @@ def _names(given: str | Sequence[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _table(
-    source: str | Path | pd.DataFrame | ScoreTable,
-    labels: str | Path | pd.DataFrame | None,
-    oracle: str | None,
-    columns: Mapping[str, str] | None,
-    judge_scale: Mapping[str, Scale] | Scale | None,
-    label_scale: Scale | None,
-) -> ScoreTable:
-    if labels is not None and oracle is not None:
-        raise UsageError("two references: a label file and a judge", hint="give --labels or --oracle, not both")
-    own_scale = label_scale if labels is None else None
-    own_columns = {role: c for role, c in (columns or {}).items() if labels is None or role != "oracle_label"}
-    if isinstance(source, ScoreTable):
-        if columns or judge_scale or own_scale:
-            raise UsageError("columns and scales of a ScoreTable are fixed", hint="give them to ScoreTable.read")
-        table = source
-    elif isinstance(source, str | Path):
-        table = ScoreTable.read(source, columns=own_columns, judge_scale=judge_scale, label_scale=own_scale)
-    else:
-        table = ScoreTable.from_frame(source, columns=own_columns, judge_scale=judge_scale, label_scale=own_scale)
-    if labels is not None:
-        table = join_labels(table, labels, columns=columns, label_scale=label_scale)
-    if oracle is not None:
-        kind, _, name = oracle.partition(":")
-        if kind != "judge" or not name:
-            raise UsageError(f"not a reference: {oracle!r}", hint="write judge:NAME")
-        table = table.with_reference(name)
-    return table
-
-
 def _audit(table: ScoreTable, settings: Settings) -> Audit:
-    if not table.has_labels:
-        raise InputError(
-            f"{table.source}: no oracle labels to hold the judge against",
-            hint="add an oracle_label column, --labels FILE, or --oracle judge:NAME",
-        )
     table.check_scales()
     panels = lay_out(table, exclude=(*settings.exclude, *settings.control), shape=settings.shape)
     with_control: tuple[Panel | None, ...] = (

@@ -106,6 +106,11 @@ class Portal:
             if not wait:
                 self._engine.abandon("the program has ended")
             await self._engine.aclose()
+        # As the end of any loop: who is cut off in the middle of something gets to know it.
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
 
 
 _LOCK = threading.Lock()

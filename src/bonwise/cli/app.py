@@ -6,7 +6,21 @@ from typing import Annotated
 
 import typer
 
-from bonwise.cli import audit, demo, doctor, judge, judges, ledger, preferences, prompts, select
+from bonwise.cli import (
+    audit,
+    compare,
+    confidence,
+    demo,
+    doctor,
+    judge,
+    judges,
+    learn,
+    ledger,
+    preferences,
+    prompts,
+    route,
+    select,
+)
 
 __all__ = ["app"]
 
@@ -23,6 +37,10 @@ app.command("doctor")(doctor.doctor)
 app.command("judge")(judge.judge)
 app.command("select")(select.select)
 app.command("audit")(audit.audit)
+app.command("compare")(compare.compare)
+app.command("route")(route.route)
+app.command("learn")(learn.learn)
+app.command("confidence")(confidence.confidence)
 app.command("preferences")(preferences.preferences)
 app.command("judges")(judges.judges)
 app.add_typer(prompts.app)

@@ -51,7 +51,8 @@ def show_plan(source: Callable[[], Iterator[Pool]], plan: Plan, run: Path, reask
     with _engine(run, reask) as engine:
         first, further, stronger = FirstPass(plan), Further(plan), Stronger(plan)
         found = [foresee(engine, part.asks(source())) for part in (first, further, stronger)]
-    lines = [*_rows(found[0])] if found[0].asks or not found[2].asks else ["the first pass asks no model"]
+    later = not found[0].asks and any(one.asks for one in found)
+    lines = ["the first pass asks no model"] if later else [*_rows(found[0])]
     if further.more:
         lines.append(f"after the first pass up to {_bound(found[1], further.scale)}")
     if found[2].asks:

@@ -1,4 +1,4 @@
-"""``bonwise learn``: how the calls of a judge scatter, for the strategy that weighs further ones against their price."""
+"""``bonwise learn``: how the calls of a judge scatter, so that further ones can be weighed against their price."""
 
 from __future__ import annotations
 
@@ -48,9 +48,7 @@ def learn(
     from bonwise.selection.pilot import learnt_from, save_model
 
     columns = given.columns(prompt_col, candidate_col, score_col, None, judge_col, None)
-    pilot, model = learnt_from(
-        ScoreTable.read(file, columns=columns), judge=judge, max_draws=max_draws, seed=seed
-    )
+    pilot, model = learnt_from(ScoreTable.read(file, columns=columns), judge=judge, max_draws=max_draws, seed=seed)
     document = _document(str(file), pilot, model, mean_calls)
     if save is not None:
         save_model(model, save)
@@ -96,7 +94,7 @@ def _parts(document: Mapping[str, Any], save: Path | None) -> Iterator[Renderabl
 
     yield Text(printable(document["source"]), style="bold")
     yield Text(
-        f"  {document['prompts']:,} prompts, {document['candidates']:,} candidates with {document['draws']} draws each "
+        f"  {document['prompts']:,} prompts, {document['candidates']:,} candidates, {document['draws']} draws each "
         f"of {printable(document['judge'])}; first calls: {printable(document['first_calls'])}"
     )
     if document["prompts_left_out"]:

@@ -158,6 +158,8 @@ def _source(path: Path) -> Callable[[], Iterator[Pool]]:
 
     if str(path) != STANDARD_INPUT:
         return lambda: read_pools(path)
+    if sys.stdin is None:
+        raise UsageError("there is no standard input", hint="name a file of pools")
     # A reader of its own: at the end the interpreter takes the lock of sys.stdin, which a waiting thread would hold.
     return lambda: read_pool_stream(open(sys.stdin.fileno(), "rb", closefd=False))
 

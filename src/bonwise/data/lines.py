@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from bonwise.data.bytes_check import LONGEST_LINE, check_text, file_errors, open_text
@@ -10,7 +11,6 @@ from bonwise.errors import FileError, RowError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 __all__ = ["json_lines", "json_lines_of"]
 
@@ -46,7 +46,8 @@ def json_lines_of(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str,
     bonwise.errors.RowError
         A line that is not one JSON object.
     bonwise.errors.FileError
-        A line that is not UTF-8 or longer than `bonwise.data.bytes_check.LONGEST_LINE` bytes.
+        A line that is not UTF-8 or longer than `bonwise.data.bytes_check.LONGEST_LINE` bytes, or a stream that
+        cannot be read.
 
     Examples
     --------
@@ -55,13 +56,14 @@ def json_lines_of(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str,
     [(1, {'a': 1}), (3, {'a': 2})]
     """
     row = 0
-    while line := stream.readline(LONGEST_LINE + 1):
-        row += 1
-        text = _text(line, f"{name}, row {row}")
-        if row == 1:
-            text = text.removeprefix(_BYTE_ORDER_MARK)
-        if text.strip():
-            yield row, _object(text, f"{name}, row {row}")
+    with file_errors(Path(name)):
+        while line := stream.readline(LONGEST_LINE + 1):
+            row += 1
+            text = _text(line, f"{name}, row {row}")
+            if row == 1:
+                text = text.removeprefix(_BYTE_ORDER_MARK)
+            if text.strip():
+                yield row, _object(text, f"{name}, row {row}")
 
 
 def _text(line: bytes, where: str) -> str:

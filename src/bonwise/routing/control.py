@@ -16,10 +16,16 @@ from bonwise.judges.asking import check_number, check_whole
 __all__ = ["Decision", "ShareControl"]
 
 GAIN = 0.01
-"""Share added a prompt that the count lags behind: a lag is made up within about 1 / GAIN prompts."""
+"""Share added a prompt that the count lags behind: in the long run a lag is made up within about 1 / GAIN prompts."""
+
+HASTE = 0.15
+"""After t prompts the gain is at least HASTE / sqrt(t): a short stream has no time to make up for a slow start."""
 
 SLACK = 2.0
 """Standard deviations of the count that are held back, so that a burst of high signals seldom meets the cap."""
+
+EARLY = 30
+"""Prompts after which half of that is held back: at first a prompt that is not sent is dearer than a burst."""
 
 BAND = 2.0
 """Standard deviations of the count from where on it is steered harder: chance seldom leads there, a drift does."""
@@ -48,9 +54,10 @@ class ShareControl:
 
     A signal is ranked among the latest ones, ties at random: ``u = (below + v (tied + 1)) / (window + 1)`` with v
     uniform, so that u is uniform however the signal is distributed. The prompt is sent if ``u > 1 - w`` with
-    ``w = share + GAIN * lag`` cut to [0, 1] and ``lag = share * seen - slack - sent``; beyond `BAND` standard
-    deviations, which are ``sqrt(share (1 - share) / (2 GAIN))``, the lag counts `STEEP` in addition. After every
-    prompt ``sent <= share * seen + 1``.
+    ``w = share + gain * lag`` cut to [0, 1] and ``gain = max(GAIN, HASTE / sqrt(seen))``. The lag is ``share * seen -
+    slack - sent``. The count's standard deviation is ``sqrt(share (1 - share) / (2 gain))``; the slack is ``SLACK *
+    seen / (seen + EARLY)`` of them, and beyond `BAND` of them the lag counts `STEEP` in addition. After every prompt
+    ``sent <= share * seen + 1``.
 
     Parameters
     ----------
@@ -95,9 +102,6 @@ class ShareControl:
         # The oldest go first: in their order they would drag the window up as they leave it.
         random.Random(seed).shuffle(shuffled)  # noqa: S311 - a repeatable order, no secret
         self._latest = deque(shuffled)
-        deviation = math.sqrt(self.share * (1 - self.share) / (2 * GAIN))
-        self._slack = SLACK * deviation if cap else 0.0
-        self._band = BAND * deviation
 
     def decide(self, signal: float | None, key: str = "") -> Decision:
         """Decide about the next prompt.
@@ -130,9 +134,12 @@ class ShareControl:
         return None if math.isinf(at_place) else at_place
 
     def _share_now(self) -> float:
-        lag = self.share * self.seen - self._slack - self.sent
-        beyond = math.copysign(max(abs(lag) - self._band, 0.0), lag)
-        return min(max(self.share + GAIN * lag + STEEP * beyond, 0.0), 1.0)
+        gain = max(GAIN, HASTE / math.sqrt(max(self.seen, 1)))
+        deviation = math.sqrt(self.share * (1 - self.share) / (2 * gain))
+        slack = SLACK * deviation * self.seen / (self.seen + EARLY) if self._cap else 0.0
+        lag = self.share * self.seen - slack - self.sent
+        beyond = math.copysign(max(abs(lag) - BAND * deviation, 0.0), lag)
+        return min(max(self.share + gain * lag + STEEP * beyond, 0.0), 1.0)
 
     def _rank(self, value: float, key: str) -> float:
         below = bisect_left(self._ordered, value)

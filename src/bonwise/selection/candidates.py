@@ -42,7 +42,7 @@ def _candidate(one: Any, position: int, text: Callable[[Any], str] | None) -> Ca
     name: str | None = f"c{position}"
     if isinstance(one, Candidate):
         name = one.id
-    elif isinstance(one, Mapping) and "text" in one and one.get("id") is not None:
+    elif isinstance(one, Mapping) and ("text" in one or text is not None) and one.get("id") is not None:
         name = identifier(one["id"])
     if name is None:
         raise UsageError(f"candidate {position} has an id that is none", hint="give a text or a number, or no id")

@@ -43,6 +43,8 @@ class Found:
     error : BonwiseError or None
         What failed first.
     routed : Routed or None
+    owed : mapping of int to Unscored
+        Why an answer about an entrant is missing, where that is known.
     """
 
     standing: Standing | None = None
@@ -53,6 +55,7 @@ class Found:
     late: bool = False
     error: BonwiseError | None = None
     routed: Routed | None = None
+    owed: Mapping[int, Unscored] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -76,6 +79,7 @@ class Found:
             late=any(one.late for one in plays),
             error=next((one.error for one in plays if one.error is not None), None),
             routed=routed,
+            owed=play.owed,
         )
 
 
@@ -108,7 +112,7 @@ def decide(
     bonwise.errors.JudgeError
         The judge failed, and `on_failure` is ``raise``.
     """
-    verdicts, spread = _verdicts(field, found.standing), _spread(field, found.standing)
+    verdicts, spread = _verdicts(field, found), _spread(field, found.standing)
     scores = [one.value if isinstance(one, Score) else None for one in verdicts]
     ranking = _unjudged(field) if found.standing is None else ranked(scores, field.order, spread["second"])
     best, how, failure = _decided(plan, field, found, ranking)
@@ -142,11 +146,15 @@ def decide(
     )
 
 
-def _verdicts(field: Field, standing: Standing | None) -> list[Verdict | None]:
+def _verdicts(field: Field, found: Found) -> list[Verdict | None]:
     """Return what is known of each candidate, None where no judge was needed."""
-    if standing is None:
+    if found.standing is None:
         return [EMPTY if one is None and len(field.pool) > 1 else None for one in field.entrant]
-    return [EMPTY if one is None else standing.verdicts[one] for one in field.entrant]
+    known = [
+        found.owed.get(at, one) if isinstance(one, Unscored) and one.owed else one
+        for at, one in enumerate(found.standing.verdicts)
+    ]
+    return [EMPTY if one is None else known[one] for one in field.entrant]
 
 
 def _spread(field: Field, standing: Standing | None) -> dict[str, tuple[float | None, ...]]:

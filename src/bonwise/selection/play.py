@@ -58,6 +58,8 @@ class Play:
         self.draws: Counter[int] = Counter()
         self.others: list[Sequence[Verdict]] = []
         """What the second judge found."""
+        self.owed: dict[int, Unscored] = {}
+        """Why an answer about an entrant is missing, where that is known."""
         self.late = False
         """Whether the time was up before every answer was there."""
         self.error: BonwiseError | None = None
@@ -94,6 +96,7 @@ class Play:
             self.late = True
         elif isinstance(result, BonwiseError):
             self.error = self.error or result
+            self._miss(asked, Unscored(f"owed: {result.message}", owed=True))
         else:
             self.bill += result.bill
             self.effective += [one for one in result.effective if one not in self.effective]
@@ -115,8 +118,16 @@ class Play:
         owed = _owed(answer)
         if owed is not None:
             reason = owed.reason.removeprefix("owed: ")
+            # What is known of a candidate stays known: its contest does not hear of an answer that is still to come.
             self.error = self.error or CallError(f"judge {call.judge.name!r} was not answered: {reason}")
+            self._miss((question,), owed)
+            return
         self.contest.hear(question, answer)
+
+    def _miss(self, asked: Sequence[Question], why: Unscored) -> None:
+        for question in asked:
+            about = (question.a, question.b) if isinstance(question, Match) else (question.candidate,)
+            self.owed |= {entrant: why for entrant in about if entrant not in self.owed}
 
 
 def _preference(match: Match, judgment: Judgment) -> Preference:

@@ -204,10 +204,10 @@ class Selector:
                 waiting.add(self._begun(job))
                 while len(waiting) >= self._at_once:
                     done, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
-                    yield from (future.result() for future in done)
+                    yield from map(_result, done)
             while waiting:
                 done, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
-                yield from (future.result() for future in done)
+                yield from map(_result, done)
         finally:
             for future in waiting:
                 future.cancel()
@@ -258,7 +258,13 @@ class Selector:
         home = self._at_home(LoopHome)
         if home.is_here:
             return await home.work(job.by, self._plan)
-        return await asyncio.wrap_future(home.submit(job.by, self._plan))
+        try:
+            return await asyncio.wrap_future(home.submit(job.by, self._plan))
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._closed and task is not None and not task.cancelling():
+                raise _closed_meanwhile() from None
+            raise
 
     def _begun(self, job: Job) -> concurrent.futures.Future[Selection]:
         home = self._at_home(PortalHome)
@@ -286,6 +292,12 @@ class Selector:
 def _result(future: concurrent.futures.Future[T]) -> T:
     try:
         return future.result()
+    except concurrent.futures.CancelledError:
+        raise _closed_meanwhile() from None
     except BaseException:
         future.cancel()
         raise
+
+
+def _closed_meanwhile() -> UsageError:
+    return UsageError("the selector was closed before the selection was made", hint="close it when all is done")

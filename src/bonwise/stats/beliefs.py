@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from bonwise.stats.draw_prior import DrawPrior
+from bonwise.stats.draw_prior import DrawPrior, class_of
 from bonwise.stats.sums import Floats
 
 __all__ = ["Beliefs", "Posterior"]
@@ -76,7 +76,7 @@ class Beliefs:
         known = np.where(self.running, first, 0.0)
         self._level: Floats = known.sum(axis=1, keepdims=True) / count
         self._lean: Floats = np.where(self.running, prior.beta * (known - self._level), 0.0)
-        own = np.searchsorted(prior.cuts, np.round(self._level, _DECIMALS), side="right")
+        own = class_of(self._level, prior.cuts)
         self._sigma2: Floats = np.array(prior.sigma2)[own]
         self._tau2: Floats = np.array(prior.tau2)[own]
         self.asked: _Ints = np.ones(first.shape, dtype=np.int64)

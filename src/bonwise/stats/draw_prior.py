@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from bonwise.stats.sums import Floats
 
-__all__ = ["DrawPrior", "learn_prior", "spread_of"]
+__all__ = ["DrawPrior", "class_of", "learn_prior", "spread_of"]
 
 _Marks = npt.NDArray[np.bool_]
 _Ints = npt.NDArray[np.intp]
@@ -38,7 +38,7 @@ class DrawPrior(NamedTuple):
         By how much the mean of later calls is expected to differ between two candidates whose first scores differ
         by 1.
     cuts : tuple of float
-        The two levels that part the classes; a level on a cut belongs to the higher class.
+        The two levels that part the classes; a level on a cut belongs to the outer class.
     sigma2 : tuple of float
         Variance of later calls of one candidate, one a class, in squared score units.
     tau2 : tuple of float
@@ -83,6 +83,22 @@ def learn_prior(draws: Floats) -> DrawPrior:
     """
     y, whole = _complete(draws)
     return _learnt(y, whole)
+
+
+def class_of(level: Floats, cuts: tuple[float, float]) -> _Ints:
+    """Return 0, 1 or 2 for each level: up to the lower cut, between, from the upper cut on.
+
+    Levels of coarse scores heap on the cuts themselves. Put into the outer classes, these heaps keep
+    the outer ones full.
+
+    Examples
+    --------
+    >>> class_of(np.array([0.7, 0.8, 0.85]), cuts=(0.7, 0.85)).tolist()
+    [0, 1, 2]
+    """
+    rounded = np.round(level, _DECIMALS)
+    found: _Ints = (rounded > cuts[0]).astype(np.intp) + (rounded >= cuts[1])
+    return found
 
 
 def spread_of(draws: Floats) -> tuple[float, float]:
@@ -132,12 +148,12 @@ def _learnt(y: Floats, whole: _Marks) -> DrawPrior:
     left = later - beta * first
     residual = _within(left, left, whole) - call_variance / later_draws
     level = np.round(first.sum(axis=1) / count, _DECIMALS)
-    cuts = np.round(np.quantile(level, _CUTS), _DECIMALS)
-    own = np.searchsorted(cuts, level, side="right")
+    cuts = _pair(np.round(np.quantile(level, _CUTS), _DECIMALS))
+    own = class_of(level, cuts)
     sigma2 = _by_class(call_variance, own)
     tau2 = np.maximum(_by_class(residual, own), _FLOOR * sigma2)
     nu0 = _freedom(call_variance / sigma2[own], float((2 / (count * (later_draws - 1))).mean()))
-    return DrawPrior(beta, _pair(cuts), _triple(sigma2), _triple(tau2), nu0)
+    return DrawPrior(beta, cuts, _triple(sigma2), _triple(tau2), nu0)
 
 
 def _within(a: Floats, b: Floats, whole: _Marks) -> Floats:

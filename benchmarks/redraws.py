@@ -1,0 +1,195 @@
+"""What further calls buy: value of information against other rules, paired, at equal mean calls.
+
+    python benchmarks/redraws.py                  # stored draws, with ../shared/data
+    python benchmarks/redraws.py --pilots 12      # fresh simulated prompts, each pilot learnt from anew
+
+Labels are looked at by nothing but the scoring. All of it is simulation: how much a real judge gains is unknown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.draw_prior import learn_prior
+from bonwise.stats.redraws import Replay, replay
+from bonwise.testing import simulate
+from redraw_contenders import Picked, learn_ocba, ocba, paper, uniform
+
+Floats = npt.NDArray[np.float64]
+
+MEAN_CALLS = (5.0, 6.0, 7.5, 10.5, 15.0)
+FILES = {"pilot": "pilot_like_20000.parquet", "one_model": "one_model_20000.parquet"}
+PILOT, PILOT_DRAWS = 500, 5
+VOI, OCBA = "value of information", "OCBA-EB"
+
+
+class Labelled(NamedTuple):
+    """Draws of some prompts, and the labels that score what is picked."""
+
+    draws: Floats
+    labels: Floats
+
+    @property
+    def span(self) -> float:
+        """What perfect picks gain over random ones."""
+        return float((self.labels.max(axis=1) - self.labels.mean(axis=1)).mean())
+
+    def gains(self, top: npt.NDArray[np.bool_]) -> Floats:
+        """Return what each pick gains over a random one, in units of recovery; ties in expectation."""
+        value = (top * self.labels).sum(axis=1) / top.sum(axis=1)
+        found: Floats = (value - self.labels.mean(axis=1)) / self.span
+        return found
+
+
+def at_calls(played: Replay, calls: float, data: Labelled) -> Floats:
+    """Return the gains at a mean number of calls.
+
+    Where many pools stop at one and the same price, some of them by lot, so that the mean is met exactly.
+    """
+    price = played.price_for(calls)
+    more, fewer = played.at(price), played.at(float(np.nextafter(price, np.inf)))
+    apart = more.calls.mean() - fewer.calls.mean()
+    share = 0.0 if apart == 0 else float((more.calls.mean() - calls) / apart)
+    return share * data.gains(fewer.top) + (1 - share) * data.gains(more.top)
+
+
+def stored(folder: Path, preset: str) -> Labelled:
+    """Read a file of stored draws."""
+    import pandas as pd  # noqa: PLC0415 - fresh prompts need none
+
+    frame = pd.read_parquet(folder / FILES[preset])
+    draws = frame[[f"draw_{k}" for k in range(9)]].to_numpy().reshape(-1, 4, 9)
+    return Labelled(draws, frame["oracle_label"].to_numpy().reshape(-1, 4))
+
+
+def on_stored(data: Labelled, orders: int) -> dict[str, Any]:
+    """Learn from the first 500 prompts and score the rest, averaged over several orders in which ties are broken."""
+    pilot, rest = data.draws[:PILOT, :, :PILOT_DRAWS], Labelled(data.draws[PILOT:], data.labels[PILOT:])
+    prior, exchangeable = learn_prior(pilot), learn_ocba(pilot)
+    rules = {
+        VOI: [replay(rest.draws, prior, seed=seed) for seed in range(orders)],
+        OCBA: [ocba(rest.draws, exchangeable, seed=seed) for seed in range(orders)],
+    }
+    gains = {
+        name: {calls: np.mean([at_calls(one, calls, rest) for one in played], axis=0) for calls in MEAN_CALLS}
+        for name, played in rules.items()
+    }
+    rows = [
+        {"calls": calls, VOI: summary(gains[VOI][calls]), f"{VOI} - {OCBA}": paired(gains, calls, OCBA)}
+        | {OCBA: summary(gains[OCBA][calls])}
+        for calls in MEAN_CALLS
+    ]
+    fixed = {f"every candidate {k} times": [uniform(rest.draws, k)] for k in (1, 2, 5, 9)}
+    for name, repick in (("the paper's rule", False), ("the paper's rule, re-picking", True)):
+        fixed[name] = [paper(rest.draws, repick=repick, seed=seed) for seed in range(orders)]
+    return {"rows": rows, "others": [other(name, picked, rules[VOI], rest) for name, picked in fixed.items()]}
+
+
+def other(name: str, picked: list[Picked], voi: list[Replay], data: Labelled) -> dict[str, Any]:
+    """Return how a rule without a price does, and value of information at the calls that it took."""
+    calls = float(np.mean([one.calls.mean() for one in picked]))
+    gains = np.mean([data.gains(one.top) for one in picked], axis=0)
+    row: dict[str, Any] = {"rule": name, "calls": calls, "recovery": summary(gains)}
+    least, most = voi[0].range_of_calls
+    if least < calls < most:
+        row["difference"] = summary(np.mean([at_calls(one, calls, data) for one in voi], axis=0) - gains)
+    return row
+
+
+def paired(gains: Mapping[str, Mapping[float, Floats]], calls: float, name: str) -> dict[str, float]:
+    """Return the difference between value of information and another rule."""
+    return summary(gains[VOI][calls] - gains[name][calls])
+
+
+def summary(gains: Floats) -> dict[str, float]:
+    """Return the mean and its standard error over prompts."""
+    return {"mean": float(gains.mean()), "se": float(gains.std(ddof=1) / np.sqrt(len(gains)))}
+
+
+def on_pilots(preset: str, pilots: int, prompts: int, seed: int) -> dict[str, Any]:
+    """Learn both rules from each of several pilots; score all on one large sample of fresh prompts."""
+    fresh = simulate(preset, n=prompts, seed=seed)
+    data = Labelled(fresh.draws, fresh.labels)
+    total = np.zeros((len(MEAN_CALLS), prompts))
+    means, base = np.empty((pilots, len(MEAN_CALLS))), np.empty((pilots, len(MEAN_CALLS)))
+    for number in range(pilots):
+        pilot = simulate(preset, n=PILOT, seed=seed + 1 + number, draws=PILOT_DRAWS).draws
+        voi = replay(data.draws, learn_prior(pilot), seed=number)
+        plain = ocba(data.draws, learn_ocba(pilot), seed=number)
+        for at, calls in enumerate(MEAN_CALLS):
+            theirs = at_calls(plain, calls, data)
+            difference = at_calls(voi, calls, data) - theirs
+            total[at] += difference / pilots
+            means[number, at], base[number, at] = difference.mean(), theirs.mean()
+    rows = []
+    for at, calls in enumerate(MEAN_CALLS):
+        over = float(means[:, at].std(ddof=1)) if pilots > 1 else float("inf")
+        both = float(np.hypot(summary(total[at])["se"], over / np.sqrt(pilots)))
+        rows.append(
+            {"calls": calls, OCBA: float(base[:, at].mean()), "gain": float(means[:, at].mean())}
+            | {"sd_over_pilots": over, "se_over_prompts": summary(total[at])["se"], "se": both}
+        )
+    return {"preset": preset, "pilots": pilots, "prompts": prompts, "seed": seed, "rows": rows}
+
+
+def stored_text(preset: str, found: Mapping[str, Any]) -> str:
+    """Render what was found on stored draws."""
+    lines = [f"\n{preset}, stored draws", f"| mean calls | {VOI} | {OCBA} | difference |", "|---|---|---|---|"]
+    for row in found["rows"]:
+        cells = (said(row[VOI]), said(row[OCBA]), said(row[f"{VOI} - {OCBA}"], signed=True))
+        lines.append(f"| {row['calls']:g} | {' | '.join(cells)} |")
+    lines += ["", f"| rule | mean calls | recovery | {VOI} at these calls |", "|---|---|---|---|"]
+    for row in found["others"]:
+        difference = said(row["difference"], signed=True) if "difference" in row else "-"
+        lines.append(f"| {row['rule']} | {row['calls']:.2f} | {said(row['recovery'])} | {difference} |")
+    return "\n".join(lines)
+
+
+def pilots_text(found: Mapping[str, Any]) -> str:
+    """Render what was found over several pilots."""
+    head = f"\n{found['preset']}, {found['pilots']} pilots of {PILOT}, scored on {found['prompts']:,} fresh prompts"
+    lines = [head, f"| mean calls | {OCBA} | gain | se | sd over pilots |", "|---|---|---|---|---|"]
+    for row in found["rows"]:
+        figures = f"{row[OCBA]:.4f} | {row['gain']:+.4f} | {row['se']:.4f} | {row['sd_over_pilots']:.4f}"
+        lines.append(f"| {row['calls']:g} | {figures} |")
+    return "\n".join(lines)
+
+
+def said(found: Mapping[str, float], *, signed: bool = False) -> str:
+    """Write a mean and its standard error."""
+    return f"{found['mean']:{'+' if signed else ''}.4f} (se {found['se']:.4f})"
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    shared = Path(os.environ.get("BONWISE_SHARED") or Path(__file__).parents[2] / "shared")
+    parser.add_argument("--data", type=Path, default=shared / "data" / "simulated", help="folder of the stored draws")
+    parser.add_argument("--orders", type=int, default=8, help="orders in which ties are broken, averaged over")
+    parser.add_argument("--pilots", type=int, default=0, help="pilots of fresh prompts, in place of stored draws")
+    parser.add_argument("--prompts", type=int, default=200_000, help="fresh prompts that score them")
+    parser.add_argument("--seed", type=int, default=2026)
+    parser.add_argument("--json", type=Path, help="write the figures here")
+    settings = parser.parse_args()
+    found: dict[str, Any] = {}
+    for preset in FILES:
+        if settings.pilots:
+            found[preset] = on_pilots(preset, settings.pilots, settings.prompts, settings.seed)
+            print(pilots_text(found[preset]), flush=True)
+        else:
+            found[preset] = on_stored(stored(settings.data, preset), settings.orders)
+            print(stored_text(preset, found[preset]), flush=True)
+    if settings.json:
+        settings.json.write_text(json.dumps(found, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bonwise.data.table import ScoreTable
+from bonwise.selection.pilot import load_model, read_pilot
+from bonwise.stats.draw_model import DrawModel
+from bonwise.testing import simulate
+from cli.commands import strict, typed, written
+
+
+@pytest.fixture
+def pilot(tmp_path, monkeypatch):
+    """Write a pilot of 200 pools with five draws each; return its draws."""
+    monkeypatch.chdir(tmp_path)
+    drawn = simulate("pilot", n=200, seed=3, draws=5)
+    drawn.frame().to_csv("scores.csv", index=False)
+    return drawn.draws
+
+
+def test_what_is_learnt_is_saved_and_said(capsys, pilot):
+    """The file holds the model of the draws, and the document and the words tell its figures."""
+    done = typed(capsys, "learn", "scores.csv", "--save", "voi.json", "--json", "learnt.json")
+    assert (done.code, done.err) == (0, "")
+    model = DrawModel.fit(pilot)
+    assert load_model("voi.json") == model
+    document = strict(Path("learnt.json").read_text("utf-8"))
+    assert document["schema"] == "bonwise.learn/1"
+    assert (document["prompts"], document["draws"], document["first_calls"]) == (200, 5, "draw_0")
+    assert document["beta"] == model.prior.beta
+    assert [point["mean_calls"] for point in document["prices"]] == [5, 6, 8, 12, 16]
+    assert "200 prompts" in done.out
+    assert "value_of_information:mean_calls=6,model=voi.json" in done.out
+
+
+def test_the_price_of_a_number_of_calls(capsys, pilot):
+    """A mean number of calls is answered by its price; one that cannot be is refused."""
+    done = typed(capsys, "learn", "scores.csv", "--mean-calls", "9", "--json", "-")
+    assert strict(done.out)["prices"] == [{"mean_calls": 9.0, "price": DrawModel.fit(pilot).price_for(9)}]
+    done = typed(capsys, "learn", "scores.csv", "--mean-calls", "3")
+    assert done.code == 2
+    assert "--mean-calls is 3" in done.err
+
+
+def test_long_draws_are_the_same(capsys, pilot):
+    """Draws in rows of their own teach what draws in columns do."""
+    rows = [
+        {"prompt_id": f"p{x:07d}", "candidate": f"c{i}", "draw": k, "judge_score": pilot[x, i, k]}
+        for x, i, k in np.ndindex(200, 4, 5)
+    ]
+    written("long.csv", rows)
+    wide, long = (strict(typed(capsys, "learn", name, "--json", "-").out) for name in ("scores.csv", "long.csv"))
+    assert wide["prices"] == long["prices"]
+    assert wide["call_sd"] == long["call_sd"]
+
+
+def test_first_calls_of_the_judge_that_was_resampled(capsys, pilot):
+    """Where the judge's own scores stand beside its draws, they are the first calls and all draws are later ones."""
+    rows = []
+    for x, i in np.ndindex(200, 4):
+        cell = {"prompt_id": f"p{x}", "candidate": f"c{i}"}
+        rows.append(cell | {"judge": "pointwise:openai/m", "judge_score": pilot[x, i, 0]})
+        rows[-1] |= {f"draw_{k}": "" for k in range(4)}
+        rows.append(
+            cell | {"judge": "resampled,draws=4,of=pointwise:openai/m", "judge_score": pilot[x, i, 1:].mean()}
+        )
+        rows[-1] |= {f"draw_{k}": pilot[x, i, k + 1] for k in range(4)}
+    written("two.csv", rows)
+    found = read_pilot(ScoreTable.read("two.csv"))
+    assert found.first == "pointwise:openai/m"
+    assert np.array_equal(found.draws, pilot)
+    assert strict(typed(capsys, "learn", "two.csv", "--json", "-").out)["first_calls"] == "pointwise:openai/m"
+
+
+def test_pools_of_several_sizes_and_unscored_draws(tmp_path):
+    """Smaller pools are filled up with nothing, and a blank draw is none."""
+    rows = [
+        {"prompt_id": prompt, "candidate": name, "judge_score": 0.5, "draw_0": 0.5, "draw_1": 0.6, "draw_2": last}
+        for prompt, name, last in [("p", "a", 0.7), ("p", "b", ""), ("q", "a", 0.2), ("q", "b", 0.3), ("q", "c", 0.4)]
+    ]
+    found = read_pilot(ScoreTable.read(written(tmp_path / "s.csv", rows))).draws
+    assert found.shape == (2, 3, 3)
+    assert np.isnan(found[0, 1]).tolist() == [False, False, True]
+    assert np.isnan(found[0, 2]).all()
+    assert found[1, :, 2].tolist() == [0.2, 0.3, 0.4]
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({}, "no candidate has more than one draw"),
+        ({"draw_0": 0.5, "draw_1": 0.6}, "2 draws of a candidate"),
+        ({"draw_0": 0.5, "draw_1": 0.5, "draw_2": 0.5}, "never differ"),
+    ],
+)
+def test_tables_that_teach_nothing(capsys, tmp_path, columns, said):
+    """Each is one line with the reason and exit code 2."""
+    rows = [
+        {"prompt_id": prompt, "candidate": name, "judge_score": 0.5, **columns} for prompt in "pq" for name in "ab"
+    ]
+    done = typed(capsys, "learn", written(tmp_path / "s.csv", rows))
+    assert done.code == 2
+    assert said in done.err
+
+
+def test_several_judges_with_draws(capsys, tmp_path):
+    """One has to be named, and must be one of them."""
+    rows = [
+        {"prompt_id": f"p{x}", "candidate": name, "judge": judge, "judge_score": 0.5}
+        | {f"draw_{k}": 0.1 * ((x + k * len(judge)) % 7) for k in range(3)}
+        for x in range(9)
+        for name in "ab"
+        for judge in ("j", "kk")
+    ]
+    file = written(tmp_path / "s.csv", rows)
+    assert "draws of 2 judges" in typed(capsys, "learn", file).err
+    assert "no draws of the judge 'm'" in typed(capsys, "learn", file, "--judge", "m").err
+    assert typed(capsys, "learn", file, "--judge", "kk").code == 0
+
+
+def test_the_table_is_not_overwritten(capsys, pilot):
+    """An output that would replace the table is refused."""
+    assert typed(capsys, "learn", "scores.csv", "--save", "scores.csv").code == 2

@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bonwise.cli.stream import Arriving, Turns, in_order
+from bonwise.testing import Script, ScriptedServer
+from calls.virtual_time import run_virtual
+from cli.commands import pool_file, strict, typed
+from cli.picked import decisions, picks
+from cli.served import served
+
+COMMAND = str(Path(sys.executable).with_name("bonwise"))
+PATIENCE = 60.0
+JUDGE = ("--judge", "pointwise:openai/m")
+
+
+def pool(name, *texts):
+    """Return the line of a pool."""
+    return json.dumps({"prompt_id": name, "prompt": f"The prompt {name}", "candidates": texts}) + "\n"
+
+
+def started(*arguments, **more):
+    """Start the command that reads pools from a pipe."""
+    return subprocess.Popen(
+        [COMMAND, "select", "-", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "BONWISE"))},
+        **more,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def standard_input(folder, monkeypatch):
+    """Return a function that makes some text the standard input."""
+    with ExitStack() as opened:
+
+        def put(text):
+            Path("input").write_bytes(text if isinstance(text, bytes) else text.encode())
+            monkeypatch.setattr(sys, "stdin", opened.enter_context(Path("input").open(encoding="utf-8")))
+
+        yield put
+
+
+def test_a_pick_leaves_before_the_next_pool_comes(folder):
+    """Through a pipe each pick is out as soon as it is made, whether or not another pool ever follows."""
+    running = started("--judge", "local:length")
+    for name in ("p1", "p2"):
+        running.stdin.write(pool(name, "a", "longer"))
+        running.stdin.flush()
+        assert strict(running.stdout.readline())["prompt_id"] == name
+    out, err = running.communicate(timeout=PATIENCE)
+    assert (running.returncode, out) == (0, "")
+    assert "2 pools by local:length" in err
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=lambda sent: sent.name)
+def test_a_run_that_waits_for_input_can_be_ended(folder, sent):
+    """Told to end while it waits for a pool that never comes, the command ends at once, with its picks out."""
+    running = started("--judge", "local:length")
+    running.stdin.write(pool("p1", "a", "longer"))
+    running.stdin.flush()
+    first = strict(running.stdout.readline())
+    running.send_signal(sent)
+    code = running.wait(timeout=PATIENCE)
+    _, err = running.communicate()
+    assert (code, first["best"]) == (130, "c1")
+    assert "1 pools by local:length" in err
+    assert "Traceback" not in err
+    assert "Fatal" not in err
+
+
+def test_an_interrupt_lets_the_pools_under_way_land(folder):
+    """After a signal nothing new is begun; what is on the wire is paid, stored, and never paid again."""
+    pools = pool_file("pools.jsonl", {f"p{x:03d}": [f"a{x}", f"b{x}"] for x in range(60)})
+    script = Script(latency=0.2)
+    with ScriptedServer(script).in_thread() as server:
+        command = [COMMAND, "select", pools, *JUDGE, "--base-url", f"{server.url}/v1", "--max-concurrency", "4"]
+        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        lines = [strict(running.stdout.readline()) for _ in range(3)]
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=PATIENCE)
+        paid = script.counts.paid.total()
+        assert running.returncode == 130, err
+        script.latency = 0.0
+        again = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert script.counts.paid.total() == 120
+        assert script.counts.paid_again == {}
+    lines += [strict(line) for line in out.splitlines()]
+    assert 6 <= paid < 120
+    finished = [line for line in lines if line["decided_by"] != "owed"]
+    whole = [strict(line) for line in again.stdout.splitlines()]
+    assert [line["prompt_id"] for line in whole] == [f"p{x:03d}" for x in range(60)]
+    assert [line["prompt_id"] for line in lines] == [line["prompt_id"] for line in whole[: len(lines)]]
+    assert [line["best"] for line in finished] == [
+        line["best"] for line in whole if line["prompt_id"] in {one["prompt_id"] for one in finished}
+    ]
+
+
+def test_a_pipe_and_a_file_give_the_same_picks(capsys, folder, standard_input, monkeypatch):
+    """What stands in a file may as well come through standard input."""
+    text = "".join(pool(f"p{x}", f"one {x}", f"another {x}") for x in range(5))
+    Path("pools.jsonl").write_text(text, encoding="utf-8")
+    with served(monkeypatch, folder) as script:
+        from_file = typed(capsys, "select", "pools.jsonl", *JUDGE)
+        standard_input("\ufeff" + text.replace("\n", "\r\n"))
+        from_pipe = typed(capsys, "select", "-", *JUDGE)
+        assert script.counts.paid.total() == 10
+    assert (from_file.code, from_pipe.code) == (0, 0)
+    assert decisions(from_file) == decisions(from_pipe)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("{bad\n", "standard input, row 4: not JSON"),
+        ("[]\n", "standard input, row 4: not a JSON object"),
+        (pool("p1", "a", "b"), "standard input, row 4: prompt_id 'p1' stands in row 2 already"),
+        (b"\xff\n", "standard input, row 4: not UTF-8"),
+    ],
+    ids=["no JSON", "no object", "twice", "no UTF-8"],
+)
+def test_a_bad_line_ends_a_stream_after_the_pools_before_it(capsys, folder, standard_input, monkeypatch, line, words):
+    """The picks of the pools before a bad line are written and what they cost is said; the code is 2."""
+    line = line if isinstance(line, bytes) else line.encode()
+    before, after = "\n" + pool("p1", "a", "b") + pool("p2", "c", "d"), pool("p3", "e", "f")
+    standard_input(before.encode() + line + after.encode())
+    with served(monkeypatch, folder) as script:
+        done = typed(capsys, "select", "-", *JUDGE)
+        assert script.counts.paid.total() == 4
+    assert done.code == 2
+    assert [found["best"] is None for found in picks(done)] == [False, False]
+    assert "4 calls sent" in done.err
+    assert words in done.err.splitlines()[-1]
+
+
+def test_a_bad_line_in_a_file_costs_nothing(capsys, folder, monkeypatch):
+    """A file is read once before anything is asked, so that its last line can stop the run in time."""
+    Path("pools.jsonl").write_text(pool("p1", "a", "b") + "{bad\n", encoding="utf-8")
+    with served(monkeypatch, folder) as script:
+        done = typed(capsys, "select", "pools.jsonl", *JUDGE)
+        assert script.counts.requests == 0
+    assert (done.code, done.out) == (2, "")
+    assert "row 2" in done.err
+
+
+def test_an_empty_stream_is_no_file_of_pools(capsys, standard_input):
+    """Standard input without a pool is an error, as an empty file is."""
+    standard_input("\n \n")
+    done = typed(capsys, "select", "-", "--judge", "local:length")
+    assert done.code == 2
+    assert "standard input: no pools" in done.err
+
+
+def test_a_stream_cannot_be_estimated(capsys, standard_input):
+    """A dry run reads its pools more than once, which a pipe does not allow."""
+    standard_input(pool("p1", "a", "b"))
+    done = typed(capsys, "select", "-", "--judge", "local:length", "--dry-run")
+    assert done.code == 2
+    assert "file" in done.err
+
+
+def test_memory_does_not_grow_with_the_file():
+    """Of a stream of a thousand large items only those under way are held, while the slowest is at work."""
+    size, at_once = 100_000, 8
+
+    async def work(position, item):
+        await asyncio.sleep(0.001 if position % 50 else 0.01)
+        return len(item)
+
+    async def main():
+        source = Arriving(bytes(size) for _ in range(1000))
+        return [found async for found in in_order(source, work, at_once=at_once, stop=asyncio.Event())]
+
+    tracemalloc.start()
+    try:
+        assert asyncio.run(main()) == [size] * 1000
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < (at_once + 6) * size
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 9), max_size=12), st.integers(1, 5), st.data())
+def test_results_leave_in_order_and_turns_are_taken_in_order(pauses, at_once, data):
+    """Whatever workers take, fail to take a turn, or how many are at work, order holds and nothing waits for ever."""
+    takes = data.draw(st.lists(st.booleans(), min_size=len(pauses), max_size=len(pauses)))
+    turns, passed = Turns(), []
+    under_way, most = 0, 0
+
+    async def work(position, pause):
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        try:
+            await asyncio.sleep(pause)
+            if takes[position]:
+                await turns.wait(position)
+                passed.append(position)
+            await asyncio.sleep(9 - pause)
+            return position
+        finally:
+            under_way -= 1
+            turns.give_up(position)
+
+    class Here:
+        """The items, without a thread, whose time is not that of the loop."""
+
+        def __init__(self):
+            self.items = iter(pauses)
+
+        async def next(self):
+            """Return the next one."""
+            return next(self.items, None)
+
+        def close(self):
+            """Do nothing."""
+
+    async def main():
+        return [found async for found in in_order(Here(), work, at_once=at_once, stop=asyncio.Event())]
+
+    assert run_virtual(main()) == list(range(len(pauses)))
+    assert passed == [position for position, take in enumerate(takes) if take]
+    assert most <= at_once
+
+
+def test_a_failed_worker_ends_the_row_after_those_before_it():
+    """What a worker raises comes when its turn has come; the others are cancelled and the source is read no more."""
+    cancelled = []
+
+    async def work(position, item):
+        try:
+            await asyncio.sleep(0 if position == 2 else 0.01 * (position + 1))
+        except asyncio.CancelledError:
+            cancelled.append(position)
+            raise
+        if position == 2:
+            raise ValueError(item)
+        return item
+
+    async def main(found):
+        async for one in in_order(Arriving(iter("abcdefgh")), work, at_once=5, stop=asyncio.Event()):
+            found.append(one)
+
+    found = []
+    with pytest.raises(ValueError, match="c"):
+        asyncio.run(main(found))
+    assert found == ["a", "b"]
+    assert 4 in cancelled
+
+
+def test_the_thread_that_reads_ends_with_the_run():
+    """When the results are all there nothing keeps reading."""
+
+    async def work(_, item):
+        return item
+
+    async def main():
+        return [one async for one in in_order(Arriving(iter("abc")), work, at_once=2, stop=asyncio.Event())]
+
+    assert asyncio.run(main()) == ["a", "b", "c"]
+    until = time.monotonic() + PATIENCE
+    while any(thread.name == "bonwise-input" for thread in threading.enumerate()):
+        assert time.monotonic() < until
+        time.sleep(0.01)

@@ -1,0 +1,62 @@
+"""The files that the pages' commands name beside the pools: scores with draws, labels, picks, comparisons."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bonwise.judges.judged_table import PAIR_HEADER
+from bonwise.testing import simulate
+
+PROMPTS = 120
+
+
+def stock():
+    """Write them into the working folder."""
+    drawn = simulate("pilot", n=PROMPTS, seed=20261121)
+    table = drawn.frame()
+    table.to_csv("scores.csv", index=False)
+    table[["prompt_id", "candidate", "oracle_label"]].to_csv("labels.csv", index=False)
+    ids = list(dict.fromkeys(table["prompt_id"]))
+    for name, scores in {
+        "winners": drawn.draws[:, :, 0],
+        "greedy": drawn.draws[:, :, 0],
+        "others": drawn.draws[:, :, :3].mean(axis=2),
+        "adaptive": drawn.draws[:, :, :5].mean(axis=2),
+    }.items():
+        write_picks(Path(f"{name}.jsonl"), ids, scores)
+    pd.DataFrame(pairs(ids, drawn.draws[:, :, 1]), columns=PAIR_HEADER).to_csv("pairs.csv", index=False)
+    write_stated(Path("stated.csv"), ids)
+
+
+def write_picks(path, ids, scores):
+    """Write the lines of a policy that keeps the highest score, the seed deciding between equal ones."""
+    lines = []
+    for name, row in zip(ids, np.round(scores, 9), strict=True):
+        top = [f"c{at}" for at in np.flatnonzero(row == row.max())]
+        line = {"prompt_id": name, "ids": [f"c{at}" for at in range(len(row))], "best": top[0]}
+        spent = {"answers": 4, "input_tokens": 400, "output_tokens": 40, "from_ledger": 0, "reused_tokens": 0}
+        lines.append(json.dumps({**line, "level": top if len(top) > 1 else [], **spent}) + "\n")
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+def pairs(ids, scores):
+    """Yield comparisons of a judge that states probabilities in both orders."""
+    for name, row in zip(ids, scores, strict=True):
+        for a, b in itertools.combinations(range(len(row)), 2):
+            value = float(np.clip(0.5 + row[a] - row[b], 0, 1))
+            cells = {"prompt_id": name, "judge": "probability:openai/m", "a": f"c{a}", "b": f"c{b}"}
+            cells |= {"shown_first": value, "shown_second": value, "value": value, "order_effect": 0.0}
+            yield [cells.get(column, "") for column in PAIR_HEADER]
+
+
+def write_stated(path, ids):
+    """Write plain statements: a probability and what came true."""
+    chance = np.random.default_rng(1)
+    probability = chance.random(len(ids)).round(2)
+    outcome = (chance.random(len(ids)) < probability).astype(int)
+    pd.DataFrame({"prompt_id": ids, "probability": probability, "outcome": outcome}).to_csv(path, index=False)

@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bonwise.stats.beliefs import Beliefs
+from bonwise.stats.draw_model import DrawModel
+from bonwise.stats.draw_prior import DrawPrior, learn_prior, spread_of
+from bonwise.stats.redraws import lengthened, price_for, replay
+from bonwise.testing import simulate
+from stats.redraw_twin import Pool, learnt, played
+
+PRIOR = DrawPrior(0.5, (0.6, 0.8), (0.02, 0.01, 0.008), (0.004, 0.003, 0.001), 6.0)
+TWIN = {"beta": 0.5, "cuts": [0.6, 0.8], "sigma2": [0.02, 0.01, 0.008], "tau2": [0.004, 0.003, 0.001], "nu0": 6.0}
+
+
+def heaped(rng, shape):
+    """Draw scores on the grid of 0.05, with the ties and the gaps of real tables."""
+    draws = np.round(np.clip(rng.normal(0.75, 0.15, shape), 0, 1) * 20) / 20
+    return np.where(rng.random(shape) < 0.05, np.nan, draws)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 5), st.integers(3, 6))
+@settings(max_examples=40)
+def test_learning_agrees_with_its_twin(seed, candidates, k):
+    """Every hyper-parameter is that of the plain loops, gaps in the table included."""
+    draws = heaped(np.random.default_rng(seed), (60, candidates, k))
+    found = learn_prior(draws)
+    expected = learnt(draws.tolist())
+    assert found.beta == pytest.approx(expected["beta"], abs=1e-9)
+    assert found.cuts == pytest.approx(expected["cuts"], abs=1e-9)
+    assert found.sigma2 == pytest.approx(expected["sigma2"], rel=1e-9)
+    assert found.tau2 == pytest.approx(expected["tau2"], rel=1e-8)
+    assert found.nu0 == pytest.approx(expected["nu0"], rel=1e-8)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 5), st.sampled_from([0.0, 0.005, 0.02, 0.05]))
+@settings(max_examples=60)
+def test_playing_agrees_with_its_twin(seed, candidates, price):
+    """Calls and the candidates on top are those of the plain loops, whatever the price, unscored draws included."""
+    rng = np.random.default_rng(seed)
+    draws = heaped(rng, (12, candidates, 8))
+    found = replay(draws, PRIOR, seed=seed)
+    rank = np.random.default_rng(seed).random((12, candidates)).argsort(axis=1)
+    stopped = found.at(price)
+    for row in range(12):
+        calls, mean = played(TWIN, draws[row].tolist(), rank[row].tolist(), price, 8)
+        top = {i for i in mean if round(mean[i], 9) == round(max(mean.values()), 9)} if mean else set()
+        assert stopped.calls[row] == candidates + len(calls)
+        assert set(np.flatnonzero(stopped.top[row])) == top
+
+
+def test_beliefs_by_hand():
+    """Two candidates in the middle class: one heard draw moves its own belief, the shift of both, and the noise."""
+    beliefs = Beliefs(PRIOR, np.array([[0.8, 0.6]]), np.array([[0, 1]]), most=8)
+    assert beliefs.posterior().mean[0] == pytest.approx([0.75, 0.65])
+    assert beliefs.posterior().variance[0] == pytest.approx([0.003, 0.003])
+    # s = sqrt(.006), d = .1: s f(-d / s) with f(-1.29099) = .0469...
+    z = -0.1 / math.sqrt(0.006)
+    loss = math.sqrt(0.006) * (z * 0.5 * math.erfc(-z / math.sqrt(2)) + math.exp(-z * z / 2) / math.sqrt(2 * math.pi))
+    assert beliefs.opportunity_cost()[0] == pytest.approx(loss)
+    beliefs.hear(np.array([0]), np.array([0.5]))
+    # SS = .25^2 * .01 / .013, s2 = (.01 * 4 + SS) / 5, w = 1 / (.003 + s2), mu = -.25 w / (1 / .003 + w)
+    s2 = (0.04 + 0.0625 * 0.01 / 0.013) / 5
+    w = 1 / (0.003 + s2)
+    p = 0.75 - 0.25 * w / (1 / 0.003 + w)
+    B = 0.003 / (0.003 + s2)
+    now = beliefs.posterior()
+    assert now.call_variance[0, 0] == pytest.approx(s2)
+    assert now.mean[0] == pytest.approx([p + B * (0.5 - p), p - 0.1])
+    assert now.variance[0] == pytest.approx([B * s2, 0.003])
+
+
+@pytest.mark.parametrize(("level", "at"), [(0.5, 0), (0.6, 0), (0.7, 1), (0.8, 2), (0.9, 2)])
+def test_classes_of_level(level, at):
+    """A level on a cut belongs to the outer class, where rounding has touched it too."""
+    first = np.array([[level + 0.1, level - 0.1 + 1e-13, level]])
+    beliefs = Beliefs(PRIOR, first, np.array([[0, 1, 2]]), most=8)
+    assert beliefs.posterior().call_variance[0, 0] == pytest.approx(PRIOR.sigma2[at])
+
+
+def test_truth_is_found_with_enough_calls():
+    """Candidates that differ by far more than the noise of 8 calls are told apart, and beliefs cover the truth."""
+    rng = np.random.default_rng(2)
+    truth = rng.normal(0.7, 0.1, (4000, 4))
+    first = truth + rng.normal(0, 0.1, truth.shape)
+    prior = learn_prior(np.concatenate([first[..., None], truth[..., None] + rng.normal(0, 0.1, (4000, 4, 4))], 2))
+    beliefs = Beliefs(prior, first, np.tile(np.arange(4), (4000, 1)), most=8)
+    for _ in range(12):
+        who = beliefs.best_draw()
+        beliefs.hear(who, truth[np.arange(4000), who] + rng.normal(0, 0.1, 4000))
+    mean, variance, _ = beliefs.posterior()
+    standardised = (truth - mean) / np.sqrt(variance)
+    assert np.abs(standardised).mean() == pytest.approx(math.sqrt(2 / math.pi), abs=0.06)
+    assert abs(standardised.mean()) < 0.05
+
+
+def test_an_unscored_draw_counts_and_says_nothing():
+    """After it the candidate has one draw less to give, and every belief is what it was."""
+    beliefs = Beliefs(PRIOR, np.array([[0.8, 0.8]]), np.array([[0, 1]]), most=3)
+    before = beliefs.posterior()
+    beliefs.hear(np.array([0]), np.array([np.nan]))
+    assert np.array_equal(beliefs.posterior().mean, before.mean)
+    assert beliefs.asked.tolist() == [[2, 1]]
+
+
+def test_a_candidate_without_a_first_score_is_out():
+    """It is never asked, never on top, and alone a candidate is not redrawn either."""
+    beliefs = Beliefs(PRIOR, np.array([[0.8, np.nan, 0.7], [np.nan, 0.5, np.nan]]), np.tile(np.arange(3), (2, 1)), 8)
+    assert beliefs.open().tolist() == [[True, False, True], [False, False, False]]
+    assert beliefs.best_draw()[1] == -1
+    assert beliefs.top().tolist() == [[True, False, False], [False, True, False]]
+    assert beliefs.opportunity_cost()[1] == 0
+
+
+def test_no_tie_goes_to_the_first_candidate():
+    """Among equals the lower rank is asked first."""
+    beliefs = Beliefs(PRIOR, np.full((3, 4), 0.8), np.array([[0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 2, 3]]), most=8)
+    assert beliefs.best_draw().tolist() == [0, 3, 1]
+
+
+@pytest.fixture(scope="module")
+def pilot():
+    """Draw a pilot of 500 prompts."""
+    return simulate("one_model", n=500, seed=31, draws=8).draws
+
+
+def test_prices_buy_the_calls_asked_for(pilot):
+    """At the price for a mean number of calls the pools of the pilot take as many, to the width of one atom."""
+    prior = learn_prior(pilot)
+    played_ = replay(pilot, prior)
+    for calls in (4.0, 5.0, 6.0, 10.5, 20.0, 32.0):
+        price = played_.price_for(calls)
+        least, most = played_.at(np.nextafter(price, np.inf)).calls.mean(), played_.at(price).calls.mean()
+        assert least - 0.01 <= calls <= most + 0.01
+        assert price_for(pilot, prior, calls) == price
+    assert played_.at(0.0).calls.tolist() == [32] * 500
+
+
+def test_a_cheaper_call_is_asked_more_often(pilot):
+    """The mean number of calls falls with the price."""
+    played_ = replay(pilot, learn_prior(pilot))
+    calls = [played_.at(price).calls.mean() for price in (0.0, 0.002, 0.005, 0.01, 0.02, 1.0)]
+    assert calls == sorted(calls, reverse=True)
+    assert calls[-1] == 4
+
+
+def test_missing_draws_are_drawn_again_from_later_ones():
+    """What is not stored is one of the candidate's own later draws, never its first, and the seed decides which."""
+    draws = np.arange(2 * 3 * 4, dtype=float).reshape(2, 3, 4)
+    longer = lengthened(draws, 8, np.random.default_rng(0))
+    assert np.array_equal(longer[:, :, :4], draws)
+    for row, column in np.ndindex(2, 3):
+        assert set(longer[row, column, 4:]) <= set(draws[row, column, 1:])
+    assert np.array_equal(longer, lengthened(draws, 8, np.random.default_rng(0)))
+    assert lengthened(draws, 3, np.random.default_rng(0)).shape == (2, 3, 3)
+
+
+def test_pools_of_several_sizes(pilot):
+    """Pools filled up with candidates without any draw are played as the smaller pools they are."""
+    ragged = pilot[:50].copy()
+    ragged[::2, 2:] = np.nan
+    found = replay(ragged, learn_prior(pilot)).at(0.0)
+    assert set(found.calls[::2]) == {16}
+    assert set(found.calls[1::2]) == {32}
+    assert not found.top[::2, 2:].any()
+
+
+def test_the_model_keeps_its_pilot(pilot):
+    """Counts, spread and prices are those of the pilot, and prices run from the first pass to all draws."""
+    model = DrawModel.fit(pilot)
+    assert (model.prompts, model.candidates, model.draws, model.left_out) == (500, 2000, 8, 0)
+    assert (model.mean_calls[0], model.mean_calls[-1], model.prices[-1]) == (4.0, 32.0, 0.0)
+    call, between = spread_of(pilot)
+    assert (model.call_sd, model.candidate_sd) == (math.sqrt(call), math.sqrt(between))
+    assert model.reliability == pytest.approx(between / (between + call))
+    exact = replay(pilot, model.prior).price_for(6)
+    assert model.price_for(6) == pytest.approx(exact, rel=0.02)
+    assert model.calls_at(model.price_for(9.3)) == pytest.approx(9.3, abs=0.3)
+
+
+def test_the_spread_is_that_of_the_truth():
+    """Call sd and sd between candidates are those that the draws were made with."""
+    rng = np.random.default_rng(6)
+    draws = rng.normal(0.6, 0.12, (5000, 4, 1)) + rng.normal(0, 0.2, (5000, 4, 5))
+    model = DrawModel.fit(draws)
+    assert (model.call_sd, model.candidate_sd) == pytest.approx((0.2, 0.12), abs=0.005)
+    assert model.prior.beta == pytest.approx(0.12**2 / (0.12**2 + 0.2**2), abs=0.02)
+
+
+def test_incomplete_prompts_are_counted(pilot):
+    """A prompt with fewer than two complete candidates is left out and counted."""
+    holed = pilot[:100].copy()
+    holed[:7, 1:, 3] = np.nan
+    model = DrawModel.fit(holed)
+    assert (model.prompts, model.left_out) == (93, 7)
+
+
+def test_the_model_survives_its_document(pilot):
+    """What is read is what was written; anything else is refused."""
+    model = DrawModel.fit(pilot)
+    stored = model.to_dict()
+    plain = stored | {name: list(stored[name]) for name in ("mean_calls", "prices")}
+    plain["prior"] = {name: list(one) if isinstance(one, tuple) else one for name, one in stored["prior"].items()}
+    assert DrawModel.from_dict(plain) == model
+    for broken in (
+        {},
+        plain | {"call_sd": "0.1"},
+        plain | {"call_sd": float("nan")},
+        plain | {"prices": [1.0]},
+        plain | {"prices": plain["prices"][::-1]},
+        plain | {"prior": plain["prior"] | {"tau2": [0.0, 0.0, 0.0]}},
+        plain | {"prior": plain["prior"] | {"cuts": 3}},
+        plain | {"prior": None},
+        plain | {"max_draws": True},
+    ):
+        with pytest.raises(ValueError, match=r"\w"):
+            DrawModel.from_dict(broken)
+
+
+@pytest.mark.parametrize(
+    ("draws", "said"),
+    [
+        (np.full((5, 4, 2), 0.5), "3 or more"),
+        (np.full((5, 4, 5), 0.5), "never differ"),
+        (np.full((5, 4, 5), np.nan), "no prompt"),
+        (np.full((5, 4), 0.5), "shape"),
+    ],
+)
+def test_nothing_to_learn(draws, said):
+    """Too few draws, draws that never differ and draws that are not there are refused with the reason."""
+    with pytest.raises(ValueError, match=said):
+        DrawModel.fit(draws)
+
+
+@pytest.mark.parametrize("calls", [3.9, 32.1])
+def test_calls_that_cannot_be(pilot, calls):
+    """Fewer calls than the first pass, or more than all draws, have no price."""
+    with pytest.raises(ValueError, match="between 4 and 32 calls"):
+        DrawModel.fit(pilot).price_for(calls)
+    with pytest.raises(ValueError, match="between 4 and 32 calls"):
+        price_for(pilot, learn_prior(pilot), calls)
+
+
+def test_one_pool_alone_is_what_it_is_among_many(pilot):
+    """The same code serves one live pool and a table of them."""
+    prior = learn_prior(pilot)
+    many = Beliefs(prior, pilot[:, :, 0], np.tile(np.arange(4), (500, 1)), most=8)
+    many.hear(many.best_draw(), pilot[:, 0, 1])
+    for row in range(0, 500, 50):
+        one = Beliefs(prior, pilot[row : row + 1, :, 0], np.arange(4)[None], most=8)
+        one.hear(one.best_draw(), pilot[row : row + 1, 0, 1])
+        assert np.array_equal(one.posterior().mean[0], many.posterior().mean[row])
+        twin = Pool(prior._asdict(), pilot[row, :, 0].tolist(), [0, 1, 2, 3])
+        twin.hear(twin.choice(8), float(pilot[row, 0, 1]))
+        assert list(twin.posterior()[0].values()) == pytest.approx(one.posterior().mean[0].tolist(), abs=1e-12)
