@@ -12,6 +12,7 @@ import pytest
 
 AUDIT = Path(__file__).parents[1] / "benchmarks" / "audit.py"
 CALLS = AUDIT.with_name("calls.py")
+SELECTION = AUDIT.with_name("selection.py")
 CONTENDERS = [
     "bonwise, default",
     "bonwise, bootstrap, 200 resamples",
@@ -43,6 +44,12 @@ def audit(monkeypatch):
 def calls(monkeypatch):
     """Return the benchmark of calls as a module."""
     return module_of(CALLS, monkeypatch)
+
+
+@pytest.fixture
+def selection(monkeypatch):
+    """Return the benchmark of selection as a module."""
+    return module_of(SELECTION, monkeypatch)
 
 
 def module_of(file, monkeypatch):
@@ -152,3 +159,21 @@ def test_the_cost_on_top_of_a_raw_post_is_a_difference(calls):
     raw, bonwise = (calls.Job(calls.IN_MEMORY, name) for name in ("raw post", calls.BONWISE))
     rows = [calls.Row(raw, [calls.Cost(0.0003, 0, 1)]), calls.Row(bonwise, [calls.Cost(0.0006, 0.0001, 1)])]
     assert [row[-1] for row in body_of(calls.table(rows))] == ["-", "+0.400 ms"]
+
+
+def test_the_benchmark_of_selection_measures_every_contender(selection, tmp_path, capsys):
+    """Its smoke run makes every selection of every contender, with a local judge and with a model in memory."""
+    file = tmp_path / "selection.json"
+    selection.main(["--quick", "--json", str(file)])
+    expected = [[kind, name] for kind, names in selection.CONTENDERS.items() for name in names]
+    assert [row[:2] for row in body_of(capsys.readouterr().out)] == expected
+    rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    assert all(len(row["cpu"]) == selection.QUICK_ROUNDS and min(row["cpu"]) >= 0 for row in rows)
+
+
+def test_a_selection_is_held_against_the_loop_of_its_round(selection):
+    """A machine that is slow in one round is slow for all: what counts are the differences within a round."""
+    loop = selection.Row("local judge", "bare loop", [0.001, 0.01, 0.002])
+    other = selection.Row("local judge", "bw.select", [0.002, 0.02, 0.003])
+    rows = [row[2:] for row in body_of(selection.table([loop, other]))]
+    assert rows == [["2.000", "-", "-"], ["3.000", "+1.000", "2.00"]]

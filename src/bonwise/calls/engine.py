@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from bonwise.calls.failure import AttemptError
 from bonwise.calls.flight import Flight, Terms
 from bonwise.calls.inquiry import Inquiry
 from bonwise.calls.landed import Landed
@@ -139,6 +141,11 @@ class Engine:
             lane = Lane(adapter, model, base_url, refused, price, self._limiter, self._connection)
             self._lanes[model.provider, base_url, model.name] = lane
         return lane
+
+    def prepare(self, ask: Ask) -> None:
+        """Have a client for an ask's model at hand, so that the first call does not wait for one to be made."""
+        with suppress(AttemptError, CallError):  # what is wrong is said when something is asked
+            self.lane(ask).open()
 
     def flights(self, keys: Sequence[bytes]) -> dict[bytes, asyncio.Task[Landed]]:
         """Return the flights under way for some keys."""

@@ -20,6 +20,7 @@ from bonwise.cli import (
     prompts,
     route,
     select,
+    strategies,
 )
 
 __all__ = ["app"]
@@ -43,6 +44,7 @@ app.command("learn")(learn.learn)
 app.command("confidence")(confidence.confidence)
 app.command("preferences")(preferences.preferences)
 app.command("judges")(judges.judges)
+app.command("strategies")(strategies.strategies)
 app.add_typer(prompts.app)
 app.add_typer(ledger.app)
 

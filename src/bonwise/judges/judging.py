@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.calls.portal import Portal
 
-__all__ = ["judge_now", "judge_with"]
+__all__ = ["judge_now", "judge_with", "redrawn"]
 
 _WORKERS: list[ThreadPoolExecutor] = []
 """The one worker in which judges run that are not asynchronous: beside the event loop, never twice at once."""
@@ -81,7 +81,7 @@ async def judge_with(
     """
     if not is_asking(judge):
         return await _called(engine, judge, prompt, texts)
-    asks = (_drawn(ask, draw, temperature) for ask in asked(judge, prompt, texts))
+    asks = (redrawn(ask, draw, temperature) for ask in asked(judge, prompt, texts))
     answers = await asyncio.gather(*(engine.ask(ask) for ask in asks))
     conclusion = concluded(judge, prompt, texts, answers)
     bill = sum((one.bill for one in answers), Bill())
@@ -89,7 +89,17 @@ async def judge_with(
     return Judgment(conclusion.verdicts, conclusion.preferences, bill, effective)
 
 
-def _drawn(ask: Ask, draw: int, temperature: float | None) -> Ask:
+def redrawn(ask: Ask, draw: int, temperature: float | None) -> Ask:
+    """Return the question that wants another answer to an ask.
+
+    Parameters
+    ----------
+    ask : Ask
+    draw : int
+        0 for the first answer, 1 for the next one, and so on.
+    temperature : float or None
+        In place of the ask's own.
+    """
     if draw == 0 and temperature is None:
         return ask
     asked_at = ask.temperature if temperature is None else temperature

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from bonwise.errors import BonwiseError, JudgeError, UsageError
+from bonwise.judges.calling import asked
 from bonwise.judges.judging import judge_now, judge_with
 from bonwise.judges.judgment import Judgment
-from bonwise.judges.protocol import Judge
+from bonwise.judges.protocol import Judge, is_asking
 from bonwise.printable import printable
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
-__all__ = ["Bench", "Call", "EngineBench", "HereBench", "Result"]
+__all__ = ["Bench", "Call", "EngineBench", "HereBench", "Result", "prepare"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +124,12 @@ class HereBench:
             failed = JudgeError(f"judge {call.judge.name!r} failed: {why}")
             failed.__cause__ = error
             return failed
+
+
+def prepare(engine: Engine, judges: Iterable[Judge]) -> None:
+    """Have clients for the models of judges at hand: loading and making them takes a second, once."""
+    for judge in judges:
+        if is_asking(judge):
+            with suppress(BonwiseError):  # what is wrong with a judge is said when it is asked
+                for ask in asked(judge, "?", ("a", "b"))[:1]:
+                    engine.prepare(ask)

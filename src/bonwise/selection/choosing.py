@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from bonwise.data.pool import Candidate
 from bonwise.data.verdicts import Score, Unscored
-from bonwise.judges.protocol import Judge
 from bonwise.routing.first_pass import FirstPass, Route
 from bonwise.selection.bench import Bench
 from bonwise.selection.deciding import Found, decide
@@ -81,7 +80,14 @@ class _Course:
     def __init__(self, plan: Plan, bench: Bench, prompt: str, field: Field, until: float | None) -> None:
         self._plan, self._bench, self._prompt, self._field, self._until = plan, bench, prompt, field, until
         self._play = Play(
-            plan.strategy.contest(field.entrants), plan.judge, bench, prompt, field.texts, until, second=_second(plan)
+            plan.strategy.contest(field.entrants),
+            plan.judge,
+            bench,
+            prompt,
+            field.texts,
+            until=until,
+            second=None if plan.router is None else plan.router.second,
+            pool=[one.text for one in field.pool],
         )
 
     async def run(self, turn: Turn | None, salt: str) -> Found:
@@ -92,7 +98,8 @@ class _Course:
             await turn()
         if router is not None and not play.over:
             before = play.contest.standing()
-            route = router.consider(FirstPass(before.verdicts, play.others, before.p_best), key=salt)
+            first = tuple(play.first.get(at, one) for at, one in enumerate(before.verdicts))
+            route = router.consider(FirstPass(first, play.others, before.p_best), key=salt)
             if route.strong:
                 return await self._by_the_strong(router, route, before)
             routed = Routed(None, _signal(route), route.reason)
@@ -104,7 +111,7 @@ class _Course:
         some = tuple(sorted(route.contenders)) or tuple(range(len(self._field.texts)))
         texts = [self._field.texts[one] for one in some]
         contest = default_strategy(router.strong).contest(self._field.among(some))
-        play = Play(contest, router.strong, self._bench, self._prompt, texts, self._until)
+        play = Play(contest, router.strong, self._bench, self._prompt, texts, until=self._until)
         await play.finish()
         first = self._first_pick(before)
         after = contest.standing()
@@ -125,10 +132,6 @@ class _Course:
 def _signal(route: Route) -> float | None:
     # A router may be anybody's, and JSON knows no infinity.
     return route.signal if route.signal is not None and math.isfinite(route.signal) else None
-
-
-def _second(plan: Plan) -> Judge | None:
-    return None if plan.router is None else plan.router.second
 
 
 def _spread(standing: Standing, some: Sequence[int], count: int) -> Standing:

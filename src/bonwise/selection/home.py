@@ -121,6 +121,7 @@ class PortalHome(Home):
         from bonwise.calls.portal import Portal  # noqa: PLC0415 - loads what talks to services, when first needed
 
         self._portal = Portal(make_engine)
+        self._portal.submit(_made)
 
     @property
     def is_here(self) -> bool:
@@ -142,3 +143,7 @@ class PortalHome(Home):
     def close(self, *, wait: bool = True) -> None:
         """Close it and end the thread."""
         self._portal.close(wait=wait)
+
+
+async def _made(_engine: Engine) -> None:
+    """Have the engine made beforehand; whoever asks first would wait for it."""

@@ -62,10 +62,15 @@ class Plan:
     @property
     def needs_a_loop(self) -> bool:
         """Whether there is something to wait for: a model that is asked, or a deadline."""
-        router = self.router
-        others = () if router is None else (router.strong, *([] if router.second is None else [router.second]))
-        asking = self.strategy.most_calls(self.judge, 2) > 0 or any(is_asking(one) for one in others)
+        asking = self.strategy.most_calls(self.judge, 2) > 0 or any(map(is_asking, self.judges))
         return asking or self.deadline is not None
+
+    @property
+    def judges(self) -> list[Judge]:
+        """The judge, and those of the router."""
+        router = self.router
+        others = [] if router is None else [router.strong, router.second]
+        return [self.judge, *(one for one in others if one is not None)]
 
 
 def plan_of(

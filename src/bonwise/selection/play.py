@@ -39,23 +39,29 @@ class Play:
         Second of the bench's clock after which nothing is waited for.
     second : Judge, optional
         Judges all texts too, beside the first round; the contest does not hear of it.
+    pool : sequence of str, optional
+        The texts of all candidates, of which a judge that asks no model sees also those that stand twice.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that a contest needs of the world around it
         self,
         contest: Contest,
         judge: Judge,
         bench: Bench,
         prompt: str,
         texts: Sequence[str],
+        *,
         until: float | None,
         second: Judge | None = None,
+        pool: Sequence[str] = (),
     ) -> None:
         self.contest, self.judge = contest, judge
         self.bill = Bill()
         self.effective: list[Mapping[str, Any]] = []
         self.preferences: list[Preference] = []
         self.draws: Counter[int] = Counter()
+        self.first: dict[int, Verdict] = {}
+        """The first verdict on each entrant, as it came."""
         self.others: list[Sequence[Verdict]] = []
         """What the second judge found."""
         self.owed: dict[int, Unscored] = {}
@@ -65,7 +71,7 @@ class Play:
         self.error: BonwiseError | None = None
         """What went wrong first; nothing was asked after that."""
         self._bench, self._prompt, self._texts, self._until = bench, prompt, tuple(texts), until
-        self._second = second
+        self._second, self._pool = second, tuple(pool)
 
     @property
     def over(self) -> bool:
@@ -82,7 +88,7 @@ class Play:
         questions = [] if self.over else list(self.contest.next())
         if not questions:
             return False
-        asked: list[Asked] = list(put_together(questions, self.judge, self._prompt, self._texts))
+        asked: list[Asked] = list(put_together(questions, self.judge, self._prompt, self._texts, self._pool))
         if self._second is not None:
             asked.append((Call(self._second, self._prompt, self._texts), ()))
             self._second = None
@@ -113,7 +119,8 @@ class Play:
             answer = _preference(question, judgment)
             self.preferences.append(answer)
         else:
-            answer = judgment.verdicts[question.candidate if len(call.texts) == len(self._texts) else 0]
+            answer = judgment.verdicts[call.texts.index(self._texts[question.candidate])]
+            self.first.setdefault(question.candidate, answer)
             self.draws[question.candidate] += 1
         owed = _owed(answer)
         if owed is not None:

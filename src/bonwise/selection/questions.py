@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from bonwise.calls.ask import Ask
 from bonwise.judges.calling import FunctionJudge, asked
+from bonwise.judges.judging import redrawn
 from bonwise.judges.protocol import Judge, is_asking
 from bonwise.selection.bench import Call
 from bonwise.selection.protocol import Draw, Match, Question
@@ -15,7 +15,7 @@ __all__ = ["asks_of", "put_together"]
 
 
 def put_together(
-    questions: Iterable[Question], judge: Judge, prompt: str, texts: Sequence[str]
+    questions: Iterable[Question], judge: Judge, prompt: str, texts: Sequence[str], pool: Sequence[str] = ()
 ) -> Iterator[tuple[Call, tuple[Question, ...]]]:
     """Yield each use of a judge with the questions that its judgment answers.
 
@@ -27,6 +27,9 @@ def put_together(
     prompt : str
     texts : sequence of str
         One an entrant.
+    pool : sequence of str, optional
+        The texts of all candidates. A judge that asks no model and sees them together sees them all: what it makes
+        of one may rest on how many others say the same.
 
     Examples
     --------
@@ -35,14 +38,15 @@ def put_together(
     >>> [(call.texts, len(answered)) for call, answered in found]
     [(('hi',), 1), (('hello',), 1)]
     """
-    everything = tuple(texts)
+    texts = tuple(texts)
+    everything = tuple(pool) if pool and _sees_the_pool(judge) else texts
     together: dict[tuple[int, float | None], list[Draw]] = {}
     alone = _judges_alone(judge)
     for one in questions:
         if isinstance(one, Match):
-            yield Call(one.judge or judge, prompt, (everything[one.a], everything[one.b])), (one,)
+            yield Call(one.judge or judge, prompt, (texts[one.a], texts[one.b])), (one,)
         elif alone:
-            yield Call(judge, prompt, (everything[one.candidate],), one.number, one.temperature), (one,)
+            yield Call(judge, prompt, (texts[one.candidate],), one.number, one.temperature), (one,)
         else:
             together.setdefault((one.number, one.temperature), []).append(one)
     for (number, temperature), draws in together.items():
@@ -60,8 +64,7 @@ def asks_of(call: Call) -> Iterator[Ask]:
     if not is_asking(call.judge):
         return
     for ask in asked(call.judge, call.prompt, call.texts):
-        temperature = ask.temperature if call.temperature is None else call.temperature
-        yield replace(ask, first_sample=call.draw * ask.samples, temperature=temperature)
+        yield redrawn(ask, call.draw, call.temperature)
 
 
 def _judges_alone(judge: Judge) -> bool:
@@ -70,3 +73,7 @@ def _judges_alone(judge: Judge) -> bool:
         return judge.calls(1) > 0 and judge.calls(2) == 2 * judge.calls(1)
     # Each answer of a function counts as soon as it is there, and where it fails, it fails for one candidate.
     return isinstance(judge, FunctionJudge)
+
+
+def _sees_the_pool(judge: Judge) -> bool:
+    return not is_asking(judge) and not isinstance(judge, FunctionJudge)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from bonwise.errors import UsageError
 from bonwise.judges.protocol import Judge
+from bonwise.selection.bench import prepare
 from bonwise.selection.home import Home, LoopHome, PortalHome
 from bonwise.selection.job import Job
 from bonwise.selection.plan import OnFailure, Routing, plan_of
@@ -124,6 +125,8 @@ class Selector:
             )
             if offline:
                 made.stop("not in the ledger")
+            elif self._plan.needs_a_loop:
+                prepare(made, self._plan.judges)
             return made
 
         self._engine = engine
@@ -239,6 +242,8 @@ class Selector:
             home.close(wait=wait)
 
     async def __aenter__(self) -> Self:
+        if self._plan.needs_a_loop:
+            self._at_home(LoopHome)
         return self
 
     async def __aexit__(
@@ -247,6 +252,8 @@ class Selector:
         await self.aclose()
 
     def __enter__(self) -> Self:
+        if self._plan.needs_a_loop:
+            self._at_home(PortalHome)
         return self
 
     def __exit__(

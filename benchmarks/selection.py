@@ -1,0 +1,204 @@
+"""What a selection costs above the judge: greedy over 8 candidates, each row against a bare loop of the same run."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+import bonwise as bw
+from bonwise.calls.engine import Engine
+from bonwise.calls.providers.protocol import Connection
+from bonwise.judges.judging import judge_with
+from bonwise.selection.select import select
+from bonwise.selection.selector import Selector
+
+CANDIDATES, SELECTIONS, ROUNDS = 8, 200, 7
+QUICK_SELECTIONS, QUICK_ROUNDS = 20, 2
+POOL = [f"Answer {at}: " + "so many words that say something of it " * 10 for at in range(CANDIDATES)]
+MODEL = bw.Pointwise("openai/m", base_url="http://memory/v1")
+ANSWER = {
+    "id": "answer",
+    "object": "chat.completion",
+    "created": 1_700_000_000,
+    "model": "m",
+    "choices": [
+        {"index": 0, "message": {"role": "assistant", "content": '{"score": 85}'}, "finish_reason": "stop"},
+    ],
+    "usage": {"prompt_tokens": 500, "completion_tokens": 5, "total_tokens": 505},
+}
+
+
+def judge(_prompt: str, text: str) -> int:
+    """Score by length: as little work as a judge can do."""
+    return len(text)
+
+
+async def waiting_judge(_prompt: str, text: str) -> int:
+    """Do the same, asynchronously."""
+    return len(text)
+
+
+def in_memory() -> Connection:
+    """Return a connection that answers at once."""
+    content = json.dumps(ANSWER).encode()
+
+    async def answer(_request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, content=content, headers={"content-type": "application/json"})
+
+    return Connection(transport=httpx2.MockTransport(answer))
+
+
+def bare_loop(selections: int) -> None:
+    """Take the best by hand."""
+    for at in range(selections):
+        scores = [judge(f"p{at}", text) for text in POOL]
+        scores.index(max(scores))
+
+
+def by_select(selections: int) -> None:
+    """Call `bw.select` for each prompt."""
+    for at in range(selections):
+        select(f"p{at}", POOL, judge=judge)
+
+
+def by_selector(selections: int) -> None:
+    """Keep one selector."""
+    with Selector(judge) as selector:
+        for at in range(selections):
+            selector.select(f"p{at}", POOL)
+
+
+def by_aselect(judge: Any, connection: Callable[[], Connection] | None = None) -> Callable[[int], None]:
+    """Return what awaits one selection after the other, in one event loop."""
+
+    async def main(selections: int) -> None:
+        async with Selector(judge, connection=connection() if connection else None) as selector:
+            for at in range(selections):
+                await selector.aselect(f"p{at}", POOL)
+
+    return lambda selections: asyncio.run(main(selections))
+
+
+def bare_questions(selections: int) -> None:
+    """Ask the engine about all candidates at once, and take the best by hand."""
+
+    async def main() -> None:
+        async with Engine(connection=in_memory()) as engine:
+            for at in range(selections):
+                judged = await asyncio.gather(*(judge_with(engine, MODEL, f"p{at}", [text]) for text in POOL))
+                scores = [one.verdicts[0].value for one in judged]
+                scores.index(max(scores))
+
+    asyncio.run(main())
+
+
+LOCAL, MEMORY = "local judge", "model in memory"
+CONTENDERS: dict[str, dict[str, Callable[[int], None]]] = {
+    LOCAL: {
+        "bare loop": bare_loop,
+        "bw.select": by_select,
+        "Selector.select": by_selector,
+        "Selector.aselect": by_aselect(judge),
+        "Selector.aselect, async judge": by_aselect(waiting_judge),
+    },
+    MEMORY: {
+        "engine, bare loop": bare_questions,
+        "Selector.aselect": by_aselect(MODEL, in_memory),
+    },
+}
+"""By what is asked; the first of each is what the others are held against."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was measured of one contender: seconds of CPU of a selection, one a round."""
+
+    judge: str
+    name: str
+    cpu: list[float]
+
+
+def measure(work: Callable[[int], None], selections: int) -> float:
+    """Return the CPU seconds of one selection, those of all threads of this process included."""
+    before = time.process_time()
+    work(selections)
+    return (time.process_time() - before) / selections
+
+
+def measured(selections: int, rounds: int) -> list[Row]:
+    """Let the contenders take turns, after a warm-up."""
+    rows = [Row(kind, name, []) for kind, some in CONTENDERS.items() for name in some]
+    for row in rows:
+        CONTENDERS[row.judge][row.name](3)
+    for _ in range(rounds):
+        for row in rows:
+            row.cpu.append(measure(CONTENDERS[row.judge][row.name], selections))
+    return rows
+
+
+HEADER = ("judge", "what", "CPU ms a selection", "above the bare loop, ms", "x the bare loop")
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Lay the medians out as a Markdown table."""
+    firsts: dict[str, Row] = {}
+    for row in rows:
+        firsts.setdefault(row.judge, row)
+    lines = [HEADER, ("---",) * len(HEADER), *(cells(row, firsts[row.judge]) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines[1] = tuple("-" * width for width in widths)
+    return "\n".join(
+        f"| {' | '.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))} |" for line in lines
+    )
+
+
+def cells(row: Row, first: Row) -> tuple[str, ...]:
+    """Write one line: differences and ratios are medians of those within a round."""
+    cpu = f"{statistics.median(row.cpu) * 1e3:.3f}"
+    if row is first:
+        return row.judge, row.name, cpu, "-", "-"
+    both = list(zip(row.cpu, first.cpu, strict=True))
+    above = statistics.median(one - base for one, base in both)
+    times = statistics.median(one / base for one, base in both)
+    return row.judge, row.name, cpu, f"{above * 1e3:+.3f}", f"{times:,.2f}"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure everything and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--selections", type=int, default=SELECTIONS, help="of each contender in each round")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="the contenders take turns in each")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the measurements there too")
+    parser.add_argument("--quick", action="store_true", help="a smoke run: few selections, two rounds")
+    asked = parser.parse_args(argv)
+    selections, rounds = (QUICK_SELECTIONS, QUICK_ROUNDS) if asked.quick else (asked.selections, asked.rounds)
+    rows = measured(selections, rounds)
+    machine = {
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("bonwise", "openai", "httpx2")},
+        "system": platform.system(),
+        "cpus": os.cpu_count(),
+        "candidates": CANDIDATES,
+        "selections": selections,
+        "rounds": rounds,
+    }
+    print(", ".join(f"{name} {value}" for name, value in machine.items()), table(rows), sep="\n\n")
+    if asked.json is not None:
+        document = {"machine": machine, "rows": [vars(row) for row in rows]}
+        asked.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
