@@ -21,10 +21,10 @@ GAIN = 0.01
 HASTE = 0.15
 """After t prompts the gain is at least HASTE / sqrt(t): a short stream has no time to make up for a slow start."""
 
-SLACK = 2.0
+SLACK = 2.2
 """Standard deviations of the count that are held back, so that a burst of high signals seldom meets the cap."""
 
-EARLY = 30
+EARLY = 20
 """Prompts after which half of that is held back: at first a prompt that is not sent is dearer than a burst."""
 
 BAND = 2.0

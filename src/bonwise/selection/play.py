@@ -100,6 +100,9 @@ class Play:
     def _take(self, call: Call, asked: Sequence[Question], result: Result) -> None:
         if result is None:
             self.late = True
+        elif isinstance(result, BonwiseError) and not asked:
+            # The pick does not rest on the second judge; without it the router has one signal less.
+            self.others.append([Unscored(f"owed: {result.message}", owed=True)] * len(self._texts))
         elif isinstance(result, BonwiseError):
             self.error = self.error or result
             self._miss(asked, Unscored(f"owed: {result.message}", owed=True))
