@@ -136,7 +136,7 @@ def test_an_answer_is_taken_from_the_ledger_by_the_next_engine(tmp_path):
     ]
     assert all(answer.from_ledger for found in again for answer in found.answers)
     assert not any(answer.from_ledger for found in first for answer in found.answers)
-    assert engine.totals.bill == Bill(from_ledger=2)
+    assert engine.totals.bill == Bill(from_ledger=2, reused_tokens=36)
     assert again[0].effective == first[0].effective
 
 
@@ -217,7 +217,7 @@ def test_a_server_that_ignores_n_is_topped_up_and_remembered(tmp_path):
     assert notice.startswith("openai/gpt-5-mini sends one answer a call, whatever n asks for")
     again, engine = ask_all(bodies.script, [question(samples=3), question(1, samples=3)], ledger=tmp_path)
     assert bodies.script.counts.requests == 6
-    assert engine.totals.bill == Bill(from_ledger=6)
+    assert engine.totals.bill == Bill(from_ledger=6, reused_tokens=72)
     assert readings(again[0]) == readings(found)
 
 
@@ -239,7 +239,7 @@ def test_a_refused_parameter_is_left_out_and_remembered(tmp_path, concurrent):
     refused = script.counts.requests
     again, engine = ask_all(script, asks, ledger=tmp_path)
     assert script.counts.requests == refused
-    assert engine.totals.bill == Bill(from_ledger=concurrent)
+    assert engine.totals.bill == Bill(from_ledger=concurrent, reused_tokens=18 * concurrent)
     assert all("temperature" not in answers.effective for answers in again)
     ask_all(script, [question(concurrent)], ledger=tmp_path)
     assert script.counts.requests == refused + 1
@@ -575,7 +575,7 @@ def test_a_call_lands_although_whoever_asked_has_gone(tmp_path):
     assert gone < 5.0 <= closed
     (found,), engine = ask_all(script, [question()], ledger=tmp_path)
     assert script.counts.requests == 1
-    assert engine.totals.bill == Bill(from_ledger=1)
+    assert engine.totals.bill == Bill(from_ledger=1, reused_tokens=18)
     assert not owed([found])
 
 

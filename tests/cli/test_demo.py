@@ -11,6 +11,7 @@ from statistics import fmean
 
 import pytest
 
+from bonwise.auditing.audit import audit
 from bonwise.cli.entry import run
 from bonwise.data.verdicts import Score
 from bonwise.demo.run import run_demo
@@ -20,6 +21,15 @@ from cli.commands import CONTROL, rows_of, strict, typed
 
 LABELS = {(t.pool.prompt_id, c.id): label(t, c) for t in load_tasks() for c in t.pool.candidates}
 JUDGES = [f"local:{name}" for name in NAMES]
+POLICIES = {
+    "greedy": (4.0, 0.0),
+    "adaptive": (None, 0.0),
+    "value-of-information-mean-calls-8": (None, 0.0),
+    "resample": (20.0, 0.0),
+    "greedy--25-to-the-checker-by-margin": (4.0, 0.25),
+    "greedy--25-to-the-checker-by-interval-width": (4.0, 0.25),
+}
+"""Files of the policies, with the scores a task, where these are fixed, and the share that may be routed."""
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +64,7 @@ def test_every_file_of_the_journey_is_written(demo):
     folder, out = demo
     expected = {"pools.jsonl", "labels.csv", "scores.csv", "audit.json", "per_prompt.csv"}
     expected |= {f"winners-{judge.replace(':', '-')}.jsonl" for judge in JUDGES}
+    expected |= {f"picks-{name}.jsonl" for name in POLICIES}
     assert {path.name for path in folder.iterdir()} == expected
     assert "bonwise-demo" in out
     assert not CONTROL.search(out)
@@ -83,7 +94,26 @@ def test_scores_and_picks_are_those_of_the_commands(demo, capsys):
     assert typed(capsys, "judge", folder / "pools.jsonl", *judges).out == (folder / "scores.csv").read_text("utf-8")
     for judge in JUDGES:
         done = typed(capsys, "select", folder / "pools.jsonl", "--judge", judge)
-        assert done.out == (folder / f"winners-{judge.replace(':', '-')}.jsonl").read_text("utf-8")
+        picks = [
+            {key: value for key, value in strict(line).items() if key != "latency"} for line in done.out.splitlines()
+        ]
+        assert picks == winners(folder, judge)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_policy_is_worth_what_its_log_says(demo, name):
+    """A policy's row shows the audit of its picks, the scores they took and the share that was routed."""
+    folder, out = demo
+    file = folder / f"picks-{name}.jsonl"
+    lines = [strict(line) for line in file.read_text("utf-8").splitlines()]
+    found = audit(file, labels=folder / "labels.csv")["recovery"]
+    scores, share = POLICIES[name]
+    mean = fmean(sum(line["draws"]) for line in lines)
+    routed = fmean(line["routed"] is not None and line["routed"]["strong"] is not None for line in lines)
+    assert scores in {None, mean}
+    assert share / 2 <= routed <= share + 1 / len(lines)
+    cells = f"{mean:.1f}", f"{routed:.0%}", f"{found.estimate:.2f} [{found.low:.2f}, {found.high:.2f}]"
+    assert sum(re.split(r"\s{2,}", line.strip())[1:4] == list(cells) for line in out.splitlines()) == 1
 
 
 @pytest.mark.parametrize("judge", JUDGES)
@@ -204,7 +234,7 @@ def test_the_printed_commands_run(capsys, tmp_path, monkeypatch, name):
     """Each command that the demo prints, typed as it stands, does what it says, whatever the folder is called."""
     monkeypatch.chdir(tmp_path)
     commands = next_commands(typed(capsys, "demo", "--out", name).out)
-    assert [words[1] for words in commands] == ["select", "judge", "doctor", "audit"]
+    assert [words[1] for words in commands] == ["select", "judge", "doctor", "audit", "compare"]
     for words in commands:
         arguments, target = (words[: words.index(">")], words[-1]) if ">" in words else (words, None)
         done = typed(capsys, *arguments[1:])

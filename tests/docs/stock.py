@@ -31,6 +31,11 @@ def stock():
         write_picks(Path(f"{name}.jsonl"), ids, scores)
     pd.DataFrame(pairs(ids, drawn.draws[:, :, 1]), columns=PAIR_HEADER).to_csv("pairs.csv", index=False)
     write_stated(Path("stated.csv"), ids)
+    half = table.pop("ci_width") / 2
+    stated = table[["prompt_id", "candidate"]].assign(judge_score=table["draw_0"])
+    stated.assign(low=stated["judge_score"] - half, high=stated["judge_score"] + half).to_csv(
+        "intervals.csv", index=False
+    )
 
 
 def write_picks(path, ids, scores):

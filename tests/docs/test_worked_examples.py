@@ -243,6 +243,7 @@ def test_simulated_population():
     printed = {name: float(value) for name, value in rows}
     known = dict(simulate("arena", n=1).population)
     known["inflation"] = 1 - known["within_r"] / known["global_r"]
+    known["gain"] = known["value_judge"] - known["value_random"]
     assert printed == pytest.approx(known, abs=0.5001e-3, rel=0)
 
 

@@ -144,7 +144,9 @@ def test_a_function_of_the_caller_fails_in_its_own_words():
         bw.select("p", ["a", "b"], judge=lambda *_: 1, text=len)
 
 
-@pytest.mark.parametrize("pool", [iter(["a"]), {"a", "b"}, "ab", {"text": "a"}, 3, None], ids=repr)
+@pytest.mark.parametrize(
+    "pool", [iter(["a"]), {"a", "b"}, "ab", {"text": "a"}, 3, None], ids=lambda one: type(one).__name__
+)
 def test_candidates_stand_in_an_order(pool):
     """A pool is a sequence: neither a stream nor a set, a text or a mapping."""
     with pytest.raises(UsageError, match="sequence"):

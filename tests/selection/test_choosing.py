@@ -83,7 +83,7 @@ def test_one_text_is_asked_about_once():
         (["", "same", "same"], "same text", {"c1", "c2"}),
         (["", " "], "nothing scored", {None}),
     ],
-    ids=str,
+    ids=["one", "one blank", "alike", "one with words", "alike and blank", "all blank"],
 )
 def test_nothing_is_asked_where_nothing_can_be_learnt(pool, decided_by, winners):
     """One candidate, one text, or one candidate with words: no call, and no candidate without words wins."""

@@ -94,18 +94,27 @@ class Portal:
         wait : bool
             Whether to wait for calls on the wire first.
         """
+        self._end(wait=wait, told=True)
+
+    def leave(self) -> None:
+        """Close it at the end of a program: threads that wait for an answer end with it, and are told nothing."""
+        self._end(wait=False, told=False)
+
+    def _end(self, *, wait: bool, told: bool) -> None:
         if self._loop.is_closed() or not self._thread.is_alive():
             return
-        asyncio.run_coroutine_threadsafe(self._close(wait), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._close(wait=wait, told=told), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
-    async def _close(self, wait: bool) -> None:
+    async def _close(self, *, wait: bool, told: bool) -> None:
         if self._engine is not None:
             if not wait:
                 self._engine.abandon("the program has ended")
             await self._engine.aclose()
+        if not told:
+            return
         # As the end of any loop: who is cut off in the middle of something gets to know it.
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
@@ -133,6 +142,6 @@ def default_portal() -> Portal:
         if not _DEFAULT:
             portal = Portal(Engine)
             # Nobody would keep the answers that are still to come.
-            atexit.register(portal.close, wait=False)
+            atexit.register(portal.leave)
             _DEFAULT.append(portal)
         return _DEFAULT[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from bonwise.selection.strategies.resample import Resample
 from bonwise.selection.strategies.value_of_information import ValueOfInformation
 from bonwise.stats.estimate import Estimate
 
-__all__ = ["Policy", "run_policies"]
+__all__ = ["Policy", "pick_lines", "run_policies"]
 
 STRATEGIES: tuple[Strategy, ...] = (Greedy(), Adaptive(), ValueOfInformation(mean_calls=8), Resample(draws=5))
 
@@ -76,6 +76,13 @@ def run_policies(tasks: Sequence[Task], folder: Path, labels: Path, seed: int) -
         yield _audited(name, _picks(tasks, seed, Greedy(), router), folder, labels)
 
 
+def pick_lines(picks: Iterable[Selection]) -> str:
+    """Return the log of picks, without the time they took: the same seed writes the same file."""
+    records = (pick.to_dict() for pick in picks)
+    kept = ({key: value for key, value in record.items() if key != "latency"} for record in records)
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in kept)
+
+
 def _checker(tasks: Sequence[Task]) -> Callable[[str, str], float]:
     """Return the stronger judge: it computes the labels themselves."""
     by_prompt = {task.pool.prompt: task for task in tasks}
@@ -105,7 +112,7 @@ def _picks(tasks: Sequence[Task], seed: int, strategy: Strategy, router: Router 
 def _audited(name: str, picks: Sequence[Selection], folder: Path, labels: Path) -> Policy:
     word = "".join(letter if letter.isalnum() else "-" for letter in name.replace("%", "")).strip("-")
     file = folder / f"picks-{word}.jsonl"
-    write_whole(file, "".join(json.dumps(pick.to_dict(), ensure_ascii=False) + "\n" for pick in picks))
+    write_whole(file, pick_lines(picks))
     found = audit(file, labels=labels)
     scores = sum(sum(pick.draws) for pick in picks) / len(picks)
     strong = sum(pick.routed is not None and pick.routed.strong is not None for pick in picks) / len(picks)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bonwise.auditing.audit import Audit, audit
 from bonwise.data.bytes_check import file_errors
 from bonwise.data.writing import csv_frame, csv_text, write_whole
-from bonwise.demo.policies import Policy, run_policies
+from bonwise.demo.policies import Policy, pick_lines, run_policies
 from bonwise.demo.tasks import Task, label, load_tasks
 from bonwise.demo.two_judges import TwoJudges, two_judges
 from bonwise.errors import UsageError
@@ -84,7 +84,7 @@ def run_demo(folder: Path, *, seed: int = 0) -> Demo:
     for judge in judges:
         picks = _picks(tasks, judge, seed)
         name = judge.name.replace(":", "-")
-        write_whole(folder / f"winners-{name}.jsonl", _lines(pick.to_dict() for pick in picks))
+        write_whole(folder / f"winners-{name}.jsonl", pick_lines(picks))
         made = [labels[pick.prompt_id or "", pick.best_id] for pick in picks if pick.best_id is not None]
         picked[judge.name] = sum(made) / len(made)
     found = audit(folder / "scores.csv", labels=folder / "labels.csv")

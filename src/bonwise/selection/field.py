@@ -9,7 +9,7 @@ from bonwise.data.pool import Candidate
 from bonwise.judges.protocol import Judge, is_asking
 from bonwise.judges.words import has_words
 from bonwise.selection.protocol import Entrants
-from bonwise.selection.ranking import seeded_order
+from bonwise.selection.ranking import seeded_lot, seeded_order
 
 __all__ = ["Field", "field_of"]
 
@@ -68,4 +68,5 @@ def field_of(
     place = {text: at for at, text in enumerate(texts)}
     entrant = tuple(place.get(one.text) for one in pool)
     first_met = dict.fromkeys(its for at in order if (its := entrant[at]) is not None)
-    return Field(tuple(pool), order, texts, entrant, Entrants(len(texts), tuple(first_met), first_pass_alone))
+    entrants = Entrants(len(texts), tuple(first_met), first_pass_alone, seeded_lot(seed=seed, salt=salt))
+    return Field(tuple(pool), order, texts, entrant, entrants)

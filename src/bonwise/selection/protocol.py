@@ -71,11 +71,14 @@ class Entrants:
         the one that stands first in it goes ahead.
     first_pass_alone : bool
         Whether the first round must ask for one score a candidate and no more, because a router looks at it.
+    lot : float
+        A number from 0 to 1, drawn by the seed for this pool: it decides what is left to chance beside ties.
     """
 
     count: int
     order: tuple[int, ...]
     first_pass_alone: bool = False
+    lot: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["TIE_DECIMALS", "Ranked", "Tie", "ranked", "rounded", "seeded_order"]
+__all__ = ["TIE_DECIMALS", "Ranked", "Tie", "ranked", "rounded", "seeded_lot", "seeded_order"]
 
 TIE_DECIMALS = 9
 """Scores are rounded to this many decimals before they are compared, as in the audit."""
@@ -51,9 +51,24 @@ def seeded_order(keys: Tie, *, seed: int, salt: str) -> tuple[int, ...]:
     True
     """
     positions = sorted(range(len(keys)), key=lambda position: keys[position])
-    digest = hashlib.sha256(f"{seed}\0{salt}".encode("utf-8", "surrogatepass")).digest()
-    random.Random(digest).shuffle(positions)  # noqa: S311 - a fair and repeatable draw, no secret
+    _chance(seed, salt).shuffle(positions)
     return tuple(positions)
+
+
+def seeded_lot(*, seed: int, salt: str) -> float:
+    """Return a number from 0 to 1, 1 left out, that depends on the seed and the salt.
+
+    Examples
+    --------
+    >>> 0 <= seeded_lot(seed=0, salt="p1") < 1
+    True
+    """
+    return _chance(seed, f"{salt}\0lot").random()
+
+
+def _chance(seed: int, salt: str) -> random.Random:
+    digest = hashlib.sha256(f"{seed}\0{salt}".encode("utf-8", "surrogatepass")).digest()
+    return random.Random(digest)  # noqa: S311 - a fair and repeatable draw, no secret
 
 
 def ranked(
