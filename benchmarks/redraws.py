@@ -3,7 +3,9 @@
     python benchmarks/redraws.py                  # stored draws, with ../shared/data
     python benchmarks/redraws.py --pilots 12      # fresh simulated prompts, each pilot learnt from anew
 
-Labels are looked at by nothing but the scoring. All of it is simulation: how much a real judge gains is unknown.
+Value of information runs as it is shipped: what was learnt from the pilot says at which two prices a mean number of
+calls is spent, and it spends what it spends. The other rules are scored at the calls that it spent, exactly. Nothing
+but the scoring looks at labels. All of it is simulation: how much a real judge gains is unknown.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.draw_prior import learn_prior
-from bonwise.stats.redraws import Replay, replay
+from bonwise.stats.draw_model import DrawModel
+from bonwise.stats.redraws import Prices, Replay, replay
 from bonwise.testing import simulate
 from redraw_contenders import Picked, learn_ocba, ocba, paper, uniform
 
@@ -49,16 +51,24 @@ class Labelled(NamedTuple):
         return found
 
 
-def at_calls(played: Replay, calls: float, data: Labelled) -> Floats:
-    """Return the gains at a mean number of calls.
+class Spent(NamedTuple):
+    """What pools took on average, and what each of them gained over a random pick."""
 
-    Where many pools stop at one and the same price, some of them by lot, so that the mean is met exactly.
-    """
-    price = played.price_for(calls)
-    more, fewer = played.at(price), played.at(float(np.nextafter(price, np.inf)))
-    apart = more.calls.mean() - fewer.calls.mean()
-    share = 0.0 if apart == 0 else float((more.calls.mean() - calls) / apart)
-    return share * data.gains(fewer.top) + (1 - share) * data.gains(more.top)
+    calls: float
+    gains: Floats
+
+
+def at_prices(played: Replay, prices: Prices, data: Labelled) -> Spent:
+    """Play every pool at both prices and take its lot in expectation."""
+    lower, higher = played.at(prices.lower), played.at(prices.higher)
+    calls = prices.share * lower.calls.mean() + (1 - prices.share) * higher.calls.mean()
+    gains = prices.share * data.gains(lower.top) + (1 - prices.share) * data.gains(higher.top)
+    return Spent(float(calls), gains)
+
+
+def at_calls(played: Replay, calls: float, data: Labelled) -> Floats:
+    """Return the gains at the prices that spend so many calls on these very prompts."""
+    return at_prices(played, played.curve().prices_for(calls), data).gains
 
 
 def stored(folder: Path, preset: str) -> Labelled:
@@ -73,24 +83,22 @@ def stored(folder: Path, preset: str) -> Labelled:
 def on_stored(data: Labelled, orders: int) -> dict[str, Any]:
     """Learn from the first 500 prompts and score the rest, averaged over several orders in which ties are broken."""
     pilot, rest = data.draws[:PILOT, :, :PILOT_DRAWS], Labelled(data.draws[PILOT:], data.labels[PILOT:])
-    prior, exchangeable = learn_prior(pilot), learn_ocba(pilot)
-    rules = {
-        VOI: [replay(rest.draws, prior, seed=seed) for seed in range(orders)],
-        OCBA: [ocba(rest.draws, exchangeable, seed=seed) for seed in range(orders)],
-    }
-    gains = {
-        name: {calls: np.mean([at_calls(one, calls, rest) for one in played], axis=0) for calls in MEAN_CALLS}
-        for name, played in rules.items()
-    }
-    rows = [
-        {"calls": calls, VOI: summary(gains[VOI][calls]), f"{VOI} - {OCBA}": paired(gains, calls, OCBA)}
-        | {OCBA: summary(gains[OCBA][calls])}
-        for calls in MEAN_CALLS
-    ]
+    model, exchangeable = DrawModel.fit(pilot), learn_ocba(pilot)
+    voi = [replay(rest.draws, model.prior, seed=seed) for seed in range(orders)]
+    rival = [ocba(rest.draws, exchangeable, seed=seed) for seed in range(orders)]
+    rows = []
+    for calls in MEAN_CALLS:
+        spent = [at_prices(one, model.prices_for(calls), rest) for one in voi]
+        mine = np.mean([one.gains for one in spent], axis=0)
+        theirs = np.mean([at_calls(r, one.calls, rest) for r, one in zip(rival, spent, strict=True)], axis=0)
+        rows.append(
+            {"asked": calls, "spent": float(np.mean([one.calls for one in spent])), VOI: summary(mine)}
+            | {OCBA: summary(theirs), "difference": summary(mine - theirs)}
+        )
     fixed = {f"every candidate {k} times": [uniform(rest.draws, k)] for k in (1, 2, 5, 9)}
     for name, repick in (("the paper's rule", False), ("the paper's rule, re-picking", True)):
         fixed[name] = [paper(rest.draws, repick=repick, seed=seed) for seed in range(orders)]
-    return {"rows": rows, "others": [other(name, picked, rules[VOI], rest) for name, picked in fixed.items()]}
+    return {"rows": rows, "others": [other(name, picked, voi, rest) for name, picked in fixed.items()]}
 
 
 def other(name: str, picked: list[Picked], voi: list[Replay], data: Labelled) -> dict[str, Any]:
@@ -104,11 +112,6 @@ def other(name: str, picked: list[Picked], voi: list[Replay], data: Labelled) ->
     return row
 
 
-def paired(gains: Mapping[str, Mapping[float, Floats]], calls: float, name: str) -> dict[str, float]:
-    """Return the difference between value of information and another rule."""
-    return summary(gains[VOI][calls] - gains[name][calls])
-
-
 def summary(gains: Floats) -> dict[str, float]:
     """Return the mean and its standard error over prompts."""
     return {"mean": float(gains.mean()), "se": float(gains.std(ddof=1) / np.sqrt(len(gains)))}
@@ -119,22 +122,25 @@ def on_pilots(preset: str, pilots: int, prompts: int, seed: int) -> dict[str, An
     fresh = simulate(preset, n=prompts, seed=seed)
     data = Labelled(fresh.draws, fresh.labels)
     total = np.zeros((len(MEAN_CALLS), prompts))
-    means, base = np.empty((pilots, len(MEAN_CALLS))), np.empty((pilots, len(MEAN_CALLS)))
+    means, base, spent = (np.empty((pilots, len(MEAN_CALLS))) for _ in range(3))
     for number in range(pilots):
         pilot = simulate(preset, n=PILOT, seed=seed + 1 + number, draws=PILOT_DRAWS).draws
-        voi = replay(data.draws, learn_prior(pilot), seed=number)
+        model = DrawModel.fit(pilot)
+        voi = replay(data.draws, model.prior, seed=number)
         plain = ocba(data.draws, learn_ocba(pilot), seed=number)
         for at, calls in enumerate(MEAN_CALLS):
-            theirs = at_calls(plain, calls, data)
-            difference = at_calls(voi, calls, data) - theirs
-            total[at] += difference / pilots
-            means[number, at], base[number, at] = difference.mean(), theirs.mean()
+            mine = at_prices(voi, model.prices_for(calls), data)
+            theirs = at_calls(plain, mine.calls, data)
+            total[at] += (mine.gains - theirs) / pilots
+            means[number, at], base[number, at] = (mine.gains - theirs).mean(), theirs.mean()
+            spent[number, at] = mine.calls
     rows = []
     for at, calls in enumerate(MEAN_CALLS):
-        over = float(means[:, at].std(ddof=1)) if pilots > 1 else float("inf")
+        over, of_calls = (float(one[:, at].std(ddof=1)) if pilots > 1 else float("inf") for one in (means, spent))
         both = float(np.hypot(summary(total[at])["se"], over / np.sqrt(pilots)))
         rows.append(
-            {"calls": calls, OCBA: float(base[:, at].mean()), "gain": float(means[:, at].mean())}
+            {"asked": calls, "spent": float(spent[:, at].mean()), "sd_of_spent": of_calls}
+            | {OCBA: float(base[:, at].mean()), "gain": float(means[:, at].mean())}
             | {"sd_over_pilots": over, "se_over_prompts": summary(total[at])["se"], "se": both}
         )
     return {"preset": preset, "pilots": pilots, "prompts": prompts, "seed": seed, "rows": rows}
@@ -142,10 +148,10 @@ def on_pilots(preset: str, pilots: int, prompts: int, seed: int) -> dict[str, An
 
 def stored_text(preset: str, found: Mapping[str, Any]) -> str:
     """Render what was found on stored draws."""
-    lines = [f"\n{preset}, stored draws", f"| mean calls | {VOI} | {OCBA} | difference |", "|---|---|---|---|"]
+    lines = [f"\n{preset}, stored draws", f"| asked | spent | {VOI} | {OCBA} | difference |", "|---|---|---|---|---|"]
     for row in found["rows"]:
-        cells = (said(row[VOI]), said(row[OCBA]), said(row[f"{VOI} - {OCBA}"], signed=True))
-        lines.append(f"| {row['calls']:g} | {' | '.join(cells)} |")
+        cells = (said(row[VOI]), said(row[OCBA]), said(row["difference"], signed=True))
+        lines.append(f"| {row['asked']:g} | {row['spent']:.2f} | {' | '.join(cells)} |")
     lines += ["", f"| rule | mean calls | recovery | {VOI} at these calls |", "|---|---|---|---|"]
     for row in found["others"]:
         difference = said(row["difference"], signed=True) if "difference" in row else "-"
@@ -156,10 +162,10 @@ def stored_text(preset: str, found: Mapping[str, Any]) -> str:
 def pilots_text(found: Mapping[str, Any]) -> str:
     """Render what was found over several pilots."""
     head = f"\n{found['preset']}, {found['pilots']} pilots of {PILOT}, scored on {found['prompts']:,} fresh prompts"
-    lines = [head, f"| mean calls | {OCBA} | gain | se | sd over pilots |", "|---|---|---|---|---|"]
+    lines = [head, f"| asked | spent | sd | {OCBA} | gain | se | sd over pilots |", "|---|---|---|---|---|---|---|"]
     for row in found["rows"]:
         figures = f"{row[OCBA]:.4f} | {row['gain']:+.4f} | {row['se']:.4f} | {row['sd_over_pilots']:.4f}"
-        lines.append(f"| {row['calls']:g} | {figures} |")
+        lines.append(f"| {row['asked']:g} | {row['spent']:.2f} | {row['sd_of_spent']:.2f} | {figures} |")
     return "\n".join(lines)
 
 

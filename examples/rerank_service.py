@@ -17,10 +17,10 @@ import bonwise as bw
 from bonwise.testing import Script, ScriptedServer
 
 PATIENCE = 5.0  # seconds for a request to come in
-BAD = (bw.InputError, EOFError, LookupError, TypeError, ValueError, TimeoutError, asyncio.LimitOverrunError)
+NO_REQUEST = (EOFError, LookupError, TypeError, ValueError, TimeoutError, RecursionError, asyncio.LimitOverrunError)
 
 
-async def answered(selector: bw.Selector, reader: asyncio.StreamReader) -> tuple[HTTPStatus, dict[str, Any]]:
+async def answered(selector: bw.Selector, reader: asyncio.StreamReader) -> tuple[HTTPStatus, str]:
     """Read one request and choose; what is wrong with a request is its sender's to mend."""
     try:
         async with asyncio.timeout(PATIENCE):
@@ -28,10 +28,11 @@ async def answered(selector: bw.Selector, reader: asyncio.StreamReader) -> tuple
             _, _, length = head.lower().partition(b"content-length:")
             given = json.loads(await reader.readexactly(min(int(length.split()[0]), 2**20)))
         pick = await selector.aselect(given["prompt"], given["candidates"])
-    except BAD as error:
-        return HTTPStatus.BAD_REQUEST, {"error": f"{type(error).__name__}: {error}"}
-    why = {"decided_by": pick.decided_by, "scores": pick.scores, "failure": pick.failure, "calls": pick.calls}
-    return HTTPStatus.OK, {"best": pick.best, "index": pick.index, **why}
+        why = {"decided_by": pick.decided_by, "scores": pick.scores, "failure": pick.failure, "calls": pick.calls}
+        # Python reads NaN, and no JSON holds it.
+        return HTTPStatus.OK, json.dumps({"best": pick.best, "index": pick.index, **why}, allow_nan=False)
+    except (bw.InputError, *NO_REQUEST) as error:
+        return HTTPStatus.BAD_REQUEST, json.dumps({"error": f"{type(error).__name__}: {error}"})
 
 
 async def serve(selector: bw.Selector, port: int, client: Callable[[int], Awaitable[None]] | None = None) -> None:
@@ -44,7 +45,7 @@ async def serve(selector: bw.Selector, port: int, client: Callable[[int], Awaita
         under_way.add(task := asyncio.current_task())
         try:
             status, found = await answered(selector, reader)
-            body = json.dumps(found).encode()
+            body = found.encode()
             head = f"HTTP/1.1 {status} {status.phrase}\r\ncontent-type: application/json\r\nconnection: close"
             writer.write(f"{head}\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body)
             await writer.drain()

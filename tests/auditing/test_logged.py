@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from auditing.tables import cohort, table
 from bonwise.auditing.audit import audit
 from bonwise.auditing.judge_audit import NO_SCORES, OF_PICKS
-from bonwise.errors import InputError, RowError, UsageError
+from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from stats.pools import pools
 
 
@@ -162,6 +162,74 @@ def test_labels_that_match_no_candidate_are_refused(tmp_path):
     labels = pd.concat([labels_of(frame), labels_of(frame).head(1).assign(candidate="stranger")])
     with pytest.raises(RowError, match="match no scored candidate"):
         audit(logged(tmp_path / "picks.jsonl", greedy_lines(frame)), labels=labels)
+
+
+@pytest.mark.parametrize("role", ["prompt_id", "candidate", "oracle_label"])
+def test_columns_named_with_picks_are_those_of_the_label_file(tmp_path, role):
+    """Picks have no columns of a table, so a named column must stand in the label file, their own name or not."""
+    frame = cohort(10)
+    path = logged(tmp_path / "picks.jsonl", greedy_lines(frame))
+    renamed = labels_of(frame).rename(columns={role: "other"})
+    assert audit(path, labels=renamed, columns={role: "other"})["recovery"].n == 10
+    for name in ("nope", role):
+        with pytest.raises(ColumnError, match=f"no column named '{name}' for {role}"):
+            audit(path, labels=renamed, columns={role: name})
+
+
+def test_picks_of_some_prompts_take_their_labels_from_a_file_of_all(tmp_path):
+    """A log of the first prompts is audited as with their labels alone; what the file held beyond is counted."""
+    frame = cohort(60)
+    path = logged(tmp_path / "picks.jsonl", greedy_lines(frame)[:20])
+    found = audit(path, labels=labels_of(frame))
+    prompts = frame["prompt_id"].drop_duplicates()[:20]
+    same(found, audit(path, labels=labels_of(frame[frame["prompt_id"].isin(prompts)])))
+    assert found.to_dict()["settings"]["labels_left_out"] == {"prompts": 40, "rows": 160}
+    assert "labels of 40 prompts that are not in the file left out (160 rows)" in str(found)
+    scored = audit(frame[frame["prompt_id"].isin(prompts)].drop(columns="oracle_label"), labels=labels_of(frame))
+    assert scored.to_dict()["settings"]["labels_left_out"] == {"prompts": 40, "rows": 160}
+
+
+@pytest.mark.parametrize(("owed", "state"), [(0, "met"), (5, "met"), (6, "inconclusive"), (60, "inconclusive")])
+def test_a_log_that_lacks_more_than_five_percent_of_its_picks_passes_no_gate(tmp_path, owed, state):
+    """Of 100 pools 5 may lack a pick; with 6 no gate is settled, whichever way, and the audit says of whom it is."""
+    frame = cohort(100)
+    lines = greedy_lines(frame)
+    for line in lines[:owed]:
+        line |= {"best": None, "level": [], "decided_by": "owed"}
+    found = audit(logged(tmp_path / "picks.jsonl", lines), labels=labels_of(frame))
+    met, missed = found.check({"value_judge": -5, "gain": 5})
+    assert (met.state, missed.state) == (state, "not met" if state == "met" else state)
+    document = found.to_dict()
+    assert (document["data"]["pools"], document["data"]["pools_without_pick"]) == (100, owed)
+    said = f"{100 - owed} of 100 pools that have a pick" in str(found)
+    assert said == (state == "inconclusive")
+    if said:
+        assert f"{owed} of 100 pools have no pick" in met.sentence
+
+
+def test_a_single_candidate_is_no_missing_pick(tmp_path):
+    """A pool of one needs no pick, so any number of them leaves gates as they are."""
+    frame = cohort(40)
+    lines = greedy_lines(frame)
+    alone = [{"prompt_id": f"one{x}", "ids": ["a"], "best": None} for x in range(40)]
+    found = audit(logged(tmp_path / "picks.jsonl", [*lines, *alone]), labels=labels_of(frame), shape="ragged")
+    assert (found.data["pools"], found.data["pools_without_pick"]) == (40, 0)
+    assert {gate.state for gate in found.check({"value_judge": -5})} == {"met"}
+
+
+def test_what_decided_is_counted_over_the_audited_prompts(tmp_path):
+    """Counts of what decided are those behind the figures; prompts without a pick or a label stand apart."""
+    frame = cohort(100)
+    lines = greedy_lines(frame)
+    for line in lines:
+        line["decided_by"] = "score"
+    lines[0] |= {"best": None, "level": [], "decided_by": "owed"}
+    labels = labels_of(frame)
+    gone = labels["prompt_id"].isin([line["prompt_id"] for line in lines[1:3]])
+    found = audit(logged(tmp_path / "picks.jsonl", lines), labels=labels[~gone])
+    picks = found.to_dict()["settings"]["picks"]
+    assert (picks["decided_by"], picks["left_out"]) == ({"score": 97}, {"score": 2, "owed": 1})
+    assert "decided by score (97); left out: score (2), owed (1)" in str(found)
 
 
 def test_only_picks_can_be_taken_as_drawn():

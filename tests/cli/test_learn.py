@@ -39,7 +39,9 @@ def test_what_is_learnt_is_saved_and_said(capsys, pilot):
 def test_the_price_of_a_number_of_calls(capsys, pilot):
     """A mean number of calls is answered by its price; one that cannot be is refused."""
     done = typed(capsys, "learn", "scores.csv", "--mean-calls", "9", "--json", "-")
-    assert strict(done.out)["prices"] == [{"mean_calls": 9.0, "price": DrawModel.fit(pilot).price_for(9)}]
+    prices = DrawModel.fit(pilot).prices_for(9)
+    named = {"lower_price": prices.lower, "higher_price": prices.higher, "share_at_lower": prices.share}
+    assert strict(done.out)["prices"] == [{"mean_calls": 9.0, **named}]
     done = typed(capsys, "learn", "scores.csv", "--mean-calls", "3")
     assert done.code == 2
     assert "--mean-calls is 3" in done.err

@@ -51,13 +51,22 @@ def test_a_second_label_is_refused(again):
         joined(labels((1, "a", 0.5), (1, "b", 0.5), (1, "a", again)))
 
 
-def test_rows_that_match_nothing_are_refused():
-    """Label rows of no scored candidate are refused, counted, the first five of them named."""
-    strangers = [(9, "a", 1), (1, "z", 1), *((f"x{i}", "a", 1) for i in range(5))]
+def test_strange_candidates_of_a_known_prompt_are_refused():
+    """Label rows of no candidate of their prompt are refused, counted, the first five of them named."""
+    strangers = [(1, f"z{i}", 1) for i in range(6)]
     with pytest.raises(RowError) as caught:
-        joined(labels((1, "a", 1), *strangers))
-    assert "labels: 7 label rows match no scored candidate of table (rows 1, 2, 3, 4, 5, ...;" in str(caught.value)
-    assert "the first is '9' / 'a'" in str(caught.value)
+        joined(labels((9, "a", 1), (1, "a", 1), *strangers))
+    assert "labels: 6 label rows match no scored candidate of table (rows 2, 3, 4, 5, 6, ...;" in str(caught.value)
+    assert "the first is '1' / 'z0'" in str(caught.value)
+
+
+def test_labels_of_further_prompts_are_left_out_and_counted():
+    """A label file may cover more prompts than the table; theirs are left out and counted, repeated or not."""
+    more = [(9, "a", 1), (9, "z", 1), ("x", "a", 0), ("x", "a", 1)]
+    found = join_labels(TABLE, labels(*more[:2], (1, "a", 0.5), *more[2:]))
+    np.testing.assert_array_equal(found.frame["oracle_label"], [0.5, np.nan, np.nan, np.nan])
+    assert found.labels_left_out == {"prompts": 2, "rows": 4}
+    assert join_labels(TABLE, labels((1, "a", 1))).labels_left_out == {}
 
 
 def test_known_names_that_never_met_match_nothing():
@@ -104,6 +113,23 @@ def test_names_of_columns_serve_where_they_stand():
     """A named column is taken in the label file if it stands there; a name for the scores alone does no harm."""
     frame = labels((1, "a", 0)).assign(rating=[1])
     assert joined(frame, columns={"oracle_label": "rating", "judge_score": "judge_score"})[0] == 1
+
+
+@pytest.mark.parametrize("role", ["prompt_id", "candidate", "oracle_label"])
+def test_a_named_column_that_stands_nowhere_is_refused(role):
+    """A column named for a role of labels that neither file has is refused with the columns there are."""
+    with pytest.raises(ColumnError, match=f"labels: no column named 'nope' for {role}") as caught:
+        joined(labels((1, "a", 1)), columns={role: "nope"})
+    assert "prompt_id, candidate, oracle_label" in caught.value.hint
+
+
+def test_the_name_of_a_column_of_the_scores_serves_them_alone():
+    """The scores' own name of the prompts may be unknown to the label file; that of a label may not."""
+    table = ScoreTable.from_frame(SCORES.rename(columns={"prompt_id": "case"}), columns={"prompt_id": "case"})
+    assert join_labels(table, labels((1, "a", 1)), columns={"prompt_id": "case"}).has_labels
+    blank = ScoreTable.from_frame(SCORES.assign(rating=None), columns={"oracle_label": "rating"})
+    with pytest.raises(ColumnError, match="no column named 'rating' for oracle_label"):
+        join_labels(blank, labels((1, "a", 1)), columns={"oracle_label": "rating"})
 
 
 def test_labels_are_mapped_from_their_scale():

@@ -77,6 +77,20 @@ def test_one_draw_may_be_named_as_the_score():
     assert table.frame["judge_score"].tolist() == [0.7, 0.4, 0.1, 0.3]
 
 
+def test_the_first_pass_is_the_score_where_there_is_one_else_the_first_draw():
+    """A score of its own, such as the mean of the draws, is the first pass; of draws alone, draw 0 is."""
+    means = [0.6, 0.4, 0.5, 0.3]
+    own, drawn, same = (
+        repeats(wide(SIMPLE, **more)) for more in ({"judge_score": means}, {}, {"judge_score": [0.5, 0.4, 0.9, 0.3]})
+    )
+    assert (own.first.tolist(), own.first_of) == (means, "score")
+    assert (drawn.first.tolist(), drawn.first_of) == ([0.5, 0.4, 0.9, 0.3], "draw_0")
+    assert same.first_of == "draw_0"
+    table = ScoreTable.from_frame(wide(SIMPLE, judge_score=means))
+    forced = cell_repeats(table, lay_out(table)[0], one_draw=True)
+    assert (forced.first.tolist(), forced.first_of) == ([0.5, 0.4, 0.9, 0.3], "draw_0")
+
+
 def test_draws_and_widths_are_on_the_declared_scale():
     """A declared scale maps draws like scores, and widths by its span alone."""
     tens = [[10 * value + 1 for value in row] for row in SIMPLE]

@@ -11,10 +11,12 @@ import pytest
 from bonwise.calls.engine import Engine
 from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import JudgeError
-from bonwise.judges.calling import FunctionJudge, as_judge
+from bonwise.judges.calling import FunctionJudge, as_judge, called_in_the_end
 from bonwise.judges.judging import judge_now, judge_with
 from bonwise.judges.local import Length, from_name
 from bonwise.judges.protocol import Judge
+from bonwise.judges.quantized import Quantized
+from bonwise.judges.resampled import Resampled
 
 
 def verdicts(judge, prompt, texts):
@@ -155,6 +157,39 @@ def test_a_judge_that_blocks_is_never_called_twice_at_once():
     assert len(asyncio.run(main())) == 8
     assert max(most) == 1
     assert len(ticks) > 8
+
+
+def test_who_takes_turns_is_told_by_what_is_called_in_the_end():
+    """Functions of one definition, methods of one object, wrappers of one judge are one; other objects are not."""
+
+    class Scorer:
+        def one(self, _prompt, _text):
+            return 1
+
+        def other(self, _prompt, _text):
+            return 2
+
+        def __call__(self, _prompt, _text):
+            return 3
+
+    def closure(mark):
+        return lambda _prompt, _text: mark
+
+    def owner(given):
+        return called_in_the_end(as_judge(given))
+
+    scorer, judge = Scorer(), Scripted(None)
+    assert owner(closure(1)) is owner(closure(2)) is owner(partial(partial(closure(3)), text="a"))
+    assert owner(scorer.one) is owner(scorer.other) is owner(scorer) is scorer
+    assert owner(judge) is owner(Quantized(judge)) is owner(Resampled(Quantized(judge))) is judge
+    assert len({id(owner(one)) for one in (closure(1), Scripted(None), judge, Scorer(), scorer, len)}) == 6
+
+
+def test_a_judge_that_is_made_of_itself_is_looked_into_no_further():
+    """Wrappers without an end are no reason to hang."""
+    judge = Scripted(None)
+    judge.of = judge
+    assert called_in_the_end(judge) is judge
 
 
 @pytest.mark.parametrize(

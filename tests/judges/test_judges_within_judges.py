@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import pytest
 
@@ -10,6 +11,7 @@ from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import JudgeError, UsageError
 from bonwise.judges.judging import judge_with
 from bonwise.judges.pointwise import Pointwise
+from bonwise.selection.selector import Selector
 from bonwise.testing import FakeTransport, Script
 
 INNER = Pointwise("openai/m", base_url="http://scripted.test/v1")
@@ -82,3 +84,94 @@ def test_a_plug_in_that_fails_is_named():
     with pytest.raises(JudgeError, match="'doubting' failed: KeyError") as caught:
         judged(Script(), Broken())
     assert isinstance(caught.value.__cause__, KeyError)
+
+
+def selected(judge, *, patience=20.0, **settings):
+    """Select by a judge from asynchronous code, which calls what blocks in a thread."""
+
+    async def main():
+        async with Selector(judge, **settings) as selector:
+            return await asyncio.wait_for(selector.aselect("p", ["a", "bbb", "cc"]), patience)
+
+    return asyncio.run(main())
+
+
+def test_a_judge_that_blocks_may_select_by_another_one():
+    """A function that selects in turn, by another function, does not wait for itself."""
+
+    def inner(_prompt, text):
+        return len(text)
+
+    with Selector(inner, deadline=20, on_failure="first") as inside:
+
+        def outer(prompt, text):
+            return inside.select(prompt, [text, text + "y"]).scores[1]
+
+        assert selected(outer).scores == (2.0, 4.0, 3.0)
+
+
+def test_judges_of_one_definition_may_select_by_one_another():
+    """Functions of one definition take turns, and yet one may ask the other and wait for it."""
+
+    def judge_by(selector):
+        def judge(prompt, text):
+            return len(text) if selector is None else selector.select(prompt, [text, text + "y"]).scores[1]
+
+        return judge
+
+    with Selector(judge_by(None), deadline=20) as first, Selector(judge_by(first), deadline=20) as second:
+        assert selected(judge_by(second)).scores == (3.0, 5.0, 4.0)
+
+
+def test_a_judge_that_asks_itself_without_end_is_refused():
+    """Who selects by itself, again and again, gets an error that says so, and no hang."""
+    inside = []
+
+    def outer(prompt, text):
+        return inside[0].select(prompt, [text, text + "y"]).scores[1]
+
+    with Selector(outer, deadline=20) as selector:
+        inside.append(selector)
+        with pytest.raises(JudgeError, match="'outer' calls itself, 8 times over"):
+            selected(outer)
+
+
+def test_a_judge_that_hangs_holds_up_no_other_selection():
+    """Beside a selection that waits for a function without end another one is made."""
+    let_go = threading.Event()
+
+    def hangs(_prompt, _text):
+        return let_go.wait(20)
+
+    async def main():
+        async with Selector(hangs) as stuck, Selector(lambda _, text: len(text)) as other:
+            waiting = asyncio.create_task(stuck.aselect("p", ["a", "b"]))
+            found = await asyncio.wait_for(other.aselect("p", ["a", "bb"]), 20)
+            assert not waiting.done()
+            let_go.set()
+            await waiting
+            return found.best
+
+    assert asyncio.run(main()) == "bb"
+
+
+def test_what_a_deadline_cut_off_holds_up_no_later_selection():
+    """A function that hung once is called again for the next pool, though the first call has not ended."""
+    let_go, calls = threading.Event(), []
+
+    def once(_prompt, text):
+        calls.append(text)
+        if len(calls) == 1:
+            let_go.wait(20)
+        return len(text)
+
+    async def main():
+        async with Selector(once, deadline=0.2, on_failure="first") as selector:
+            first = await selector.aselect("p", ["a", "bb"])
+        async with Selector(once, deadline=20, on_failure="first") as selector:
+            return first, await selector.aselect("p", ["a", "bb"])
+
+    first, second = asyncio.run(main())
+    let_go.set()
+    assert (first.decided_by, second.decided_by, second.best) == ("first", "score", "bb")
+    assert calls == ["a", "a", "bb"]

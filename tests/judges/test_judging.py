@@ -126,7 +126,7 @@ def test_a_judge_of_any_shape_is_run():
 
 
 def test_a_judge_that_blocks_runs_beside_the_loop_and_never_twice_at_once():
-    """Judges that are not asynchronous run in one worker thread: the loop goes on, and they need no locks."""
+    """Judges of one function run in one worker thread, however many: the loop goes on, and it needs no locks."""
     here = threading.get_ident()
     inside, most, threads = [], [], set()
 
@@ -146,6 +146,94 @@ def test_a_judge_that_blocks_runs_beside_the_loop_and_never_twice_at_once():
     assert max(most) == 1
     assert len(threads) == 1
     assert here not in threads
+
+
+def raisers(error):
+    """Return a function, and an asynchronous one, that raise an error."""
+
+    def at_once(_prompt, _text):
+        raise error
+
+    async def later(_prompt, _text):
+        await asyncio.sleep(0)
+        raise error
+
+    return at_once, later
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (StopIteration(), "failed"),
+        (StopAsyncIteration("x"), "failed: StopAsyncIteration: x"),
+        (TimeoutError("x"), "failed: TimeoutError: x"),
+        (asyncio.CancelledError(), "cancelled itself"),
+    ],
+    ids=lambda one: type(one).__name__ if isinstance(one, BaseException) else "",
+)
+def test_whatever_a_judge_raises_is_its_own_error(error, said):
+    """Neither what no future takes nor a cancellation of the judge's own reaches who asked, and nobody waits on."""
+    for function in raisers(error):
+        with pytest.raises(JudgeError, match=f"'{function.__name__}' {said}") as caught:
+            judged(FunctionJudge(function), ["a"])
+        assert caught.value.__cause__ is not None
+
+
+def test_an_exhausted_iterator_is_an_error_of_the_judge():
+    """A function that reads scores from an iterator which ends raises no more than any other failure."""
+    scores = iter([1.0])
+    with pytest.raises(JudgeError, match="failed: StopIteration"):
+        judged(FunctionJudge(lambda _prompt, _text: next(scores)), ["a", "b"])
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["blocking", "asynchronous"])
+def test_who_is_cancelled_while_a_judge_works_is_cancelled(which):
+    """A cancellation from outside stays one, whatever kind of judge is at work."""
+    begun, let_go = threading.Event(), threading.Event()
+
+    def blocks(_prompt, _text):
+        begun.set()
+        let_go.wait(20)
+
+    async def waits(_prompt, _text):
+        begun.set()
+        await asyncio.sleep(1000)
+
+    async def main():
+        async with over(Script()) as engine:
+            task = asyncio.create_task(judge_with(engine, FunctionJudge((blocks, waits)[which]), "Why?", ["a"]))
+            await asyncio.to_thread(begun.wait, 20)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            return task.cancelled()
+
+    assert asyncio.run(main())
+    let_go.set()
+
+
+def test_what_a_judge_says_when_it_fails_is_kept_short():
+    """An exception with a text of any length makes a message of one line that can be read."""
+    for function in raisers(ValueError("x" * 10**6 + "\x1b[31m\n")):
+        with pytest.raises(JudgeError) as caught:
+            judged(FunctionJudge(function), ["a"])
+        assert len(caught.value.message) < 250
+        assert "ValueError: xxx" in caught.value.message
+
+
+def test_verdicts_that_come_one_by_one_come_beside_the_loop():
+    """What a judge does between its verdicts is done in its thread as well."""
+    here, seen = threading.get_ident(), []
+
+    class Yielding:
+        name, version = "yielding", "1"
+
+        def judge(self, _prompt, candidates):
+            for text in candidates:
+                seen.append(threading.get_ident())
+                yield Score(len(text))
+
+    assert judged(Yielding(), ["a", "bb"]).verdicts == (Score(1), Score(2))
+    assert here not in seen
 
 
 @pytest.mark.parametrize("verdicts", [[Score(1.0)], [Score(1.0)] * 3, [1.0, 2.0], 5, None], ids=str)

@@ -9,27 +9,19 @@ from rich.console import Console
 from auditing.tables import cohort
 from bonwise.auditing.audit import audit
 from bonwise.report.audit_text import audit_parts
-from bonwise.report.fitted import FittedTable
-from bonwise.report.metric_table import GROUPS, WIDE
+from bonwise.report.metric_table import GROUPS
 
 
 def shown(document, width):
-    """Return the lines of an audit on a plain console of some width."""
+    """Return the lines of an audit on a terminal of some width."""
     stream = io.StringIO()
-    console = Console(file=stream, width=width, color_system=None)
+    console = Console(file=stream, width=width, force_terminal=True, color_system=None)
     for part in audit_parts(document):
         console.print(part)
     return [line.rstrip() for line in stream.getvalue().splitlines()]
 
 
-def rendered(part, width):
-    """Return one renderable as plain text."""
-    stream = io.StringIO()
-    Console(file=stream, width=width, color_system=None).print(part)
-    return stream.getvalue()
-
-
-@pytest.mark.parametrize("width", [80, WIDE, 160])
+@pytest.mark.parametrize("width", [80, 104, 160])
 def test_each_metric_takes_one_line(width):
     """Whatever the width of the terminal, a metric and its interval stand on one line, once."""
     document = audit(cohort(60)).to_dict()
@@ -64,12 +56,20 @@ def test_several_judges_fit_eighty_columns():
     assert sum("local:consensus" in line for line in text) >= 3
 
 
-def test_a_fitted_table_drops_what_may_be_spared():
-    """Spare columns go one by one, in their order, and only while the table is too wide."""
-    table = FittedTable(("name", "a", "b", "c"), [["x" * 10, "1" * 10, "2" * 10, "3" * 10]], spare=("b", "a"))
-    found = {width: rendered(table, width) for width in (80, 40, 28)}
-    assert "2" * 10 in found[80]
-    assert "2" * 10 not in found[40]
-    assert "1" * 10 in found[40]
-    assert "1" * 10 not in found[28]
-    assert "3" * 10 in found[28]
+def test_a_narrow_terminal_says_what_it_leaves_out():
+    """Where meanings, counts or intervals give way they are named below the table, and at no other width."""
+    document = audit(cohort(60)).to_dict()
+    assert not any(line.startswith("left out for want of room") for line in shown(document, 160))
+    assert "left out for want of room: what it says; widen the terminal or use --json" in shown(document, 80)
+    text = " ".join(shown(document, 50))
+    assert "left out for want of room: 95% interval, n, what it says;" in text
+    assert "effective_agreement_decided" in text
+
+
+def test_balance_gives_way_to_its_difference():
+    """Of labelled against unlabelled prompts the difference and its interval stay on a narrow terminal."""
+    frame = cohort(100, unlabelled=30)
+    text = "\n".join(shown(audit(frame).to_dict(), 60))
+    table = text[text.index("Labelled against") :]
+    assert "left out for want of room: labelled, unlabelled;" in table
+    assert "[" in next(line for line in table.splitlines() if line.startswith("margin of the top score"))

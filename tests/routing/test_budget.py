@@ -43,6 +43,38 @@ def test_the_split_is_at_least_as_good_as_either_use_alone(judged):
         assert found.gain.n == 300
 
 
+def test_prompts_labelled_with_unequal_chances_split_as_all_prompts_do():
+    """Wide prompts labelled nine times as often: the share is one of all prompts, with their rows or without."""
+    frame = weak_judge(1500, draws=5, seed=4)
+    wide = frame.groupby("prompt_id")["ci_width"].transform("mean") > 0.3
+    frame["propensity"] = np.where(wide, 0.9, 0.1)
+    drawn = np.repeat(np.random.default_rng(0).uniform(size=1500), 3) < frame["propensity"]
+    part = frame.assign(oracle_label=frame["oracle_label"].where(drawn))
+    truth = split_budget(prompts_of(frame.drop(columns="propensity")), 8, 20.0)
+    for rows in (part, part[drawn]):
+        found = split_budget(prompts_of(rows), 8, 20.0)
+        assert found.route_only == pytest.approx(truth.route_only, rel=0.15)
+        assert found.share == pytest.approx(truth.share, abs=0.06)
+
+
+def test_where_nothing_can_be_gained_nothing_is_spent():
+    """Labels that are all equal leave no use for either, at any price."""
+    flat = prompts_of(weak_judge(150, draws=4).assign(oracle_label=0.5))
+    for cost in (3.0, 20.0):
+        found = split_budget(flat, 8, cost)
+        assert (found.share, found.further_calls, found.gain.estimate) == (0.0, 0.0, 0.0)
+        assert "Spend nothing" in found.sentence
+
+
+def test_a_split_starts_from_one_draw_whatever_the_study_rests_on():
+    """Redraws follow a first draw: a table scored by the mean of its draws is split as one of its draws alone."""
+    frame = weak_judge(150, draws=4).drop(columns="judge_score")
+    mean = frame.assign(judge_score=frame[[f"draw_{k}" for k in range(4)]].mean(axis=1))
+    alone, scored = (route(one, mean_calls=6, strong_cost=20)["weak"] for one in (frame, mean))
+    assert scored.prompts.first == "score"
+    assert scored.budget == alone.budget
+
+
 def test_ragged_pools_are_split_too():
     """Pools of different sizes: the first scores are counted as they are."""
     frame = weak_judge(200, draws=4)

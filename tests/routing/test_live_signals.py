@@ -106,6 +106,17 @@ def test_a_signal_that_is_absent_says_why(name, verdicts, why):
     assert signal(name, verdicts) == (None, why)
 
 
+def test_the_first_draw_counts_where_the_study_took_it():
+    """A candidate drawn several times has the mean of its draws or the first of them; drawn once, its score."""
+    pool = [Score(0.6, draws=(0.9, 0.3)), Score(0.5), Score(0.2, draws=(None, 0.2))]
+    top, level = (
+        {kind: live_features(FirstPass(pool), [name], kind)[name][0] for kind in ("score", "draw_0")}
+        for name in ("top", "level")
+    )
+    assert top == {"score": 0.6, "draw_0": 0.9}
+    assert level == pytest.approx({"score": 1.3 / 3, "draw_0": 0.7})
+
+
 def test_equal_widths_tie_to_the_last_bit():
     """Intervals of the same width have the same signal wherever they lie on the scale."""
     found = {

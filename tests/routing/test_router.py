@@ -74,6 +74,18 @@ def test_a_report_counts_everything():
     assert {route.reason for route in routes} == set(plain["reasons"])
 
 
+def test_a_judge_that_never_gives_the_signal_is_warned_of():
+    """Where no pool had the signal the report says so and why; one pool that has it silences the warning."""
+    router = Router(strong)
+    assert router.report().warning is None
+    for at in range(20):
+        router.consider(FirstPass([Score(0.5), Score(0.6)]), key=str(at))
+    warning = router.report().to_dict()["warning"]
+    assert "no pool had the signal interval_width (no score came with an interval)" in warning
+    router.consider(pool(0.2), key="last")
+    assert router.report().warning is None
+
+
 def test_the_same_pools_are_routed_alike():
     """Pools in the same order and a seed give the same routes; another seed breaks ties otherwise."""
     widths = [0.1, 0.1, 0.2] * 100

@@ -36,6 +36,13 @@ def test_the_calibration_is_thinned_evenly():
     assert np.ptp(np.diff(found)) <= 1
 
 
+def test_a_weighted_calibration_is_that_of_the_whole():
+    """A value of weight 3 holds three quarters of the calibration beside one of weight 1."""
+    found = thinned(np.array([0.4, np.nan, 0.1]), np.array([1.0, 5.0, 3.0]))
+    assert len(found) == MOST_CALIBRATION
+    assert np.mean(found == 0.1) == 0.75
+
+
 DAMAGE = {
     "text": "not json",
     "list": "[]",
@@ -46,6 +53,7 @@ DAMAGE = {
     "calibration": {"calibration": []},
     "order": {"calibration": [0.2, 0.1]},
     "model": {"model": None},
+    "first": {"first": "draw_1"},
     "coefficients": {"model": {"names": ["margin"]}},
 }
 

@@ -2,18 +2,22 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from bonwise.data.scales import parse_scale
+from bonwise.data.verdicts import Score
 from bonwise.errors import InputError, UsageError
+from bonwise.routing.router import Router
 from bonwise.routing.saved import SavedRouter
-from bonwise.routing.signals import SIGNALS
+from bonwise.routing.signals import SIGNALS, fit_signal
 from bonwise.routing.study import route
+from bonwise.selection.selector import Selector
 from bonwise.stats.gain_model import fit_gain
-from bonwise.stats.routing import lift_difference, routed_share
+from bonwise.stats.routing import lift_difference, routed_share, threshold
 from cli.commands import strict
 from routing.tables import weak_judge
 
@@ -195,6 +199,72 @@ def test_the_text_says_what_to_do():
     assert "Is a pick with a larger margin right more often?" in text
     assert "draw_sd: needs repeated scores" in text
     assert "[" not in text.split("\n", maxsplit=1)[0]
+
+
+def test_labelled_rows_alone_calibrate_by_their_weights():
+    """Without rows of unlabelled prompts, threshold and calibration are still those of all prompts."""
+    frame = weak_judge(3000, seed=5)
+    wide = frame.groupby("prompt_id")["ci_width"].transform("mean") > 0.3
+    frame["propensity"] = np.where(wide, 0.8, 0.15)
+    drawn = np.repeat(np.random.default_rng(0).uniform(size=3000), 3) < frame["propensity"]
+    every = route(frame.drop(columns="propensity"))["weak"].prompts.features
+    router = route(frame[drawn])["weak"].router()
+    assert np.mean(router.value(every) > router.threshold) == pytest.approx(0.25, abs=0.03)
+    assert np.mean(router.calibration > router.threshold) == pytest.approx(0.25, abs=0.02)
+
+
+def test_the_page_says_what_has_no_interval_and_what_the_bound_is():
+    """Ten routed prompts: the page says so, and never that no router could do better."""
+    text = " ".join(str(route(weak_judge(100), share=0.1)).split())
+    assert "captured has no interval: it rests on 10 routed prompts" in text
+    assert "estimate of the bound of corollary 3" in text
+    assert "No router" not in text
+
+
+DRAWS = 4
+
+
+class Resampled:
+    """A judge that was heard several times: the mean, its interval, and every draw, as production has it."""
+
+    name = "resampled"
+    version = "1"
+
+    def __init__(self, frame):
+        self.rows = dict(list(frame.groupby("prompt_id")))
+
+    def judge(self, prompt, candidates):
+        """Score the candidates of one prompt of the table."""
+        rows = self.rows[prompt].set_index("candidate")
+        return tuple(self.score(rows.loc[one]) for one in candidates)
+
+    def score(self, row):
+        """Put the draws of one candidate together."""
+        draws = [float(row[f"draw_{k}"]) for k in range(DRAWS)]
+        mean, half = sum(draws) / DRAWS, row["ci_width"] / 2
+        return Score(mean, low=mean - half, high=mean + half, draws=tuple(draws))
+
+
+@pytest.mark.parametrize("first", ["score", "draw_0"])
+def test_a_pool_in_production_has_the_signal_that_the_study_gave_it(first):
+    """Studied on means or on first draws, the router gives each pool of a resampled judge the signal of the study."""
+    frame = weak_judge(200, draws=DRAWS).drop(columns="judge_score")
+    means = frame[[f"draw_{k}" for k in range(DRAWS)]].mean(axis=1)
+    study = route(frame.assign(judge_score=means) if first == "score" else frame)["weak"]
+    prompts = study.prompts
+    model = fit_signal("expected_gain", prompts.features, prompts.gain)
+    values = model.value(prompts.features)
+    edge = threshold(values, 0.25)
+    saved = replace(
+        study.router(), signal="expected_gain", model=model.model, threshold=edge, calibration=np.sort(values)
+    )
+    assert (prompts.first, saved.first) == (first, first)
+    router = Router(lambda _prompt, _text: 0.0, signal=SavedRouter.from_dict(saved.to_dict()), cap=False)
+    selector = Selector(Resampled(frame), router=router)
+    picks = [selector.select(one, ["c0", "c1", "c2"]) for one in prompts.panel.prompt_ids]
+    live = [one.to_dict()["routed"]["signal"] for one in picks]
+    assert live == pytest.approx(values, abs=2e-9)
+    assert np.mean(np.array(live) >= edge - 1e-8) == pytest.approx(0.25, abs=0.01)
 
 
 FILES = ("pilot_like_20000", "one_model_20000")

@@ -4,6 +4,7 @@ import asyncio
 import json
 import math
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pytest
 
@@ -11,16 +12,23 @@ import bonwise as bw
 from bonwise.calls.bill import Bill
 from bonwise.calls.engine import Engine
 from bonwise.calls.providers.protocol import Connection
+from bonwise.data.pool import Candidate
 from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import CallError, JudgeError
 from bonwise.judges.calling import as_judge
+from bonwise.judges.registry import judge_from_spec
 from bonwise.routing.first_pass import Route
+from bonwise.selection.bench import HereBench
+from bonwise.selection.choosing import choose
+from bonwise.selection.field import field_of
 from bonwise.selection.job import Job
 from bonwise.selection.plan import plan_of
 from bonwise.selection.selection import Routed
 from bonwise.selection.selector import Selector
 from bonwise.selection.strategies.adaptive import Adaptive
+from bonwise.selection.strategies.knockout import Knockout
 from bonwise.selection.strategies.resample import Resample
+from bonwise.selection.strategies.round_robin import RoundRobin
 from bonwise.selection.strategies.tie_break import TieBreak
 from bonwise.testing import FakeTransport
 from bonwise.testing.scripted_judge import ScriptedJudge
@@ -367,3 +375,74 @@ def test_hostile_words_make_strict_json(verdict):
     document = found.to_dict()
     assert json.loads(json.dumps(document, allow_nan=False)) == document
     assert set(document["unscored"]) <= set(document["ids"])
+
+
+@pytest.mark.parametrize("strategy", [RoundRobin(), RoundRobin("matched"), Knockout()], ids=lambda one: one.name)
+def test_a_blank_takes_no_match_from_a_text_with_words(strategy):
+    """Where a strategy compares, candidates without words do not play, and who is left alone is picked."""
+    judge = judge_from_spec("local:length")
+    for pool in (["", "real"], ["real", " ", "\u200b"], ["", "real", "a real longer one", "  "]):
+        found = bw.select("p", pool, judge=judge, strategy=strategy)
+        blank = {f"c{at}" for at, text in enumerate(pool) if not text.strip(" \u200b")}
+        assert (found.best.startswith(("real", "a real")), set(found.unscored)) == (True, blank)
+        assert found.decided_by == ("only candidate" if len(pool) - len(blank) == 1 else "score")
+
+
+@pytest.mark.parametrize("strategy", [RoundRobin(), Knockout()], ids=lambda one: one.name)
+def test_a_refusal_is_no_lost_match(strategy):
+    """Who could not be judged has words: the match is unscored, and neither of the two has won or lost."""
+    judge = ScriptedJudge({"mute": Unscored("the judge refused"), "real": 0.5, "other": 0.4})
+    found = bw.select("p", ["mute", "real"], judge=judge, strategy=strategy)
+    assert (found.best, found.decided_by, found.scores) == (None, "nothing scored", (None, None))
+    found = bw.select("p", ["mute", "real", "other"], judge=judge, strategy=RoundRobin())
+    assert (found.best, found.scores) == ("real", (None, 1.0, 0.0))
+
+
+def test_what_chance_hangs_on_may_be_told_apart_from_the_id():
+    """With the prompt as the salt a tie is decided alike wherever the pool stands in a stream."""
+
+    async def tied(salt, name):
+        plan = plan_of(lambda *_: 1)
+        pool = [Candidate(one, f"text {one}") for one in "abcd"]
+        return (await choose(plan, HereBench(), "p", pool, prompt_id=name, salt=salt)).best_id
+
+    picks = [[asyncio.run(tied(salt, str(at))) for at in range(20)] for salt in ("p", None)]
+    assert (len(set(picks[0])), len(set(picks[1]))) == (1, 4)
+    assert (
+        picks[0][0]
+        == bw.select("p", [{"id": one, "text": f"text {one}"} for one in "abcd"], judge=lambda *_: 1).best_id
+    )
+
+
+class Waiting:
+    """An object that can be called and awaited."""
+
+    async def __call__(self, _prompt, text):
+        """Score a text by its length, after a while."""
+        await asyncio.sleep(0.05)
+        return len(text)
+
+
+async def waiting(prompt, text):
+    """Score a text by its length, after a while."""
+    return await Waiting()(prompt, text)
+
+
+@pytest.mark.parametrize(
+    ("judge", "asynchronous"),
+    [(waiting, True), (Waiting(), True), (partial(waiting), True), (lambda *_: 1, False), (math.hypot, False)],
+    ids=["function", "object", "partial", "plain", "built-in"],
+)
+def test_an_asynchronous_function_is_run_in_a_loop(judge, asynchronous):
+    """What is to be awaited needs an event loop, in which it judges all candidates at once; else none is needed."""
+    plan = plan_of(judge)
+    assert (plan.needs_a_loop, plan.asks_models) == (asynchronous, False)
+    if asynchronous:
+        assert bw.select("p", [f"{'x' * at}y" for at in range(20)], judge=judge).index == 19
+
+
+def test_some_entrants_keep_the_lot_of_their_pool():
+    """Among contenders the same number is drawn as among all."""
+    pool = [Candidate(one, f"text {one}") for one in "abcd"]
+    its = field_of(pool, as_judge(lambda *_: 1), seed=3, salt="p")
+    assert its.among([0, 2]).lot == its.entrants.lot != 0.5

@@ -89,7 +89,7 @@ def test_the_best_known_by_then_is_picked(on_failure):
     assert found.scores == (0.2, None, 0.5)
     assert (found.ranking, set(found.unscored)) == (("c2", "c0"), {"c1"})
     assert found.unscored["c1"].startswith("owed")
-    assert found.failure == "no answer within 1 s to every question"
+    assert found.failure == "the time of 1 s was up before every answer was there"
     assert found.calls == 2
 
 

@@ -8,7 +8,9 @@ import pytest
 import bonwise as bw
 from bonwise.calls.providers.protocol import Connection
 from bonwise.data.verdicts import Score, Unscored
-from bonwise.errors import CallError, JudgeError, UsageError
+from bonwise.errors import CallError, JudgeError, LedgerError, UsageError
+from bonwise.judges.calling import as_judge
+from bonwise.routing.first_pass import Route
 from bonwise.selection.selector import Selector
 from bonwise.selection.strategies.resample import Resample
 from bonwise.testing import FakeTransport, Faults, Script, ScriptedServer
@@ -100,7 +102,7 @@ def test_a_judge_that_is_down(case, asynchronous):
     for on_failure in ("raise", "first", "random", "owe"):
         make, judge, settings = made()
         selector = make(judge, on_failure=on_failure, **settings)
-        if on_failure == "raise" or (on_failure == "owe" and kind is JudgeError):
+        if on_failure == "raise":
             with pytest.raises(kind, match=words) as caught:
                 picked(selector, asynchronous=asynchronous)
             assert isinstance(caught.value.__cause__, ZeroDivisionError) == ("raises" in case)
@@ -223,6 +225,44 @@ def test_a_service_that_recovers_is_no_failure():
 
     found = run_virtual(main())
     assert {(one.best_id, one.decided_by, one.failure) for one in found} == {("c1", "score", "")}
+
+
+def test_a_ledger_that_breaks_is_not_owed():
+    """What cannot be kept would be paid for in every later run: with `owe` the error of the ledger ends it."""
+
+    async def full(_prompt, _text):
+        raise LedgerError("the disk is full")
+
+    for on_failure in ("raise", "owe"):
+        with Selector(full, on_failure=on_failure) as selector, pytest.raises(LedgerError, match="the disk is full"):
+            selector.select("p", POOL)
+
+
+@pytest.mark.parametrize("on_failure", ["raise", "first", "owe"])
+def test_a_strong_judge_that_fails(on_failure):
+    """A complete first pass is kept as `partial` with `first` only; `raise` raises, and `owe` picks nothing."""
+
+    def strong(_prompt, _text):
+        raise ZeroDivisionError("down")
+
+    class Always:
+        second = None
+
+        def __init__(self):
+            self.strong = as_judge(strong)
+
+        def consider(self, _first_pass, **_key):
+            return Route(strong=True, signal=1.0, reason="above")
+
+    settings = {"judge": lambda _, text: len(text), "router": Always(), "on_failure": on_failure}
+    if on_failure == "raise":
+        with pytest.raises(JudgeError, match="down"):
+            bw.select("p", POOL, **settings)
+        return
+    found = bw.select("p", [*POOL, "the longest"], **settings)
+    assert (found.best, found.decided_by) == (("the longest", "partial") if on_failure == "first" else (None, "owed"))
+    assert "ZeroDivisionError: down" in found.failure
+    assert (found.routed.strong, found.routed.first_pick) == (None, "c3")
 
 
 def test_usage_errors_are_never_swallowed():

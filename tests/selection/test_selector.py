@@ -72,21 +72,34 @@ def test_it_selects_synchronously_inside_a_running_loop(judge):
     assert asyncio.run(main()).best_id == "c1"
 
 
-def test_it_does_not_wait_for_the_loop_it_stands_in():
-    """`select` and `close` in the loop in which the selector works are a clear error, and it goes on working."""
+def test_a_notebook_may_mix_both_doors():
+    """In the loop in which the selector works `select` works beside it; only `close` would wait for that loop."""
 
     async def main():
         async with asking(by_worth()) as selector:
-            await selector.aselect("p", POOL)
-            for call in (lambda: selector.select("p", POOL), selector.close):
-                with pytest.raises(UsageError, match="event loop it stands in") as caught:
-                    call()
-                assert "await a" in caught.value.hint
-            with pytest.raises(UsageError, match="event loop it stands in"):
-                next(selector.select_many([("p", POOL)]))
-            return (await selector.aselect("p", POOL)).best_id
+            awaited = await selector.aselect("p", POOL)
+            waited = selector.select("p", POOL)
+            assert next(selector.select_many([("p", POOL)])).best_id == "c1"
+            with pytest.raises(UsageError, match="event loop it stands in") as caught:
+                selector.close()
+            assert "await aclose" in caught.value.hint
+            assert await selector.aselect("p", POOL) == awaited == waited
 
-    assert asyncio.run(main()) == "c1"
+    asyncio.run(main())
+
+
+def test_a_limit_on_spending_holds_in_one_loop():
+    """Two engines could not keep one limit, so a selector with a limit works in one event loop and says so."""
+
+    async def main():
+        async with asking(by_worth(), max_calls=100) as selector:
+            await selector.aselect("p", POOL)
+            with pytest.raises(UsageError, match="a limit on what is spent holds in one event loop") as caught:
+                selector.select("p", POOL)
+            assert "Selector for each event loop" in caught.value.hint
+        return selector
+
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize("first", ["thread", "loop"])
@@ -324,22 +337,83 @@ def test_a_selector_of_local_judges_closes_too():
             call()
 
 
-def test_a_selector_outlives_no_event_loop():
-    """A second `asyncio.run`, or a thread while the loop stands still, meets a clear error and no dead end."""
-    selector = asking(by_worth())
-    assert asyncio.run(selector.aselect("p", POOL)).best_id == "c1"
-    for call in (lambda: asyncio.run(selector.aselect("p", POOL)), lambda: selector.select("p", POOL)):
-        with pytest.raises(UsageError, match="event loop in which the selector worked has ended") as caught:
-            call()
-        assert "Selector for each event loop" in caught.value.hint
+def test_a_selector_outlives_an_event_loop(tmp_path):
+    """A second `asyncio.run`, or a thread while the loop stands still, is served anew, from the same ledger."""
+    script = by_worth()
+    selector = asking(script, ledger=tmp_path / "run")
+    picks = [
+        asyncio.run(selector.aselect("p", POOL)),
+        asyncio.run(selector.aselect("p", POOL)),
+        selector.select("p", POOL),
+    ]
     selector.close()
+    assert {one.best_id for one in picks} == {"c1"}
+    assert script.counts.requests == len(POOL)
     resting = asking(by_worth())
     with asyncio.Runner() as runner:
         runner.run(resting.aselect("p", POOL))
-        with pytest.raises(UsageError, match="has ended"):
-            resting.select("p", POOL)
+        assert resting.select("p", POOL).best_id == "c1"
         assert runner.run(resting.aselect("p", POOL)).best_id == "c1"
         runner.run(resting.aclose())
+
+
+def test_a_function_that_asks_a_model_keeps_the_limits(tmp_path):
+    """What a function asks in its turn is kept in the selector's ledger and counts against its limits."""
+    inner = JUDGE
+
+    def outer(prompt, text):
+        (verdict,) = inner.judge(prompt, [text])
+        return getattr(verdict, "value", None)
+
+    script = by_worth()
+    with asking(script, outer, ledger=tmp_path / "run", max_calls=2, on_failure="first") as selector:
+        found = selector.select("p", POOL)
+    assert found.decided_by == "partial"
+    assert (found.calls, script.counts.requests) == (2, 2)
+    assert "max_calls=2" in found.failure
+
+
+def test_picks_come_while_the_producer_is_slow():
+    """A pick is yielded as soon as it is there, also while the next pool is still to come."""
+
+    async def pools():
+        for at in range(4):
+            yield f"p{at}", ["a", "bb"]
+            await asyncio.sleep(10)
+
+    async def main():
+        loop = asyncio.get_running_loop()
+        async with Selector(slow) as selector:
+            return [(pick.prompt_id, loop.time()) async for pick in selector.aselect_many(pools())]
+
+    seen = run_virtual(main())
+    assert [name for name, _ in seen] == ["0", "1", "2", "3"]
+    assert all(when < 10 * at + 1 for at, (_, when) in enumerate(seen))
+
+
+def test_of_a_crowd_with_little_time_the_first_are_served():
+    """Pools beyond `max_concurrency` wait in line while their time runs; those that had no turn are late."""
+
+    async def main():
+        async def judge(prompt, text):
+            await asyncio.sleep(0.4)
+            return len(text)
+
+        async with Selector(judge, max_concurrency=10, deadline=1.0, on_failure="first") as selector:
+            return await asyncio.gather(*(selector.aselect(f"p{at}", ["a", "bb"]) for at in range(50)))
+
+    found = run_virtual(main())
+    assert [one.decided_by for one in found] == ["score"] * 20 + ["first"] * 30
+
+
+def test_ties_do_not_depend_on_where_a_pool_stands():
+    """A pool without an id keeps its pick when another one is put before it."""
+    pools = [(f"prompt {at}", ["a", "b"]) for at in range(40)]
+    with Selector(lambda _prompt, _text: 1) as selector:
+        first = [one.best for one in selector.select_many(pools)]
+        later = [one.best for one in selector.select_many([("another", ["a", "b"]), *pools])]
+        alone = [selector.select(*pool).best for pool in pools]
+    assert first == later[1:] == alone
 
 
 def test_a_cancelled_selection_leaves_nothing():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bonwise.stats.draw_prior import learn_prior
-from bonwise.stats.redraw_gain import label_slope, redraw_paths
+from bonwise.stats.redraw_gain import RedrawPaths, label_slope, redraw_paths
 
 
 def pools(n, *, noise=0.1, seed=0):
@@ -44,8 +44,7 @@ def test_more_calls_bring_more_and_none_bring_nothing():
     """No further call gains nothing; the gain of many pools rises with their calls."""
     _, draws = pools(800)
     paths = redraw_paths(draws, learn_prior(draws))
-    everyone = np.ones(800, dtype=bool)
-    gains = [paths.at(calls, everyone).mean() for calls in (0, 1, 4, 16)]
+    gains = [paths.at(calls).mean() for calls in (0, 1, 4, 16)]
     assert gains[0] == 0
     assert gains == sorted(gains)
     assert gains[-1] > 0
@@ -55,8 +54,35 @@ def test_the_expected_gain_of_redraws_is_what_they_bring():
     """Slope times the rise of the posterior mean is the rise of the label of the pick, over 4,000 pools."""
     labels, draws = pools(4000, noise=0.3)
     paths = redraw_paths(draws, learn_prior(draws))
-    expected = label_slope(labels, draws) * paths.at(28, np.ones(4000, dtype=bool)).mean()
+    expected = label_slope(labels, draws) * paths.at(28).mean()
     rows = np.arange(4000)
     before = labels[rows, draws[:, :, 0].argmax(axis=1)]
     after = labels[rows, draws.mean(axis=2).argmax(axis=1)]
     assert expected == pytest.approx((after - before).mean(), abs=0.01)
+
+
+@pytest.mark.parametrize("calls", [0.3, 1.0, 2.5, 4.0, 9.9, 28.0])
+def test_no_more_calls_are_credited_than_may_be_spent(calls):
+    """On scores of a coarse grid prices heap; the steps taken come to the calls given, weighted as the pools are."""
+    _, draws = pools(400)
+    draws = np.round(draws * 10) / 10
+    opportunity, _ = redraw_paths(draws, learn_prior(draws))
+    steps = np.tile(np.arange(opportunity.shape[1], dtype=float), (400, 1))
+    counted = RedrawPaths(opportunity, steps)
+    assert counted.at(calls).mean() == pytest.approx(calls)
+    weights = np.random.default_rng(0).choice([0.0, 1.0, 3.0], 400)
+    assert np.average(counted.at(calls, weights), weights=weights) == pytest.approx(calls)
+
+
+def test_a_pool_of_weight_two_is_two_pools():
+    """Slope and gain with whole weights are those of the pools repeated."""
+    labels, draws = pools(60, noise=0.4)
+    weights = np.tile([1, 2], 30)
+    twice = np.repeat(draws, weights, axis=0)
+    assert label_slope(labels, draws, weights) == pytest.approx(
+        label_slope(np.repeat(labels, weights, axis=0), twice)
+    )
+    opportunity, gained = redraw_paths(draws, learn_prior(draws))
+    once = RedrawPaths(opportunity, gained).at(3.3, weights.astype(float))
+    again = RedrawPaths(np.repeat(opportunity, weights, axis=0), np.repeat(gained, weights, axis=0)).at(3.3)
+    assert np.repeat(once, weights) == pytest.approx(again)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from bonwise.stats.beliefs import Beliefs
 from bonwise.stats.draw_model import DrawModel
-from bonwise.stats.draw_prior import DrawPrior, learn_prior, spread_of
-from bonwise.stats.redraws import lengthened, price_for, replay
+from bonwise.stats.draw_prior import DrawPrior, class_of, learn_prior, spread_of
+from bonwise.stats.redraws import lengthened, replay
 from bonwise.testing import simulate
 from stats.redraw_twin import Pool, learnt, played
 
@@ -83,6 +83,17 @@ def test_classes_of_level(level, at):
     assert beliefs.posterior().call_variance[0, 0] == pytest.approx(PRIOR.sigma2[at])
 
 
+def test_levels_on_both_cuts_are_a_class_of_their_own():
+    """Where both cuts coincide, what lies on them is the middle class."""
+    assert class_of(np.array([0.7, 0.8, 0.8 + 1e-13, 0.9]), (0.8, 0.8)).tolist() == [0, 1, 1, 2]
+
+
+def test_nothing_to_price():
+    """Pools without two scored candidates have no curve of prices."""
+    with pytest.raises(ValueError, match="two candidates"):
+        replay(np.array([[[0.5, 0.6], [np.nan, np.nan]]]), PRIOR).curve()
+
+
 def test_truth_is_found_with_enough_calls():
     """Candidates that differ by far more than the noise of 8 calls are told apart, and beliefs cover the truth."""
     rng = np.random.default_rng(2)
@@ -129,16 +140,50 @@ def pilot():
     return simulate("one_model", n=500, seed=31, draws=8).draws
 
 
+def spent(played_, prices):
+    """Return the mean calls of pools whose lots fall in proportion."""
+    lower, higher = (played_.at(price).calls.mean() for price in (prices.lower, prices.higher))
+    return prices.share * lower + (1 - prices.share) * higher
+
+
 def test_prices_buy_the_calls_asked_for(pilot):
-    """At the price for a mean number of calls the pools of the pilot take as many, to the width of one atom."""
-    prior = learn_prior(pilot)
-    played_ = replay(pilot, prior)
-    for calls in (4.0, 5.0, 6.0, 10.5, 20.0, 32.0):
-        price = played_.price_for(calls)
-        least, most = played_.at(np.nextafter(price, np.inf)).calls.mean(), played_.at(price).calls.mean()
-        assert least - 0.01 <= calls <= most + 0.01
-        assert price_for(pilot, prior, calls) == price
+    """At the prices for a mean number of calls the pools of the pilot take just as many."""
+    model = DrawModel.fit(pilot)
+    played_ = replay(pilot, model.prior)
+    for calls in (4.0, 5.0, 6.0, 7.37, 10.5, 20.0, 32.0):
+        for prices in (played_.curve().prices_for(calls), model.prices_for(calls)):
+            assert spent(played_, prices) == pytest.approx(calls, abs=1e-9)
+            assert prices.lower < prices.higher
+            assert 0 <= prices.share <= 1
     assert played_.at(0.0).calls.tolist() == [32] * 500
+
+
+@pytest.mark.parametrize("preset", ["pilot", "one_model"])
+def test_fresh_pools_take_the_calls_asked_for(preset):
+    """What was learnt from 2,000 pools is spent on fresh ones to a tenth of a call, on average over three pilots.
+
+    One price read off between two learnt ones spends .4 too much at 7.5 calls, for opportunity costs heap.
+    """
+    fresh, asked = simulate(preset, n=4000, seed=5).draws, (5.0, 6.0, 7.5, 10.5)
+    over = np.zeros(4)
+    for seed in (100, 101, 102):
+        model = DrawModel.fit(simulate(preset, n=2000, seed=seed, draws=5).draws)
+        played_ = replay(fresh, model.prior)
+        over += [(spent(played_, model.prices_for(calls)) - calls) / 3 for calls in asked]
+    assert (np.abs(over) <= 0.12).all()
+
+
+def test_a_heap_is_shared_by_lot():
+    """Where all pools stand at one opportunity cost, any number of calls is met by the share at the lower price."""
+    draws = np.full((40, 2, 3), 0.5)
+    draws[:, :, 1] += 0.1
+    draws[:, :, 2] -= 0.1
+    played_ = replay(draws, PRIOR, most=3)
+    assert len(np.unique(played_.opportunity[:, 0])) == 1
+    prices = played_.curve().prices_for(2.25)
+    assert prices.share == pytest.approx(0.25)
+    lots = np.arange(40) / 40
+    assert played_.at(np.array([prices.of(lot) for lot in lots])).calls.mean() == pytest.approx(2.25)
 
 
 def test_a_cheaper_call_is_asked_more_often(pilot):
@@ -178,9 +223,8 @@ def test_the_model_keeps_its_pilot(pilot):
     call, between = spread_of(pilot)
     assert (model.call_sd, model.candidate_sd) == (math.sqrt(call), math.sqrt(between))
     assert model.reliability == pytest.approx(between / (between + call))
-    exact = replay(pilot, model.prior).price_for(6)
-    assert model.price_for(6) == pytest.approx(exact, rel=0.02)
-    assert model.calls_at(model.price_for(9.3)) == pytest.approx(9.3, abs=0.3)
+    exact, kept = replay(pilot, model.prior).curve().prices_for(6), model.prices_for(6)
+    assert (kept.lower, kept.higher) == pytest.approx((exact.lower, exact.higher), rel=0.02)
 
 
 def test_the_spread_is_that_of_the_truth():
@@ -213,6 +257,7 @@ def test_the_model_survives_its_document(pilot):
         plain | {"call_sd": float("nan")},
         plain | {"prices": [1.0]},
         plain | {"prices": plain["prices"][::-1]},
+        plain | {"mean_calls": [plain["mean_calls"][1], *plain["mean_calls"][1:]]},
         plain | {"prior": plain["prior"] | {"tau2": [0.0, 0.0, 0.0]}},
         plain | {"prior": plain["prior"] | {"cuts": 3}},
         plain | {"prior": None},
@@ -241,9 +286,9 @@ def test_nothing_to_learn(draws, said):
 def test_calls_that_cannot_be(pilot, calls):
     """Fewer calls than the first pass, or more than all draws, have no price."""
     with pytest.raises(ValueError, match="between 4 and 32 calls"):
-        DrawModel.fit(pilot).price_for(calls)
+        DrawModel.fit(pilot).prices_for(calls)
     with pytest.raises(ValueError, match="between 4 and 32 calls"):
-        price_for(pilot, learn_prior(pilot), calls)
+        replay(pilot, learn_prior(pilot)).curve().prices_for(calls)
 
 
 def test_one_pool_alone_is_what_it_is_among_many(pilot):

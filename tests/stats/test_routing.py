@@ -5,7 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.stats.routing import Outcomes, gaussian_share, lift_difference, routed_share, routing_bound, threshold
+from bonwise.stats.correlation import correlation
+from bonwise.stats.gain_model import cross_fitted, cross_fitted_means
+from bonwise.stats.routing import (
+    Outcomes,
+    gaussian_share,
+    lift_difference,
+    routed_part,
+    routed_share,
+    routing_bound,
+    threshold,
+)
 
 PRINTED = [  # paper, Tables 17, 19, 21: random, router, optimal, "% captured" as printed, and the table
     (0.785, 0.785, 0.814, -1, "17, margin at 10 %: headroom 101 %"),
@@ -175,6 +185,53 @@ def test_the_bound_is_reached_by_two_points_and_by_a_normal_spread_as_far_as_it_
     normal = np.random.default_rng(3).normal(size=200_000)
     _, achieved = routing_bound(normal, outcomes_of(normal), 0.25)
     assert achieved.estimate == pytest.approx(gaussian_share(0.25), abs=0.005)
+
+
+def test_the_bound_is_not_below_what_a_signal_lifts():
+    """A step that a straight line misses: the tenths of the signal find it, and the bound holds the best lift."""
+    rng = np.random.default_rng(3)
+    width = rng.uniform(size=2000)
+    out = outcomes_of(0.5 * (width > 0.9))
+    line = cross_fitted({"width": width}, out.gain)
+    alone, _ = routing_bound(line, out, 0.1)
+    steps = cross_fitted_means(width, out.gain, out.weights)
+    found, achieved = routing_bound(line, out, 0.1, others=[steps])
+    floored, _ = routing_bound(line, out, 0.1, signals=[width])
+    assert found.estimate == pytest.approx(0.5 * 0.09, abs=0.004)
+    assert floored.estimate == pytest.approx(routed_share(width, out, 0.1).lift.estimate)
+    assert alone.estimate >= routed_share(line, out, 0.1).lift.estimate
+    assert achieved.estimate <= 1.05
+
+
+def test_few_routed_prompts_have_no_interval_but_a_reason():
+    """Below 20 routed prompts, ties in expectation, lift, captured and the paired difference have none."""
+    signal, gain = world(np.random.default_rng(0), 199)
+    out = outcomes_of(gain)
+    few, enough = (routed_share(np.round(signal), out, share) for share in (0.1, 0.101))
+    for one in (few.lift, few.captured, lift_difference(signal, -signal, out, 0.1)):
+        assert (one.low, one.se) == (None, None)
+        assert one.reason == "no interval: it rests on 19.9 routed prompts"
+    assert few.value.low is not None
+    assert enough.lift.low is not None
+
+
+def test_few_prompts_off_the_mode_leave_a_correlation_without_an_interval():
+    """A signal that is 0 for all but 19 prompts has a correlation and no interval; one more, and it has one."""
+    rng = np.random.default_rng(0)
+    for apart in (19, 20):
+        signal = np.r_[np.zeros(480), rng.uniform(1, 2, apart)]
+        found = correlation(signal, rng.normal(size=len(signal)))
+        assert found.estimate is not None
+        assert (found.low is None) == (apart == 19)
+    assert "19 prompts that differ" in correlation(np.r_[np.zeros(50), np.arange(1, 20)], np.arange(69.0)).reason
+
+
+def test_prompts_at_the_edge_share_what_is_left():
+    """Weights fill the share, and those that tie at its edge are routed in part."""
+    found = routed_part(np.array([3.0, 2.0, 2.0, 1.0]), 0.5, np.array([1.0, 2.0, 2.0, 5.0]))
+    assert found == pytest.approx([1, 1, 1, 0])
+    assert routed_part(np.array([3.0, 2.0, 2.0, np.nan]), 0.4, np.ones(4)) == pytest.approx([1, 0.3, 0.3, 0])
+    assert routed_part(np.arange(3.0), 0.0, np.ones(3)).sum() == 0
 
 
 def test_noise_in_a_prediction_does_not_raise_the_bound():

@@ -57,6 +57,8 @@ class Audit:
         The judges without a prompt to audit them on, and why.
     picks : Picks or None
         The logged picks that were audited, in place of a judge's scores.
+    labels_left_out : mapping of str to int
+        Labels of prompts that were not there to audit: ``prompts`` and ``rows``; empty where there are none.
     """
 
     judges: Mapping[str, JudgeAudit]
@@ -69,6 +71,7 @@ class Audit:
     scales: Mapping[str, Any] = field(default_factory=dict, repr=False)
     not_audited: Mapping[str, str] = field(default_factory=dict)
     picks: Picks | None = field(default=None, repr=False)
+    labels_left_out: Mapping[str, int] = field(default_factory=dict)
 
     def __getitem__(self, metric: str) -> Estimate:
         return self.metrics[metric]
@@ -129,6 +132,7 @@ class Audit:
                 value,
                 judge=name,
                 labels_a_prompt=float(judge.labelling.panel.sizes.mean()),
+                unsettled=judge.unsettled,
             )
             for name, judge in self.judges.items()
             for metric, value in gates.items()
@@ -169,7 +173,10 @@ class Audit:
         if self.reference is not None:
             settings["reference"] = self.reference
         if self.picks is not None:
-            settings["picks"] = picks_document(self.picks)
+            labelling = self._only.labelling
+            settings["picks"] = picks_document(self.picks, labelling.panel.prompt_ids[labelling.labelled])
+        if self.labels_left_out:
+            settings["labels_left_out"] = dict(self.labels_left_out)
         document: dict[str, Any] = {"schema": "bonwise.audit/1"}
         if len(self.judges) == 1 and not self.not_audited:
             document["judge"] = self._only.judge
@@ -269,7 +276,15 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
                 f"{picks.source}: logged picks hold no scores", hint="leave --oracle and --judge-scale out"
             )
         judge, table = logged_judge(picks, labels, settings, columns or {}, label_scale)
-        return Audit({judge.judge: judge}, (), settings, table.source, {}, scales=_declared(table), picks=picks)
+        return Audit(
+            {judge.judge: judge},
+            (),
+            settings,
+            table.source,
+            scales=_declared(table),
+            picks=picks,
+            labels_left_out=table.labels_left_out,
+        )
     if as_picked:
         raise UsageError("only of logged picks can the drawn ones be taken", hint="leave --as-picked out")
     table = open_table(
@@ -311,6 +326,7 @@ def _audit(table: ScoreTable, settings: Settings) -> Audit:
         table.draws,
         _declared(table),
         refused,
+        labels_left_out=table.labels_left_out,
     )
 
 

@@ -25,9 +25,14 @@ from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import difference, estimate
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 
-__all__ = ["PickComparison", "PicksSide", "compare"]
+__all__ = ["SAME_POOLS", "PickComparison", "PicksSide", "compare"]
+
+SAME_POOLS = "the same pools"
 
 _FIRST, _SECOND = "first", "second"
+
+_OF_POOLS = ("value_random", "value_oracle")
+"""What does not depend on the picks: its difference is 0 whatever the prompts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +76,7 @@ class PickComparison:
     ----------
     first, second : PicksSide
     differences : mapping of str to Estimate
-        First minus second, paired by prompt.
+        First minus second, paired by prompt. What depends on the pools alone differs by 0, without an interval.
     prompts : int
         Prompts behind all figures.
     dropped : tuple of Dropped
@@ -219,7 +224,8 @@ def _compared(
     spent = [_spent(picks, panel, mine) for picks, panel, mine in zip(sides, panels, sums, strict=True)]
     worth = [estimate(wanted, mine, rule) for mine in sums]
     differences = {
-        **difference(wanted, sums[0], sums[1], rule),
+        **{name: Estimate(0.0, None, None, None, worth[0][name].n, None, reason=SAME_POOLS) for name in _OF_POOLS},
+        **difference([e for e in wanted if e.name not in _OF_POOLS], sums[0], sums[1], rule),
         **efficiency_difference(spent[0], spent[1], settings.confidence),
     }
     found = [

@@ -168,7 +168,7 @@ def _judge(found: Statements, mine: np.ndarray, judge: str, confidence: float) -
     if not len(stated):
         return {**out, "metrics": {}}
     right = 1 - np.abs(np.where(stated == 0.5, 0.5, np.round(stated)) - outcome)
-    metrics = {"accuracy": clustered_mean(right, prompt, confidence)}
+    metrics = {"accuracy": clustered_mean(right, prompt, confidence, share=True)}
     if np.isin(stated, (0.0, 0.5, 1.0)).all():
         summaries = ("brier", "mean_bin_error", "expected_calibration_error")
         metrics |= {name: Estimate.undefined(VERDICTS, prompts) for name in summaries}
@@ -200,7 +200,7 @@ def _bins(found: Calibration) -> list[dict[str, Any]]:
 
 
 def _levels(level: np.ndarray, right: np.ndarray, prompt: np.ndarray, confidence: float) -> list[dict[str, Any]]:
-    means = means_by_group(right, level - 1, prompt, LEVELS, confidence)
+    means = means_by_group(right, level - 1, prompt, LEVELS, confidence, share=True)
     return [
         {"level": at, "statements": int((level == at).sum()), "accuracy": mean.to_dict()}
         for at, mean in enumerate(means, start=1)
@@ -231,4 +231,5 @@ def _covered(frame: pd.DataFrame, confidence: float) -> dict[str, Any]:
         return {"data": data, "metrics": {}}
     data["mean_width"] = float((high - low)[usable].mean())
     within = ((low <= label) & (label <= high))[usable].astype(float)
-    return {"data": data, "metrics": {"coverage": clustered_mean(within, prompt[usable], confidence).to_dict()}}
+    covered = clustered_mean(within, prompt[usable], confidence, share=True)
+    return {"data": data, "metrics": {"coverage": covered.to_dict()}}

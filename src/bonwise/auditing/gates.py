@@ -51,9 +51,26 @@ class Gate:
 
 
 def check_gate(
-    metrics: Mapping[str, Estimate], metric: str, value: float, *, judge: str, labels_a_prompt: float
+    metrics: Mapping[str, Estimate],
+    metric: str,
+    value: float,
+    *,
+    judge: str,
+    labels_a_prompt: float,
+    unsettled: str = "",
 ) -> Gate:
     """Hold one metric against a value.
+
+    Parameters
+    ----------
+    metrics : mapping of str to Estimate
+    metric : str
+    value : float
+    judge : str
+    labels_a_prompt : float
+        Mean number of candidates, all of which are labelled.
+    unsettled : str
+        Why the figures do not speak for all prompts, such that no gate on them can pass; empty where they do.
 
     Raises
     ------
@@ -69,6 +86,8 @@ def check_gate(
     name = f"{metric} > {value:g}"
     if found.estimate is None or ends is None:
         return open_gate(metric, value, judge=judge, why=found.reason or "no interval")
+    if unsettled:
+        return Gate(judge, metric, value, "inconclusive", *ends, None, f"{name}: inconclusive: {unsettled}.")
     if found.method == "labelled_only":
         return _unknown_population(judge, name, metric, value, ends)
     if ends[0] > value:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bonwise.auditing.partial import Balance, Labelling, balance, label_state, worst_case
+from bonwise.auditing.partial import Balance, Labelling, Picked, balance, label_state, worst_case
 from bonwise.auditing.settings import Settings, label_range
 from bonwise.auditing.verdict import Verdict, judge_validity, pick_validity
 from bonwise.data.panel import Panel
@@ -46,8 +46,9 @@ class JudgeAudit:
         Worst case over missing labels; empty where the labels are complete.
     with_control : mapping of str to Estimate
         The metrics with the named easy candidates put back; empty without a control.
-    logged : bool
-        Whether its scores only say what was picked: 1 for what was kept, 0 for the rest.
+    picked : Picked or None
+        Of logged picks: how many of the pools have one. The scores then only say what was picked: 1 for what was
+        kept, 0 for the rest.
     """
 
     judge: str
@@ -57,7 +58,17 @@ class JudgeAudit:
     balance: tuple[Balance, ...] = field(default=(), repr=False)
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
     with_control: Mapping[str, Estimate] = field(default_factory=dict, repr=False)
-    logged: bool = False
+    picked: Picked | None = None
+
+    @property
+    def logged(self) -> bool:
+        """Whether its scores only say what was picked."""
+        return self.picked is not None
+
+    @property
+    def unsettled(self) -> str:
+        """Why no gate on all prompts can pass, whatever the labels; empty where one can."""
+        return "" if self.picked is None else self.picked.unsettled
 
     @property
     def data(self) -> dict[str, Any]:
@@ -72,6 +83,8 @@ class JudgeAudit:
             "partly_labelled_prompts": self.labelling.partly,
             "dropped": [{"prompt_id": d.prompt_id, "reason": d.reason} for d in panel.dropped],
         }
+        if self.picked is not None:
+            out["pools"], out["pools_without_pick"] = self.picked.pools, self.picked.without
         if not same:
             out["candidates_min"], out["candidates_max"] = int(sizes.min()), int(sizes.max())
         return out
@@ -98,7 +111,7 @@ def audit_judge(
     *,
     against: str,
     has_propensity: bool = False,
-    logged: bool = False,
+    picked: Picked | None = None,
 ) -> JudgeAudit:
     """Audit one judge.
 
@@ -113,8 +126,8 @@ def audit_judge(
         What the judge is held against, as a noun.
     has_propensity : bool
         Whether the table states with which probability prompts were labelled.
-    logged : bool
-        Whether the scores only say what was picked; metrics of scores are then undefined.
+    picked : Picked, optional
+        Of logged picks: how many of the pools have one. Metrics of scores are then undefined.
 
     Raises
     ------
@@ -126,7 +139,8 @@ def audit_judge(
     metrics = _metrics(labelling, sums, settings)
     partial = labelling.method == "labelled_only"
     scope = _scope(labelling, has_propensity=has_propensity) if partial else ""
-    if logged:
+    if picked is not None:
+        scope = " ".join(filter(None, (picked.scope, scope)))
         metrics = {
             name: found if name in (*OF_PICKS, *_OF_LABELS) else _no_scores(found) for name, found in metrics.items()
         }
@@ -138,10 +152,10 @@ def audit_judge(
         metrics,
         verdict,
         labelling,
-        balance(labelling, settings.confidence, of_scores=not logged) if partial else (),
+        balance(labelling, settings.confidence, of_scores=picked is None) if partial else (),
         worst_case(labelling, Sums(*sums), label_range(panel.labels)) if partial else {},
         {} if with_control is None else _with_control(_labelled(with_control), settings),
-        logged,
+        picked,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from bonwise.auditing.judge_audit import JudgeAudit, audit_judge
+from bonwise.auditing.partial import Picked
 from bonwise.auditing.settings import Settings
 from bonwise.data.labels import join_labels
 from bonwise.data.panel import Dropped, Panel, Shape, lay_out
@@ -66,7 +68,13 @@ def logged_judge(
         )
     table = logged_table([(picks.name, picks)], labels, columns, label_scale)
     (panel,) = logged_panels(table, [(picks.name, picks.reasons)], settings.shape)
-    return audit_judge(panel, None, settings, against="the oracle labels", logged=True), table
+    return audit_judge(panel, None, settings, against="the oracle labels", picked=_picked(picks)), table
+
+
+def _picked(picks: Picks) -> Picked:
+    """Count the pools that lack a pick; one of a single candidate needs none."""
+    pools = [pick for pick in picks.picks if len(pick.ids) > 1]
+    return Picked(len(pools), sum(not pick.kept for pick in pools))
 
 
 def logged_table(
@@ -91,7 +99,8 @@ def logged_table(
             f"{source}: logged picks have no column for {strange[0]}", hint="name the label file's alone"
         )
     rows = pd.concat([picks.rows(name) for name, picks in named], ignore_index=True)
-    table = ScoreTable.from_frame(rows, source=source)
+    # Picks have no columns of scores, so a column that is named can only be the label file's.
+    table = replace(ScoreTable.from_frame(rows, source=source), columns={})
     return join_labels(table, labels, columns=columns, label_scale=label_scale)
 
 
@@ -117,10 +126,24 @@ def _explained(panel: Panel, reasons: Mapping[str, str]) -> Panel:
     return replace(panel, dropped=dropped)
 
 
-def picks_document(picks: Picks) -> dict[str, Any]:
-    """Return how picks were taken and what decided them, for the settings of a document."""
-    return {
+def picks_document(picks: Picks, behind: Collection[str] | None = None) -> dict[str, Any]:
+    """Return how picks were taken and what decided them, for the settings of a document.
+
+    Parameters
+    ----------
+    picks : Picks
+    behind : collection of str, optional
+        Prompts that the figures rest on; what decided the others stands apart, as ``left_out``. All prompts where
+        none are named.
+    """
+    mine = None if behind is None else frozenset(behind)
+    counted: Counter[str] = Counter()
+    rest: Counter[str] = Counter()
+    for pick in picks.picks:
+        (counted if mine is None or pick.prompt_id in mine else rest)[pick.decided_by or "not said"] += 1
+    found = {
         "by": {key: value for key, value in picks.settings.items() if isinstance(value, str | int)},
         "as_picked": picks.as_picked,
-        "decided_by": picks.decided_by,
+        "decided_by": dict(counted.most_common()),
     }
+    return found if mine is None else {**found, "left_out": dict(rest.most_common())}

@@ -15,10 +15,10 @@ from bonwise.stats.laws import student_quantile
 from bonwise.stats.sums import Floats, Sums
 from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
 
-__all__ = ["MAY_LACK", "Balance", "Labelling", "balance", "label_state", "worst_case"]
+__all__ = ["MAY_LACK", "Balance", "Labelling", "Picked", "balance", "label_state", "worst_case"]
 
 MAY_LACK = 0.05
-"""Share of prompts that may lack labels before figures stop describing the whole table."""
+"""Share of prompts that may lack labels, or a pick, before figures stop describing the whole table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +32,52 @@ class Labelling:
     labelled: npt.NDArray[np.bool_]
     partly: int
     method: Literal["complete", "labelled_only"]
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """How many of the pools of a log have a pick.
+
+    Parameters
+    ----------
+    pools : int
+        Pools of two or more candidates.
+    without : int
+        Those of which nothing was picked: owed, or nothing scored.
+
+    Examples
+    --------
+    >>> Picked(100, 5).complete, Picked(100, 6).complete
+    (True, False)
+    """
+
+    pools: int
+    without: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether so few pools lack a pick that the figures describe the whole log."""
+        return self.without <= MAY_LACK * self.pools
+
+    @property
+    def scope(self) -> str:
+        """Which pools the figures describe, as a sentence; empty where it is all of them."""
+        if self.complete:
+            return ""
+        return (
+            f"Figures describe the {self.pools - self.without:,} of {self.pools:,} pools that have a pick; the "
+            "others have none, and the figures may not hold for them."
+        )
+
+    @property
+    def unsettled(self) -> str:
+        """Why no gate on all pools can pass; empty where one can."""
+        if self.complete:
+            return ""
+        return (
+            f"{self.without:,} of {self.pools:,} pools have no pick, so no gate on all of them can pass; "
+            "finish the run, or pick for the others"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from bonwise.data.verdicts import Preference, Score
 from bonwise.selection.bench import Call
 from bonwise.selection.field import Field, field_of
 from bonwise.selection.plan import Plan, default_strategy
-from bonwise.selection.protocol import Contest, Match, Question
+from bonwise.selection.protocol import Match, Question
 from bonwise.selection.questions import asks_of, put_together
+from bonwise.selection.refereeing import Referee, most_calls_of
 
 __all__ = ["FirstPass", "Further", "Stronger"]
 
@@ -36,8 +37,7 @@ class FirstPass:
         """Yield what models will be asked, blank and single candidates left out."""
         second = None if self.plan.router is None else self.plan.router.second
         for pool, its in _contested(self.plan, pools):
-            contest = self.plan.strategy.contest(its.entrants)
-            yield from _asked(contest.next(), self.plan, pool, its)
+            yield from _asked(_contest(self.plan, its).next(), self.plan, pool, its)
             if second is not None:
                 yield from asks_of(Call(second, pool.prompt, its.texts))
 
@@ -70,11 +70,10 @@ class Further:
     def asks(self, pools: Iterable[Pool]) -> Iterator[Ask]:
         """Yield what models would be asked if all candidates of a pool were level."""
         for pool, its in _contested(self.plan, pools):
-            contest = self.plan.strategy.contest(its.entrants)
-            rounds = list(_rounds(contest, self.plan, pool, its))
+            rounds = list(_rounds(self.plan, pool, its))
             first = rounds[0] if rounds else []
             asked = sum(ask.samples for ask in first)
-            left = max(0, self.plan.strategy.most_calls(self.plan.judge, len(its.texts)) - asked)
+            left = max(0, most_calls_of(self.plan.strategy, self.plan.judge, len(its.texts)) - asked)
             self.more += left
             # A strategy that asks nothing more about level candidates: its first questions stand for further ones.
             further = list(chain.from_iterable(rounds[1:])) or (_again(first, left) if left else [])
@@ -111,7 +110,7 @@ class Stronger:
         plan = Plan(self.plan.router.strong, default_strategy(self.plan.router.strong), seed=self.plan.seed)
         for pool, its in _contested(self.plan, pools):
             self.pools += 1
-            for asks in _rounds(plan.strategy.contest(its.entrants), plan, pool, its):
+            for asks in _rounds(plan, pool, its):
                 yield from asks
 
 
@@ -123,14 +122,20 @@ def _contested(plan: Plan, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Field]
             seed=plan.seed,
             salt=pool.prompt_id,
             first_pass_alone=plan.router is not None,
+            compares=plan.strategy.compares,
         )
         if len(its.texts) > 1:
             yield pool, its
 
 
-def _rounds(contest: Contest, plan: Plan, pool: Pool, its: Field) -> Iterator[list[Ask]]:
+def _contest(plan: Plan, its: Field) -> Referee:
+    return Referee(plan.strategy, its.entrants, plan.judge)
+
+
+def _rounds(plan: Plan, pool: Pool, its: Field) -> Iterator[list[Ask]]:
     """Yield what each round asks, every answer being the same."""
-    most, asked = plan.strategy.most_calls(plan.judge, len(its.texts)), 0
+    contest = _contest(plan, its)
+    most, asked = most_calls_of(plan.strategy, plan.judge, len(its.texts)), 0
     while questions := contest.next():
         asks = list(_asked(questions, plan, pool, its))
         asked += sum(ask.samples for ask in asks)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from bonwise.selection.pilot import Pilot
     from bonwise.stats.draw_model import DrawModel
+    from bonwise.stats.redraws import Prices
 
 __all__ = ["learn"]
 
@@ -63,7 +64,7 @@ def _document(source: str, pilot: Pilot, model: DrawModel, mean_calls: float | N
     usual = [least * passes for passes in _PASSES if least * passes <= most]
     wanted = usual if mean_calls is None else [float(mean_calls)]
     try:
-        prices = [{"mean_calls": calls, "price": model.price_for(calls)} for calls in wanted]
+        prices = [{"mean_calls": calls, **_priced(model.prices_for(calls))} for calls in wanted]
     except ValueError as error:
         raise UsageError(f"--mean-calls is {mean_calls:g}", hint=str(error)) from error
     return {
@@ -82,6 +83,10 @@ def _document(source: str, pilot: Pilot, model: DrawModel, mean_calls: float | N
         "prices": prices,
         "settings": {"max_draws": model.max_draws, "version": release()},
     }
+
+
+def _priced(prices: Prices) -> dict[str, float]:
+    return {"lower_price": prices.lower, "higher_price": prices.higher, "share_at_lower": prices.share}
 
 
 def _parts(document: Mapping[str, Any], save: Path | None) -> Iterator[RenderableType]:
@@ -104,7 +109,11 @@ def _parts(document: Mapping[str, Any], save: Path | None) -> Iterator[Renderabl
     yield Text(f"  reliability of a call   {document['reliability']:.2f}")
     yield Text(f"  first to later calls    {document['beta']:.2f} (beta)")
     for point in document["prices"]:
-        yield Text(f"  {point['mean_calls']:6.2f} calls a pool at a price of {point['price']:.5f} a call")
+        lower, higher, share = (point[name] for name in ("lower_price", "higher_price", "share_at_lower"))
+        yield Text(
+            f"  {point['mean_calls']:6.2f} calls a pool at a price of {lower:.5f} a call "
+            f"in {100 * share:.0f}% of the pools, {higher:.5f} in the rest"
+        )
     if document["prompts"] < 100:
         yield Text("fewer than 100 prompts: the prices are rough", style="yellow")
     if save is None:

@@ -26,6 +26,7 @@ MAKESHIFT = {
     "first": "picks rest on no judgment: the first candidate was kept, as --on-failure first says",
     "random": "picks rest on no judgment: a random candidate was kept, as --on-failure random says",
     "partial": "picks are the best of what could be judged: not every answer arrived",
+    "deadline": "picks are the best that was known when the time of --deadline was up",
 }
 """What is said of picks that rest on less than was asked for."""
 
@@ -60,7 +61,7 @@ class Picks:
         self.how[pick.decided_by] += 1
         if pick.decided_by not in UNASKED:
             _count(self._stopped, pick.stopped)
-        if pick.decided_by in MAKESHIFT:
+        if pick.failure:
             _count(self._failures, pick.failure)
         self._note_unscored(pick)
         self._note_route(pick)
@@ -120,6 +121,8 @@ class Picks:
                 f"share is {self.router.share:.1%}), {self._changed:,} of them otherwise than the first pass"
             )
             yield from tally(self._routes, f"{self.router.signal}")
+            if self.router.report().without_signal == seen:
+                yield f"WARNING: no pool had a value of {self.router.signal}: the pools that were sent are any"
 
     def _about_order(self) -> Iterator[str]:
         from bonwise.judges.order_effect import OrderEffect

@@ -38,6 +38,7 @@ __all__ = [
     "ModelName",
     "Reask",
     "RunFolder",
+    "SelectDeadline",
     "choose_all",
     "engine_from",
     "judge_all",
@@ -63,7 +64,12 @@ MaxCalls = Annotated[int | None, typer.Option("--max-calls", help="Most calls th
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", help="Most tokens this command may use.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Estimate calls, tokens and cost; send nothing.")]
 Deadline = Annotated[
-    float | None, typer.Option("--deadline", help="Seconds after which a question is not tried again, but owed.")
+    float | None,
+    typer.Option("--deadline", help="Seconds for one question: after them it is not tried again, but owed."),
+]
+SelectDeadline = Annotated[
+    float | None,
+    typer.Option("--deadline", help="Seconds for one pool: after them the best known is picked, else --on-failure."),
 ]
 Reask = Annotated[int, typer.Option("--reask", help="1 asks again where the stored answer is unscored.", min=0)]
 
@@ -79,14 +85,19 @@ def engine_from(
     deadline: float | None,
     reask: int,
     asking: bool = False,
+    impatient: bool = False,
 ) -> Engine:
     """Return the engine that the flags of a command describe.
 
     Where no judge asks a model, and `asking` does not say that something else does, there is no run folder.
+    Where it is `impatient`, no attempt takes longer than the deadline.
     """
     from bonwise.calls.engine import Engine
+    from bonwise.calls.providers.protocol import Connection
     from bonwise.judges.protocol import is_asking
 
+    usual = Connection().timeout
+    timeout = min(usual, deadline) if impatient and deadline is not None else usual
     return Engine(
         run if asking or any(is_asking(judge) for judge in judges) else None,
         max_concurrency=max_concurrency,
@@ -95,6 +106,7 @@ def engine_from(
         max_cost=max_cost,
         deadline=deadline,
         reask=reask,
+        connection=Connection(timeout=timeout, connections=max_concurrency),
     )
 
 
@@ -145,7 +157,7 @@ def choose_all(
     total : int or None
         How many pools there are; None where nobody knows.
     at_once : int
-        Pools under way, at least `AT_ONCE`.
+        Pools under way: at least `AT_ONCE`, but no more than these where each has a deadline, which does not wait.
     """
     from bonwise.cli.stream import Arriving, Turns, in_order
     from bonwise.selection.job import Job
@@ -158,8 +170,10 @@ def choose_all(
         finally:
             turns.give_up(position)
 
+    under_way = at_once if plan.deadline is not None else max(AT_ONCE, at_once)
+
     async def work() -> None:
-        found = in_order(Arriving(pools), choose, at_once=max(AT_ONCE, at_once), stop=course.interruption)
+        found = in_order(Arriving(pools), choose, at_once=under_way, stop=course.interruption)
         async with watched(engine, Goal("pools", lambda: course.picks, total)), aclosing(found):
             async for pick in found:
                 course.note_pick(pick)
@@ -187,10 +201,18 @@ def outcome(course: Course) -> int:
     if owed:
         say(f"incomplete: {owed:,} answers are owed; the same command asks for them, and only for them")
         return INCOMPLETE
-    if course.owed or course.failure is not None:
-        say("incomplete: a judge was not answered; the same command goes on")
+    if course.owed or course.cut or course.failure is not None:
+        say(f"incomplete: {_lacking(course)}; the same command goes on")
         return INCOMPLETE
     return 0
+
+
+def _lacking(course: Course) -> str:
+    """Say of how many pools an answer is missing."""
+    found = [f"{course.owed:,} pools have no pick"] if course.owed else []
+    if course.cut:
+        found.append(f"{course.cut:,} picks rest on less than was asked for")
+    return " and ".join(found) or "a judge was not answered"
 
 
 def _finish(course: Course, work: Callable[[], Coroutine[None, None, None]]) -> None:

@@ -16,7 +16,6 @@ from bonwise.cli.picks import Picks
 from bonwise.cli.running import (
     RUN,
     BaseUrl,
-    Deadline,
     DryRun,
     MaxCalls,
     MaxConcurrency,
@@ -25,6 +24,7 @@ from bonwise.cli.running import (
     ModelName,
     Reask,
     RunFolder,
+    SelectDeadline,
     choose_all,
     engine_from,
     outcome,
@@ -72,7 +72,7 @@ def select(
         str | None, typer.Option("--second", help="Further judge of the first pass, for --route disagreement.")
     ] = None,
     on_failure: Annotated[
-        str, typer.Option("--on-failure", help="Where a judge fails: owe, first, random or raise.")
+        str, typer.Option("--on-failure", help="Where a judge fails or is late: owe, first, random or raise.")
     ] = "owe",
     model: ModelName = None,
     base_url: BaseUrl = None,
@@ -81,7 +81,7 @@ def select(
     max_cost: MaxCost = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
-    deadline: Deadline = None,
+    deadline: SelectDeadline = None,
     reask: Reask = 0,
     seed: Seed = 0,
     dry_run: DryRun = False,
@@ -91,7 +91,7 @@ def select(
         raise UsageError("--judge is given twice", hint="select takes one judge; bonwise judge takes several")
     made = _Makers(model, base_url, seed)
     router = _router(made, judge[0], strong, route, second, {"share": share, "among": among})
-    plan = made.plan(judge[0], strategy, router, on_failure)
+    plan = made.plan(judge[0], strategy, router, on_failure, deadline)
     source = _source(pools)
     if dry_run:
         from bonwise.cli.dry_run import show_plan
@@ -104,7 +104,8 @@ def select(
     engine = engine_from(
         [plan.judge],
         run,
-        asking=plan.needs_a_loop,
+        asking=plan.asks_models,
+        impatient=True,
         max_concurrency=max_concurrency,
         max_calls=max_calls,
         max_tokens=max_tokens,
@@ -139,7 +140,9 @@ class _Makers:
 
         return judge_from_spec(spec, model=self.model, base_url=self.base_url, seed=self.seed)
 
-    def plan(self, judge: str, strategy: str | None, router: Router | None, on_failure: str) -> Plan:
+    def plan(
+        self, judge: str, strategy: str | None, router: Router | None, on_failure: str, deadline: float | None
+    ) -> Plan:
         from bonwise.selection.plan import plan_of
         from bonwise.selection.registry import strategy_from_spec
 
@@ -148,6 +151,7 @@ class _Makers:
             self.judge(judge),
             strategy=None if strategy is None else strategy_from_spec(strategy, **shared, seed=self.seed),
             router=router,
+            deadline=deadline,
             on_failure=cast("OnFailure", on_failure),
             seed=self.seed,
         )

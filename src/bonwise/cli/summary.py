@@ -31,6 +31,12 @@ SHOWN = 5
 FOR_GOOD = "the server refused the request"
 """How the reason of an unscored verdict begins where the request was refused for good."""
 
+GUESSED = {"first", "random"}
+"""What decides where nothing could be judged: an answer was missing, or none that came had a score."""
+
+CUT = {"deadline", "partial", *GUESSED}
+"""What decides where less is known than was asked for."""
+
 
 @dataclass(slots=True)
 class Course:
@@ -49,7 +55,9 @@ class Course:
     picks : int
         Pools that were selected from.
     owed : int
-        Those of them in which nothing is picked because an answer has not arrived.
+        Those of them in which nothing is picked because a judge failed or an answer has not arrived.
+    cut : int
+        Those of them whose pick does without an answer that has not arrived.
     failure : CallError or None
         An answer that did not arrive and ended the run.
     """
@@ -61,6 +69,7 @@ class Course:
     refused: int = 0
     picks: int = 0
     owed: int = 0
+    cut: int = 0
     failure: CallError | None = None
     _parameters: dict[str, dict[str, None]] = field(default_factory=dict)
 
@@ -76,6 +85,9 @@ class Course:
         """Take in what was picked from one pool."""
         self.picks += 1
         self.owed += pick.decided_by == "owed"
+        self.cut += pick.decided_by in CUT and (
+            pick.decided_by not in GUESSED or any(reason.startswith("owed") for reason in pick.unscored.values())
+        )
         self._note_missing(pick.unscored.values())
         # Further draws, another judge and a router ask with parameters of their own.
         asked_once = max(pick.draws, default=1) <= 1 and not (pick.draws and pick.comparisons)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bonwise.data.columns import resolve_columns
+from bonwise.data.columns import FLAGS, resolve_columns
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import parse_numbers
 from bonwise.data.reading import read_raw
 from bonwise.data.scales import to_unit
 from bonwise.data.table import counted_rows
-from bonwise.data.wording import shown
-from bonwise.errors import InputError, RowError
+from bonwise.data.wording import listed, shown
+from bonwise.errors import ColumnError, InputError, RowError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,6 +42,12 @@ class _Labels:
     values: npt.NDArray[np.float64]
     keys: npt.NDArray[np.int64]
 
+    def keep(self, rows: npt.NDArray[np.bool_]) -> _Labels:
+        """Return some of the rows only."""
+        return _Labels(
+            self.source, self.rows[rows], self.prompts[rows], self.names[rows], self.values[rows], self.keys[rows]
+        )
+
     def pair(self, at: int) -> str:
         return f"{shown(self.prompts[at])} / {shown(self.names[at])}"
 
@@ -55,6 +61,9 @@ def join_labels(
 ) -> ScoreTable:
     """Return the table with the labels of a second file.
 
+    A label file may cover more prompts than the table: their labels are left out and counted. A label of a prompt
+    that the table holds must find its candidate there.
+
     Parameters
     ----------
     table : ScoreTable
@@ -62,25 +71,50 @@ def join_labels(
     labels : str, pathlib.Path or pandas.DataFrame
         Columns ``prompt_id``, ``candidate``, ``oracle_label`` or their aliases; a blank label is none.
     columns : mapping of str to str, optional
-        Role to column, where the label file uses other names.
+        Role to column, where the label file uses other names; for prompt and candidate the table's own name is
+        passed over where the label file does not know it.
     label_scale : Scale, optional
         Declared scale of the labels.
 
     Raises
     ------
     bonwise.errors.InputError
-        The table has labels already; a label row is a duplicate or matches nothing (rows named).
+        The table has labels already; a named column is in neither file; no row matches, or one of a known prompt
+        names no candidate of it; a candidate is labelled twice (rows named).
+
+    Examples
+    --------
+    >>> from bonwise.data.table import ScoreTable
+    >>> scores = pd.DataFrame({"prompt_id": ["p", "p"], "candidate": ["a", "b"], "judge_score": [0.2, 0.9]})
+    >>> labels = pd.DataFrame({"prompt_id": ["p", "q"], "candidate": ["b", "b"], "oracle_label": [1.0, 0.0]})
+    >>> table = join_labels(ScoreTable.from_frame(scores), labels)
+    >>> table.frame["oracle_label"].tolist(), table.labels_left_out
+    ([nan, 1.0], {'prompts': 1, 'rows': 1})
     """
     if table.has_labels:
         raise InputError(
             f"{table.source} has oracle labels of its own, and a second set was given",
             hint="drop its label column, or leave the second file out",
         )
-    found = _read_labels(table, labels, columns or {}, label_scale)
+    read = _read_labels(table, labels, columns or {}, label_scale)
+    _refuse_strangers(read)
+    strange = ~np.asarray(read.prompts.isin(table.prompts))
+    found = read.keep(~strange)
     _refuse_unmatched(found, table.source)
     _refuse_repeated(found)
     by_cell = pd.Series(found.values, index=found.keys).reindex(table.cell_keys()).to_numpy()
-    return replace(table, frame=table.frame.assign(oracle_label=by_cell), label_scale=label_scale)
+    return replace(
+        table,
+        frame=table.frame.assign(oracle_label=by_cell),
+        label_scale=label_scale,
+        labels_left_out=_left_out(read, strange),
+    )
+
+
+def _left_out(labels: _Labels, strange: npt.NDArray[np.bool_]) -> dict[str, int]:
+    if not strange.any():
+        return {}
+    return {"prompts": len(np.unique(labels.prompts.codes[strange])), "rows": int(strange.sum())}
 
 
 def _read_labels(
@@ -93,14 +127,27 @@ def _read_labels(
         source, raw = "labels", counted_rows(labels, "labels")
     else:
         source, raw = str(labels), read_raw(Path(labels))
-    # One set of names serves both files; what stands only in the scores is not looked for here.
-    wanted = {role: column for role, column in columns.items() if column in raw.columns}
+    wanted = _wanted(raw, table, columns, source)
     taken = resolve_columns(raw, wanted, source=source, required=_REQUIRED, roles=_REQUIRED)
     prompts = as_categories(raw[taken["prompt_id"]], role="prompt_id", source=source)
     names = as_categories(raw[taken["candidate"]], role="candidate", source=source)
     values = parse_numbers(raw[taken["oracle_label"]], role="oracle_label", source=source)
     values = to_unit(values, label_scale, rows=raw.index, role="oracle_label", source=source)
     return _Labels(source, raw.index, prompts, names, values, _keys_in(table, prompts, names))
+
+
+def _wanted(raw: pd.DataFrame, table: ScoreTable, columns: Mapping[str, str], source: str) -> dict[str, str]:
+    """Return the named columns that stand in the label file; one set of names serves both files."""
+    for role, column in columns.items():
+        if role not in _REQUIRED or column in raw.columns:
+            continue
+        # The labels come from this file alone; the ids may go by another name in the table.
+        if role == "oracle_label" or table.columns.get(role) != column:
+            raise ColumnError(
+                f"{source}: no column named {shown(column)} for {role}",
+                hint=f"{FLAGS[role]} names one of {listed(raw.columns)}",
+            )
+    return {role: column for role, column in columns.items() if column in raw.columns}
 
 
 def _keys_in(table: ScoreTable, prompts: pd.Categorical, names: pd.Categorical) -> npt.NDArray[np.int64]:
@@ -111,17 +158,20 @@ def _keys_in(table: ScoreTable, prompts: pd.Categorical, names: pd.Categorical) 
     return np.where(np.isin(keys, table.cell_keys()), keys, -1)
 
 
+def _refuse_strangers(labels: _Labels) -> None:
+    if (labels.keys < 0).all():
+        raise RowError(
+            f"{labels.source}: none of its {len(labels.keys)} rows matches a scored candidate "
+            f"(row {labels.rows[0]}: {labels.pair(0)})",
+            hint="check --prompt-col and --candidate-col: both files must name prompts and candidates alike",
+        )
+
+
 def _refuse_unmatched(labels: _Labels, scored: str) -> None:
     lost = np.flatnonzero(labels.keys < 0)
     if not lost.size:
         return
     first = int(lost[0])
-    if lost.size == len(labels.keys):
-        raise RowError(
-            f"{labels.source}: none of its {lost.size} rows matches a scored candidate "
-            f"(row {labels.rows[first]}: {labels.pair(first)})",
-            hint="check --prompt-col and --candidate-col: both files must name prompts and candidates alike",
-        )
     rows = ", ".join(str(row) for row in labels.rows[lost[:5]]) + ("" if lost.size <= 5 else ", ...")
     raise RowError(
         f"{labels.source}: {lost.size} label rows match no scored candidate of {scored} (rows {rows}; "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from bonwise.data.panel import Panel
     from bonwise.data.table import ScoreTable
 
-__all__ = ["Repeats", "averaged", "cell_repeats", "draw_columns", "mean_of_draws", "span"]
+__all__ = ["First", "Repeats", "averaged", "cell_repeats", "draw_columns", "mean_of_draws", "span"]
 
 _Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]
+
+First = Literal["score", "draw_0"]
+"""What a judge's first pass says of a candidate: its score, or the first of its draws."""
 
 _DRAW = re.compile(r"draw_(0|[1-9]\d*)")
 
@@ -34,17 +37,21 @@ class Repeats:
     Parameters
     ----------
     first : ndarray of float64, shape (cells,)
-        The first draw, NaN where the judge gave none at that draw; the score itself where there are no draws.
+        What the first pass said: the score where the table has one of its own, else the first draw, NaN where the
+        judge gave none at that draw.
     draws : ndarray of float64, shape (cells, draws), or None
         Every draw, in order, NaN where one is absent; None where this judge has no draws.
     width : ndarray of float64, shape (cells,), or None
         Width of the interval that the judge stated, in the unit of the scores, NaN where it stated none; the mean
         over rows where a candidate has several. None where this judge stated no interval.
+    first_of : {"score", "draw_0"}
+        What `first` holds; ``draw_0`` also where the score of the table is the first draw in every cell.
     """
 
     first: _Floats = field(repr=False)
     draws: _Floats | None = field(repr=False)
     width: _Floats | None = field(repr=False)
+    first_of: First = "score"
 
 
 def draw_columns(columns: Iterable[object]) -> tuple[str, ...]:
@@ -101,8 +108,8 @@ def mean_of_draws(draws: _Floats) -> _Floats:
     return means
 
 
-def cell_repeats(table: ScoreTable, panel: Panel) -> Repeats:
-    """Return the draws and interval widths behind a panel, aligned with its cells.
+def cell_repeats(table: ScoreTable, panel: Panel, *, one_draw: bool = False) -> Repeats:
+    """Return the first pass, the draws and the interval widths behind a panel, aligned with its cells.
 
     Parameters
     ----------
@@ -111,6 +118,8 @@ def cell_repeats(table: ScoreTable, panel: Panel) -> Repeats:
         and with ``ci_width``, with ``low`` and ``high``, or with neither.
     panel : Panel
         One of `lay_out(table)`, also after `Panel.keep`: ``result.first[i]`` belongs to ``panel.scores[i]``.
+    one_draw : bool
+        Take the first draw for the first pass even where the table has a score of its own.
 
     Returns
     -------
@@ -132,8 +141,17 @@ def cell_repeats(table: ScoreTable, panel: Panel) -> Repeats:
     draws = _wide(table, rows, at, len(panel.scores))
     if draws is None:
         draws = _long(table, rows, at, len(panel.scores))
-    first = panel.scores if draws is None else draws[:, 0]
-    return Repeats(first, draws, _width(table, rows, at, len(panel.scores)))
+    width = _width(table, rows, at, len(panel.scores))
+    if draws is None:
+        return Repeats(panel.scores, None, width)
+    own = _has_own_score(table) and not one_draw and not np.array_equal(panel.scores, draws[:, 0])
+    return Repeats(panel.scores if own else draws[:, 0], draws, width, "score" if own else "draw_0")
+
+
+def _has_own_score(table: ScoreTable) -> bool:
+    """Tell whether a column holds scores that are neither draws nor their mean."""
+    wide = draw_columns(table.frame.columns)
+    return bool(wide) and table.columns.get("judge_score") not in {averaged(wide), *wide}
 
 
 def _rows_of(table: ScoreTable, panel: Panel) -> tuple[_Ints, _Ints]:

@@ -53,6 +53,9 @@ class ScoreTable:
         Declared scale of the labels.
     reference : str, optional
         The judge whose scores stand in for oracle labels.
+    labels_left_out : mapping of str to int
+        Of a label file that covers more prompts: how many of them the table does not hold, ``prompts``, and in how
+        many ``rows``; empty where there are none.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class ScoreTable:
     judge_scales: Mapping[str, Scale] = field(default_factory=dict, repr=False)
     label_scale: Scale | None = None
     reference: str | None = None
+    labels_left_out: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     @classmethod
     def read(

@@ -84,7 +84,7 @@ def _policies(policies: Sequence[Policy]) -> FittedTable:
         for one in policies
     ]
     headers = ("policy", "scores a task", "to the checker", "recovery", "picked")
-    return FittedTable(headers, rows, spare=("picked",))
+    return FittedTable(headers, rows, spare=("picked", "to the checker", "scores a task"))
 
 
 def _file(policy: Policy) -> str:

@@ -7,7 +7,9 @@ import math
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
+from types import FunctionType, MethodType
 from typing import Any
 
 from bonwise.calls.answer import Answers
@@ -17,7 +19,11 @@ from bonwise.errors import BonwiseError, JudgeError
 from bonwise.judges.protocol import AskingJudge, Conclusion, Judge
 from bonwise.printable import printable
 
-__all__ = ["FunctionJudge", "as_judge", "asked", "checked", "concluded"]
+__all__ = ["FunctionJudge", "as_judge", "asked", "called_in_the_end", "checked", "concluded"]
+
+
+_LAYERS = 8
+"""How deep judges are looked into; there is none of more layers, except one without end."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,39 @@ def as_judge(judge: Judge | Callable[[str, str], Any]) -> Judge:
         f"{type(judge).__name__} is no judge",
         hint="pass an object with name, version and judge(), or a function",
     )
+
+
+def called_in_the_end(judge: Judge) -> object:
+    """Return what is at work when a judge is called, and stays the same where what leads to it is made anew.
+
+    Returns
+    -------
+    object
+        The innermost judge; of a function its code, for one that is written in place is another object each time;
+        of a method its object.
+
+    Examples
+    --------
+    >>> first, second = (FunctionJudge(lambda prompt, text: len(text)) for _ in range(2))
+    >>> first.function is second.function, called_in_the_end(first) is called_in_the_end(second)
+    (False, True)
+    """
+    found: object = judge
+    for _ in range(_LAYERS):
+        found = _inside(found)
+    if isinstance(found, MethodType):
+        return found.__self__
+    return found.__code__ if isinstance(found, FunctionType) else found
+
+
+def _inside(called: object) -> object:
+    """Return what one layer of wrapping hands calls on to; what wraps nothing is itself."""
+    if isinstance(called, FunctionJudge):
+        return called.function
+    if isinstance(called, partial):
+        return called.func
+    inner = getattr(called, "of", None)
+    return inner if isinstance(inner, Judge) else called
 
 
 def checked(judge: Judge, answer: object, texts: Sequence[str]) -> tuple[Verdict, ...]:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import ContextVar, copy_context
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bonwise.calls.bill import Bill
 from bonwise.data.verdicts import Unscored
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
-from bonwise.judges.calling import FunctionJudge, asked, checked, concluded
+from bonwise.judges.calling import FunctionJudge, asked, called_in_the_end, checked, concluded
 from bonwise.judges.judgment import Judgment
 from bonwise.judges.protocol import Judge, is_asking
+from bonwise.judges.worker import beside
+from bonwise.printable import printable
 
 if TYPE_CHECKING:
     from bonwise.calls.ask import Ask
@@ -25,12 +24,6 @@ if TYPE_CHECKING:
     from bonwise.calls.portal import Portal
 
 __all__ = ["judge_now", "judge_with", "redrawn"]
-
-_WORKERS: list[ThreadPoolExecutor] = []
-"""The one worker in which judges run that are not asynchronous: beside the event loop, never twice at once."""
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_WORKERS.clear)  # a child has none of its parent's threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +54,10 @@ async def judge_with(
     engine : Engine
         Answers the questions of a judge that asks a model.
     judge : Judge
-        Any judge; one that is neither asking nor asynchronous runs in a worker thread, one call at a time.
+        Any judge. One that is neither asking nor asynchronous runs in a thread of its own, one call at a time, so it
+        need not be thread-safe; functions of one definition, and a judge inside of several others, count as one. A
+        call whose caller is cancelled cannot be interrupted: it runs on beside the next one, and where
+        `bonwise.judges.worker.MOST_ABANDONED` such calls of a judge have not ended, it is not called again.
     prompt : str
     texts : sequence of str
     draw : int
@@ -77,7 +73,7 @@ async def judge_with(
     Raises
     ------
     bonwise.errors.JudgeError
-        A judge that does not keep its contract, or that fails.
+        A judge that does not keep its contract, that fails in whatever way, or that is occupied.
     """
     if not is_asking(judge):
         return await _called(engine, judge, prompt, texts)
@@ -175,23 +171,46 @@ async def _called(engine: Engine, judge: Judge, prompt: str, texts: Sequence[str
         found = (Unscored(f"owed: {error.message}", owed=True),) * len(texts)
     except BonwiseError:
         raise
+    except asyncio.CancelledError as error:
+        if _is_cancelled():
+            raise
+        raise _failed(judge, error) from error
     except Exception as error:
-        raise JudgeError(f"judge {judge.name!r} failed: {type(error).__name__}: {error}") from error
+        raise _failed(judge, error) from error
     finally:
         _RUNNING.reset(token)
     return Judgment(found, bill=sum(running.bills, Bill()))
 
 
+def _is_cancelled() -> bool:
+    """Tell whether somebody has cancelled who judges, and not the judge itself."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _failed(judge: Judge, error: BaseException) -> JudgeError:
+    if isinstance(error, asyncio.CancelledError):
+        return JudgeError(f"judge {judge.name!r} cancelled itself")
+    return JudgeError(f"judge {judge.name!r} failed: {printable(f'{type(error).__name__}: {error}', longest=200)}")
+
+
 async def _answer(judge: Judge, prompt: str, texts: Sequence[str]) -> Any:
-    answer: Any
     if inspect.iscoroutinefunction(judge.function if isinstance(judge, FunctionJudge) else judge.judge):
-        answer = judge.judge(prompt, texts)
+        answer: Any = judge.judge(prompt, texts)
     else:
-        if not _WORKERS:
-            _WORKERS.append(ThreadPoolExecutor(max_workers=1, thread_name_prefix="bonwise-judge"))
-        loop, context = asyncio.get_running_loop(), copy_context()
-        answer = await loop.run_in_executor(_WORKERS[0], partial(context.run, judge.judge, prompt, texts))
+        outcome = await beside(called_in_the_end(judge), judge.name, lambda: _found(judge, prompt, texts))
+        error, answer = outcome.error, outcome.value
+        if isinstance(error, BonwiseError):
+            raise error
+        if error is not None:
+            raise _failed(judge, error) from error
     return await answer if inspect.isawaitable(answer) else answer
+
+
+def _found(judge: Judge, prompt: str, texts: Sequence[str]) -> Any:
+    found: Any = judge.judge(prompt, texts)
+    # What a generator does is done here too, and not in the event loop.
+    return tuple(found) if isinstance(found, Iterator) else found
 
 
 async def _awaited(_engine: Engine, answer: Awaitable[Any]) -> Any:

@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rich import box
 from rich.console import RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from bonwise.printable import printable
@@ -54,7 +52,9 @@ def _title(settings: _Document) -> Iterator[RenderableType]:
     notes = [f"{settings['shape']} table"]
     if picks is not None:
         notes.append("as the seed drew them" if picks["as_picked"] else "in expectation where a seed decided")
-        notes.append("decided by " + ", ".join(f"{printable(k)} ({n:,})" for k, n in picks["decided_by"].items()))
+        notes.append(f"decided by {_tally(picks['decided_by'])}")
+        if picks["left_out"]:
+            notes.append(f"left out: {_tally(picks['left_out'])}")
     if settings["draws"] > 1:
         notes.append(f"scores are means of up to {settings['draws']} draws")
     if settings["exclude"]:
@@ -64,6 +64,16 @@ def _title(settings: _Document) -> Iterator[RenderableType]:
     if settings["interval"] == "bootstrap":
         notes.append(f"{settings['resamples']:,} bootstrap resamples, seed {settings['seed']}")
     yield Text("; ".join(notes))
+    if "labels_left_out" in settings:
+        count = settings["labels_left_out"]
+        yield Text(
+            f"labels of {count['prompts']:,} prompts that are not in the file left out ({count['rows']:,} rows)",
+            style="yellow",
+        )
+
+
+def _tally(counts: _Document) -> str:
+    return ", ".join(f"{printable(what)} ({count:,})" for what, count in counts.items())
 
 
 def _one(name: str, judge: _Document, settings: _Document) -> Iterator[RenderableType]:
@@ -101,16 +111,16 @@ def _dropped(dropped: list[_Document]) -> Iterator[RenderableType]:
 def _partial(judge: _Document, reference: str | None) -> Iterator[RenderableType]:
     if "balance" not in judge:
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, title="Labelled against unlabelled prompts")
-    for column in ("feature of the scores", "labelled", "unlabelled", "difference", "interval"):
-        table.add_column(column, justify="left" if column.startswith("feature") else "right")
-    for row in judge["balance"]:
-        table.add_row(
-            row["feature"],
-            *(number(row[key]) for key in ("labelled", "unlabelled", "difference")),
-            interval(row),
-        )
-    yield table
+    rows = [
+        (row["feature"], *(number(row[key]) for key in ("labelled", "unlabelled", "difference")), interval(row))
+        for row in judge["balance"]
+    ]
+    yield FittedTable(
+        ("feature of the scores", "labelled", "unlabelled", "difference", "interval"),
+        rows,
+        spare=("labelled", "unlabelled"),
+        title="Labelled against unlabelled prompts",
+    )
     ends = ", ".join(
         f"{named(name, reference)} [{low:.3f}, {high:.3f}]" for name, (low, high) in judge["bounds"].items()
     )

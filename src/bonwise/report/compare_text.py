@@ -23,6 +23,9 @@ _ROWS = (
     *("recovery_per_call", "recovery_per_1000_tokens"),
 )
 
+_OF_FIRST, _OF_SECOND = "[first]", "[second]"
+"""Heads of intervals."""
+
 
 def compare_text(document: _Document) -> str:
     """Render as plain text."""
@@ -34,7 +37,7 @@ def compare_parts(document: _Document) -> Iterator[RenderableType]:
     first, second, settings = document["first"], document["second"], document["settings"]
     yield Text(f"Picks of {printable(first['source'])} against {printable(second['source'])}", "bold")
     yield Text(
-        f"{document['prompts']:,} prompts in both; intervals at {100 * settings['confidence']:g}%, paired by prompt"
+        f"{document['prompts']:,} prompts in both; [intervals] at {100 * settings['confidence']:g}%, paired by prompt"
     )
     for side in (first, second):
         if side["only_here"]:
@@ -57,9 +60,9 @@ def _table(document: _Document) -> FittedTable:
         cells = [cell for side in sides for cell in (_number(side["estimate"]), _ends(side))]
         rows.append([key + star, *cells, _number(found["estimate"]), _ends(found)])
     return FittedTable(
-        ("metric", "first", "its interval", "second", "its interval ", "first - second", "interval"),
+        ("metric", "first", _OF_FIRST, "second", _OF_SECOND, "first - second", "[first - second]"),
         rows,
-        spare=("its interval", "its interval "),
+        spare=(_OF_FIRST, _OF_SECOND),
     )
 
 
@@ -70,6 +73,10 @@ def _notes(document: _Document) -> Iterator[Text]:
         for found in (document[side]["metrics"][key] for side in ("first", "second")):
             if found.get("reason") and key not in reasons.setdefault(found["reason"], []):
                 reasons[found["reason"]].append(key)
+    for key in _ROWS:
+        found = document["differences"][key]
+        if found["estimate"] is not None and found.get("reason"):
+            reasons.setdefault(f"no interval of the difference: {found['reason']}", []).append(key)
     for reason, keys in reasons.items():
         yield Text(f"{', '.join(keys)}: {printable(reason, longest=200)}")
     if document["differences"]["gain"]["method"] == "labelled_only":

@@ -47,12 +47,19 @@ def _judge(name: str, judge: _Document) -> Iterator[RenderableType]:
     if not judge["metrics"]:
         return
     rows = [
-        (metric.replace("_", " "), number(found["estimate"]), interval(found), found.get("reason") or "")
+        (metric.replace("_", " "), number(found["estimate"]), interval(found), _note(found))
         for metric, found in judge["metrics"].items()
     ]
     if "mean_width" in data:
         rows.append(("mean width", number(data["mean_width"]), "", ""))
     yield FittedTable(("summary", "estimate", "interval", "note"), rows, spare=("note",))
+
+
+def _note(found: _Document) -> str:
+    """Say why there is no estimate or interval, or that an interval is of another kind than its neighbours."""
+    return found.get("reason") or (
+        "from the bins' intervals, which hold all at once" if found["interval"] == "bins" else ""
+    )
 
 
 def _bins(bins: list[_Document]) -> FittedTable:

@@ -15,7 +15,7 @@ from bonwise.errors import FileError
 __all__ = ["plain", "show", "write"]
 
 WIDTH = 118
-"""Columns of plain text; a terminal is asked for its own."""
+"""Columns of plain text, but for tables; a terminal is asked for its own."""
 
 
 def plain(parts: Iterable[RenderableType]) -> str:
@@ -58,5 +58,5 @@ def write(text: str, stream: IO[str] | None) -> None:
 def _print(console: Console, parts: Iterable[RenderableType]) -> None:
     for part in parts:
         whole = isinstance(part, Text) and bool(part.no_wrap)
-        # What stands in brackets is a name from a file, never markup.
-        console.print(part, markup=False, highlight=False, emoji=False, soft_wrap=whole)
+        # What stands in brackets is a name from a file, never markup. A file has no right edge to cut a table at.
+        console.print(part, markup=False, highlight=False, emoji=False, soft_wrap=whole, crop=console.is_terminal)

@@ -1,22 +1,21 @@
-"""The metrics of one judge as a table that fits the width at hand."""
+"""The metrics of one judge as a table that fits the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.table import Table
 from rich.text import Text
+
+from bonwise.report.fitted import FittedTable
 
 __all__ = ["MetricTable", "interval", "named", "number"]
 
 _Document = Mapping[str, Any]
 
-WIDE = 104
-"""Columns from which the meaning of each metric fits beside its figures."""
+_MEANING = "what it says"
 
 GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
@@ -76,30 +75,25 @@ class MetricTable:
     settings: _Document
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        wide = options.max_width >= WIDE
-        yield self._table(wide=wide)
-        if not wide:
+        table = self._table()
+        yield table
+        if _MEANING not in table.fit(console, options):
             for name, _ in (row for _, rows in self._groups() for row in rows):
                 if note := _note(self.judge["metrics"][name]):
                     yield Text(f"{named(name, self.settings.get('reference'))}: {note}")
 
-    def _table(self, *, wide: bool) -> Table:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        table.add_column("metric", no_wrap=True)
-        table.add_column("estimate", justify="right", no_wrap=True)
-        table.add_column(f"{100 * self.settings['confidence']:g}% interval", justify="center", no_wrap=True)
-        if "with_control" in self.judge:
-            table.add_column("with control", justify="right", no_wrap=True)
-        table.add_column("n", justify="right", no_wrap=True)
-        if wide:
-            table.add_column("what it says")
-        for title, rows in self._groups():
-            table.add_row(Text(title, style="bold"))
-            for key, meaning in rows:
-                cells = self._cells(key, meaning)
-                style = "bold" if key in _HEADLINES else ""
-                table.add_row(*(Text(cell) for cell in (cells if wide else cells[:-1])), style=style)
-        return table
+    def _table(self) -> FittedTable:
+        control = ("with control",) if "with_control" in self.judge else ()
+        headers = ("metric", "estimate", f"{100 * self.settings['confidence']:g}% interval", *control, "n", _MEANING)
+        rows: list[Sequence[str]] = []
+        styles = []
+        for title, metrics in self._groups():
+            rows.append((title, *("" for _ in headers[1:])))
+            styles.append("bold")
+            for key, meaning in metrics:
+                rows.append(self._cells(key, meaning))
+                styles.append("bold" if key in _HEADLINES else "")
+        return FittedTable(headers, rows, spare=(_MEANING, *control, "n"), words=(_MEANING,), styles=styles)
 
     def _groups(self) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
         # Logged picks hold no scores, so what is made of scores would be a page of dashes.

@@ -45,6 +45,7 @@ def _one(name: str, judge: _Document, settings: _Document) -> Iterator[Renderabl
     for signal, found in judge["signals"].items():
         if "reason" in found or "note" in found:
             yield Text(f"{signal}: {found.get('reason') or found['note']}")
+    yield from _without_interval(judge, settings)
     yield _curve(judge, settings)
     yield _factors(judge)
     if judge["gain_by_margin_and_level"] is not None:
@@ -98,6 +99,20 @@ def _signals(judge: _Document, settings: _Document) -> FittedTable:
         spare=("n", "its interval", "value"),
         title=f"Sending {100 * share:g}% of the prompts on, over sending as many at random",
     )
+
+
+def _without_interval(judge: _Document, settings: _Document) -> Iterator[RenderableType]:
+    """Say why figures at the share asked for have no interval, each reason once."""
+    said: dict[str, list[str]] = {}
+    for name, found in judge["signals"].items():
+        if not found["shares"]:
+            continue
+        at = _at(found["shares"], settings["share"])
+        for figure, reason in (("captured", at.get("reason")), ("corr", found["corr_gain"].get("reason"))):
+            if reason and reason.startswith("no interval: "):
+                said.setdefault(f"{figure} has {reason}", []).append(name)
+    for reason, names in said.items():
+        yield Text(f"{', '.join(names)}: {reason}")
 
 
 def _curve(judge: _Document, settings: _Document) -> FittedTable:
@@ -165,12 +180,17 @@ def _bound(judge: _Document, settings: _Document) -> Iterator[RenderableType]:
     found = next((one for one in judge["bound"] if one["share"] == settings["share"]), None)
     if found is None or found["bound"]["estimate"] is None or found["achieved"]["estimate"] is None:
         return
-    bound = found["bound"]
+    bound, achieved = found["bound"], found["achieved"]
     yield Text(
-        f"No router that sees only these features lifts the value by more than {bound['estimate']:.4f} "
-        f"{interval(bound)}; expected_gain has {_percent(found['achieved']['estimate'])} "
-        f"{_percents(found['achieved'])} of that "
-        f"(a normal spread of expected gains allows {_percent(found['gaussian'])})."
+        _spaced(
+            "What these features were found to predict would lift the value by at most",
+            f"{bound['estimate']:.4f}",
+            interval(bound),
+            "(estimate of the bound of corollary 3; a router that reads more out of them may lift it further);",
+            f"expected_gain has {_percent(achieved['estimate'])}",
+            _percents(achieved),
+            f"of that (a normal spread of expected gains allows {_percent(found['gaussian'])}).",
+        )
     )
 
 
@@ -187,11 +207,8 @@ def _checks(judge: _Document) -> Iterator[RenderableType]:
 
 def _recommendation(found: _Document) -> Iterator[RenderableType]:
     captured = found["captured"]
-    part = (
-        f", capturing {_percent(captured['estimate'])} {_percents(captured)}"
-        if captured["estimate"] is not None
-        else ""
-    )
+    known = captured["estimate"] is not None
+    part = ", " + _spaced("capturing", _percent(captured["estimate"]), _percents(captured)) if known else ""
     yield Text(
         f"Send {100 * found['share']:g}% of the prompts on by {found['signal']}: those above "
         f"{found['threshold']:.4g}{part}.",
@@ -209,13 +226,18 @@ def _budget(found: _Document) -> Iterator[RenderableType]:
         style="bold",
     )
     yield Text(
-        f"Expected gain in the mean label {gain['estimate']:.4f} {interval(gain)}; routing alone "
-        f"{found['route_only']:.4f}, further draws alone {found['redraw_only']:.4f}."
+        _spaced(f"Expected gain in the mean label {gain['estimate']:.4f}", interval(gain))
+        + f"; routing alone {found['route_only']:.4f}, further draws alone {found['redraw_only']:.4f}."
     )
 
 
 def _at(shares: list[_Document], share: float) -> _Document:
     return next(one for one in shares if one["share"] == share)
+
+
+def _spaced(*parts: str) -> str:
+    """Join the parts that are not empty."""
+    return " ".join(part for part in parts if part)
 
 
 def _percent(value: float | None) -> str:

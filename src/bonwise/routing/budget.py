@@ -16,11 +16,13 @@ from bonwise.stats.draw_prior import learn_prior
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.gain_model import cross_fitted
 from bonwise.stats.redraw_gain import RedrawPaths, label_slope, redraw_paths
+from bonwise.stats.routing import routed_part
 from bonwise.stats.sums import Floats
 
 __all__ = ["BudgetSplit", "split_budget"]
 
 _LEAST_DRAWS = 3
+_NOTHING = 1e-12  # a gain below it is rounding
 _SHARES = (0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9, 1)
 
 
@@ -81,10 +83,15 @@ def split_budget(
     ``(B - K - rho C) / (1 - rho)`` further calls each; m is the posterior mean score of the
     value-of-information rule and a the slope of label on score.
 
+    Redraws and routing are played on all prompts, labelled or not; labels teach the expected gain and
+    a. Where the table holds labelled prompts alone, drawn with stated propensities, each stands for
+    1 / propensity of them throughout.
+
     Parameters
     ----------
     prompts : JudgedPrompts
-        With three or more scores of each candidate, and 75 or more labelled prompts.
+        With three or more scores of each candidate, the first of which is the first pass, and 75 or more
+        labelled prompts.
     mean_calls : float
         B: calls of the weak judge a prompt in all, the K first ones among them, more than those.
     strong_cost : float
@@ -99,26 +106,34 @@ def split_budget(
         Draws or labels are too few, or the budget does not cover the first scores.
     """
     panel, labelled = prompts.panel, prompts.labelled
-    sizes = panel.sizes[labelled]
-    first = float(sizes.mean())
-    draws = _check(prompts, mean_calls, strong_cost, first)
-    cells = np.repeat(labelled, panel.sizes)
-    drawn, labels = _padded(draws[cells], sizes), _padded(panel.labels[cells][:, None], sizes)[:, :, 0]
+    weights = prompts.population if prompts.population is not None else np.ones(len(panel.sizes))
+    weights = weights / weights.mean()
+    first = float(np.average(panel.sizes, weights=weights))
+    drawn = _padded(_check(prompts, mean_calls, strong_cost, first), panel.sizes)
+    labels = _padded(panel.labels[:, None], panel.sizes)[labelled, :, 0]
     try:
-        paths = redraw_paths(drawn, learn_prior(drawn), seed=seed)
-        slope = label_slope(labels, drawn)
+        prior = learn_prior(drawn if prompts.population is None else _as_weighted(drawn, weights, seed))
+        slope = label_slope(labels, drawn[labelled], prompts.outcomes.relative)
     except ValueError as error:
         raise InputError(f"{panel.judge}: {error}", hint="redraws promise nothing here: spend on routing") from error
     features = {name: prompts.features[name] for name in FIRST_PASS_FEATURES if name in prompts.features}
-    expected = cross_fitted(features, prompts.gain, prompts.weights, seed=seed)[labelled]
-    plan = _Plan(np.maximum(np.nan_to_num(expected, nan=0.0), 0.0), paths, slope, mean_calls - first, strong_cost)
-    return _best(plan, prompts.outcomes.relative, mean_calls, confidence)
+    expected = cross_fitted(features, prompts.gain, prompts.weights, seed=seed)
+    plan = _Plan(
+        np.maximum(np.nan_to_num(expected, nan=0.0), 0.0),
+        redraw_paths(drawn, prior, seed=seed),
+        weights,
+        slope,
+        mean_calls - first,
+        strong_cost,
+    )
+    return _best(plan, mean_calls, confidence)
 
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
     expected: Floats
     paths: RedrawPaths
+    weights: Floats
     slope: float
     spare: float
     cost: float
@@ -128,41 +143,49 @@ class _Plan:
         """The largest share that the budget can route."""
         return min(1.0, self.spare / self.cost)
 
-    def routed(self, share: float) -> npt.NDArray[np.bool_]:
-        found = np.zeros(len(self.expected), dtype=bool)
-        found[np.argsort(-self.expected, kind="stable")[: round(share * len(found))]] = True
-        return found
-
     def calls(self, share: float) -> float:
         return max(0.0, (self.spare - share * self.cost) / (1 - share)) if share < 1 else 0.0
 
     def gains(self, share: float, *, redraw: bool = True) -> Floats:
         """Return the expected gain of each prompt."""
-        routed = self.routed(share)
-        found = np.where(routed, self.expected, 0.0)
-        if redraw and not routed.all():
-            found[~routed] = self.slope * self.paths.at(self.calls(share), ~routed)
+        routed = routed_part(self.expected, share, self.weights)
+        found: Floats = routed * self.expected
+        if redraw and share < 1:
+            left = 1 - routed
+            found = found + left * self.slope * self.paths.at(self.calls(share), self.weights * left)
         return found
 
+    def total(self, share: float, *, redraw: bool = True) -> float:
+        return float(np.mean(self.weights * self.gains(share, redraw=redraw)))
 
-def _best(plan: _Plan, weights: Floats, mean_calls: float, confidence: float) -> BudgetSplit:
-    shares = sorted({one for one in _SHARES if one < plan.most} | {plan.most})
-    totals = [float(np.mean(weights * plan.gains(share))) for share in shares]
-    # Where the budget routes every prompt to a judge that never errs, nothing is left to gain.
-    share = 1.0 if plan.most == 1 else shares[int(np.argmax(totals))]
-    gains, alone = plan.gains(share), plan.gains(plan.most, redraw=False)
-    over = gains - alone
+
+def _best(plan: _Plan, mean_calls: float, confidence: float) -> BudgetSplit:
+    share, calls = _taken(plan)
+    gains = plan.gains(share, redraw=calls > 0)
+    over = gains - plan.gains(plan.most, redraw=False)
     return BudgetSplit(
         mean_calls,
         plan.cost,
         share,
-        plan.calls(share),
-        _mean(weights, gains, confidence),
-        float(np.mean(weights * alone)),
-        totals[0],
-        _mean(weights, over, confidence),
-        _sentence(share, plan, float(np.mean(weights * over))),
+        calls,
+        _mean(plan.weights, gains, confidence),
+        plan.total(plan.most, redraw=False),
+        plan.total(0.0),
+        _mean(plan.weights, over, confidence),
+        _sentence(share, calls, plan),
     )
+
+
+def _taken(plan: _Plan) -> tuple[float, float]:
+    """Return the best share and the further calls on each of the others; neither where nothing can be gained."""
+    shares = sorted({one for one in _SHARES if one < plan.most} | {plan.most})
+    totals = [plan.total(one) for one in shares]
+    if max(totals) <= _NOTHING:
+        return 0.0, 0.0
+    # Where the budget routes every prompt to a judge that never errs, nothing is left to gain.
+    alone = plan.most == 1 or totals[-1] >= max(totals) - _NOTHING
+    share = plan.most if alone else shares[int(np.argmax(totals))]
+    return share, plan.calls(share)
 
 
 def _mean(weights: Floats, values: Floats, confidence: float) -> Estimate:
@@ -170,13 +193,22 @@ def _mean(weights: Floats, values: Floats, confidence: float) -> Estimate:
     return from_influence(mean, weights * (values - mean), confidence=confidence)
 
 
-def _sentence(share: float, plan: _Plan, over: float) -> str:
+def _sentence(share: float, calls: float, plan: _Plan) -> str:
+    if share == 0 and calls == 0:
+        return "Spend nothing beyond the first scores: neither use is expected to gain anything."
     if share == 0:
         return "Spend all of it on further draws: routing at this price is expected to bring less."
-    if share == plan.most or over <= 0:
+    if share == plan.most:
         return f"Routing alone is best: send {100 * plan.most:.3g}% of the prompts on and draw nothing further."
-    calls = f"{plan.calls(share):.2g} further calls on each of the others"
-    return f"Send {100 * share:.3g}% of the prompts on and spend {calls}."
+    further = f"{calls:.2g} further calls on each of the others"
+    return f"Send {100 * share:.3g}% of the prompts on and spend {further}."
+
+
+def _as_weighted(drawn: Floats, weights: Floats, seed: int) -> Floats:
+    """Return as many pools, each as often as its weight says: what is learnt without weights is then weighted."""
+    places = (np.arange(len(drawn)) + np.random.default_rng(seed).random()) / len(drawn)
+    again: Floats = drawn[np.searchsorted(np.cumsum(weights) / weights.sum(), places).clip(max=len(drawn) - 1)]
+    return again
 
 
 def _check(prompts: JudgedPrompts, mean_calls: float, strong_cost: float, first: float) -> Floats:

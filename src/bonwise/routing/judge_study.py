@@ -16,7 +16,9 @@ from bonwise.routing.signal_study import SignalStudy, plain_share, study_signal
 from bonwise.routing.signals import SIGNALS, fit_signal
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.gain_decomposition import gain_grid
+from bonwise.stats.gain_model import cross_fitted_means
 from bonwise.stats.routing import RoutedShare, gaussian_share, routed_share, routing_bound
+from bonwise.stats.sums import TIE_DECIMALS
 from bonwise.stats.voi_calibration import CalibrationCheck, confidence_calibrated, voi_calibrated
 
 __all__ = ["SHARES", "JudgeStudy", "study_judge"]
@@ -36,8 +38,8 @@ class JudgeStudy:
     perfect : tuple of RoutedShare
         Prompts in the order of their true gain.
     bounds : mapping of float to (Estimate, Estimate)
-        By share: corollary 3's bound and the part of it that the expected gain achieves; empty where
-        that signal has no figures.
+        By share: the estimate of corollary 3's bound for what the features were found to predict, and
+        the part of it that the expected gain achieves; empty where that signal has no figures.
     grid : tuple of tuple of Estimate
         E[gain | margin, level]; empty where scores leave [0, 1].
     confidence_calibrated, voi_calibrated : CalibrationCheck
@@ -64,11 +66,12 @@ class JudgeStudy:
             taken.signal,
             taken.share,
             taken.threshold,
-            thinned(fitted.value(prompts.features)),
+            thinned(np.round(fitted.value(prompts.features), TIE_DECIMALS), prompts.population),
             fitted.model,
             prompts.panel.judge,
             scale,
             taken.captured.to_dict(),
+            first=prompts.first,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -125,7 +128,6 @@ def study_judge(prompts: JudgedPrompts, share: float, *, confidence: float = 0.9
     shares = tuple(sorted({*SHARES, share}))
     outcomes, w = prompts.outcomes, prompts.outcomes.weights
     signals = {one.name: study_signal(one, prompts, shares, confidence, seed) for one in SIGNALS.values()}
-    learnt = signals["expected_gain"].per_prompt
     known = {name: values[prompts.labelled] for name, values in prompts.features.items()}
     scores = prompts.panel.scores
     unit = bool(scores.min() >= 0 and scores.max() <= 1)
@@ -133,14 +135,33 @@ def study_judge(prompts: JudgedPrompts, share: float, *, confidence: float = 0.9
         prompts,
         signals,
         tuple(routed_share(outcomes.gain, outcomes, one, confidence=confidence) for one in shares),
-        {}
-        if learnt is None or np.isnan(learnt).any()
-        else {one: routing_bound(learnt, outcomes, one, confidence=confidence) for one in shares if one < 1},
+        _bounds(signals, prompts, [one for one in shares if one < 1], confidence, seed),
         gain_grid(known["margin"], known["level"], outcomes.gain, w, confidence=confidence) if unit else (),
         confidence_calibrated(known["margin"], 1 - prompts.wrong, w, confidence=confidence),
         voi_calibrated(known["margin"], outcomes.gain, w, confidence=confidence),
         recommend(signals, prompts, share, confidence, seed),
     )
+
+
+def _bounds(
+    signals: Mapping[str, SignalStudy], prompts: JudgedPrompts, shares: list[float], confidence: float, seed: int
+) -> dict[float, tuple[Estimate, Estimate]]:
+    """Bound the lift by what the learnt signals and the tenths of every other one predict."""
+    outcomes = prompts.outcomes
+    known = {name: one.per_prompt for name, one in signals.items() if one.per_prompt is not None}
+    predicted = known.pop("expected_gain", None)
+    if predicted is None or np.isnan(predicted).any():
+        return {}
+    others = [
+        values if SIGNALS[name].learnt else cross_fitted_means(values, outcomes.gain, outcomes.relative, seed=seed)
+        for name, values in known.items()
+    ]
+    return {
+        share: routing_bound(
+            predicted, outcomes, share, others=others, signals=list(known.values()), confidence=confidence
+        )
+        for share in shares
+    }
 
 
 def _check(found: CalibrationCheck) -> dict[str, Any]:

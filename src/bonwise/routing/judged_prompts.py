@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from bonwise.data.cells import mean_by_cell, positions
 from bonwise.data.panel import Dropped, Panel
-from bonwise.data.repeats import cell_repeats
+from bonwise.data.repeats import First, cell_repeats
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import shown
 from bonwise.errors import InputError, RowError
@@ -44,6 +44,8 @@ class JudgedPrompts:
         Whether the table states with which probability prompts were labelled.
     draws : ndarray of float64, shape (cells, k), or None
         Repeated scores of the cells of `panel`, whether or not the features look at them.
+    first : {"score", "draw_0"}
+        What the first pass said of each candidate: features, pick and gain rest on it.
     """
 
     panel: Panel
@@ -53,6 +55,7 @@ class JudgedPrompts:
     wrong: Floats = field(repr=False)
     weighted: bool = False
     draws: Floats | None = field(default=None, repr=False)
+    first: First = "score"
 
     @property
     def gain(self) -> Floats:
@@ -64,13 +67,24 @@ class JudgedPrompts:
         """Weight of every prompt, None where prompts were labelled alike."""
         return self._of_all(self.outcomes.weights, 0.0) if self.weighted else None
 
+    @property
+    def population(self) -> Floats | None:
+        """Weight of every prompt as a part of all prompts; None where each stands for itself.
+
+        A table that holds unlabelled prompts too is the whole; one of labelled prompts alone, drawn with unequal
+        probabilities, stands for a whole that it lacks.
+        """
+        return self.outcomes.weights if self.weighted and bool(self.labelled.all()) else None
+
     def _of_all(self, values: Floats, blank: float = np.nan) -> Floats:
         found = np.full(len(self.labelled), blank)
         found[self.labelled] = values
         return found
 
 
-def judged_prompts(table: ScoreTable, panel: Panel, *, first_pass_only: bool = False) -> JudgedPrompts:
+def judged_prompts(
+    table: ScoreTable, panel: Panel, *, first_pass_only: bool = False, one_draw: bool = False
+) -> JudgedPrompts:
     """Compute the features and outcomes of one judge's prompts.
 
     Parameters
@@ -80,6 +94,8 @@ def judged_prompts(table: ScoreTable, panel: Panel, *, first_pass_only: bool = F
         One of `lay_out(table)`.
     first_pass_only : bool
         Leave repeated scores and other judges out of the features.
+    one_draw : bool
+        Take the first draw for the first pass even where the table has a score of its own.
 
     Raises
     ------
@@ -87,10 +103,10 @@ def judged_prompts(table: ScoreTable, panel: Panel, *, first_pass_only: bool = F
         No prompt is left, none is labelled completely, or a propensity is absent or contradicts itself.
     """
     weighted = "propensity" in table.frame.columns
-    panel = _with_first_scores(table, panel)
+    panel = _with_first_scores(table, panel, one_draw=one_draw)
     if not weighted:
         panel = _without_stray_blanks(panel)
-    said = cell_repeats(table, panel)
+    said = cell_repeats(table, panel, one_draw=one_draw)
     draws = None if first_pass_only else said.draws
     features = pool_features(said.first, panel.sizes, said.width, draws)
     others = [one for one in table.judges if one != panel.judge]
@@ -109,17 +125,17 @@ def judged_prompts(table: ScoreTable, panel: Panel, *, first_pass_only: bool = F
     weights = 1 / _propensities(table, known) if weighted else np.ones(len(known.sizes))
     # Only rounding can carry a gain below 0.
     outcomes = Outcomes(sums.J, np.maximum(sums.M - sums.J, 0.0), weights)
-    return JudgedPrompts(panel, features, labelled, outcomes, 1 - sums.hit, weighted, said.draws)
+    return JudgedPrompts(panel, features, labelled, outcomes, 1 - sums.hit, weighted, said.draws, said.first_of)
 
 
-def _with_first_scores(table: ScoreTable, panel: Panel) -> Panel:
+def _with_first_scores(table: ScoreTable, panel: Panel, *, one_draw: bool) -> Panel:
     if not len(panel.sizes):
         reasons = sorted({drop.reason for drop in panel.dropped})
         raise InputError(
             f"no prompt is left of {panel.judge!r}: {'; '.join(reasons[:3])}",
             hint="score every candidate of a prompt, or force --ragged",
         )
-    blank = np.isnan(cell_repeats(table, panel).first)
+    blank = np.isnan(cell_repeats(table, panel, one_draw=one_draw).first)
     lacking = np.add.reduceat(blank.astype(int), np.cumsum(panel.sizes) - panel.sizes) > 0
     if lacking.all():
         raise InputError(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from bonwise.data.repeats import First
 from bonwise.data.verdicts import Score, Verdict
 from bonwise.routing.first_pass import FirstPass
 from bonwise.routing.signals import DRAW_FEATURES
@@ -26,7 +27,7 @@ _ABSENT = {
 }
 
 
-def live_features(first_pass: FirstPass, needs: Sequence[str]) -> dict[str, Floats]:
+def live_features(first_pass: FirstPass, needs: Sequence[str], first: First = "score") -> dict[str, Floats]:
     """Compute the features of one pool, arrays of length 1, NaN where there is none.
 
     Parameters
@@ -34,6 +35,9 @@ def live_features(first_pass: FirstPass, needs: Sequence[str]) -> dict[str, Floa
     first_pass : FirstPass
     needs : sequence of str
         Names as in `bonwise.stats.pool_features`, and ``disagreement``; others may be left out.
+    first : {"score", "draw_0"}
+        What counts as the score of a candidate that was drawn several times: the mean of its draws, as `Score` has
+        it, or the first of them.
 
     Examples
     --------
@@ -43,7 +47,7 @@ def live_features(first_pass: FirstPass, needs: Sequence[str]) -> dict[str, Floa
     """
     verdicts = first_pass.verdicts
     sizes = np.array([len(verdicts)], dtype=np.int64)
-    values = _values(verdicts)
+    values = _values(verdicts) if first == "score" else _first_draws(verdicts)
     widths = _widths(verdicts) if "width" in needs else None
     draws = _draws(verdicts) if _FROM_DRAWS.intersection(needs) else None
     found = pool_features(values, sizes, widths, draws)
@@ -57,7 +61,10 @@ def live_features(first_pass: FirstPass, needs: Sequence[str]) -> dict[str, Floa
 
 
 def live_signal(
-    first_pass: FirstPass, needs: Sequence[str], value: Callable[[Mapping[str, Floats]], Floats]
+    first_pass: FirstPass,
+    needs: Sequence[str],
+    value: Callable[[Mapping[str, Floats]], Floats],
+    first: First = "score",
 ) -> tuple[float | None, str]:
     """Return the signal of one pool, rounded to 9 decimals so that equal widths tie, or None and why.
 
@@ -68,6 +75,8 @@ def live_signal(
         Features without which the signal has no value.
     value : callable
         From the features to the signal, as `bonwise.routing.signals.Signal.value`.
+    first : {"score", "draw_0"}
+        As in `live_features`.
 
     Examples
     --------
@@ -78,7 +87,7 @@ def live_signal(
     if scored < 2:
         return None, "only one candidate was scored" if scored else "nothing was scored"
     with np.errstate(over="ignore", invalid="ignore"):  # scores near the largest double: no signal, said below
-        features = live_features(first_pass, needs)
+        features = live_features(first_pass, needs, first)
         for name in needs:
             if not math.isfinite(features[name][0]):
                 return None, _ABSENT.get(name, f"the feature {name} is unknown")
@@ -88,6 +97,14 @@ def live_signal(
 
 def _values(verdicts: Sequence[Verdict]) -> Floats:
     return np.array([one.value if isinstance(one, Score) else math.nan for one in verdicts], dtype=float)
+
+
+def _first_draws(verdicts: Sequence[Verdict]) -> Floats:
+    """Return the first draws; the score of a candidate that was drawn once is its first draw."""
+    firsts = [one.draws[0] if isinstance(one, Score) and one.draws else None for one in verdicts]
+    drawn = np.array([math.nan if one is None else one for one in firsts], dtype=float)
+    once = [not (isinstance(one, Score) and one.draws) for one in verdicts]
+    return np.where(once, _values(verdicts), drawn)
 
 
 def _widths(verdicts: Sequence[Verdict]) -> Floats:

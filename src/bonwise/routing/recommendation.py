@@ -88,10 +88,10 @@ def recommend(
     return Recommendation(
         taken,
         share,
-        threshold(fitted.value(prompts.features), share),
+        threshold(fitted.value(prompts.features), share, prompts.population),
         found.captured,
         over,
-        _sentences(best, taken, found, signals),
+        _sentences(best, taken, found, over, signals),
     )
 
 
@@ -101,9 +101,13 @@ def _values(found: SignalStudy) -> Floats:
     return found.per_prompt
 
 
-def _sentences(best: str, taken: str, found: RoutedShare, signals: Mapping[str, SignalStudy]) -> tuple[str, ...]:
+def _sentences(
+    best: str, taken: str, found: RoutedShare, over: Estimate | None, signals: Mapping[str, SignalStudy]
+) -> tuple[str, ...]:
     said = [f"Route by {taken}: {signals[taken].signal.meaning}."]
-    if taken != best:
+    if taken != best and over is not None and over.low is None:
+        said.append(f"{best} was higher on these prompts, but the difference has {over.reason}.")
+    elif taken != best:
         said.append(f"{best} was higher on these prompts, but not beyond the interval of the difference.")
     elif taken != FALLBACK and signals[FALLBACK].per_prompt is not None:
         said.append(f"Its lift exceeds that of {FALLBACK} beyond the interval of the difference.")
@@ -111,6 +115,8 @@ def _sentences(best: str, taken: str, found: RoutedShare, signals: Mapping[str, 
         said.append(f"expected_gain has no figures: {signals['expected_gain'].reason}.")
     if sum(one.per_prompt is not None for one in signals.values()) > 1:
         said.append("The best of several signals looks a little better here than it will on other prompts.")
-    if found.lift.low is None or found.lift.low <= 0:
+    if found.lift.low is None:
+        said.append(f"Whether it lifts the value over random routing is not shown: {found.lift.reason}.")
+    elif found.lift.low <= 0:
         said.append("At this share no lift over random routing is shown: its interval holds 0.")
     return tuple(said)

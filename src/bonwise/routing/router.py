@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bonwise.data.repeats import First
 from bonwise.data.verdicts import Score, Verdict
 from bonwise.errors import UsageError
 from bonwise.judges.calling import as_judge
@@ -61,9 +62,18 @@ class RouterReport:
         """Part of the pools that was sent; None before the first."""
         return self.sent / self.seen if self.seen else None
 
+    @property
+    def warning(self) -> str | None:
+        """What is wrong where no pool at all had the signal, in one line; None otherwise."""
+        if not self.seen or self.without_signal < self.seen:
+            return None
+        why = next((one.partition("no signal: ")[2] for one in self.reasons if "no signal: " in one), "")
+        because = f" ({why})" if why else ""
+        return f"no pool had the signal {self.signal}{because}: its share went to the stronger judge at random"
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {**asdict(self), "reasons": dict(self.reasons), "sent_share": self.sent_share}
+        return {**asdict(self), "reasons": dict(self.reasons), "sent_share": self.sent_share, "warning": self.warning}
 
 
 class Router:
@@ -132,6 +142,7 @@ class Router:
         self._signal = _found(signal)
         _check_second(self.needs, self.signal, self.second)
         saved = self._signal if isinstance(self._signal, SavedRouter) else None
+        self._first: First = "score" if saved is None else saved.first
         if share is None:
             share = DEFAULT_SHARE if saved is None else saved.share
         if share == 0:
@@ -166,7 +177,7 @@ class Router:
         key : str
             Of the prompt. The same pools in the same order, with the same seed, are routed alike.
         """
-        value, why = live_signal(first_pass, self.needs, self._signal.value)
+        value, why = live_signal(first_pass, self.needs, self._signal.value, self._first)
         with self._lock:
             decision = self._control.decide(value, key)
             reason = _reason(decision, why)

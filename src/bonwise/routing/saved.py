@@ -6,11 +6,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from bonwise.data.bytes_check import file_errors
+from bonwise.data.repeats import First
 from bonwise.data.writing import write_whole
 from bonwise.errors import FileError
 from bonwise.release import release
@@ -52,6 +53,8 @@ class SavedRouter:
         What the study found at this share: ``captured``, ``low``, ``high`` and the like.
     version : str
         Of bonwise.
+    first : {"score", "draw_0"}
+        What stood for a candidate's first score in the study: its score, or the first of its draws.
 
     Raises
     ------
@@ -73,6 +76,7 @@ class SavedRouter:
     scale: str = ""
     captured: Mapping[str, Any] = field(default_factory=dict, repr=False)
     version: str = field(default_factory=release)
+    first: First = "score"
 
     def __post_init__(self) -> None:
         calibration = np.array(self.calibration, dtype=float)
@@ -86,6 +90,8 @@ class SavedRouter:
             raise ValueError("the calibration must be a list of finite numbers")
         if (np.diff(calibration) < 0).any():
             raise ValueError("the calibration must stand in rising order")
+        if self.first not in get_args(First):
+            raise ValueError(f"first is one of {', '.join(get_args(First))}, not {self.first!r}")
         if SIGNALS[self.signal].learnt != (self.model is not None):
             raise ValueError(f"the signal {self.signal} {'lacks its' if self.model is None else 'takes no'} model")
         calibration.setflags(write=False)
@@ -149,6 +155,7 @@ class SavedRouter:
             "threshold": self.threshold,
             "judge": self.judge,
             "scale": self.scale,
+            "first": self.first,
             "captured": dict(self.captured),
             "model": None if self.model is None else self.model.to_dict(),
             "calibration": self.calibration.tolist(),
@@ -175,6 +182,7 @@ class SavedRouter:
             str(plain["scale"]),
             dict(plain["captured"]),
             str(plain["version"]),
+            plain["first"],
         )
 
     @property
@@ -182,19 +190,36 @@ class SavedRouter:
         return SIGNALS[self.signal]
 
 
-def thinned(values: Floats) -> Floats:
+def thinned(values: Floats, weights: Floats | None = None) -> Floats:
     """Return the values in rising order, NaN left out, at most 2,000 of them evenly spaced in rank.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (prompts,)
+    weights : ndarray of float64, shape (prompts,), optional
+        Such as 1 / propensity: 2,000 values evenly spaced in cumulated weight.
 
     Examples
     --------
     >>> thinned(np.array([0.3, np.nan, 0.1])).tolist()
     [0.1, 0.3]
     """
+    if weights is not None:
+        return _quantiles(values, weights)
     ordered: Floats = np.sort(values[~np.isnan(values)])
     if len(ordered) <= MOST_CALIBRATION:
         return ordered
     kept: Floats = ordered[np.linspace(0, len(ordered) - 1, MOST_CALIBRATION).round().astype(int)]
     return kept
+
+
+def _quantiles(values: Floats, weights: Floats) -> Floats:
+    order = np.argsort(values, kind="stable")
+    order = order[~np.isnan(values[order])]
+    reached = np.cumsum(weights[order])
+    wanted = (np.arange(MOST_CALIBRATION) + 0.5) / MOST_CALIBRATION * reached[-1]
+    found: Floats = values[order[np.searchsorted(reached, wanted)]]
+    return found
 
 
 def _reason(error: Exception) -> str:

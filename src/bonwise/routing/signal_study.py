@@ -14,7 +14,7 @@ from bonwise.stats.estimate import Estimate
 from bonwise.stats.gain_decomposition import Decomposition, decompose
 from bonwise.stats.gain_model import cross_fitted
 from bonwise.stats.routing import RoutedShare, routed_share
-from bonwise.stats.sums import Floats
+from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = ["SignalStudy", "plain_share", "study_signal"]
 
@@ -100,6 +100,7 @@ def study_signal(
         values = cross_fitted(taken, prompts.gain, prompts.weights, seed=seed)[prompts.labelled]
     else:
         values = signal.value(features)[prompts.labelled]
+    values = np.round(values, TIE_DECIMALS)  # as in production, where equal widths must tie
     without = [one for one in DRAW_FEATURES if one in features and one in signal.also and one not in looks_at]
     return SignalStudy(
         signal,

@@ -186,7 +186,13 @@ def route(  # noqa: PLR0913 - the one front door of the study; all but the sourc
             prompts = judged_prompts(table, panel, first_pass_only=first_pass_only)
             split = None
             if mean_calls is not None and strong_cost is not None:
-                split = split_budget(prompts, mean_calls, strong_cost, confidence=confidence, seed=seed)
+                # Further draws follow a first one, also where the study rests on the mean of several.
+                single = (
+                    prompts
+                    if prompts.first == "draw_0"
+                    else judged_prompts(table, panel, first_pass_only=first_pass_only, one_draw=True)
+                )
+                split = split_budget(single, mean_calls, strong_cost, confidence=confidence, seed=seed)
             study = study_judge(prompts, share, confidence=confidence, seed=seed)
             judges[panel.judge] = replace(study, budget=split)
         except InputError as error:

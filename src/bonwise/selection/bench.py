@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from bonwise.errors import BonwiseError, JudgeError, UsageError
-from bonwise.judges.calling import asked
 from bonwise.judges.judging import judge_now, judge_with
 from bonwise.judges.judgment import Judgment
-from bonwise.judges.protocol import Judge, is_asking
+from bonwise.judges.protocol import Judge
 from bonwise.printable import printable
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
-__all__ = ["Bench", "Call", "EngineBench", "HereBench", "Result", "prepare"]
+__all__ = ["Bench", "Call", "EngineBench", "HereBench", "Result"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +40,8 @@ class Call:
     draw: int = 0
     temperature: float | None = None
 
+
+_INSIDE: ContextVar[bool] = ContextVar("judging for a pool that has its place", default=False)
 
 Result = Judgment | BonwiseError | None
 """What came of a call: None where it had not ended when the time was up."""
@@ -64,10 +65,13 @@ class EngineBench:
     Parameters
     ----------
     engine : Engine
+    gate : asyncio.Semaphore, optional
+        How many pools may be judged at once: of a crowd that has little time the first ones are then finished, where
+        otherwise all would be begun and none finished.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, gate: asyncio.Semaphore | None = None) -> None:
+        self._engine, self._gate = engine, gate
 
     def now(self) -> float:
         """Return the loop's time."""
@@ -75,6 +79,22 @@ class EngineBench:
 
     async def judge(self, calls: Sequence[Call], until: float | None) -> list[Result]:
         """Run all at once; when the time is up, what is still running is cancelled."""
+        # What a judge selects in its turn runs while its pool holds a place: to wait for another might be for ever.
+        if self._gate is None or _INSIDE.get():
+            return await self._together(calls, until)
+        try:
+            async with asyncio.timeout_at(until):
+                await self._gate.acquire()
+        except TimeoutError:
+            return [None] * len(calls)
+        token = _INSIDE.set(True)
+        try:
+            return await self._together(calls, until)
+        finally:
+            _INSIDE.reset(token)
+            self._gate.release()
+
+    async def _together(self, calls: Sequence[Call], until: float | None) -> list[Result]:
         tasks = [asyncio.create_task(self._judged(call)) for call in calls]
         try:
             timeout = None if until is None else max(0.0, until - self.now())
@@ -119,17 +139,10 @@ class HereBench:
             raise
         except BonwiseError as error:
             return error
+        except asyncio.CancelledError:
+            return JudgeError(f"judge {call.judge.name!r} cancelled itself")
         except Exception as error:  # noqa: BLE001 - a judge may fail in any way, and the caller says what follows
             why = printable(f"{type(error).__name__}: {error}", longest=200)
             failed = JudgeError(f"judge {call.judge.name!r} failed: {why}")
             failed.__cause__ = error
             return failed
-
-
-def prepare(engine: Engine, judges: Iterable[Judge]) -> None:
-    """Have clients for the models of judges at hand: loading and making them takes a second, once."""
-    for judge in judges:
-        if is_asking(judge):
-            with suppress(BonwiseError):  # what is wrong with a judge is said when it is asked
-                for ask in asked(judge, "?", ("a", "b"))[:1]:
-                    engine.prepare(ask)

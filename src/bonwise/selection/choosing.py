@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -17,6 +16,7 @@ from bonwise.selection.plan import Plan, Routing, default_strategy
 from bonwise.selection.play import Play
 from bonwise.selection.protocol import Standing
 from bonwise.selection.ranking import ranked
+from bonwise.selection.refereeing import Referee, consulted
 from bonwise.selection.selection import Routed, Selection
 
 __all__ = ["choose"]
@@ -29,7 +29,7 @@ Turn = Callable[[], Awaitable[None]]
 """Waits until it is this pool's turn to be looked at by the router."""
 
 
-async def choose(
+async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller names it
     plan: Plan,
     bench: Bench,
     prompt: str,
@@ -38,6 +38,7 @@ async def choose(
     prompt_id: str | None = None,
     originals: Sequence[Any] | None = None,
     turn: Turn | None = None,
+    salt: str | None = None,
 ) -> Selection:
     """Judge the candidates of one prompt as a plan says, and pick the best.
 
@@ -54,17 +55,30 @@ async def choose(
         The candidates as the caller holds them.
     turn : callable, optional
         Awaited before the router looks at the pool, so that pools can pass it in an order of their own.
+    salt : str, optional
+        What chance hangs on beside the seed and the texts; `prompt_id`, or without one `prompt`, unless it is given.
+        Who has no id but a position gives the prompt: the same pool has the same pick wherever it stands.
 
     Raises
     ------
     bonwise.errors.CallError
         An answer did not arrive, and `on_failure` is ``raise``.
     bonwise.errors.JudgeError
-        A judge that fails or does not keep its contract, where `on_failure` is ``raise`` or ``owe``.
+        A judge or a strategy that fails or does not keep its contract, and `on_failure` is ``raise``.
+    bonwise.errors.LedgerError
+        An answer cannot be kept, and `on_failure` is ``raise`` or ``owe``.
     """
     started = bench.now()
-    salt = prompt if prompt_id is None else prompt_id
-    field = field_of(pool, plan.judge, seed=plan.seed, salt=salt, first_pass_alone=plan.router is not None)
+    if salt is None:
+        salt = prompt if prompt_id is None else prompt_id
+    field = field_of(
+        pool,
+        plan.judge,
+        seed=plan.seed,
+        salt=salt,
+        first_pass_alone=plan.router is not None,
+        compares=plan.strategy.compares,
+    )
     found = Found()
     # One text, or one that has words, needs no judge.
     if len(field.texts) > 1:
@@ -80,7 +94,7 @@ class _Course:
     def __init__(self, plan: Plan, bench: Bench, prompt: str, field: Field, until: float | None) -> None:
         self._plan, self._bench, self._prompt, self._field, self._until = plan, bench, prompt, field, until
         self._play = Play(
-            plan.strategy.contest(field.entrants),
+            Referee(plan.strategy, field.entrants, plan.judge),
             plan.judge,
             bench,
             prompt,
@@ -96,42 +110,42 @@ class _Course:
         routed = None
         if turn is not None:
             await turn()
-        if router is not None and not play.over:
-            before = play.contest.standing()
+        before = None if router is None or play.over else play.standing()
+        if router is not None and before is not None and not play.over:
             first = tuple(play.first.get(at, one) for at, one in enumerate(before.verdicts))
-            route = router.consider(FirstPass(first, play.others, before.p_best), key=salt)
+            route = consulted(router, FirstPass(first, play.others, before.p_best), salt)
             if route.strong:
                 return await self._by_the_strong(router, route, before)
-            routed = Routed(None, _signal(route), route.reason)
+            routed = Routed(None, route.signal, route.reason)
         await play.finish()
-        return Found.of(play, play.contest.standing(), routed)
+        return Found.of(play, play.standing(), routed)
 
     async def _by_the_strong(self, router: Routing, route: Route, before: Standing) -> Found:
-        """Let the stronger judge decide; where it cannot, the first pass stands."""
+        """Let the stronger judge decide.
+
+        Where it scores nothing or the time is up, the first pass stands. Where it fails or is not answered,
+        `on_failure` decides as where any judge fails: the first pass, though complete, is kept as ``partial`` with
+        ``first`` and ``random`` only; ``raise`` raises, and ``owe`` picks nothing, so that a later run asks again.
+        """
         some = tuple(sorted(route.contenders)) or tuple(range(len(self._field.texts)))
         texts = [self._field.texts[one] for one in some]
-        contest = default_strategy(router.strong).contest(self._field.among(some))
+        contest = Referee(default_strategy(router.strong), self._field.among(some), router.strong)
         play = Play(contest, router.strong, self._bench, self._prompt, texts, until=self._until)
         await play.finish()
         first = self._first_pick(before)
-        after = contest.standing()
+        after = play.standing()
         decided = not play.over and any(isinstance(one, Score) for one in after.verdicts)
         if decided:
-            routed = Routed(router.strong.name, _signal(route), route.reason, first)
+            routed = Routed(router.strong.name, route.signal, route.reason, first)
             return Found.of(self._play, _spread(after, some, len(self._field.texts)), routed, play, some)
         why = "was not heard" if play.over else "scored nothing"
-        routed = Routed(None, _signal(route), f"{route.reason}, but {router.strong.name} {why}", first)
+        routed = Routed(None, route.signal, f"{route.reason}, but {router.strong.name} {why}", first)
         return Found.of(self._play, before, routed, play, some)
 
     def _first_pick(self, standing: Standing) -> str | None:
         values = [one.value if isinstance(one, Score) else None for one in standing.verdicts]
         best = ranked(values, self._field.entrants.order, standing.second).order[:1]
         return self._field.ids(best[0])[0] if best else None
-
-
-def _signal(route: Route) -> float | None:
-    # A router may be anybody's, and JSON knows no infinity.
-    return route.signal if route.signal is not None and math.isfinite(route.signal) else None
 
 
 def _spread(standing: Standing, some: Sequence[int], count: int) -> Standing:

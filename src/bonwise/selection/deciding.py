@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from bonwise.calls.bill import Bill
 from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
-from bonwise.errors import BonwiseError, CallError
+from bonwise.errors import BonwiseError, CallError, LedgerError
 from bonwise.judges.words import EMPTY
 from bonwise.release import release
 from bonwise.selection.field import Field
@@ -110,7 +110,9 @@ def decide(
     bonwise.errors.CallError
         An answer is missing, and `on_failure` is ``raise``.
     bonwise.errors.JudgeError
-        The judge failed, and `on_failure` is ``raise``.
+        The judge or the strategy failed, and `on_failure` is ``raise``.
+    bonwise.errors.LedgerError
+        An answer cannot be kept, and `on_failure` is ``raise`` or ``owe``.
     """
     verdicts, spread = _verdicts(field, found), _spread(field, found.standing)
     scores = [one.value if isinstance(one, Score) else None for one in verdicts]
@@ -188,10 +190,13 @@ def _decided(plan: Plan, field: Field, found: Found, ranking: Ranked) -> tuple[i
     best = ranking.order[0] if ranking.order else None
     error = found.error
     if found.late:
+        if best is not None:
+            return best, "deadline", f"the time of {plan.deadline:g} s was up before every answer was there"
         late = CallError(f"no answer within {plan.deadline:g} s", hint="allow more time, or set on_failure")
-        return _failed(plan, field, late) if best is None else (best, "deadline", f"{late.message} to every question")
+        return _failed(plan, field, late)
     if error is not None:
-        if plan.on_failure == "raise" or (plan.on_failure == "owe" and not isinstance(error, CallError)):
+        # What a broken ledger owes no later run could pay for once.
+        if plan.on_failure == "raise" or (plan.on_failure == "owe" and isinstance(error, LedgerError)):
             raise error
         return (
             _failed(plan, field, error)

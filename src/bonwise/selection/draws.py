@@ -17,6 +17,13 @@ OWED = "an answer is owed"
 """Why nothing more is asked where an answer did not arrive: what to ask next may hang on it."""
 
 
+_LEAST_FREEDOM = 3
+"""From here on Student's distribution has a variance."""
+
+_NONE = 1e-24
+"""A variance below this share of the squared means is rounding."""
+
+
 class Draws:
     """What was heard of each candidate, by the number of the draw.
 
@@ -86,27 +93,39 @@ class Draws:
         The square root of s² / m for a mean of m scores, s² the variance of one score about the mean of its
         candidate, pooled over the pool: sums of squares over degrees of freedom.
         """
-        scored = [self._scored(candidate) for candidate in range(len(self._heard))]
+        return _errors(self._all_scored(), self._variance()[0])
+
+    def _variance(self) -> tuple[float, int]:
+        """Return the pooled variance of one score, NaN where none can be had, and its degrees of freedom."""
+        scored = self._all_scored()
         freedom = sum(len(values) - 1 for values in scored if values)
-        if not freedom:
-            return ()
-        variance = math.fsum(_squares(values) for values in scored) / freedom
-        if not math.isfinite(variance):
-            return ()
-        return tuple(math.sqrt(variance / len(values)) if values else None for values in scored)
+        return (math.fsum(_squares(values) for values in scored) / freedom if freedom else math.nan), freedom
 
     def standing(self, stopped: str) -> Standing:
         """Return how the candidates stand by their means.
+
+        Who is best, and with which probability, is said from three degrees of freedom of the pooled variance on, and
+        only where scores of one candidate differ. Its errors are those of Student's distribution of so many degrees:
+        the pooled variance times df / (df - 2).
 
         Parameters
         ----------
         stopped : str
             As of `Standing`.
         """
-        errors = self.standard_errors()
         means = [self.mean(candidate) for candidate in range(len(self._heard))]
-        chances, regret = _posterior(means, errors) if errors else ((), None)
-        return Standing(self.verdicts(), errors, chances, regret, stopped=stopped)
+        variance, freedom = self._variance()
+        chances: tuple[float | None, ...] = ()
+        regret: float | None = None
+        largest = max((abs(one) for one in means if one is not None), default=0.0)
+        # Equal redraws of a coarse judge are chance, and no proof that it never errs.
+        if freedom >= _LEAST_FREEDOM and _NONE * largest * largest < variance < math.inf:
+            known = _errors(self._all_scored(), variance * freedom / (freedom - 2))
+            chances, regret = _posterior(means, known)
+        return Standing(self.verdicts(), self.standard_errors(), chances, regret, stopped=stopped)
+
+    def _all_scored(self) -> list[list[float]]:
+        return [self._scored(candidate) for candidate in range(len(self._heard))]
 
     def _scored(self, candidate: int) -> list[float]:
         return [one.value for one in self._heard[candidate].values() if isinstance(one, Score)]
@@ -131,6 +150,13 @@ def calls_of_a_draw(judge: Judge, candidates: int) -> int:
     """
     one, every = calls_of(judge, 1), calls_of(judge, candidates)
     return one if every == one * candidates else every
+
+
+def _errors(scored: Sequence[Sequence[float]], variance: float) -> tuple[float | None, ...]:
+    """Return the standard error of each mean, from the variance of one score; empty where that is not known."""
+    if not math.isfinite(variance):
+        return ()
+    return tuple(math.sqrt(variance / len(values)) if values else None for values in scored)
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -43,15 +43,24 @@ class Field:
     def among(self, some: Sequence[int]) -> Entrants:
         """Return a contest's view of some entrants only, counted from 0 in the order given."""
         positions = {entrant: at for at, entrant in enumerate(some)}
-        return Entrants(len(some), tuple(positions[one] for one in self.entrants.order if one in positions))
+        order = tuple(positions[one] for one in self.entrants.order if one in positions)
+        return Entrants(len(some), order, lot=self.entrants.lot)
 
 
 def field_of(
-    pool: Sequence[Candidate], judge: Judge, *, seed: int, salt: str, first_pass_alone: bool = False
+    pool: Sequence[Candidate],
+    judge: Judge,
+    *,
+    seed: int,
+    salt: str,
+    first_pass_alone: bool = False,
+    compares: bool = False,
 ) -> Field:
     """Say which texts of a pool are to be judged.
 
-    A model is not asked about a text without words; a judge that asks none may have a use for it.
+    A model is not asked about a text without words; a judge that asks none may have a use for it, except where the
+    strategy compares: a match in which one side is unscored is nobody's, and blanks would take every match from
+    those who have words.
 
     Examples
     --------
@@ -63,7 +72,8 @@ def field_of(
     """
     # By text before id: an id that is only a position moves with the order of the list.
     order = seeded_order([(one.text, one.id) for one in pool], seed=seed, salt=salt)
-    judged = [one.text for one in pool if not is_asking(judge) or has_words(one.text)]
+    blanks_too = not (compares or is_asking(judge))
+    judged = [one.text for one in pool if blanks_too or has_words(one.text)]
     texts = tuple(dict.fromkeys(judged))
     place = {text: at for at, text in enumerate(texts)}
     entrant = tuple(place.get(one.text) for one in pool)

@@ -8,8 +8,6 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bonwise.errors import UsageError
-
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
@@ -26,10 +24,18 @@ class Home(ABC):
     ----------
     make_engine : callable
         Called in that loop.
+    at_once : int
+        Pools that are judged at once there.
     """
 
     @abstractmethod
-    def __init__(self, make_engine: Callable[[], Engine]) -> None: ...
+    def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None:
+        self.gate = asyncio.Semaphore(at_once)
+
+    @property
+    @abstractmethod
+    def stands_still(self) -> bool:
+        """Whether nothing runs there any more, or for the time being."""
 
     @property
     @abstractmethod
@@ -52,26 +58,19 @@ class Home(ABC):
     def close(self, *, wait: bool = True) -> None:
         """Close the engine, from synchronous code."""
 
-    def refuse_waiting(self, name: str) -> None:
-        """Refuse to block the loop on which the work depends.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            It is the running one.
-        """
-        if self.is_here:
-            raise UsageError(
-                f"{name}() would wait for the event loop it stands in", hint=f"await a{name}() in asynchronous code"
-            )
-
 
 class LoopHome(Home):
     """The event loop that runs when it is made."""
 
-    def __init__(self, make_engine: Callable[[], Engine]) -> None:
+    def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None:
+        super().__init__(make_engine, at_once)
         self._loop = asyncio.get_running_loop()
         self._engine = make_engine()
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether the loop has ended, or is not running just now: who waited for it might wait for ever."""
+        return not self._loop.is_running()
 
     @property
     def is_here(self) -> bool:
@@ -87,11 +86,6 @@ class LoopHome(Home):
 
     def submit(self, work: Work[T], *arguments: Any) -> Future[T]:
         """Call it from another thread."""
-        # One that stands still may never go on, and the caller would wait for ever.
-        if not self._loop.is_running():
-            raise UsageError(
-                "the event loop in which the selector worked has ended", hint="make a Selector for each event loop"
-            )
         return asyncio.run_coroutine_threadsafe(work(self._engine, *arguments), self._loop)
 
     async def aclose(self, *, wait: bool = True) -> None:
@@ -117,9 +111,12 @@ class LoopHome(Home):
 class PortalHome(Home):
     """A thread of its own."""
 
-    def __init__(self, make_engine: Callable[[], Engine]) -> None:
+    stands_still = False
+
+    def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None:
         from bonwise.calls.portal import Portal  # noqa: PLC0415 - loads what talks to services, when first needed
 
+        super().__init__(make_engine, at_once)
         self._portal = Portal(make_engine)
         self._portal.submit(_made)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from bonwise.data.pool import Candidate, Pool
@@ -31,12 +32,15 @@ class Job:
     originals : sequence
         The candidates as the caller holds them.
     prompt_id : str or None
+    salt : str or None
+        Together with the seed and the candidates breaks ties; the prompt id, or the prompt, unless one is given.
     """
 
     prompt: str
     candidates: tuple[Candidate, ...]
     originals: Sequence[Any]
     prompt_id: str | None = None
+    salt: str | None = None
 
     @classmethod
     def of(
@@ -61,7 +65,7 @@ class Job:
     def from_any(cls, given: Any, position: int, text: Callable[[Any], str] | None = None) -> Self:
         """Take a `Pool`, a mapping with ``prompt`` and ``candidates``, or a pair of the two.
 
-        Who has no prompt id is named by its position.
+        Who has no prompt id is named by its position, which says nothing about how its ties fall.
 
         Raises
         ------
@@ -72,30 +76,41 @@ class Job:
             return cls(given.prompt, given.candidates, given.candidates, given.prompt_id)
         if isinstance(given, Mapping) and "prompt" in given and "candidates" in given:
             name = given.get("prompt_id")
-            return cls.of(given["prompt"], given["candidates"], text, str(position) if name is None else str(name))
+            if name is not None:
+                return cls.of(given["prompt"], given["candidates"], text, str(name))
+            given = given["prompt"], given["candidates"]
         if isinstance(given, tuple) and len(given) == 2:
-            return cls.of(given[0], given[1], text, str(position))
+            return replace(cls.of(given[0], given[1], text), prompt_id=str(position), salt=given[0])
         raise UsageError(
             f"pool {position} is a {type(given).__name__}",
             hint='pass (prompt, candidates), {"prompt", "candidates"} or a Pool',
         )
 
-    async def by(self, engine: Engine, plan: Plan, turn: Turn | None = None) -> Selection:
-        """Choose with the help of an engine, in its event loop."""
+    async def by(
+        self, engine: Engine, plan: Plan, turn: Turn | None = None, gate: asyncio.Semaphore | None = None
+    ) -> Selection:
+        """Choose with the help of an engine, in its event loop, when the gate lets the pool in."""
         return await choose(
             plan,
-            EngineBench(engine),
+            EngineBench(engine, gate),
             self.prompt,
             self.candidates,
             prompt_id=self.prompt_id,
             originals=self.originals,
             turn=turn,
+            salt=self.salt,
         )
 
     def here(self, plan: Plan) -> Selection:
         """Choose without waiting for anything, in the caller's own thread."""
         course = choose(
-            plan, HereBench(), self.prompt, self.candidates, prompt_id=self.prompt_id, originals=self.originals
+            plan,
+            HereBench(),
+            self.prompt,
+            self.candidates,
+            prompt_id=self.prompt_id,
+            originals=self.originals,
+            salt=self.salt,
         )
         try:
             course.send(None)

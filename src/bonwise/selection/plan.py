@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
 from bonwise.errors import UsageError
-from bonwise.judges.calling import as_judge
+from bonwise.judges.calling import FunctionJudge, as_judge
 from bonwise.judges.protocol import Judge, is_asking
 from bonwise.routing.first_pass import FirstPass, Route
 from bonwise.selection.protocol import Strategy
+from bonwise.selection.refereeing import most_calls_of
 
 __all__ = ["OnFailure", "Plan", "Routing", "default_strategy", "plan_of"]
 
@@ -60,10 +62,14 @@ class Plan:
     seed: int = 0
 
     @property
+    def asks_models(self) -> bool:
+        """Whether some model may be asked."""
+        return any(map(is_asking, self.judges)) or most_calls_of(self.strategy, self.judge, 2) > 0
+
+    @property
     def needs_a_loop(self) -> bool:
-        """Whether there is something to wait for: a model that is asked, or a deadline."""
-        asking = self.strategy.most_calls(self.judge, 2) > 0 or any(map(is_asking, self.judges))
-        return asking or self.deadline is not None
+        """Whether there is something to wait for: a model, an asynchronous function, or a deadline."""
+        return self.deadline is not None or any(map(_is_asynchronous, self.judges)) or self.asks_models
 
     @property
     def judges(self) -> list[Judge]:
@@ -89,7 +95,7 @@ def plan_of(
     bonwise.errors.UsageError
         A setting that means nothing, or a strategy that asks of the judge what it does not do.
     bonwise.errors.JudgeError
-        What is given as the judge is none.
+        What is given as the judge is none, or a strategy that cannot say what it takes.
     """
     chosen = as_judge(judge)
     taken = default_strategy(chosen) if strategy is None else strategy
@@ -104,6 +110,7 @@ def plan_of(
         raise UsageError(f"deadline is {deadline!r}", hint="give seconds, more than 0")
     if on_failure not in get_args(OnFailure):
         raise UsageError(f"on_failure is {on_failure!r}", hint=f"one of {', '.join(get_args(OnFailure))}")
+    most_calls_of(taken, chosen, 2)
     return Plan(chosen, taken, router, deadline, on_failure, seed)
 
 
@@ -116,6 +123,14 @@ def default_strategy(judge: Judge) -> Strategy:
     from bonwise.selection.strategies.greedy import Greedy  # noqa: PLC0415
 
     return Greedy()
+
+
+def _is_asynchronous(judge: Judge) -> bool:
+    """Tell whether a judge is a function whose answers are awaited: then all candidates are judged at once."""
+    if not isinstance(judge, FunctionJudge):
+        return False
+    call = getattr(judge.function, "__call__", None)  # noqa: B004 - the method itself, of an object that has one
+    return inspect.iscoroutinefunction(judge.function) or inspect.iscoroutinefunction(call)
 
 
 def _compares(judge: Judge) -> bool:

@@ -9,13 +9,14 @@ from typing import Any
 
 from bonwise.calls.bill import Bill
 from bonwise.data.verdicts import Preference, Unscored, Verdict
-from bonwise.errors import BonwiseError, CallError
+from bonwise.errors import BonwiseError, CallError, UsageError
 from bonwise.judges.judgment import Judgment
 from bonwise.judges.protocol import Judge
 from bonwise.selection.bench import Bench, Call, Result
-from bonwise.selection.protocol import Contest, Heard, Match, Question
+from bonwise.selection.protocol import Heard, Match, Question, Standing
 from bonwise.selection.questions import put_together
 from bonwise.selection.ranking import rounded
+from bonwise.selection.refereeing import Referee
 
 __all__ = ["Play"]
 
@@ -28,7 +29,7 @@ class Play:
 
     Parameters
     ----------
-    contest : Contest
+    contest : Referee
     judge : Judge
         Answers what names no other judge.
     bench : Bench
@@ -45,7 +46,7 @@ class Play:
 
     def __init__(  # noqa: PLR0913 - all that a contest needs of the world around it
         self,
-        contest: Contest,
+        contest: Referee,
         judge: Judge,
         bench: Bench,
         prompt: str,
@@ -55,7 +56,7 @@ class Play:
         second: Judge | None = None,
         pool: Sequence[str] = (),
     ) -> None:
-        self.contest, self.judge = contest, judge
+        self.judge = judge
         self.bill = Bill()
         self.effective: list[Mapping[str, Any]] = []
         self.preferences: list[Preference] = []
@@ -71,6 +72,7 @@ class Play:
         self.error: BonwiseError | None = None
         """What went wrong first; nothing was asked after that."""
         self._bench, self._prompt, self._texts, self._until = bench, prompt, tuple(texts), until
+        self._contest, self._deaf = contest, False
         self._second, self._pool = second, tuple(pool)
 
     @property
@@ -85,7 +87,7 @@ class Play:
 
     async def round(self) -> bool:
         """Ask what the contest wants to know now; tell whether there may be more to ask."""
-        questions = [] if self.over else list(self.contest.next())
+        questions = self._next()
         if not questions:
             return False
         asked: list[Asked] = list(put_together(questions, self.judge, self._prompt, self._texts, self._pool))
@@ -96,6 +98,30 @@ class Play:
         for (call, answered), result in zip(asked, results, strict=True):
             self._take(call, answered, result)
         return not self.over
+
+    def standing(self) -> Standing:
+        """Return how the entrants stand; of a contest that fails the first scores count, and nothing else."""
+        if not self._deaf:
+            try:
+                return self._contest.standing()
+            except UsageError:
+                raise
+            except BonwiseError as error:
+                self.error = self.error or error
+        why = "a contest failed" if self.error is None else self.error.message
+        lost = Unscored(f"owed: {why}", owed=True)
+        return Standing(tuple(self.first.get(at, lost) for at in range(len(self._texts))), stopped=why)
+
+    def _next(self) -> Sequence[Question]:
+        if self.over:
+            return ()
+        try:
+            return self._contest.next()
+        except UsageError:
+            raise
+        except BonwiseError as error:
+            self.error = error
+            return ()
 
     def _take(self, call: Call, asked: Sequence[Question], result: Result) -> None:
         if result is None:
@@ -132,7 +158,12 @@ class Play:
             self.error = self.error or CallError(f"judge {call.judge.name!r} was not answered: {reason}")
             self._miss((question,), owed)
             return
-        self.contest.hear(question, answer)
+        try:
+            self._contest.hear(question, answer)
+        except UsageError:
+            raise
+        except BonwiseError as error:
+            self._deaf, self.error = True, self.error or error
 
     def _miss(self, asked: Sequence[Question], why: Unscored) -> None:
         for question in asked:

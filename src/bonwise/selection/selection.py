@@ -140,6 +140,11 @@ class Selection:
     latency: float = field(default=0.0, repr=False, compare=False)
     bill: Bill = field(default_factory=Bill, repr=False, compare=False)
 
+    def __str__(self) -> str:
+        from bonwise.report.selection_text import selection_text  # noqa: PLC0415 - rendering loads rich
+
+        return selection_text(self.to_dict())
+
     @property
     def calls(self) -> int:
         """Calls of a model that were sent."""

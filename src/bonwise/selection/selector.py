@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from bonwise.errors import UsageError
 from bonwise.judges.protocol import Judge
-from bonwise.selection.bench import prepare
 from bonwise.selection.home import Home, LoopHome, PortalHome
 from bonwise.selection.job import Job
+from bonwise.selection.means import Means
 from bonwise.selection.plan import OnFailure, Routing, plan_of
 from bonwise.selection.protocol import Strategy
 from bonwise.selection.selection import Selection
@@ -31,8 +31,9 @@ T = TypeVar("T")
 class Selector:
     """Picks the best of n, again and again, from synchronous and asynchronous code and from several threads.
 
-    Its calls run in the event loop in which it is first awaited; where it is first used from synchronous code, in a
-    thread of its own. Close it, or use it as a context manager, ``with`` or ``async with``.
+    Awaited, it works in the running event loop; from synchronous code, in a thread of its own, also inside a running
+    loop. Where it has begun in one loop, other loops and threads are served there, as long as that loop runs. Close
+    it, or use it as a context manager, ``with`` or ``async with``.
 
     Parameters
     ----------
@@ -52,9 +53,10 @@ class Selector:
     ledger : str or pathlib.Path, optional
         A run folder: answers are kept there and never paid twice.
     max_concurrency : int
-        Calls in flight at once at each model, and pools under way in `select_many`.
+        Calls in flight at once at each model, and pools that are judged at once; others wait in line, and their
+        deadline runs.
     max_calls, max_tokens, max_cost : optional
-        Hard limits on what this selector spends: calls, tokens, US dollars.
+        Hard limits on what this selector spends: calls, tokens, US dollars. With one it works in one event loop only.
     reask : int
         1 asks again, once, where the stored answer is unscored.
     offline : bool
@@ -100,36 +102,14 @@ class Selector:
         self._plan = plan_of(
             judge, strategy=strategy, router=router, deadline=deadline, on_failure=on_failure, seed=seed
         )
-        if isinstance(max_concurrency, bool) or not isinstance(max_concurrency, int) or max_concurrency < 1:
-            raise UsageError(f"max_concurrency is {max_concurrency!r}", hint="give 1 or more")
-        self._text, self._at_once = text, max_concurrency
-        self._home: Home | None = None
+        self._means = Means(
+            ledger, max_concurrency, max_calls, max_tokens, max_cost, deadline, reask, offline, connection
+        )
+        self._text = text
+        self._here = not (self._plan.needs_a_loop or self._means.bind)
+        self._homes: dict[type[Home], Home] = {}
         self._lock = threading.Lock()
         self._closed = False
-
-        def engine() -> Engine:
-            from bonwise.calls.engine import Engine  # noqa: PLC0415 - loads what talks to services, when first needed
-            from bonwise.calls.providers.protocol import Connection  # noqa: PLC0415
-
-            # An attempt that takes longer than a selection may take is of no use to it.
-            patience = Connection().timeout if deadline is None else min(deadline, Connection().timeout)
-            made = Engine(
-                ledger,
-                max_concurrency=max_concurrency,
-                max_calls=max_calls,
-                max_tokens=max_tokens,
-                max_cost=max_cost,
-                deadline=deadline,
-                reask=reask,
-                connection=connection or Connection(timeout=patience, connections=max_concurrency),
-            )
-            if offline:
-                made.stop("not in the ledger")
-            elif self._plan.needs_a_loop:
-                prepare(made, self._plan.judges)
-            return made
-
-        self._engine = engine
 
     async def aselect(self, prompt: str, candidates: Sequence[Any], *, prompt_id: str | None = None) -> Selection:
         """Pick the best candidate of one prompt.
@@ -156,17 +136,17 @@ class Selector:
     def select(self, prompt: str, candidates: Sequence[Any], *, prompt_id: str | None = None) -> Selection:
         """Do what `aselect` does, and wait for it; also inside a running event loop and a notebook."""
         job = Job.of(prompt, candidates, self._text, prompt_id)
-        if not self._plan.needs_a_loop:
+        if self._here:
             self._check_open()
             return job.here(self._plan)
         return _result(self._begun(job))
 
-    async def aselect_many(self, pools: Iterable[Any]) -> AsyncIterator[Selection]:
+    async def aselect_many(self, pools: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[Selection]:
         """Yield the picks of many pools as they come, with up to `max_concurrency` pools under way.
 
         Parameters
         ----------
-        pools : iterable
+        pools : iterable or asynchronous iterable
             Each a `Pool`, a mapping with ``prompt``, ``candidates`` and perhaps ``prompt_id``, or a pair
             ``(prompt, candidates)``. A pool without an id is named by its position, from 0.
 
@@ -175,28 +155,34 @@ class Selector:
         Exception
             As `aselect`, and the pools under way are given up; with `on_failure` ``owe`` a failure costs one pick.
         """
-        waiting: set[asyncio.Task[Selection]] = set()
+        jobs = _jobs(pools, self._text)
+        coming: asyncio.Future[Any] | None = asyncio.ensure_future(anext(jobs, None))
+        waiting: set[asyncio.Future[Any]] = set()
         try:
-            for position, pool in enumerate(pools):
-                job = Job.from_any(pool, position, self._text)
-                waiting.add(asyncio.create_task(self._awaited(job)))
-                while len(waiting) >= self._at_once:
-                    done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                    for task in done:
-                        yield task.result()
-            while waiting:
-                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    yield task.result()
+            while coming or waiting:
+                full = len(waiting) >= self._means.max_concurrency
+                watched = waiting if full or coming is None else {*waiting, coming}
+                done, _ = await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
+                ready = waiting & done
+                waiting -= ready
+                if coming is not None and coming in done:
+                    job, coming = coming.result(), None
+                    if job is not None:
+                        waiting.add(asyncio.create_task(self._awaited(job)))
+                        coming = asyncio.ensure_future(anext(jobs, None))
+                for found in _results(ready):
+                    yield found
         finally:
-            for task in waiting:
+            under_way = waiting if coming is None else {*waiting, coming}
+            for task in under_way:
                 task.cancel()
-            await asyncio.gather(*waiting, return_exceptions=True)
+            await asyncio.gather(*under_way, return_exceptions=True)
+            await jobs.aclose()
 
     def select_many(self, pools: Iterable[Any]) -> Iterator[Selection]:
         """Do what `aselect_many` does, from synchronous code."""
         jobs = (Job.from_any(pool, position, self._text) for position, pool in enumerate(pools))
-        if not self._plan.needs_a_loop:
+        if self._here:
             for job in jobs:
                 self._check_open()
                 yield job.here(self._plan)
@@ -205,12 +191,10 @@ class Selector:
         try:
             for job in jobs:
                 waiting.add(self._begun(job))
-                while len(waiting) >= self._at_once:
-                    done, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
-                    yield from map(_result, done)
+                full = len(waiting) >= self._means.max_concurrency
+                yield from _settled(waiting, None if full else 0)
             while waiting:
-                done, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
-                yield from map(_result, done)
+                yield from _settled(waiting, None)
         finally:
             for future in waiting:
                 future.cancel()
@@ -223,8 +207,7 @@ class Selector:
         wait : bool
             False gives up the calls on the wire, which may be billed all the same.
         """
-        home = self._leave()
-        if home is not None:
+        for home in self._leave():
             await home.aclose(wait=wait)
 
     def close(self, *, wait: bool = True) -> None:
@@ -235,15 +218,16 @@ class Selector:
         bonwise.errors.UsageError
             Called in the event loop in which the selector works: there, await `aclose`.
         """
-        if self._home is not None:
-            self._home.refuse_waiting("close")
-        home = self._leave()
-        if home is not None:
+        if any(home.is_here for home in self._homes.values()):
+            raise UsageError(
+                "close() would wait for the event loop it stands in", hint="await aclose() in asynchronous code"
+            )
+        for home in self._leave():
             home.close(wait=wait)
 
     async def __aenter__(self) -> Self:
-        if self._plan.needs_a_loop:
-            self._at_home(LoopHome)
+        if not self._here:
+            self._home(LoopHome)
         return self
 
     async def __aexit__(
@@ -252,8 +236,8 @@ class Selector:
         await self.aclose()
 
     def __enter__(self) -> Self:
-        if self._plan.needs_a_loop:
-            self._at_home(PortalHome)
+        if not self._here:
+            self._home(PortalHome)
         return self
 
     def __exit__(
@@ -262,11 +246,11 @@ class Selector:
         self.close()
 
     async def _awaited(self, job: Job) -> Selection:
-        home = self._at_home(LoopHome)
+        home = self._home(LoopHome)
         if home.is_here:
-            return await home.work(job.by, self._plan)
+            return await home.work(job.by, self._plan, None, home.gate)
         try:
-            return await asyncio.wrap_future(home.submit(job.by, self._plan))
+            return await asyncio.wrap_future(home.submit(job.by, self._plan, None, home.gate))
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if self._closed and task is not None and not task.cancelling():
@@ -274,26 +258,76 @@ class Selector:
             raise
 
     def _begun(self, job: Job) -> concurrent.futures.Future[Selection]:
-        home = self._at_home(PortalHome)
-        home.refuse_waiting("select")
-        return home.submit(job.by, self._plan)
+        home = self._home(PortalHome)
+        return home.submit(job.by, self._plan, None, home.gate)
 
-    def _at_home(self, kind: type[Home]) -> Home:
+    def _home(self, kind: type[Home]) -> Home:
+        """Return where the work is done: the running loop, or a thread that does not wait for itself."""
         with self._lock:
             self._check_open()
-            if self._home is None:
-                self._home = kind(self._engine)
-            return self._home
+            fit = [home for home in self._homes.values() if self._fits(home, kind)]
+            if fit:
+                return fit[0]
+            if self._homes and self._means.limited:
+                raise UsageError(
+                    "a limit on what is spent holds in one event loop, and the selector works in another one",
+                    hint="make a Selector for each event loop, or leave the limit out",
+                )
+            gone = self._homes.pop(kind, None)
+            if gone is not None and not gone.stands_still:
+                self._homes[kind] = gone
+                raise UsageError(
+                    "select() would wait for the thread it stands in", hint="inside a judge await aselect()"
+                )
+            if gone is not None:
+                gone.close(wait=False)
+            made = self._homes[kind] = kind(self._engine, self._means.max_concurrency)
+            return made
 
-    def _leave(self) -> Home | None:
+    def _fits(self, home: Home, kind: type[Home]) -> bool:
+        """Tell whether work of a kind can be done there: what waits for it must not be what it runs in."""
+        return not home.stands_still and (kind is LoopHome or not home.is_here)
+
+    def _engine(self) -> Engine:
+        return self._means.engine(self._plan.judges)
+
+    def _leave(self) -> list[Home]:
         with self._lock:
             self._closed = True
-            home, self._home = self._home, None
-            return home
+            homes, self._homes = list(self._homes.values()), {}
+            return homes
 
     def _check_open(self) -> None:
         if self._closed:
             raise UsageError("the selector is closed", hint="make another one")
+
+
+async def _jobs(
+    pools: Iterable[Any] | AsyncIterable[Any], text: Callable[[Any], str] | None
+) -> AsyncGenerator[Job, None]:
+    position = 0
+    if isinstance(pools, AsyncIterable):
+        async for pool in pools:
+            yield Job.from_any(pool, position, text)
+            position += 1
+        return
+    for position, pool in enumerate(pools):
+        yield Job.from_any(pool, position, text)
+
+
+def _results(tasks: Iterable[asyncio.Future[T]]) -> list[T]:
+    """Return what came of tasks that have ended; the first error is raised, and the others are no news."""
+    failed = [error for task in tasks if not task.cancelled() and (error := task.exception()) is not None]
+    if failed:
+        raise failed[0]
+    return [task.result() for task in tasks]
+
+
+def _settled(waiting: set[concurrent.futures.Future[T]], timeout: float | None) -> Iterator[T]:
+    """Yield what has come, and take it off; without a time limit wait for the next one."""
+    done, _ = concurrent.futures.wait(waiting, timeout, return_when=concurrent.futures.FIRST_COMPLETED)
+    waiting -= done
+    yield from map(_result, done)
 
 
 def _result(future: concurrent.futures.Future[T]) -> T:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import from_jackknife
 from bonwise.stats.laws import Exact
+from bonwise.stats.share_laws import BinError, BinErrors, Logit
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = ["Bin", "Calibration", "calibration", "clustered_mean", "mean_bin_error", "means_by_group"]
@@ -36,7 +37,7 @@ class Bin:
     observed : Estimate
         Share of wins.
     error : Estimate
-        Absolute difference of the two.
+        Absolute difference of the two, with an interval from that of the share.
     """
 
     low: float
@@ -57,7 +58,8 @@ class Calibration:
     brier : Estimate
         Mean of (p - y)^2.
     mean_bin_error : Estimate
-        Unweighted mean of the errors of the bins that hold a statement.
+        Unweighted mean of the errors of the bins that hold a statement; its interval is that of
+        `bonwise.stats.share_laws.BinErrors`.
     expected_calibration_error : Estimate
         The same, each bin weighted by its statements.
     """
@@ -108,33 +110,51 @@ def calibration(
     prompts = np.count_nonzero(sums[0], axis=1)
     units = sums.shape[2]
     overall = float(mean_bin_error(means[0], means[1])), mean_bin_error(rest[0].T, rest[1].T)
-    weighted = _weighted(errors[0], totals[0]), _weighted(errors[1], left[0])
+    weighted = float(_weighted(errors[0], totals[0])), _weighted(errors[1], left[0])
+    observed = [
+        _estimate(means[1, b], rest[1, b], int(prompts[b]), confidence, average=True, share=True) for b in range(bins)
+    ]
+    signed = _se(rest[0] - rest[1])
+    known = [
+        BinError(float(means[0, b]), float(means[1, b]), one.law, float(signed[b]), int(prompts[b]) - 1)
+        for b, one in enumerate(observed)
+    ]
     found = tuple(
         Bin(
             b / bins,
             (b + 1) / bins,
             int(totals[0, b]),
-            None if np.isnan(means[0, b]) else float(means[0, b]),
-            _estimate(means[1, b], rest[1, b], int(prompts[b]), confidence, average=True),
-            _estimate(errors[0][b], errors[1][b], int(prompts[b]), confidence),
+            None if np.isnan(means[0, b]) else known[b].stated,
+            observed[b],
+            _of_bins(float(errors[0][b]), errors[1][b], int(prompts[b]), confidence, [known[b]], np.ones(1)),
         )
         for b in range(bins)
     )
+    some = np.flatnonzero(totals[0])
+    held, count = [known[b] for b in some], totals[0, some]
     return Calibration(
         found,
         clustered_mean((stated - won) ** 2, prompt, confidence),
-        _estimate(overall[0], overall[1], units, confidence),
-        _estimate(float(weighted[0]), weighted[1], units, confidence),
+        _of_bins(*overall, units, confidence, held, np.full(len(some), 1 / len(some))),
+        _of_bins(*weighted, units, confidence, held, count / count.sum()),
     )
 
 
-def clustered_mean(values: Floats, prompt: _Ints, confidence: float) -> Estimate:
-    """Estimate the mean of values in [0, 1], clustered by prompt."""
-    (found,) = means_by_group(values, np.zeros(len(values), dtype=np.int64), prompt, 1, confidence)
+def clustered_mean(values: Floats, prompt: _Ints, confidence: float, *, share: bool = False) -> Estimate:
+    """Estimate the mean of values in [0, 1], clustered by prompt.
+
+    Parameters
+    ----------
+    values, prompt, confidence, share
+        As in `means_by_group`.
+    """
+    (found,) = means_by_group(values, np.zeros(len(values), dtype=np.int64), prompt, 1, confidence, share=share)
     return found
 
 
-def means_by_group(values: Floats, group: _Ints, prompt: _Ints, groups: int, confidence: float) -> list[Estimate]:
+def means_by_group(
+    values: Floats, group: _Ints, prompt: _Ints, groups: int, confidence: float, *, share: bool = False
+) -> list[Estimate]:
     """Estimate the mean of values in [0, 1] in each group, clustered by prompt.
 
     Parameters
@@ -145,13 +165,17 @@ def means_by_group(values: Floats, group: _Ints, prompt: _Ints, groups: int, con
     prompt : ndarray of int64, shape (statements,)
     groups : int
     confidence : float
+    share : bool
+        Whether the values are 0 and 1, bar a few halves: the interval is then made on log-odds.
     """
     sums = _grouped((np.ones(len(values)), values), group, prompt, groups)
     totals = sums.sum(axis=2)
     left = totals[:, :, None] - sums
     means, rest = _over(totals[1], totals[0]), _over(left[1], left[0])
     prompts = np.count_nonzero(sums[0], axis=1)
-    return [_estimate(means[g], rest[g], int(prompts[g]), confidence, average=True) for g in range(groups)]
+    return [
+        _estimate(means[g], rest[g], int(prompts[g]), confidence, average=True, share=share) for g in range(groups)
+    ]
 
 
 def _grouped(columns: tuple[Floats, ...], group: _Ints, prompt: _Ints, groups: int) -> Floats:
@@ -174,12 +198,32 @@ def _over(numerator: Floats, denominator: Floats) -> Floats:
     return quotient
 
 
-def _estimate(value: float, left_out: Floats, n: int, confidence: float, *, average: bool = False) -> Estimate:
+def _se(left_out: Floats) -> Floats:
+    """Return the jackknife standard error from the values without each prompt in turn, along the last axis."""
+    units = left_out.shape[-1]
+    found: Floats = (
+        np.sqrt((units - 1) * left_out.var(axis=-1)) if units > 1 else np.full(left_out.shape[:-1], np.nan)
+    )
+    return found
+
+
+def _estimate(
+    value: float, left_out: Floats, n: int, confidence: float, *, average: bool = False, share: bool = False
+) -> Estimate:
     """Give a value its interval from the values without each prompt in turn."""
     value = float(value)
     if np.isnan(value):
         return Estimate.undefined("no statement", n)
-    units = len(left_out)
-    se = float(np.sqrt((units - 1) * left_out.var())) if units > 1 else float("nan")
+    se = float(_se(left_out))
     exact = (lambda: Exact(value, n, (0.0, 1.0))) if average else None
-    return from_jackknife(value, se, n, (0.0, 1.0), confidence, exact=exact)
+    law = Logit(value, se, n - 1) if share and 0 < value < 1 else None
+    return from_jackknife(value, se, n, (0.0, 1.0), confidence, exact=exact, law=law)
+
+
+def _of_bins(
+    value: float, left_out: Floats, n: int, confidence: float, bins: list[BinError], weights: Floats
+) -> Estimate:
+    """Give a mean of absolute errors the interval that follows from those of its bins."""
+    if np.isnan(value) or n < 2:
+        return _estimate(value, left_out, n, confidence)
+    return Estimate.under(BinErrors(tuple(bins), weights), confidence, estimate=value, se=float(_se(left_out)), n=n)

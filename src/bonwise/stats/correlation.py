@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.laws import Student
-from bonwise.stats.sums import Floats
+from bonwise.stats.sums import TIE_DECIMALS, Floats
 
-__all__ = ["correlation", "from_influence"]
+__all__ = ["LEAST_CARRIERS", "correlation", "from_influence", "without_interval"]
+
+LEAST_CARRIERS = 20
+"""Prompts that carry a figure, such as the routed ones, below which its interval holds too seldom to be given."""
 
 _ROUNDING = 1e-12  # a variance below this share of the squared values is rounding
 
@@ -31,7 +36,8 @@ def correlation(x: Floats, y: Floats, weights: Floats | None = None, *, confiden
     Returns
     -------
     Estimate
-        Undefined with fewer than three prompts, or where either figure does not vary.
+        Undefined with fewer than three prompts, or where either figure does not vary; without an interval
+        where fewer than 20 prompts differ from the most common value of `x`, or of `y`.
 
     Examples
     --------
@@ -49,7 +55,9 @@ def correlation(x: Floats, y: Floats, weights: Floats | None = None, *, confiden
         return Estimate.undefined("one of the two does not vary", n)
     r = float(np.clip(np.average(zx * zy, weights=w), -1, 1))
     influence = w / w.mean() * (zx * zy - r * (zx**2 + zy**2) / 2)
-    return from_influence(r, influence, confidence=confidence, limits=(-1.0, 1.0))
+    found = from_influence(r, influence, confidence=confidence, limits=(-1.0, 1.0))
+    carried = min(_off_the_mode(x), _off_the_mode(y))
+    return without_interval(found, _few(carried))
 
 
 def from_influence(
@@ -79,6 +87,30 @@ def from_influence(
             value, None, None, None, n, None, reason="no interval: leaving out any prompt changes nothing"
         )
     return Estimate.under(Student(value, se, n - 1, limits), confidence, estimate=value, se=se, n=n)
+
+
+def without_interval(found: Estimate, reason: str) -> Estimate:
+    """Return an estimate without its interval and why it has none; unchanged where the reason is empty.
+
+    Examples
+    --------
+    >>> without_interval(correlation(np.arange(50.0), np.arange(50.0) ** 2), "it rests on 7 routed prompts").reason
+    'no interval: it rests on 7 routed prompts'
+    """
+    if not reason or found.low is None:
+        return found
+    return replace(found, low=None, high=None, se=None, interval=None, law=None, reason=f"no interval: {reason}")
+
+
+def _few(carried: int) -> str:
+    apart = "one prompt that differs" if carried == 1 else f"{carried} prompts that differ"
+    return f"it rests on {apart} from the others" if carried < LEAST_CARRIERS else ""
+
+
+def _off_the_mode(values: Floats) -> int:
+    """Return how many values differ from the most common one; of distinct values, all but one."""
+    _, counts = np.unique(np.round(values, TIE_DECIMALS), return_counts=True)
+    return len(values) - int(counts.max())
 
 
 def _standard(values: Floats, weights: Floats) -> Floats | None:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from bonwise.stats.draw_prior import DrawPrior, learn_prior, spread_of
-from bonwise.stats.redraws import replay
+from bonwise.stats.redraws import Curve, Prices, replay
 from bonwise.stats.sums import Floats
 
 __all__ = ["DrawModel"]
 
 _POINTS = 113
-"""Of the curve of prices: every quarter of a call for four candidates of eight draws."""
+"""Of the curve of prices, each with its neighbour: every quarter of a call for four candidates of eight draws."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class DrawModel:
         Draws of one candidate, the first among them, for which `prices` hold.
     mean_calls, prices : tuple of float
         Calls of a pool, its first draws among them, increasing; and the price of a call, in score units, at which the
-        pools of the pilot take so many on average.
+        pools of the pilot take just so many on average. Where one price more or less moves many pools at once, two
+        points lie far apart in calls.
     prompts, candidates, draws : int
         What it was learnt from: prompts, candidates of all prompts together, draws of each.
     left_out : int
@@ -50,7 +52,7 @@ class DrawModel:
     >>> model = DrawModel.fit(quality + rng.normal(0, 0.1, size=(200, 4, 5)))
     >>> round(model.call_sd, 2), round(model.candidate_sd, 2), round(model.reliability, 1)
     (0.1, 0.1, 0.5)
-    >>> model.price_for(6) > model.price_for(12) > 0
+    >>> model.prices_for(6).lower > model.prices_for(12).higher > 0
     True
     """
 
@@ -92,7 +94,7 @@ class DrawModel:
         whole = np.asarray(~np.isnan(draws).any(axis=2))
         used = whole.sum(axis=1) > 1
         played = replay(draws[used], prior, most=max_draws, seed=seed)
-        calls = np.linspace(*played.range_of_calls, _POINTS)
+        curve = played.curve().thinned(_POINTS)
         call, between = spread_of(draws)
         low, high = float(np.nanmin(draws)), float(np.nanmax(draws))
         return cls(
@@ -103,8 +105,8 @@ class DrawModel:
             2 * low - high,
             2 * high - low,
             max_draws,
-            tuple(calls.tolist()),
-            tuple(played.prices(calls).tolist()),
+            tuple(curve.calls.tolist()),
+            tuple(curve.prices.tolist()),
             int(used.sum()),
             int(whole[used].sum()),
             draws.shape[2],
@@ -117,22 +119,15 @@ class DrawModel:
         between = self.candidate_sd**2
         return between / (between + self.call_sd**2)
 
-    def price_for(self, mean_calls: float) -> float:
-        """Return the price of a call at which pools like those of the pilot take so many calls on average.
+    def prices_for(self, mean_calls: float) -> Prices:
+        """Return the prices at which pools like those of the pilot take so many calls on average.
 
         Raises
         ------
         ValueError
             Fewer calls than the first draws take, or more than `max_draws` of each candidate.
         """
-        least, most = self.mean_calls[0], self.mean_calls[-1]
-        if not least <= mean_calls <= most:
-            raise ValueError(f"between {least:g} and {most:g} calls can be asked on average, not {mean_calls:g}")
-        return float(np.interp(mean_calls, self.mean_calls, self.prices))
-
-    def calls_at(self, price: float) -> float:
-        """Return the mean number of calls of a pool at a price; the inverse of `price_for`."""
-        return float(np.interp(price, self.prices[::-1], self.mean_calls[::-1]))
+        return Curve(np.array(self.mean_calls), np.array(self.prices)).prices_for(mean_calls)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON's types."""
@@ -177,7 +172,7 @@ def _sound(model: DrawModel) -> bool:
         and model.low < model.high
         and model.max_draws >= 2
         and len(model.mean_calls) == len(model.prices) >= 2
-        and list(model.mean_calls) == sorted(model.mean_calls)
-        and list(model.prices) == sorted(model.prices, reverse=True)
+        and all(fewer < more for fewer, more in pairwise(model.mean_calls))
+        and all(dearer > cheaper for dearer, cheaper in pairwise(model.prices))
         and model.prices[-1] >= 0
     )

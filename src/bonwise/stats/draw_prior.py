@@ -38,7 +38,7 @@ class DrawPrior(NamedTuple):
         By how much the mean of later calls is expected to differ between two candidates whose first scores differ
         by 1.
     cuts : tuple of float
-        The two levels that part the classes; a level on a cut belongs to the outer class.
+        The two levels that part the classes; a level on a cut belongs to the outer class, on both to the middle one.
     sigma2 : tuple of float
         Variance of later calls of one candidate, one a class, in squared score units.
     tau2 : tuple of float
@@ -89,11 +89,13 @@ def class_of(level: Floats, cuts: tuple[float, float]) -> _Ints:
     """Return 0, 1 or 2 for each level: up to the lower cut, between, from the upper cut on.
 
     Levels of coarse scores heap on the cuts themselves. Put into the outer classes, these heaps keep
-    the outer ones full.
+    the outer ones full. Where both cuts coincide, the levels on them are a class of their own, the middle one.
 
     Examples
     --------
     >>> class_of(np.array([0.7, 0.8, 0.85]), cuts=(0.7, 0.85)).tolist()
+    [0, 1, 2]
+    >>> class_of(np.array([0.7, 0.8, 0.85]), cuts=(0.8, 0.8)).tolist()
     [0, 1, 2]
     """
     rounded = np.round(level, _DECIMALS)

@@ -56,7 +56,7 @@ def pool_features(
     pools = ScoredPools.of(~np.isnan(scores), sizes)
     found = _tops(pools, scores)
     if widths is not None:
-        found["width"] = pools.mean(np.asarray(widths, dtype=float))
+        found["width"] = np.round(pools.mean(np.asarray(widths, dtype=float)), TIE_DECIMALS)
     if draws is not None:
         found.update(_draw_features(pools, np.asarray(draws, dtype=float), sizes))
     return found

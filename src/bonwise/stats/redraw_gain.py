@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bonwise.stats.beliefs import Beliefs
 from bonwise.stats.draw_prior import DrawPrior
@@ -29,30 +28,49 @@ class RedrawPaths(NamedTuple):
     opportunity: Floats
     gained: Floats
 
-    def at(self, calls: float, which: npt.NDArray[np.bool_]) -> Floats:
-        """Return the gain of each of some pools that may take so many further calls on average.
+    def at(self, calls: float, weights: Floats | None = None) -> Floats:
+        """Return the expected gain of each pool where they may take so many further calls on average.
+
+        Many steps may have one cost: then they are taken with the probability that fills the calls.
 
         Parameters
         ----------
         calls : float
             Per pool, beyond the first draws; 0 or more.
-        which : ndarray of bool, shape (n,)
+        weights : ndarray of float64, shape (n,), optional
+            Of the pools that are redrawn, 0 for others; their mean number of calls is weighted so.
 
         Returns
         -------
-        ndarray of float64, shape (pools,)
+        ndarray of float64, shape (n,)
+
+        Examples
+        --------
+        >>> paths = RedrawPaths(np.array([[0.5, -np.inf], [0.5, -np.inf]]), np.array([[0.0, 0.2], [0.0, 0.4]]))
+        >>> paths.at(0.5).tolist()
+        [0.1, 0.2]
         """
-        costs, gained = self.opportunity[which], self.gained[which]
-        steps = np.sort(costs[np.isfinite(costs)])[::-1]
-        wanted = min(int(calls * len(costs)), len(steps))
-        if wanted < 1:
-            return np.zeros(len(costs))
-        taken = np.minimum((costs >= steps[wanted - 1]).sum(axis=1), costs.shape[1] - 1)
-        found: Floats = gained[np.arange(len(taken)), taken]
+        w = np.ones(len(self.opportunity)) if weights is None else weights
+        possible = np.isfinite(self.opportunity) & (w > 0)[:, None]
+        wanted = calls * float(w.sum())
+        if wanted <= 0 or not possible.any():
+            return np.zeros(len(w))
+        prices, at = np.unique(-self.opportunity[possible], return_inverse=True)
+        spent = np.cumsum(np.bincount(at, weights=np.broadcast_to(w[:, None], possible.shape)[possible]))
+        edge = min(int(np.searchsorted(spent, wanted)), len(prices) - 1)
+        before = float(spent[edge - 1]) if edge else 0.0
+        part = min((wanted - before) / (float(spent[edge]) - before), 1.0)
+        return (1 - part) * self._stopped(-prices[edge], over=True) + part * self._stopped(-prices[edge])
+
+    def _stopped(self, price: float, *, over: bool = False) -> Floats:
+        """Return the gain of each pool that goes on while its cost reaches a price, or lies over it."""
+        steps = (self.opportunity > price) if over else (self.opportunity >= price)
+        taken = np.minimum(steps.sum(axis=1), self.opportunity.shape[1] - 1)
+        found: Floats = self.gained[np.arange(len(taken)), taken]
         return found
 
 
-def label_slope(labels: Floats, draws: Floats) -> float:
+def label_slope(labels: Floats, draws: Floats, weights: Floats | None = None) -> float:
     """Return by how much the label rises where the true score rises by 1: cov_w(O, y) / cov_w(y, y').
 
     Within prompts, over the later draws; y and y' are two different draws of one candidate, so the
@@ -64,6 +82,8 @@ def label_slope(labels: Floats, draws: Floats) -> float:
         NaN fills up a smaller pool.
     draws : ndarray of float64, shape (n, K, k)
         k of 3 or more; the first draw is not looked at.
+    weights : ndarray of float64, shape (n,), optional
+        Such as 1 / propensity.
 
     Raises
     ------
@@ -82,6 +102,8 @@ def label_slope(labels: Floats, draws: Floats) -> float:
     each = [centred(later[:, :, k]) for k in range(later.shape[2])]
     total = np.sum(each, axis=0)
     freedom = np.maximum(count - 1, 1)[:, None]
+    if weights is not None:
+        freedom = freedom / weights[:, None]
     m = len(each)
     alike = float(np.sum((total**2 - np.sum(np.square(each), axis=0)) / freedom)) / (m * (m - 1))
     if alike <= 0:

@@ -1,4 +1,4 @@
-"""Stored draws played again: what a rule would have asked, and what a call may cost for it to ask so many."""
+"""Stored draws played again: what a rule would have asked, and what calls may cost for it to ask so many."""
 
 from __future__ import annotations
 
@@ -11,7 +11,81 @@ from bonwise.stats.beliefs import Beliefs
 from bonwise.stats.draw_prior import DrawPrior
 from bonwise.stats.sums import Floats
 
-__all__ = ["Replay", "Stopped", "lengthened", "price_for", "replay"]
+__all__ = ["Curve", "Prices", "Replay", "Stopped", "lengthened", "replay"]
+
+_SAME = 1e-9
+"""Opportunity costs this close, as a share of themselves, are one: a price cannot part them."""
+
+
+class Prices(NamedTuple):
+    """What a call costs: one of two neighbouring prices, which one is decided by each pool's own lot.
+
+    Scores are coarse, so many pools stand at one and the same opportunity cost, and a single price takes all of them
+    or none. Two prices on its sides take the part that meets a mean number of calls.
+
+    Parameters
+    ----------
+    lower, higher : float
+        In score units.
+    share : float
+        Of the pools, that take the lower one, from 0 to 1.
+
+    Examples
+    --------
+    >>> prices = Prices(0.01, 0.02, 0.25)
+    >>> prices.of(0.2), prices.of(0.6)
+    (0.01, 0.02)
+    """
+
+    lower: float
+    higher: float
+    share: float
+
+    def of(self, lot: float) -> float:
+        """Return the price of the pool that drew this lot, uniform in [0, 1)."""
+        return self.lower if lot < self.share else self.higher
+
+
+class Curve(NamedTuple):
+    """How many calls a price buys.
+
+    Parameters
+    ----------
+    calls : ndarray of float64, shape (m,)
+        Of a pool on average, increasing, from the first draws alone to all draws.
+    prices : ndarray of float64, shape (m,)
+        At which just as many are taken, decreasing to 0; none lies on an opportunity cost.
+    """
+
+    calls: Floats
+    prices: Floats
+
+    def prices_for(self, mean_calls: float) -> Prices:
+        """Return the neighbouring prices that, mixed, buy so many calls on average.
+
+        Raises
+        ------
+        ValueError
+            Fewer calls than the first draws take, or more than there can be.
+        """
+        least, most = float(self.calls[0]), float(self.calls[-1])
+        if not least <= mean_calls <= most:
+            raise ValueError(f"between {least:g} and {most:g} calls can be asked on average, not {mean_calls:g}")
+        behind = int(self._behind(np.array([mean_calls]))[0])
+        fewer, more = self.calls[behind - 1], self.calls[behind]
+        share = float((mean_calls - fewer) / (more - fewer))
+        return Prices(float(self.prices[behind]), float(self.prices[behind - 1]), share)
+
+    def thinned(self, points: int) -> Curve:
+        """Return the curve on the neighbours of so many equally spaced mean numbers of calls."""
+        behind = self._behind(np.linspace(self.calls[0], self.calls[-1], points))
+        kept = np.unique(np.concatenate([behind - 1, behind]))
+        return Curve(self.calls[kept], self.prices[kept])
+
+    def _behind(self, calls: Floats) -> npt.NDArray[np.int64]:
+        """Return the place of the first point that buys so many calls, never the very first one."""
+        found: npt.NDArray[np.int64] = np.clip(np.searchsorted(self.calls, calls), 1, len(self.calls) - 1)
+        return found
 
 
 class Stopped(NamedTuple):
@@ -46,42 +120,30 @@ class Replay(NamedTuple):
     opportunity: Floats
     top: npt.NDArray[np.bool_]
 
-    def at(self, price: float) -> Stopped:
-        """Stop each pool before the first draw whose opportunity cost is below the price."""
-        step = (np.minimum.accumulate(self.opportunity, axis=1) >= price).sum(axis=1)
+    def at(self, price: float | Floats) -> Stopped:
+        """Stop each pool before the first draw whose opportunity cost is below the price, one for all or one each."""
+        stop = np.broadcast_to(np.asarray(price, dtype=np.float64), len(self.first))[:, None]
+        step = (np.minimum.accumulate(self.opportunity, axis=1) >= stop).sum(axis=1)
         step = np.minimum(step, self.opportunity.shape[1] - 1)
         return Stopped(self.first + step, self.top[np.arange(len(step)), step])
 
-    def price_for(self, mean_calls: float) -> float:
-        """Return the price at which the pools take so many calls on average.
+    def curve(self) -> Curve:
+        """Return how many calls each price buys of these pools, exactly.
 
         Raises
         ------
         ValueError
-            Fewer calls than the first draws take, or more than there can be.
+            No pool has a further draw to ask.
         """
-        return float(self.prices(np.array([mean_calls]))[0])
-
-    def prices(self, mean_calls: Floats) -> Floats:
-        """Return the price for each mean number of calls.
-
-        Raises
-        ------
-        ValueError
-            As `price_for`.
-        """
-        least, most = self.range_of_calls
-        if mean_calls.min() < least or mean_calls.max() > most:
-            raise ValueError(f"between {least:g} and {most:g} calls can be asked on average")
         lowest = np.minimum.accumulate(self.opportunity, axis=1)
         steps = np.sort(lowest[np.isfinite(lowest)])[::-1]
         if not len(steps):
-            return np.zeros(len(mean_calls))
-        # A step is taken when its cost reaches the price, so the price lies between the last taken and the next.
-        bounds = np.concatenate([[2 * steps[0]], steps, [0.0]])
-        taken = np.rint((mean_calls - least) * len(lowest)).astype(int)
-        prices: Floats = (bounds[taken] + bounds[taken + 1]) / 2
-        return np.where(taken == len(steps), 0.0, prices)
+            raise ValueError("no pool has two candidates with a score")
+        # A step is taken when its cost reaches the price: prices lie between the costs, where rounding cannot matter.
+        last = np.flatnonzero(steps[:-1] - steps[1:] > _SAME * steps[:-1])
+        prices = np.concatenate([[2 * steps[0]], (steps[last] + steps[last + 1]) / 2, [0.0]])
+        taken = np.concatenate([[0], last + 1, [len(steps)]])
+        return Curve(self.first.mean() + taken / len(lowest), prices)
 
     @property
     def range_of_calls(self) -> tuple[float, float]:
@@ -135,21 +197,3 @@ def lengthened(draws: Floats, most: int, rng: np.random.Generator) -> Floats:
         return draws[:, :, :most]
     again = rng.integers(1, stored, size=(*draws.shape[:2], most - stored))
     return np.concatenate([draws, np.take_along_axis(draws, again, axis=2)], axis=2)
-
-
-def price_for(draws: Floats, prior: DrawPrior, mean_calls: float, *, most: int = 8, seed: int = 0) -> float:
-    """Return the price of a call at which stored pools take so many calls on average.
-
-    Parameters
-    ----------
-    draws, prior, most, seed
-        As in `replay`.
-    mean_calls : float
-        Per pool, its first draws among them.
-
-    Raises
-    ------
-    ValueError
-        Fewer calls than the first draws take, or more than `most` draws a candidate.
-    """
-    return replay(draws, prior, most=most, seed=seed).price_for(mean_calls)

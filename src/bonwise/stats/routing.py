@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from bonwise.stats.correlation import from_influence
+from bonwise.stats.correlation import LEAST_CARRIERS, from_influence, without_interval
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.laws import Fieller
 from bonwise.stats.sums import TIE_DECIMALS, Floats
@@ -19,6 +20,7 @@ __all__ = [
     "RoutedShare",
     "gaussian_share",
     "lift_difference",
+    "routed_part",
     "routed_share",
     "routing_bound",
     "threshold",
@@ -90,7 +92,8 @@ def routed_share(signal: Floats, outcomes: Outcomes, share: float, *, confidence
     The intervals are by prompt and hold for fresh prompts routed at a threshold that is estimated
     from as many: prompt t moves the lift by ``(p_t - b)(g_t - m) - lift``, m being the mean gain at
     the threshold. They are conditional on the signal: how a learnt one came to be is not in them.
-    ``captured`` is a ratio of two such means, with Fieller's interval.
+    ``captured`` is a ratio of two such means, with Fieller's interval. Lift and captured have no interval
+    where fewer than 20 prompts are routed, ties in expectation.
 
     Parameters
     ----------
@@ -113,11 +116,12 @@ def routed_share(signal: Floats, outcomes: Outcomes, share: float, *, confidence
     best = _contributions(outcomes.gain, outcomes, share, exact=True)
     after = outcomes.value + share * outcomes.gain + mine
     value, lift = float(np.mean(w * after)), float(np.mean(w * mine))
+    few = _too_few(routed_part(signal, share, w))
     return RoutedShare(
         share,
         from_influence(value, w * (after - value), confidence=confidence),
-        _lift(lift, w * (mine - lift), share, confidence),
-        _captured(w * mine, w * best, share, confidence),
+        without_interval(_lift(lift, w * (mine - lift), share, confidence), few),
+        without_interval(_captured(w * mine, w * best, share, confidence), few),
     )
 
 
@@ -137,54 +141,62 @@ def lift_difference(
     w = outcomes.relative
     apart = _contributions(first, outcomes, share) - _contributions(second, outcomes, share)
     mean = float(np.mean(w * apart))
-    return from_influence(mean, w * (apart - mean), confidence=confidence)
+    few = _too_few(routed_part(first, share, w), routed_part(second, share, w))
+    return without_interval(from_influence(mean, w * (apart - mean), confidence=confidence), few)
 
 
 def routing_bound(
-    predicted: Floats, outcomes: Outcomes, share: float, *, confidence: float = 0.95
+    predicted: Floats,
+    outcomes: Outcomes,
+    share: float,
+    *,
+    others: Sequence[Floats] = (),
+    signals: Sequence[Floats] = (),
+    confidence: float = 0.95,
 ) -> tuple[Estimate, Estimate]:
-    """Bound the lift of every router that sees what a prediction of the gain sees (corollary 3).
+    """Estimate the bound of corollary 3 for what some features were found to predict.
 
     ``V(router) - V(random) <= sd(Delta) sqrt(b (1 - b))`` with ``Delta = E[gain | W]``. From predictions
     that are cross-fitted, ``sd(Delta)`` is estimated by ``cov(prediction, gain) / sd(prediction)``,
-    which noise in the prediction does not inflate.
+    which noise in the prediction does not inflate, and which falls short of sd(Delta) by what the
+    prediction misses. The largest of several is taken, and never less than the best lift.
 
     Parameters
     ----------
     predicted : ndarray of float64, shape (prompts,)
-        Cross-fitted.
+        Cross-fitted; its lift is held against the bound.
     outcomes : Outcomes
     share : float
+        In (0, 1).
+    others : sequence of ndarray of float64, shape (prompts,)
+        Further cross-fitted predictions of the gain.
+    signals : sequence of ndarray of float64, shape (prompts,)
+        Signals whose lift the bound cannot lie below.
     confidence : float
+        Of the intervals, which are conditional on the prediction or signal taken.
 
     Returns
     -------
     bound : Estimate
         In units of the label.
     achieved : Estimate
-        Lift of routing by the prediction as a part of the bound; `gaussian_share` is what a normally
+        Lift of routing by `predicted` as a part of the bound; `gaussian_share` is what a normally
         distributed Delta allows.
     """
     w, n = outcomes.relative, len(predicted)
-    reach = math.sqrt(share * (1 - share))
-    h = predicted - np.average(predicted, weights=w)
-    g = outcomes.gain - np.average(outcomes.gain, weights=w)
-    spread = float(np.sqrt(np.average(h**2, weights=w)))
-    if spread <= 1e-12:
-        unknown = Estimate.undefined("the prediction does not vary", n)
+    found = [_from_spread(one, outcomes, share) for one in (predicted, *others)]
+    found += [_from_lift(one, outcomes, share) for one in (predicted, *signals)]
+    size, moves = max(found, key=lambda one: one[0])
+    if size <= 1e-12:
+        unknown = Estimate.undefined("no prediction goes with the gain", n)
         return unknown, unknown
-    together = float(np.average(h * g, weights=w))
-    sd = together / spread
-    if sd <= 0 or reach == 0:
-        reason = "every prompt is routed" if reach == 0 else "the prediction does not go with the gain"
-        return Estimate.undefined(reason, n), Estimate.undefined(reason, n)
-    moves = w * ((h * g - together) / spread - sd * (h**2 - spread**2) / (2 * spread**2))
-    bound = from_influence(reach * sd, reach * moves, confidence=confidence, limits=(0.0, np.inf))
+    bound = from_influence(size, moves, confidence=confidence, limits=(0.0, np.inf))
     mine = _contributions(predicted, outcomes, share)
     lift = float(np.mean(w * mine))
-    part = lift / (reach * sd)
-    achieved = from_influence(part, (w * (mine - lift) - part * reach * moves) / (reach * sd), confidence=confidence)
-    return bound, achieved
+    part = lift / size
+    achieved = from_influence(part, (w * (mine - lift) - part * moves) / size, confidence=confidence)
+    few = _too_few(routed_part(predicted, share, w))
+    return bound, without_interval(achieved, few)
 
 
 def gaussian_share(share: float) -> float:
@@ -215,11 +227,32 @@ def threshold(signal: Floats, share: float, weights: Floats | None = None) -> fl
     >>> threshold(np.array([0.1, 0.4, 0.2, 0.3]), 0.25)
     0.4
     """
-    w = np.ones(len(signal)) if weights is None else weights
-    values, masses = _levels(_ranked(signal), w / w.sum())
-    above = np.cumsum(masses[::-1])[::-1]
-    found = float(values[np.flatnonzero(above >= share - 1e-12)[-1]])
+    found, _ = _edge(_ranked(signal), share, np.ones(len(signal)) if weights is None else weights)
     return found if np.isfinite(found) else float(np.nanmin(signal))
+
+
+def routed_part(signal: Floats, share: float, weights: Floats) -> Floats:
+    """Return the probability with which each prompt is routed; those that tie at the threshold share what is left.
+
+    Parameters
+    ----------
+    signal : ndarray of float64, shape (prompts,)
+        Higher: sooner routed; NaN last.
+    share : float
+        In [0, 1], of the weight.
+    weights : ndarray of float64, shape (prompts,)
+
+    Examples
+    --------
+    >>> routed_part(np.array([3.0, 1.0, 2.0, 2.0]), 0.5, np.ones(4)).tolist()
+    [1.0, 0.0, 0.5, 0.5]
+    """
+    if share <= 0:
+        return np.zeros(len(signal))
+    values = _ranked(signal)
+    edge, part = _edge(values, share, weights)
+    found: Floats = (values > edge) + (values == edge) * part
+    return found
 
 
 def _ranked(signal: Floats) -> Floats:
@@ -227,23 +260,50 @@ def _ranked(signal: Floats) -> Floats:
     return np.where(np.isnan(signal), -np.inf, np.round(signal, TIE_DECIMALS))
 
 
-def _levels(values: Floats, masses: Floats) -> tuple[Floats, Floats]:
+def _edge(values: Floats, share: float, weights: Floats) -> tuple[float, float]:
+    """Return the value at which the share is filled, and which part of the prompts there it takes."""
     distinct, at = np.unique(values, return_inverse=True)
-    return distinct, np.bincount(at, weights=masses, minlength=len(distinct)).astype(float)
+    masses = np.bincount(at, weights=weights / weights.sum(), minlength=len(distinct))
+    above = np.cumsum(masses[::-1])[::-1]
+    edge = int(np.flatnonzero(above >= share - 1e-12)[-1])
+    rest = share - float(above[edge + 1]) if edge + 1 < len(distinct) else share
+    return float(distinct[edge]), min(rest / float(masses[edge]), 1.0)
+
+
+def _too_few(*routed: Floats) -> str:
+    """Say on how few routed prompts a figure rests; empty where they are enough."""
+    fewest = min(float(one.sum()) for one in routed)
+    return f"it rests on {fewest:.3g} routed prompts" if fewest < LEAST_CARRIERS - 1e-9 else ""
 
 
 def _contributions(signal: Floats, outcomes: Outcomes, share: float, *, exact: bool = False) -> Floats:
     """Return ``(p - b)(g - m)`` of each prompt, whose weighted mean is the lift."""
     values, w, gain = _ranked(signal), outcomes.relative, outcomes.gain
-    distinct, masses = _levels(values, w / len(w))
-    above = np.cumsum(masses[::-1])[::-1]
-    at = int(np.flatnonzero(above >= share - 1e-12)[-1])
-    rest = share - float(above[at + 1]) if at + 1 < len(distinct) else share
-    ties = values == distinct[at]
-    routed = (values > distinct[at]) + ties * (rest / masses[at])
-    there = distinct[at] if exact else _gain_at(values, ties, gain, w)
-    found: Floats = (routed - share) * (gain - there)
+    edge, _ = _edge(values, share, w)
+    there = edge if exact else _gain_at(values, values == edge, gain, w)
+    found: Floats = (routed_part(signal, share, w) - share) * (gain - there)
     return found
+
+
+def _from_spread(predicted: Floats, outcomes: Outcomes, share: float) -> tuple[float, Floats]:
+    """Return the bound by one prediction, and its influence values."""
+    w, reach = outcomes.relative, math.sqrt(share * (1 - share))
+    h = predicted - np.average(predicted, weights=w)
+    g = outcomes.gain - np.average(outcomes.gain, weights=w)
+    spread = float(np.sqrt(np.average(h**2, weights=w)))
+    if spread <= 1e-12:
+        return 0.0, np.zeros(len(w))
+    together = float(np.average(h * g, weights=w))
+    sd = together / spread
+    return reach * sd, reach * w * ((h * g - together) / spread - sd * (h**2 - spread**2) / (2 * spread**2))
+
+
+def _from_lift(signal: Floats, outcomes: Outcomes, share: float) -> tuple[float, Floats]:
+    """Return the lift of one signal, which is a bound from below, and its influence values."""
+    w = outcomes.relative
+    mine = _contributions(signal, outcomes, share)
+    lift = float(np.mean(w * mine))
+    return lift, w * (mine - lift)
 
 
 def _gain_at(values: Floats, ties: npt.NDArray[np.bool_], gain: Floats, w: Floats) -> float:

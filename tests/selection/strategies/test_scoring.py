@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import statistics
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from bonwise.selection.protocol import Contest, Draw, Match, Strategy
 from bonwise.selection.strategies.adaptive import Adaptive
 from bonwise.selection.strategies.greedy import Greedy
 from bonwise.selection.strategies.resample import Resample
+from bonwise.testing import simulate
 from selection.strategies.playing import LOST, REFUSED, drawing, entrants, order_of, played, rounds, said, values
 
 POINTWISE = Pointwise("openai/m")
@@ -270,6 +272,9 @@ def test_standard_errors_pool_the_variance_within_candidates(pool, draws):
     squares = sum((one - statistics.fmean(row)) ** 2 for row in own for one in row)
     expected = [math.sqrt(squares / freedom / len(row)) if row else None for row in own]
     assert standing.standard_errors == pytest.approx(expected, abs=1e-9)
+    if freedom < 3 or squares < 1e-18:
+        assert (standing.p_best, standing.expected_regret) == ((), None)
+        return
     scored = [one for one in standing.p_best if one is not None]
     assert sum(scored) == pytest.approx(1)
     assert [one is None for one in standing.p_best] == [not row for row in own]
@@ -277,18 +282,57 @@ def test_standard_errors_pool_the_variance_within_candidates(pool, draws):
 
 
 def test_two_candidates_have_the_chance_of_the_normal_table():
-    """Two means that are two of their standard errors apart: P(best) is Phi(2 / sqrt 2), the regret its formula."""
-    book = Draws(2)
-    for number, (one, other) in enumerate([(0.6, 0.4), (0.8, 0.6)]):
-        book.hear(Draw(0, number), said(one))
-        book.hear(Draw(1, number), said(other))
+    """P(best) is Phi(d / s) and the regret its formula, s from the pooled variance times df / (df - 2)."""
+    book = book_of([0.6, 0.8, 0.7], [0.4, 0.6, 0.5])
     standing = book.standing("")
-    assert standing.standard_errors == pytest.approx((0.1, 0.1))
-    z = 0.2 / (0.1 * math.sqrt(2))
+    # The variance is .01 on 4 degrees of freedom: .01 / 3 of a mean, twice that for Student's distribution.
+    assert standing.standard_errors == pytest.approx((math.sqrt(0.01 / 3),) * 2)
+    s = math.sqrt(2 * 2 * 0.01 / 3)
+    z = 0.2 / s
     below = statistics.NormalDist().cdf(z)
     assert standing.p_best == pytest.approx((below, 1 - below), abs=1e-7)
     density = statistics.NormalDist().pdf(z)
-    assert standing.expected_regret == pytest.approx(0.1 * math.sqrt(2) * (density - z * (1 - below)), abs=1e-7)
+    assert standing.expected_regret == pytest.approx(s * (density - z * (1 - below)), abs=1e-7)
+
+
+def book_of(*rows):
+    """Return a book that has heard these scores."""
+    book = Draws(len(rows))
+    for candidate, row in enumerate(rows):
+        for number, value in enumerate(row):
+            book.hear(Draw(candidate, number), said(value))
+    return book
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[0.8, 0.8], [0.75, 0.75]],
+        [[0.8, 0.8, 0.8], [0.8, 0.8, 0.8], [0.75] * 3],
+        [[0.1 + 0.2, 0.3, 0.3], [0.5] * 3],
+        [[0.8, 0.9], [0.7, 0.6]],
+        [[0.8, 0.9, 0.7], [0.6]],
+    ],
+)
+def test_equal_or_few_redraws_make_nobody_certain(rows):
+    """Redraws that agree by chance, and fewer than three degrees of freedom, give no probability and no regret."""
+    standing = book_of(*rows).standing("")
+    assert (standing.p_best, standing.expected_regret) == ((), None)
+    assert len(standing.standard_errors) == len(rows)
+
+
+@pytest.mark.parametrize("preset", ["pilot", "one_model"])
+def test_regret_of_resampling_is_stated_no_smaller_than_seen(preset):
+    """Over 800 simulated pools the mean stated regret is not below the mean of the true one."""
+    draws = simulate(preset, n=800, seed=12, draws=65).draws
+    truth, stated, seen = draws[:, :, 5:].mean(axis=2), [], []
+    for pool, quality in zip(draws, truth, strict=True):
+        standing = book_of(*pool[:, :5].tolist()).standing("")
+        if standing.p_best:
+            best = int(np.argmax(standing.p_best))
+            stated.append(standing.expected_regret)
+            seen.append(quality.max() - quality[best])
+    assert np.mean(stated) >= np.mean(seen)
 
 
 def test_scores_at_the_end_of_what_doubles_hold_are_scores():

@@ -21,6 +21,7 @@ from bonwise.selection.spec import StrategySpec
 from bonwise.stats.beliefs import Beliefs
 from bonwise.stats.best import best_of_normals
 from bonwise.stats.draw_model import DrawModel
+from bonwise.stats.redraws import Prices
 
 if TYPE_CHECKING:
     from bonwise.judges.protocol import Judge
@@ -45,7 +46,8 @@ class ValueOfInformation:
     ----------
     mean_calls : float, optional
         Calls of a pool on average, the first scores among them, over pools like those that `model` was learnt from;
-        that sets the price. Without it and without a price: 1.5 times the first scores.
+        that sets the price, or two prices between which each pool's lot decides, for one alone can be far off.
+        Without it and without a price: 1.5 times the first scores.
     price : float, optional
         Of a call, in score units, at least 0.
     model : DrawModel, str or pathlib.Path, optional
@@ -93,13 +95,13 @@ class ValueOfInformation:
         if self.mean_calls is not None and self.price is not None:
             raise UsageError("both mean_calls and price are given", hint="give one: each sets the other")
         object.__setattr__(self, "learnt", _model_of(self.model))
-        _ = self.price_of_a_call
+        _ = self.prices
 
     @cached_property
-    def price_of_a_call(self) -> float:
-        """In score units: as given, or that at which pools take `mean_calls`."""
+    def prices(self) -> Prices:
+        """Of a call, in score units: as given, or those at which pools take `mean_calls`, one of two by lot."""
         if self.price is not None:
-            return self.price
+            return Prices(self.price, self.price, 1.0)
         if self.max_draws != self.learnt.max_draws:
             raise UsageError(
                 f"the prices were learnt for max_draws={self.learnt.max_draws}, not {self.max_draws}",
@@ -107,7 +109,7 @@ class ValueOfInformation:
             )
         calls = _USUAL * self.learnt.mean_calls[0] if self.mean_calls is None else self.mean_calls
         try:
-            return self.learnt.price_for(calls)
+            return self.learnt.prices_for(calls)
         except ValueError as error:
             raise UsageError(f"mean_calls is {calls:g}", hint=str(error)) from error
 
@@ -141,6 +143,7 @@ class ValueOfInformation:
 class _ValueContest:
     def __init__(self, rule: ValueOfInformation, entrants: Entrants) -> None:
         self._rule, self._draws = rule, Draws(entrants.count)
+        self._price = rule.prices.of(entrants.lot)
         self._count = entrants.count
         self._rank = np.empty((1, entrants.count), dtype=np.int64)
         self._rank[0, list(entrants.order)] = np.arange(entrants.count)
@@ -191,7 +194,7 @@ class _ValueContest:
         again = int(self._beliefs.best_draw()[0])
         if again < 0:
             return (), f"every candidate has {self._rule.max_draws} draws"
-        if self._beliefs.opportunity_cost()[0] < self._rule.price_of_a_call:
+        if self._beliefs.opportunity_cost()[0] < self._price:
             return (), "expected gain of another call is below its price"
         return (Draw(again, self._draws.asked(again), self._rule.temperature),), ""
 

@@ -1,0 +1,256 @@
+"""Threads beside the event loop for judges that block: one for each judge, and none that a program waits for."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from contextlib import suppress
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from bonwise.errors import JudgeError
+
+__all__ = ["MOST_ABANDONED", "MOST_ABANDONED_IN_ALL", "MOST_NESTED", "Outcome", "beside"]
+
+MOST_ABANDONED = 8
+"""Calls of one judge that nobody waits for any more, and that run on all the same; then it is not called again."""
+
+MOST_ABANDONED_IN_ALL = 64
+"""The same for all judges of a process together; then no further thread is started."""
+
+MOST_NESTED = 8
+"""How often a judge may be under way within itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a call; an exception is handed over as a value, for a future does not take every one.
+
+    Parameters
+    ----------
+    value : object
+    error : BaseException, optional
+    """
+
+    value: Any = None
+    error: BaseException | None = None
+
+
+async def beside(owner: object, name: str, call: Callable[[], Any]) -> Outcome:
+    """Make a call in the thread of its owner, and wait for it while the event loop goes on.
+
+    Calls of one owner are made one after the other, in the order in which they were asked for, and in one thread as
+    long as none is abandoned. Who is cancelled while a call is running leaves it behind: it cannot be interrupted, so
+    it runs on, and another thread makes the calls that follow. What the owner's own calls ask of the owner in turn
+    runs in a thread for calls that are nested so deep, for the outer call waits for it.
+
+    Parameters
+    ----------
+    owner : object
+        Whose calls take turns. It is held weakly, and its threads end with it; where that cannot be, its class stands
+        for it.
+    name : str
+        The judge's, for messages.
+    call : callable
+        Sees the context variables of who awaits this.
+
+    Returns
+    -------
+    Outcome
+        What the call returned or raised.
+
+    Raises
+    ------
+    bonwise.errors.JudgeError
+        Too many calls are nested.
+
+    Examples
+    --------
+    >>> print(asyncio.run(beside(Outcome, "adder", lambda: 1 + 1)))
+    Outcome(value=2, error=None)
+    """
+    owner = owner if _can_be_held_weakly(owner) else type(owner)
+    within = _WITHIN.get()
+    depth = within.count(id(owner))
+    if depth >= MOST_NESTED:
+        raise JudgeError(f"judge {name!r} calls itself, {depth} times over", hint="let it ask another judge")
+    context = copy_context()
+    context.run(_WITHIN.set, (*within, id(owner)))
+    worker = _worker_of(owner, depth)
+    turn = _Turn(name, worker)
+    try:
+        return await asyncio.get_running_loop().run_in_executor(turn, _outcome_of, partial(context.run, call))
+    finally:
+        worker.leave(turn)
+
+
+def _outcome_of(call: Callable[[], Any]) -> Outcome:
+    try:
+        return Outcome(call())
+    except BaseException as error:  # noqa: BLE001 - here nobody could catch it, and who waits would wait for ever
+        return Outcome(error=error)
+
+
+class _Turn(Executor):
+    """One call's place in the line of a worker; an executor, for event loops keep an eye on those."""
+
+    def __init__(self, name: str, worker: _Worker) -> None:
+        self.name = name
+        self.result: Future[Any] = Future()
+        self._worker = worker
+
+    def submit(self, call: Callable[..., Any], /, *arguments: Any, **settings: Any) -> Future[Any]:
+        """Line up."""
+        self.call = partial(call, *arguments, **settings)
+        self._worker.put(self)
+        return self.result
+
+
+class _Worker:
+    """One thread that makes calls, and those before it that are still busy with what nobody waits for.
+
+    Parameters
+    ----------
+    owner : weakref.ref
+        Kept, because a reference that is dropped calls nobody back.
+    """
+
+    def __init__(self, owner: weakref.ref[Any]) -> None:
+        self.owner = owner
+        self._turns: SimpleQueue[_Turn | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._manned = False
+        self._running: _Turn | None = None
+        self._abandoned: set[_Turn] = set()
+
+    def put(self, turn: _Turn) -> None:
+        """Have a call made when those before it are."""
+        with self._lock:
+            self._turns.put(turn)
+            if not self._manned:
+                self._man()
+
+    def leave(self, turn: _Turn) -> None:
+        """Hear that nobody waits for a call any more; one that is running is left to itself."""
+        turn.result.cancel()
+        with self._lock:
+            if turn is not self._running:
+                return
+            self._running, self._manned = None, False
+            self._abandoned.add(turn)
+            _ABANDONED.add(turn)
+        try:
+            # Calls that were given up together with this one are cancelled by then, and none of them begins.
+            asyncio.get_running_loop().call_soon(self._relieve)
+        except RuntimeError:
+            self._relieve()
+
+    def _relieve(self) -> None:
+        with self._lock:
+            if not self._manned and not self._turns.empty():
+                self._man()
+
+    def close(self) -> None:
+        """End the thread. Takes no lock: the garbage collector may call it at any moment."""
+        self._turns.put(None)
+
+    def _man(self) -> None:
+        """Start a thread, or tell those who wait that there is none."""
+        if why := self._occupied():
+            self._refuse(why)
+            return
+        try:
+            # No program waits for its daemons: one that hangs must not keep it from ending.
+            threading.Thread(target=self._serve, name="bonwise-judge", daemon=True).start()
+        except RuntimeError as error:
+            self._refuse(f"cannot be called: {error}")
+        else:
+            self._manned = True
+
+    def _occupied(self) -> str:
+        if len(self._abandoned) >= MOST_ABANDONED:
+            return f"is occupied: {MOST_ABANDONED} calls of it that nobody waits for any more have not ended"
+        if len(_ABANDONED) >= MOST_ABANDONED_IN_ALL:
+            return f"is not called: {MOST_ABANDONED_IN_ALL} calls of judges that were given up have not ended"
+        return ""
+
+    def _refuse(self, why: str) -> None:
+        hint = "a judge that may hang needs a timeout of its own, or must be asynchronous"
+        with suppress(Empty):
+            while True:
+                turn = self._turns.get_nowait()
+                if turn is not None and turn.result.set_running_or_notify_cancel():
+                    turn.result.set_result(Outcome(error=JudgeError(f"judge {turn.name!r} {why}", hint=hint)))
+
+    def _serve(self) -> None:
+        # Nothing of a call may stay here while this waits for the next one: it would keep its judge alive.
+        while self._goes_on_after(self._turns.get()):
+            pass
+
+    def _goes_on_after(self, turn: _Turn | None) -> bool:
+        """Make a call; tell whether the next one is for this thread."""
+        if turn is None:
+            return False
+        with self._lock:
+            if not turn.result.set_running_or_notify_cancel():
+                return True
+            self._running = turn
+        outcome = turn.call()
+        goes_on = self._ended(turn)
+        turn.result.set_result(outcome)
+        return goes_on
+
+    def _ended(self, turn: _Turn) -> bool:
+        with self._lock:
+            if turn not in self._abandoned:
+                self._running = None
+                return True
+            self._abandoned.discard(turn)
+            _ABANDONED.discard(turn)
+            # Where another thread has taken over meanwhile, two would call one judge at once.
+            replaced, self._manned = self._manned, True
+            return not replaced
+
+
+_WITHIN: ContextVar[tuple[int, ...]] = ContextVar("owners of the calls under way", default=())
+_WORKERS: dict[tuple[int, int], _Worker] = {}
+"""By the identity of the owner, as judges need not be hashable, and by how deep the calls are nested."""
+_ABANDONED: set[_Turn] = set()
+
+
+def _start_anew() -> None:
+    _WORKERS.clear()
+    _ABANDONED.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)  # a child has none of its parent's threads
+
+
+def _worker_of(owner: object, depth: int) -> _Worker:
+    place = (id(owner), depth)
+    found = _WORKERS.get(place)
+    if found is None:
+
+        def gone(_: object) -> None:
+            retired = _WORKERS.pop(place, None)
+            if retired is not None:
+                retired.close()
+
+        found = _WORKERS.setdefault(place, _Worker(weakref.ref(owner, gone)))
+    return found
+
+
+def _can_be_held_weakly(owner: object) -> bool:
+    try:
+        weakref.ref(owner)
+    except TypeError:
+        return False
+    return True

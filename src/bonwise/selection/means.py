@@ -1,0 +1,86 @@
+"""What a selector may use: a ledger, limits, connections; and the engine made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bonwise.errors import BonwiseError, UsageError
+from bonwise.judges.calling import asked
+from bonwise.judges.protocol import Judge, is_asking
+
+if TYPE_CHECKING:
+    from bonwise.calls.engine import Engine
+    from bonwise.calls.providers.protocol import Connection
+
+__all__ = ["Means"]
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """The settings of an engine; see `bonwise.Selector`.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        `max_concurrency` is no whole number of 1 or more.
+    """
+
+    ledger: str | Path | None = None
+    max_concurrency: int = 64
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    deadline: float | None = None
+    reask: int = 0
+    offline: bool = False
+    connection: Connection | None = None
+
+    def __post_init__(self) -> None:
+        at_once = self.max_concurrency
+        if isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1:
+            raise UsageError(f"max_concurrency is {at_once!r}", hint="give 1 or more")
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit on what is spent, which only one engine can keep."""
+        return any(limit is not None for limit in (self.max_calls, self.max_tokens, self.max_cost))
+
+    @property
+    def bind(self) -> bool:
+        """Whether something is set that holds also for a model that a function asks in its turn."""
+        return self.limited or self.offline or self.ledger is not None or self.connection is not None
+
+    def engine(self, judges: Iterable[Judge]) -> Engine:
+        """Return an engine, with clients for the models of judges at hand: to load and make them takes a second."""
+        from bonwise.calls.engine import Engine  # noqa: PLC0415 - loads what talks to services, when first needed
+
+        made = Engine(
+            self.ledger,
+            max_concurrency=self.max_concurrency,
+            max_calls=self.max_calls,
+            max_tokens=self.max_tokens,
+            max_cost=self.max_cost,
+            deadline=self.deadline,
+            reask=self.reask,
+            connection=self._connection(),
+        )
+        if self.offline:
+            made.stop("not in the ledger")
+            return made
+        for judge in judges:
+            if is_asking(judge):
+                with suppress(BonwiseError):  # what is wrong with a judge is said when it is asked
+                    for ask in asked(judge, "?", ("a", "b"))[:1]:
+                        made.prepare(ask)
+        return made
+
+    def _connection(self) -> Connection:
+        from bonwise.calls.providers.protocol import Connection  # noqa: PLC0415 - as the engine
+
+        given = self.connection or Connection(connections=self.max_concurrency)
+        # An attempt that takes longer than a selection may take is of no use to it.
+        return given if self.deadline is None else replace(given, timeout=min(given.timeout, self.deadline))
