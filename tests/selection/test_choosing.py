@@ -408,10 +408,8 @@ def test_what_chance_hangs_on_may_be_told_apart_from_the_id():
 
     picks = [[asyncio.run(tied(salt, str(at))) for at in range(20)] for salt in ("p", None)]
     assert (len(set(picks[0])), len(set(picks[1]))) == (1, 4)
-    assert (
-        picks[0][0]
-        == bw.select("p", [{"id": one, "text": f"text {one}"} for one in "abcd"], judge=lambda *_: 1).best_id
-    )
+    pool = [{"id": one, "text": f"text {one}"} for one in "abcd"]
+    assert picks[0][0] == bw.select("p", pool, judge=lambda *_: 1).best_id
 
 
 class Waiting:

@@ -127,3 +127,17 @@ def test_tables_that_mean_nothing(mean, se):
     """Negative errors and shapes that differ are refused."""
     with pytest.raises(ValueError, match="standard error"):
         best_of_normals(np.array(mean), np.array(se))
+
+
+def test_many_candidates_are_integrated_as_few_are(monkeypatch):
+    """Leaving out cuts that lie close together changes nothing that could be seen, certain values included."""
+    chance = np.random.default_rng(5)
+    for count in (12, 30):
+        mean = chance.normal(0, 0.2, (20, count))
+        se = chance.choice([0, 0.001, 0.05, 0.3], (20, count))
+        thinned = best_of_normals(mean, se)
+        with monkeypatch.context() as patched:
+            patched.setattr("bonwise.stats.best._MANY", 10**9)
+            whole = best_of_normals(mean, se)
+        assert thinned.probability == pytest.approx(whole.probability, abs=1e-9)
+        assert thinned.regret == pytest.approx(whole.regret, abs=1e-9)

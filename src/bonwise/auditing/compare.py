@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,8 @@ class PicksSide:
         Sums over the compared prompts; None where unknown.
     only_here : tuple of str
         Prompts that the other set does not hold.
+    prompts : tuple of str
+        Those behind the figures.
     """
 
     picks: Picks
@@ -55,12 +57,13 @@ class PicksSide:
     calls: int | None
     tokens: int | None
     only_here: tuple[str, ...] = field(default=(), repr=False)
+    prompts: tuple[str, ...] = field(default=(), repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return this side's part of the document."""
         return {
             "source": self.picks.source,
-            "picks": picks_document(self.picks),
+            "picks": picks_document(self.picks, self.prompts),
             "calls": self.calls,
             "tokens": self.tokens,
             "only_here": list(self.only_here),
@@ -162,7 +165,7 @@ def compare(  # noqa: PLR0913 - all but the two files are named
     common, method = _common(panels, sides)
     dropped = {one.prompt_id: one for panel in common for one in panel.dropped}
     strangers = {*alone[0], *alone[1]}
-    return _compared(
+    found = _compared(
         sides,
         common,
         alone,
@@ -170,6 +173,8 @@ def compare(  # noqa: PLR0913 - all but the two files are named
         method=method,
         dropped=tuple(one for prompt, one in sorted(dropped.items()) if prompt not in strangers),
     )
+    left_out = {"labels_left_out": dict(table.labels_left_out)} if table.labels_left_out else {}
+    return replace(found, settings={**found.settings, **left_out})
 
 
 def _alone(mine: Picks, other: Picks) -> tuple[str, ...]:
@@ -235,6 +240,7 @@ def _compared(
             _total(cost.answers),
             _total(cost.tokens),
             only,
+            tuple(panels[0].prompt_ids),
         )
         for picks, mine, cost, only in zip(sides, worth, spent, alone, strict=True)
     ]

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bonwise.auditing.settings import check_confidence
-from bonwise.data.labels import join_labels
+from bonwise.data.opening import open_table
 from bonwise.data.reading import read_raw
 from bonwise.data.scales import Scale
 from bonwise.data.statements import LEVELS, Statements, Ties, pair_statements, plain_statements
@@ -106,7 +106,7 @@ def audit_confidence(
         raise UsageError(f"oracle ties cannot be {ties!r}", hint=f"one of {', '.join(get_args(Ties))}")
     name = "table" if isinstance(source, pd.DataFrame) else str(source)
     raw = counted_rows(source, name) if isinstance(source, pd.DataFrame) else read_raw(Path(source))
-    settings = {"source": name, "confidence": confidence, "oracle_ties": ties, "version": release()}
+    settings: dict[str, Any] = {"source": name, "confidence": confidence, "oracle_ties": ties, "version": release()}
     if {"probability", "outcome"} <= set(raw.columns):
         found = plain_statements(raw, name, ties)
         return ConfidenceAudit("statements", _stated(found, confidence), settings)
@@ -114,9 +114,12 @@ def audit_confidence(
         if labels is None:
             raise InputError(f"{name}: no oracle labels to hold the pairs against", hint="add --labels FILE")
         found = pair_statements(raw, name, labels, columns or {}, ties)
-        return ConfidenceAudit("pairs", _stated(found, confidence), settings)
+        left_out = {"labels_left_out": dict(found.labels_left_out)} if found.labels_left_out else {}
+        return ConfidenceAudit("pairs", _stated(found, confidence), {**settings, **left_out})
     table = _scores(source, name, raw, labels, columns or {}, judge_scale, label_scale)
     del settings["oracle_ties"]
+    if table.labels_left_out:
+        settings["labels_left_out"] = dict(table.labels_left_out)
     return ConfidenceAudit("intervals", _coverage(table, confidence), settings)
 
 
@@ -134,15 +137,7 @@ def _scores(
             f"{name}: no stated confidence: neither probability and outcome, nor pairs, nor low and high",
             hint="see bonwise confidence --help",
         )
-    own = label_scale if labels is None else None
-    if isinstance(source, pd.DataFrame):
-        table = ScoreTable.from_frame(source, columns=columns, judge_scale=judge_scale, label_scale=own)
-    else:
-        table = ScoreTable.read(source, columns=columns, judge_scale=judge_scale, label_scale=own)
-    if labels is not None:
-        table = join_labels(table, labels, columns=columns, label_scale=label_scale)
-    if not table.has_labels:
-        raise InputError(f"{name}: no oracle labels to hold the intervals against", hint="add --labels FILE")
+    table = open_table(source, labels=labels, columns=columns, judge_scale=judge_scale, label_scale=label_scale)
     table.check_scales()
     return table
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -49,6 +49,8 @@ class Statements:
         Statements left out, by judge and reason.
     tied : mapping of str to int
         Statements on oracle ties that count half, by judge.
+    labels_left_out : mapping of str to int
+        As of a `ScoreTable`.
     """
 
     source: str
@@ -59,6 +61,7 @@ class Statements:
     level: _Floats = field(repr=False)
     dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     tied: Mapping[str, int] = field(default_factory=dict)
+    labels_left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 def plain_statements(raw: pd.DataFrame, source: str, ties: Ties) -> Statements:
@@ -112,7 +115,7 @@ def pair_statements(
     missing = [name for name in ("prompt_id", "a", "b", "shown_second") if name not in raw.columns]
     if missing:
         raise ColumnError(f"{source}: no column {missing[0]}", hint="give the file of bonwise judge --pairs")
-    best, worse = _pair_labels(raw, source, labels, columns)
+    (best, worse), left_out = _pair_labels(raw, source, labels, columns)
     won = np.where(np.isnan(best - worse), np.nan, (1 + np.sign(np.round(best - worse, 9))) / 2)
     prompt = np.asarray(as_categories(raw["prompt_id"], role="prompt_id", source=source).codes, dtype=np.int64)
     judge = _judges(raw, source)
@@ -121,7 +124,7 @@ def pair_statements(
         _levels(_numbers(raw, name, source), raw.index, source) if name in raw.columns else np.full(len(raw), np.nan)
         for name in ("confidence_first", "confidence_second")
     ]
-    return _checked(
+    found = _checked(
         source,
         pd.Categorical.from_codes(np.concatenate([judge.codes, judge.codes]), judge.categories),
         np.concatenate([prompt, prompt]),
@@ -130,23 +133,25 @@ def pair_statements(
         np.concatenate(level),
         ties,
     )
+    return replace(found, labels_left_out=left_out)
 
 
 def _pair_labels(
     raw: pd.DataFrame, source: str, labels: str | Path | pd.DataFrame, columns: Mapping[str, str]
-) -> tuple[_Floats, _Floats]:
-    """Return the labels of both candidates of each pair."""
+) -> tuple[tuple[_Floats, _Floats], Mapping[str, int]]:
+    """Return the labels of both candidates of each pair, and how many labels were left out."""
     ends = [raw[["prompt_id", name]].set_axis(["prompt_id", "candidate"], axis=1) for name in ("a", "b")]
     cells = pd.concat(ends, ignore_index=True)
     repeated = cells.astype(str).duplicated()
     table = ScoreTable.from_frame(cells[~repeated].assign(judge_score=0.0), source=source)
-    found = join_labels(table, labels, columns=columns).frame
+    joined = join_labels(table, labels, columns=columns)
+    found = joined.frame
     keys = pd.MultiIndex.from_arrays([found["prompt_id"].astype(str), found["candidate"].astype(str)])
     by_cell = pd.Series(found["oracle_label"].to_numpy(), index=keys)
     prompt = as_categories(cells["prompt_id"], role="prompt_id", source=source).astype(str)
     name = as_categories(cells["candidate"], role="candidate", source=source).astype(str)
     values = by_cell.reindex(pd.MultiIndex.from_arrays([prompt, name])).to_numpy()
-    return values[: len(raw)], values[len(raw) :]
+    return (values[: len(raw)], values[len(raw) :]), joined.labels_left_out
 
 
 def _checked(

@@ -104,6 +104,7 @@ def _picks(tasks: Sequence[Task], seed: int, strategy: Strategy, router: Router 
             router=router,
             seed=seed,
             prompt_id=task.pool.prompt_id,
+            on_failure="owe",
         )
         for task in tasks
     ]

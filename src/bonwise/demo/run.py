@@ -110,7 +110,14 @@ def _pool_line(task: Task) -> dict[str, object]:
 
 def _picks(tasks: Sequence[Task], judge: Judge, seed: int) -> list[Selection]:
     return [
-        select(task.pool.prompt, task.pool.candidates, judge=judge, seed=seed, prompt_id=task.pool.prompt_id)
+        select(
+            task.pool.prompt,
+            task.pool.candidates,
+            judge=judge,
+            seed=seed,
+            prompt_id=task.pool.prompt_id,
+            on_failure="owe",
+        )
         for task in tasks
     ]
 

@@ -43,7 +43,8 @@ def demo_parts(demo: Demo) -> Iterator[RenderableType]:
     yield Text(
         "The judge skims each answer, so that no two of its scores need agree. The checker stands for a stronger "
         f"judge that decides some tasks alone. With {demo.tasks} tasks the intervals are wide: take no small "
-        "difference for one."
+        "difference for one. Until bonwise learn has taught it this judge, value_of_information assumes another one, "
+        "so it does not spend just the 8 scores it was asked to."
     )
     yield Text("")
     yield Text(f"Every file of this journey is in {printable(demo.folder)}. Make it yourself:", style="bold")

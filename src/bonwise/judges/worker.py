@@ -238,9 +238,9 @@ def _worker_of(owner: object, depth: int) -> _Worker:
     place = (id(owner), depth)
     found = _WORKERS.get(place)
     if found is None:
-
-        def gone(_: object) -> None:
-            retired = _WORKERS.pop(place, None)
+        # Bound here: at the end of a program the names of a module go before what refers to them.
+        def gone(_: object, workers: dict[tuple[int, int], _Worker] = _WORKERS) -> None:
+            retired = workers.pop(place, None)
             if retired is not None:
                 retired.close()
 

@@ -13,6 +13,7 @@ from rich.text import Text
 from bonwise.printable import printable
 from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
+from bonwise.report.left_out import labels_left_out
 from bonwise.report.metric_table import MetricTable, interval, named, number
 
 __all__ = ["audit_parts", "audit_text"]
@@ -64,12 +65,7 @@ def _title(settings: _Document) -> Iterator[RenderableType]:
     if settings["interval"] == "bootstrap":
         notes.append(f"{settings['resamples']:,} bootstrap resamples, seed {settings['seed']}")
     yield Text("; ".join(notes))
-    if "labels_left_out" in settings:
-        count = settings["labels_left_out"]
-        yield Text(
-            f"labels of {count['prompts']:,} prompts that are not in the file left out ({count['rows']:,} rows)",
-            style="yellow",
-        )
+    yield from labels_left_out(settings)
 
 
 def _tally(counts: _Document) -> str:

@@ -12,6 +12,7 @@ from rich.text import Text
 from bonwise.printable import printable
 from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
+from bonwise.report.left_out import labels_left_out
 
 __all__ = ["compare_parts", "compare_text"]
 
@@ -47,6 +48,7 @@ def compare_parts(document: _Document) -> Iterator[RenderableType]:
             yield Text(f"{alone}: {names}{more}", style="yellow")
     for reason, count in Counter(one["reason"] for one in document["dropped"]).most_common(5):
         yield Text(f"dropped {count:,}: {printable(reason, longest=120)}", style="yellow")
+    yield from labels_left_out(settings)
     yield _table(document)
     yield from _notes(document)
 

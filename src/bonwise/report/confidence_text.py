@@ -11,6 +11,7 @@ from rich.text import Text
 from bonwise.printable import printable
 from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
+from bonwise.report.left_out import labels_left_out
 from bonwise.report.metric_table import interval, number
 
 __all__ = ["confidence_parts", "confidence_text"]
@@ -30,6 +31,7 @@ def confidence_parts(document: _Document) -> Iterator[RenderableType]:
     words = {"exclude": "; oracle ties excluded", "half": "; oracle ties count half"}
     ties = words.get(settings.get("oracle_ties"), "")
     yield Text(f"intervals at {100 * settings['confidence']:g}%, clustered by prompt{ties}")
+    yield from labels_left_out(settings)
     for name, judge in document["judges"].items():
         yield from _judge(name, judge)
 

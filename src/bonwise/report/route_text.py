@@ -11,6 +11,7 @@ from rich.text import Text
 from bonwise.printable import printable
 from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
+from bonwise.report.left_out import labels_left_out
 from bonwise.report.metric_table import interval, number
 
 __all__ = ["route_parts", "route_text"]
@@ -32,6 +33,7 @@ def route_parts(document: _Document) -> Iterator[RenderableType]:
     reference = settings["reference"]
     against = "a perfect judge" if reference is None else printable(reference)
     yield Text(f"Routing of {printable(settings['source'])} to {against}", style="bold")
+    yield from labels_left_out(settings)
     judges = document["judges"] if "judges" in document else {document["judge"]: document}
     for name, judge in judges.items():
         yield from _one(name, judge, settings)
@@ -201,7 +203,7 @@ def _checks(judge: _Document) -> Iterator[RenderableType]:
     ):
         found = judge[key]
         evidence = found["correlation"]
-        figures = "" if evidence["estimate"] is None else f" {number(evidence['estimate'])} {interval(evidence)}"
+        figures = "" if evidence["estimate"] is None else f": {number(evidence['estimate'])} {interval(evidence)}"
         yield Text(f"{question} {found['answer']}: {found['reason']}{figures}")
 
 

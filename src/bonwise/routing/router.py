@@ -246,7 +246,7 @@ def _found(signal: str | PathLike[str] | SavedRouter) -> Signal | SavedRouter:
     if SIGNALS[name].learnt:
         raise UsageError(
             f"the signal {name} is learnt from labelled prompts",
-            hint="bonwise route scores.csv --save router.json learns it; then give signal='router.json'",
+            hint="bonwise route scores.csv --save router.json learns it; then the signal is that file",
         )
     return SIGNALS[name]
 
@@ -254,10 +254,11 @@ def _found(signal: str | PathLike[str] | SavedRouter) -> Signal | SavedRouter:
 def _check_second(needs: Sequence[str], signal: str, second: Judge | None) -> None:
     looks = "disagreement" in needs
     if looks and second is None:
-        raise UsageError(f"the signal {signal} looks at a second judge", hint="name one by second=")
+        hint = "name one: second=judge, or --second JUDGE"
+        raise UsageError(f"the signal {signal} looks at a second judge", hint=hint)
     if second is not None and not looks:
         raise UsageError(
-            f"the signal {signal} does not look at a second judge", hint="leave out second=, or use disagreement"
+            f"the signal {signal} does not look at a second judge", hint="leave that out, or route by disagreement"
         )
 
 

@@ -215,6 +215,7 @@ def route(  # noqa: PLR0913 - the one front door of the study; all but the sourc
         "shape": panels[0].shape,
         "reference": table.reference,
         "version": release(),
+        **({"labels_left_out": dict(table.labels_left_out)} if table.labels_left_out else {}),
     }
     return RouteStudy(judges, settings, refused, table.judge_scales)
 

@@ -104,7 +104,7 @@ def plan_of(
     if taken.compares and is_asking(chosen) and not _compares(chosen):
         raise UsageError(
             f"{taken.name} compares candidates, and {chosen.name} scores each alone",
-            hint="take a pairwise judge, or bw.TieBreak(pairwise)",
+            hint="take a judge that compares, such as pairwise, or the strategy tie_break:of=JUDGE",
         )
     if deadline is not None and (isinstance(deadline, bool) or not 0 < deadline < math.inf):
         raise UsageError(f"deadline is {deadline!r}", hint="give seconds, more than 0")

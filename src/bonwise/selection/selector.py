@@ -45,8 +45,8 @@ class Selector:
         Sends some pools to a stronger judge.
     deadline : float, optional
         Seconds for one pool; then the best that is known is picked, and `decided_by` says ``deadline``. A judge that
-        is an ordinary function cannot be interrupted: what waits for it goes on without it, and it occupies the one
-        thread in which such functions run.
+        is an ordinary function cannot be interrupted: its call runs on beside the next one, and where 8 such calls of
+        it have not ended, it is not called again.
     on_failure : {"raise", "first", "random", "owe"}
         What follows where a judge fails: its error; or the best of what could be judged (``partial``), and where
         nothing could be, the first candidate or a random one; or no pick (``owed``).

@@ -22,6 +22,12 @@ _DECIMALS = 9  # as scores are rounded before they are compared
 
 _CELLS = 2_000_000  # of one array, so that many prompts do not fill the memory
 
+_MANY = 12
+"""Candidates from which on one row is integrated at a time, with cuts that lie close together made one."""
+
+_CLOSE = 0.4
+"""Standard errors of its own within which a cut adds nothing to the one before it."""
+
 
 class BestOfNormals(NamedTuple):
     """Who is best among independent normal values.
@@ -76,7 +82,8 @@ def best_of_normals(mean: Floats, se: Floats) -> BestOfNormals:
         raise ValueError("a standard error must not be negative")
     probability, regret = np.zeros(mean.shape), np.full(len(mean), np.nan)
     rows = np.flatnonzero((~np.isnan(mean + se)).any(axis=1))
-    a_time = max(1, _CELLS // (mean.shape[1] ** 2 * len(_CUTS) * len(_NODES)))
+    many = mean.shape[1] >= _MANY
+    a_time = 1 if many else max(1, _CELLS // (mean.shape[1] ** 2 * len(_CUTS) * len(_NODES)))
     for start in range(0, len(rows), a_time):
         some = rows[start : start + a_time]
         probability[some], regret[some] = _integrated(mean[some], se[some])
@@ -104,11 +111,24 @@ def _nodes(centred: Floats, spread: Floats, certain: np.ndarray, floor: Floats) 
     """Return abscissas and weights, shape (n, nodes); the first is the floor itself, of weight 0."""
     cuts = np.where(certain, 0.0, centred)[:, :, None] + spread[:, :, None] * _CUTS
     cuts = np.where(certain[:, :, None], floor[:, None, None], cuts).reshape(len(centred), -1)
-    cuts = np.sort(np.maximum(cuts, floor[:, None]), axis=1)
+    cuts = np.maximum(cuts, floor[:, None])
+    if centred.shape[1] >= _MANY:
+        cuts = _thinned(cuts[0], np.repeat(spread[0], len(_CUTS)))[None]
+    cuts = np.sort(cuts, axis=1)
     half = np.diff(cuts, axis=1)[:, :, None] / 2
     x = cuts[:, :-1, None] + half * (1 + _NODES)
     flat = (x.reshape(len(x), -1), (half * _WEIGHTS).reshape(len(x), -1))
     return np.hstack([floor[:, None], flat[0]]), np.hstack([np.zeros((len(x), 1)), flat[1]])
+
+
+def _thinned(cuts: Floats, spread: Floats) -> Floats:
+    """Return the cuts of one row without those that lie close behind another one; the ends stay."""
+    order = np.argsort(cuts)
+    kept = [float(cuts[order[0]])]
+    for cut, own in zip(cuts[order].tolist(), spread[order].tolist(), strict=True):
+        if cut - kept[-1] > _CLOSE * own:
+            kept.append(cut)
+    return np.array([*kept, float(cuts[order[-1]])])
 
 
 def _normals(x: Floats, centred: Floats, spread: Floats, certain: np.ndarray) -> tuple[Floats, Floats]:

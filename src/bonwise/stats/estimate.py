@@ -28,7 +28,7 @@ class Estimate:
     n : int
         Prompts that contribute.
     interval : str or None
-        ``jackknife``, ``fieller``, ``bootstrap`` or ``exact``.
+        ``jackknife``, ``fieller``, ``bootstrap``, ``exact``, ``logit`` or ``bins``.
     method : str
         ``complete`` or ``labelled_only``.
     reason : str or None

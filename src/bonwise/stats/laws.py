@@ -24,7 +24,7 @@ class Law(Protocol):
 
     @property
     def kind(self) -> str:
-        """Name of the rule: jackknife, fieller, bootstrap or exact."""
+        """Name of the rule: jackknife, fieller, bootstrap, exact, logit or bins."""
         ...
 
     def at(self, confidence: float) -> Ends:
