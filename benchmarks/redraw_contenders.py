@@ -114,7 +114,7 @@ def ocba(draws: Floats, learnt: Exchangeable, *, most: int = 8, seed: int = 0) -
         total[rows, who] += heard
         squares[rows, who] += heard**2
         count[rows, who] += 1
-    return Replay(np.full(n, K), opportunity, top)
+    return Replay(np.full(n, K), opportunity, top, np.zeros(opportunity.shape))
 
 
 def _posterior(total: Floats, squares: Floats, count: Floats, learnt: Exchangeable) -> tuple[Floats, Floats, Floats]:

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bonwise.stats.beliefs import Beliefs
 from bonwise.stats.draw_prior import DrawPrior
-from bonwise.stats.redraws import lengthened
+from bonwise.stats.redraws import replay
 from bonwise.stats.sums import Floats
 
 __all__ = ["RedrawPaths", "label_slope", "redraw_paths"]
@@ -123,18 +122,5 @@ def redraw_paths(draws: Floats, prior: DrawPrior, *, most: int = 8, seed: int = 
         Draws of one candidate, the first among them.
     seed : int
     """
-    rng = np.random.default_rng(seed)
-    stored = lengthened(draws, most, rng)
-    n, K, _ = stored.shape
-    beliefs = Beliefs(prior, stored[:, :, 0], rng.random((n, K)).argsort(axis=1), most)
-    rows, steps = np.arange(n), K * (most - 1)
-    opportunity, best = np.full((n, steps + 1), -np.inf), np.zeros((n, steps + 1))
-    for step in range(steps + 1):
-        best[:, step] = np.nanmax(beliefs.posterior().mean, axis=1)
-        who = beliefs.best_draw()
-        opportunity[:, step] = np.where(who >= 0, beliefs.opportunity_cost(), -np.inf)
-        if (who < 0).all():
-            best[:, step:] = best[:, step, None]
-            break
-        beliefs.hear(who, stored[rows, who, np.minimum(beliefs.asked[rows, who], most - 1)])
-    return RedrawPaths(np.minimum.accumulate(opportunity, axis=1), best - best[:, :1])
+    played = replay(draws, prior, most=most, seed=seed)
+    return RedrawPaths(np.minimum.accumulate(played.opportunity, axis=1), played.highest - played.highest[:, :1])

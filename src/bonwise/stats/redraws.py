@@ -114,11 +114,14 @@ class Replay(NamedTuple):
         Expected opportunity cost before each further draw, in score units; minus infinity where none can be asked.
     top : ndarray of bool, shape (n, steps + 1, K)
         As in `Stopped`.
+    highest : ndarray of float64, shape (n, steps + 1)
+        Highest posterior mean, in score units.
     """
 
     first: npt.NDArray[np.int64]
     opportunity: Floats
     top: npt.NDArray[np.bool_]
+    highest: Floats
 
     def at(self, price: float | Floats) -> Stopped:
         """Stop each pool before the first draw whose opportunity cost is below the price, one for all or one each."""
@@ -178,16 +181,19 @@ def replay(draws: Floats, prior: DrawPrior, *, most: int = 8, seed: int = 0) -> 
     beliefs = Beliefs(prior, stored[:, :, 0], rank, most)
     steps, rows = K * (most - 1), np.arange(n)
     opportunity, top = np.full((n, steps + 1), -np.inf), np.zeros((n, steps + 1, K), dtype=bool)
+    highest = np.zeros((n, steps + 1))
     for step in range(steps + 1):
         top[:, step] = beliefs.top()
+        highest[:, step] = np.fmax.reduce(beliefs.posterior().mean, axis=1)
         who = beliefs.best_draw()
         opportunity[:, step] = np.where(who >= 0, beliefs.opportunity_cost(), -np.inf)
         if (who < 0).all():
             top[:, step:] = top[:, step, None]
+            highest[:, step:] = highest[:, step, None]
             break
         number = np.minimum(beliefs.asked[rows, who], most - 1)
         beliefs.hear(who, stored[rows, who, number])
-    return Replay((~np.isnan(draws).all(axis=2)).sum(axis=1), opportunity, top)
+    return Replay((~np.isnan(draws).all(axis=2)).sum(axis=1), opportunity, top, highest)
 
 
 def lengthened(draws: Floats, most: int, rng: np.random.Generator) -> Floats:
