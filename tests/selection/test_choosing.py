@@ -444,3 +444,12 @@ def test_some_entrants_keep_the_lot_of_their_pool():
     pool = [Candidate(one, f"text {one}") for one in "abcd"]
     its = field_of(pool, as_judge(lambda *_: 1), seed=3, salt="p")
     assert its.among([0, 2]).lot == its.entrants.lot != 0.5
+
+
+def test_candidates_of_one_text_share_their_chance():
+    """The probabilities of being the best add up to 1 over all candidates, and twins have one half of their text's."""
+    noise = iter([0.4, 0.5, 0.6, 0.5, 0.3, 0.6] * 20)
+    pick = bw.select("p", ["a", "b", "a"], judge=lambda _prompt, _text: next(noise), strategy=bw.Resample(draws=6))
+    assert sum(pick.p_best) == pytest.approx(1.0)
+    assert pick.p_best[0] == pick.p_best[2]
+    assert 0 < pick.p_best[0] < 0.5
