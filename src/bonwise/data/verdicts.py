@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 
-__all__ = ["LONGEST_RAW", "Preference", "Score", "Unscored", "Verdict", "kept"]
+__all__ = ["LONGEST_RAW", "Preference", "Score", "Unscored", "Verdict", "kept", "plain_number"]
 
 LONGEST_RAW = 10_000
 """Characters of a reply that an `Unscored` keeps."""
@@ -46,7 +46,7 @@ class Score:
     draws: tuple[float | None, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        value = _number(self.value)
+        value = plain_number(self.value)
         if value is None:
             raise ValueError(f"a score must be a finite number, not {self.value!r}; use Unscored(reason) instead")
         low, high = (None if end is None else _finite(end, "an end of an interval") for end in (self.low, self.high))
@@ -166,8 +166,14 @@ class Preference:
         return None
 
 
-def _number(value: object) -> float | None:
-    """Return a finite number as a plain one, which JSON knows; None for anything else."""
+def plain_number(value: object) -> float | None:
+    """Return a finite number as a plain one, which JSON knows; None for anything else.
+
+    Examples
+    --------
+    >>> plain_number(1), plain_number(True), plain_number(float("nan")), plain_number("1")
+    (1.0, None, None, None)
+    """
     if isinstance(value, bool) or not isinstance(value, Real):
         return None
     try:
@@ -178,7 +184,7 @@ def _number(value: object) -> float | None:
 
 
 def _finite(value: object, what: str) -> float:
-    number = _number(value)
+    number = plain_number(value)
     if number is None:
         raise ValueError(f"{what} must be a finite number, not {value!r}")
     return number
@@ -187,7 +193,7 @@ def _finite(value: object, what: str) -> float:
 def _earned(value: object) -> float | Unscored | None:
     if value is None or isinstance(value, Unscored):
         return value
-    number = _number(value)
+    number = plain_number(value)
     if number is None or not 0 <= number <= 1:
         raise ValueError(f"what a candidate earned must be a number from 0 to 1, not {value!r}")
     return number

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from numbers import Real
 from typing import Protocol
 
-from bonwise.data.verdicts import Score, Unscored
+from bonwise.data.verdicts import Score, Unscored, plain_number
 from bonwise.errors import BonwiseError, JudgeError
 from bonwise.judges.protocol import Judge
 from bonwise.printable import printable
@@ -134,7 +132,7 @@ class Referee:
         count = self._entrants.count
         if isinstance(question, Draw) and _whole(question.candidate, count) and _whole(question.number):
             at = question.temperature
-            if at is None or (_finite(at) is not None and at >= 0):
+            if at is None or (plain_number(at) is not None and at >= 0):
                 return question.candidate, question.number, at
         if isinstance(question, Match) and _whole(question.a, count) and _whole(question.b, count):
             by = question.judge
@@ -167,7 +165,7 @@ class Referee:
 
     def _numbers(self, name: str, values: Sequence[float | None], count: int) -> tuple[float | None, ...]:
         given = tuple(values)
-        found = tuple(None if one is None else _finite(one) for one in given)
+        found = tuple(None if one is None else plain_number(one) for one in given)
         lost = [one for one, plain in zip(given, found, strict=True) if plain is None and one is not None]
         if lost or len(given) not in {0, count}:
             what = f"holds {printable(repr(lost[0]), longest=40)}" if lost else f"has {len(given)} entries"
@@ -220,7 +218,7 @@ def consulted(router: Considering, first_pass: FirstPass, key: str) -> Route:
         return Route(strong=False, signal=None, reason=f"the router failed: {why}")
     if not isinstance(route, Route):
         return Route(strong=False, signal=None, reason=f"the router failed: it returned {type(route).__name__}")
-    signal, reason = _finite(route.signal), str(route.reason)
+    signal, reason = plain_number(route.signal), str(route.reason)
     count, some = len(first_pass.verdicts), tuple(route.contenders)
     if some and (len(set(some)) != len(some) or len(some) < 2 or not all(_whole(one, count) for one in some)):
         what = f"{printable(repr(some), longest=40)} are not two or more of {count} candidates"
@@ -251,14 +249,3 @@ def _whole(value: object, below: int | None = None) -> bool:
         return False
     number = value.__index__()
     return number >= 0 and (below is None or number < below)
-
-
-def _finite(value: object) -> float | None:
-    """Return a finite number as a plain one, which JSON knows; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
