@@ -95,9 +95,8 @@ def engine_from(
     from bonwise.calls.engine import Engine
     from bonwise.calls.providers.protocol import Connection
     from bonwise.judges.protocol import is_asking
+    from bonwise.selection.means import hurried
 
-    usual = Connection().timeout
-    timeout = min(usual, deadline) if impatient and deadline is not None else usual
     return Engine(
         run if asking or any(is_asking(judge) for judge in judges) else None,
         max_concurrency=max_concurrency,
@@ -106,7 +105,7 @@ def engine_from(
         max_cost=max_cost,
         deadline=deadline,
         reask=reask,
-        connection=Connection(timeout=timeout, connections=max_concurrency),
+        connection=hurried(Connection(connections=max_concurrency), deadline if impatient else None),
     )
 
 

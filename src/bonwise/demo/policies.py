@@ -22,7 +22,7 @@ from bonwise.selection.strategies.resample import Resample
 from bonwise.selection.strategies.value_of_information import ValueOfInformation
 from bonwise.stats.estimate import Estimate
 
-__all__ = ["Policy", "pick_lines", "run_policies"]
+__all__ = ["Policy", "json_lines", "pick_lines", "run_policies"]
 
 STRATEGIES: tuple[Strategy, ...] = (Greedy(), Adaptive(), ValueOfInformation(mean_calls=8), Resample(draws=5))
 
@@ -79,8 +79,12 @@ def run_policies(tasks: Sequence[Task], folder: Path, labels: Path, seed: int) -
 def pick_lines(picks: Iterable[Selection]) -> str:
     """Return the log of picks, without the time they took: the same seed writes the same file."""
     records = (pick.to_dict() for pick in picks)
-    kept = ({key: value for key, value in record.items() if key != "latency"} for record in records)
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in kept)
+    return json_lines({key: value for key, value in record.items() if key != "latency"} for record in records)
+
+
+def json_lines(records: Iterable[object]) -> str:
+    """Return one line of JSON a record."""
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
 def _checker(tasks: Sequence[Task]) -> Callable[[str, str], float]:

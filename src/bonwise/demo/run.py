@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bonwise.auditing.audit import Audit, audit
 from bonwise.data.bytes_check import file_errors
 from bonwise.data.writing import csv_frame, csv_text, write_whole
-from bonwise.demo.policies import Policy, pick_lines, run_policies
+from bonwise.demo.policies import Policy, json_lines, pick_lines, run_policies
 from bonwise.demo.tasks import Task, label, load_tasks
 from bonwise.demo.two_judges import TwoJudges, two_judges
 from bonwise.errors import UsageError
@@ -73,7 +73,7 @@ def run_demo(folder: Path, *, seed: int = 0) -> Demo:
         folder.mkdir(parents=True, exist_ok=True)
     tasks, judges = load_tasks(), [from_name(name) for name in NAMES]
     labels = {(t.pool.prompt_id, c.id): label(t, c) for t in tasks for c in t.pool.candidates}
-    write_whole(folder / "pools.jsonl", _lines(_pool_line(task) for task in tasks))
+    write_whole(folder / "pools.jsonl", json_lines(_pool_line(task) for task in tasks))
     write_whole(
         folder / "labels.csv",
         csv_text(("prompt_id", "candidate", "oracle_label"), ((*cell, value) for cell, value in labels.items())),
@@ -94,10 +94,6 @@ def run_demo(folder: Path, *, seed: int = 0) -> Demo:
     policies = tuple(run_policies(tasks, folder, folder / "labels.csv", seed))
     answers = sum(len(task.pool.candidates) for task in tasks)
     return Demo(folder, len(tasks), answers, found, picked, paradox, policies)
-
-
-def _lines(records: Iterable[object]) -> str:
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
 def _pool_line(task: Task) -> dict[str, object]:

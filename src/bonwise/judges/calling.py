@@ -19,7 +19,7 @@ from bonwise.errors import BonwiseError, JudgeError
 from bonwise.judges.protocol import AskingJudge, Conclusion, Judge
 from bonwise.printable import printable
 
-__all__ = ["FunctionJudge", "as_judge", "asked", "called_in_the_end", "checked", "concluded"]
+__all__ = ["FunctionJudge", "as_judge", "asked", "called_in_the_end", "checked", "concluded", "faults_of"]
 
 
 _LAYERS = 8
@@ -49,6 +49,12 @@ class FunctionJudge:
     def name(self) -> str:
         """The function's own name."""
         return getattr(self.function, "__name__", type(self.function).__name__)
+
+    @property
+    def asynchronous(self) -> bool:
+        """Whether its answers are awaited, as far as that can be seen before it is called."""
+        call = getattr(self.function, "__call__", None)  # noqa: B004 - the method itself, of an object that has one
+        return inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(call)
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> list[Verdict] | Awaitable[list[Verdict]]:
         """Call the function once a candidate; of an asynchronous function return what is to be awaited."""
@@ -147,7 +153,7 @@ def asked(judge: AskingJudge, prompt: str, texts: Sequence[str]) -> tuple[Ask, .
     bonwise.errors.JudgeError
         It failed, or returned something else.
     """
-    with _faults_of(judge, "asks"):
+    with faults_of(lambda: f"judge {judge.name!r}", "asks", "mend the judge"):
         found: object = judge.asks(prompt, texts)
         asks = tuple(found) if isinstance(found, Iterable) else (found,)
     for ask in asks:
@@ -164,7 +170,7 @@ def concluded(judge: AskingJudge, prompt: str, texts: Sequence[str], answers: Se
     bonwise.errors.JudgeError
         It failed, or concluded something about other candidates.
     """
-    with _faults_of(judge, "conclude"):
+    with faults_of(lambda: f"judge {judge.name!r}", "conclude", "mend the judge"):
         found: object = judge.conclude(prompt, texts, answers)
     if not isinstance(found, Conclusion):
         raise JudgeError(f"judge {judge.name!r} concluded {type(found).__name__}", hint="return a Conclusion")
@@ -179,15 +185,25 @@ def concluded(judge: AskingJudge, prompt: str, texts: Sequence[str], answers: Se
 
 
 @contextmanager
-def _faults_of(judge: Judge, method: str) -> Iterator[None]:
-    """Name the judge whose code fails: it may be a plug-in's."""
+def faults_of(who: Callable[[], str], method: str, hint: str) -> Iterator[None]:
+    """Name whose code fails: it may be a plug-in's.
+
+    Parameters
+    ----------
+    who : callable
+        Returns what the error begins with; called where there is one.
+    method : str
+        What was called.
+    hint : str
+        Of the error.
+    """
     try:
         yield
     except BonwiseError:
         raise
     except Exception as error:
         why = printable(f"{type(error).__name__}: {error}", longest=200)
-        raise JudgeError(f"judge {judge.name!r} failed in {method}(): {why}", hint="mend the judge") from error
+        raise JudgeError(f"{who()} failed in {method}(): {why}", hint=hint) from error
 
 
 async def _awaited(values: Sequence[Any]) -> list[Verdict]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.calls.portal import Portal
 
-__all__ = ["judge_now", "judge_with", "redrawn"]
+__all__ = ["failed", "judge_now", "judge_with", "redrawn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +174,9 @@ async def _called(engine: Engine, judge: Judge, prompt: str, texts: Sequence[str
     except asyncio.CancelledError as error:
         if _is_cancelled():
             raise
-        raise _failed(judge, error) from error
+        raise failed(judge, error) from error
     except Exception as error:
-        raise _failed(judge, error) from error
+        raise failed(judge, error) from error
     finally:
         _RUNNING.reset(token)
     return Judgment(found, bill=sum(running.bills, Bill()))
@@ -188,14 +188,16 @@ def _is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _failed(judge: Judge, error: BaseException) -> JudgeError:
+def failed(judge: Judge, error: BaseException) -> JudgeError:
+    """Return the error that says in one line that a judge's own code has failed."""
     if isinstance(error, asyncio.CancelledError):
         return JudgeError(f"judge {judge.name!r} cancelled itself")
     return JudgeError(f"judge {judge.name!r} failed: {printable(f'{type(error).__name__}: {error}', longest=200)}")
 
 
 async def _answer(judge: Judge, prompt: str, texts: Sequence[str]) -> Any:
-    if inspect.iscoroutinefunction(judge.function if isinstance(judge, FunctionJudge) else judge.judge):
+    awaited = judge.asynchronous if isinstance(judge, FunctionJudge) else inspect.iscoroutinefunction(judge.judge)
+    if awaited:
         answer: Any = judge.judge(prompt, texts)
     else:
         outcome = await beside(called_in_the_end(judge), judge.name, lambda: _found(judge, prompt, texts))
@@ -203,7 +205,7 @@ async def _answer(judge: Judge, prompt: str, texts: Sequence[str]) -> Any:
         if isinstance(error, BonwiseError):
             raise error
         if error is not None:
-            raise _failed(judge, error) from error
+            raise failed(judge, error) from error
     return await answer if inspect.isawaitable(answer) else answer
 
 

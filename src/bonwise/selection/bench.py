@@ -9,11 +9,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from bonwise.errors import BonwiseError, JudgeError, UsageError
-from bonwise.judges.judging import judge_now, judge_with
+from bonwise.errors import BonwiseError, UsageError
+from bonwise.judges.judging import failed, judge_now, judge_with
 from bonwise.judges.judgment import Judgment
 from bonwise.judges.protocol import Judge
-from bonwise.printable import printable
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
@@ -118,7 +117,7 @@ class EngineBench:
 
 def _of(task: asyncio.Task[Result], call: Call) -> Result:
     # Nobody but the judge itself has cancelled what has ended by then; whoever asked must not take it for his own.
-    return JudgeError(f"judge {call.judge.name!r} cancelled itself") if task.cancelled() else task.result()
+    return failed(call.judge, asyncio.CancelledError()) if task.cancelled() else task.result()
 
 
 class HereBench:
@@ -139,10 +138,7 @@ class HereBench:
             raise
         except BonwiseError as error:
             return error
-        except asyncio.CancelledError:
-            return JudgeError(f"judge {call.judge.name!r} cancelled itself")
-        except Exception as error:  # noqa: BLE001 - a judge may fail in any way, and the caller says what follows
-            why = printable(f"{type(error).__name__}: {error}", longest=200)
-            failed = JudgeError(f"judge {call.judge.name!r} failed: {why}")
-            failed.__cause__ = error
-            return failed
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - it may fail in any way; the caller decides
+            found = failed(call.judge, error)
+            found.__cause__ = error
+            return found

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.calls.providers.protocol import Connection
 
-__all__ = ["Means"]
+__all__ = ["Means", "hurried"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,9 @@ class Means:
     def _connection(self) -> Connection:
         from bonwise.calls.providers.protocol import Connection  # noqa: PLC0415 - as the engine
 
-        given = self.connection or Connection(connections=self.max_concurrency)
-        # An attempt that takes longer than a selection may take is of no use to it.
-        return given if self.deadline is None else replace(given, timeout=min(given.timeout, self.deadline))
+        return hurried(self.connection or Connection(connections=self.max_concurrency), self.deadline)
+
+
+def hurried(connection: Connection, deadline: float | None) -> Connection:
+    """Return a connection that gives up an attempt at the deadline: one that takes longer is of no use."""
+    return connection if deadline is None else replace(connection, timeout=min(connection.timeout, deadline))

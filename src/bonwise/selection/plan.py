@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -127,10 +126,7 @@ def default_strategy(judge: Judge) -> Strategy:
 
 def _is_asynchronous(judge: Judge) -> bool:
     """Tell whether a judge is a function whose answers are awaited: then all candidates are judged at once."""
-    if not isinstance(judge, FunctionJudge):
-        return False
-    call = getattr(judge.function, "__call__", None)  # noqa: B004 - the method itself, of an object that has one
-    return inspect.iscoroutinefunction(judge.function) or inspect.iscoroutinefunction(call)
+    return isinstance(judge, FunctionJudge) and judge.asynchronous
 
 
 def _compares(judge: Judge) -> bool:

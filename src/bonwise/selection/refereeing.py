@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Protocol
 
 from bonwise.data.verdicts import Score, Unscored, plain_number
-from bonwise.errors import BonwiseError, JudgeError
+from bonwise.errors import JudgeError
+from bonwise.judges.calling import faults_of
 from bonwise.judges.protocol import Judge
 from bonwise.printable import printable
 from bonwise.routing.first_pass import FirstPass, Route
@@ -226,18 +227,8 @@ def consulted(router: Considering, first_pass: FirstPass, key: str) -> Route:
     return Route(bool(route.strong), signal, reason, some)
 
 
-@contextmanager
-def _faults_of(strategy: Strategy, method: str) -> Iterator[None]:
-    """Name the strategy whose code fails: it may be a plug-in's."""
-    try:
-        yield
-    except BonwiseError:
-        raise
-    except Exception as error:
-        why = printable(f"{type(error).__name__}: {error}", longest=200)
-        raise JudgeError(
-            f"strategy {strategy.name} failed in {method}(): {why}", hint="mend the strategy, or take another one"
-        ) from error
+def _faults_of(strategy: Strategy, method: str) -> AbstractContextManager[None]:
+    return faults_of(lambda: f"strategy {strategy.name}", method, "mend the strategy, or take another one")
 
 
 def _broken(strategy: Strategy, what: str, hint: str) -> JudgeError:
