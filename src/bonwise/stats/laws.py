@@ -43,7 +43,7 @@ class Student:
 
     estimate: float
     se: float
-    df: int
+    df: float
     limits: tuple[float, float]
     kind: str = "jackknife"
 
@@ -66,7 +66,7 @@ class Fieller:
     caa: float
     cab: float
     cbb: float
-    df: int
+    df: float
     limits: tuple[float, float] = (-np.inf, np.inf)
     kind: str = "fieller"
 

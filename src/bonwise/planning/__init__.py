@@ -1,0 +1,1 @@
+"""How many labels, which ones, and when to stop."""
