@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from bonwise.auditing.compare import PickComparison, compare
     from bonwise.auditing.confidence import ConfidenceAudit, audit_confidence
     from bonwise.auditing.preferences import PreferenceAudit, audit_preferences
+    from bonwise.data.label_design import LabelDesign
     from bonwise.data.pool import Candidate, Pool
     from bonwise.data.scales import Scale
     from bonwise.data.table import ScoreTable
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
     from bonwise.judges.protocol import Judge
     from bonwise.judges.quantized import Quantized
     from bonwise.judges.resampled import Resampled
+    from bonwise.planning.drawing.design_comparison import DesignComparison, compare_designs
+    from bonwise.planning.drawing.label_draw import LabelDraw, draw_labels
+    from bonwise.planning.monitoring.monitor import Monitor, monitor
+    from bonwise.planning.plans.plan import Plan, plan
+    from bonwise.planning.studies.preference_study import PreferenceStudy, study_preferences
     from bonwise.routing.router import Router
     from bonwise.routing.study import RouteStudy, route
     from bonwise.selection.best_of import best_of
@@ -49,6 +55,7 @@ __all__ = [
     "CallError",
     "Candidate",
     "ConfidenceAudit",
+    "DesignComparison",
     "DrawModel",
     "Greedy",
     "InputError",
@@ -56,14 +63,19 @@ __all__ = [
     "Judge",
     "JudgeError",
     "Knockout",
+    "LabelDesign",
+    "LabelDraw",
     "LedgerError",
     "Logprob",
+    "Monitor",
     "Pairwise",
     "PickComparison",
+    "Plan",
     "Pointwise",
     "Pool",
     "Preference",
     "PreferenceAudit",
+    "PreferenceStudy",
     "Probability",
     "Quantized",
     "Resample",
@@ -87,8 +99,13 @@ __all__ = [
     "audit_preferences",
     "best_of",
     "compare",
+    "compare_designs",
+    "draw_labels",
+    "monitor",
+    "plan",
     "route",
     "select",
+    "study_preferences",
 ]
 
 __version__: str
@@ -100,6 +117,7 @@ _HOMES = {
     "CallError": "bonwise.errors",
     "Candidate": "bonwise.data.pool",
     "ConfidenceAudit": "bonwise.auditing.confidence",
+    "DesignComparison": "bonwise.planning.drawing.design_comparison",
     "DrawModel": "bonwise.stats.draw_model",
     "Greedy": "bonwise.selection.strategies.greedy",
     "InputError": "bonwise.errors",
@@ -107,14 +125,19 @@ _HOMES = {
     "Judge": "bonwise.judges.protocol",
     "JudgeError": "bonwise.errors",
     "Knockout": "bonwise.selection.strategies.knockout",
+    "LabelDesign": "bonwise.data.label_design",
+    "LabelDraw": "bonwise.planning.drawing.label_draw",
     "LedgerError": "bonwise.errors",
     "Logprob": "bonwise.judges.logprob",
+    "Monitor": "bonwise.planning.monitoring.monitor",
     "Pairwise": "bonwise.judges.pairwise",
     "PickComparison": "bonwise.auditing.compare",
+    "Plan": "bonwise.planning.plans.plan",
     "Pointwise": "bonwise.judges.pointwise",
     "Pool": "bonwise.data.pool",
     "Preference": "bonwise.data.verdicts",
     "PreferenceAudit": "bonwise.auditing.preferences",
+    "PreferenceStudy": "bonwise.planning.studies.preference_study",
     "Probability": "bonwise.judges.probability",
     "Quantized": "bonwise.judges.quantized",
     "Resample": "bonwise.selection.strategies.resample",
@@ -137,8 +160,13 @@ _HOMES = {
     "audit_preferences": "bonwise.auditing.preferences",
     "best_of": "bonwise.selection.best_of",
     "compare": "bonwise.auditing.compare",
+    "compare_designs": "bonwise.planning.drawing.design_comparison",
+    "draw_labels": "bonwise.planning.drawing.label_draw",
+    "monitor": "bonwise.planning.monitoring.monitor",
+    "plan": "bonwise.planning.plans.plan",
     "route": "bonwise.routing.study",
     "select": "bonwise.selection.select",
+    "study_preferences": "bonwise.planning.studies.preference_study",
 }
 
 

@@ -24,14 +24,6 @@ def test_declared_scales_are_repeated():
     assert "judge_scale" not in plain.to_dict()["settings"]
 
 
-def test_a_propensity_column_is_not_passed_over_in_silence():
-    """A partly labelled table with propensities says that they were not used; one without says what is unknown."""
-    frame = cohort(60)
-    frame.loc[frame["prompt_id"].isin(frame["prompt_id"].unique()[:20]), "oracle_label"] = None
-    assert "is unknown" in audit(frame).verdict.sentences[1]
-    assert "propensity column is not used" in audit(frame.assign(propensity=0.5)).verdict.sentences[1]
-
-
 @pytest.mark.parametrize(
     "wrong",
     [

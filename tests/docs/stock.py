@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bonwise.judges.judged_table import PAIR_HEADER
+from bonwise.planning.drawing.label_draw import draw_labels
 from bonwise.testing import simulate
 
 PROMPTS = 120
@@ -31,11 +32,25 @@ def stock():
         write_picks(Path(f"{name}.jsonl"), ids, scores)
     pd.DataFrame(pairs(ids, drawn.draws[:, :, 1]), columns=PAIR_HEADER).to_csv("pairs.csv", index=False)
     write_stated(Path("stated.csv"), ids)
+    write_votes(Path("votes.csv"))
+    draw_labels("scores.csv", labels=60, seed=1).write("todo.csv")
     half = table.pop("ci_width") / 2
     stated = table[["prompt_id", "candidate"]].assign(judge_score=table["draw_0"])
     stated.assign(low=stated["judge_score"] - half, high=stated["judge_score"] + half).to_csv(
         "intervals.csv", index=False
     )
+
+
+def write_votes(path):
+    """Write votes on pairs of three models: some ties, a question in several pairs."""
+    draw, taste, rows = np.random.default_rng(2), {"m1": 0.0, "m2": 0.2, "m3": 0.9}, []
+    for question in range(80):
+        for one, other in itertools.combinations(taste, 2):
+            for _ in range(draw.integers(1, 5)):
+                lead = taste[one] - taste[other] + draw.logistic()
+                winner = "tie" if abs(lead) < 0.3 else "model_a" if lead > 0 else "model_b"
+                rows.append((question, one, other, winner))
+    pd.DataFrame(rows, columns=["question_id", "model_a", "model_b", "winner"]).to_csv(path, index=False)
 
 
 def write_picks(path, ids, scores):

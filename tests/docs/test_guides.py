@@ -11,11 +11,16 @@ GUIDES = (
     "docs/calls.md",
     "docs/confidence.md",
     "docs/judges.md",
+    "docs/label_designs.md",
     "docs/logged_picks.md",
+    "docs/partial_labels.md",
+    "docs/planning.md",
+    "docs/preference_studies.md",
     "docs/prompts.md",
     "docs/routing.md",
     "docs/routing_online.md",
     "docs/selection.md",
+    "docs/sequential.md",
     "docs/spending.md",
     "docs/strategies.md",
     "docs/value_of_information.md",
@@ -30,7 +35,9 @@ def test_every_command_of_a_guide_runs(page, words, folder, capsys):
     Path("my-prompt.md").write_bytes(Path(__file__).parents[2].joinpath("prompts", "pointwise.md").read_bytes())
     if words[1] == "ledger":
         assert run(["judge", "pools.jsonl", "--judge", "pointwise:openai/m", "--run", words[3]]) == 0
-    assert run(words[1:]) == 0, capsys.readouterr().err
+    # What monitor finds is its exit code; the others have done what was asked, or not.
+    codes = (0, 1, 3) if words[1] == "monitor" else (0,)
+    assert run(words[1:]) in codes, capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("page", "block"), WRITTEN, ids=lambda part: part if part in GUIDES else "")

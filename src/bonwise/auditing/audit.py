@@ -13,8 +13,10 @@ from bonwise.auditing.judge_audit import JudgeAudit, audit_judge
 from bonwise.auditing.logged import logged_judge, picks_document
 from bonwise.auditing.per_prompt import per_prompt
 from bonwise.auditing.settings import IntervalKind, Settings
+from bonwise.auditing.stated_draw import StatedDraw, stated_draw
 from bonwise.auditing.thresholds import Thresholds
 from bonwise.auditing.verdict import Target, Verdict
+from bonwise.data.label_design import LabelDesign
 from bonwise.data.opening import open_table
 from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.picks import Picks, holds_picks, read_picks
@@ -207,6 +209,8 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     judge_scale: Mapping[str, Scale] | Scale | None = None,
     label_scale: Scale | None = None,
     as_picked: bool = False,
+    design: str | Path | LabelDesign | None = None,
+    outcome_model: Any = None,
 ) -> Audit:
     """Audit one or several judges, or the picks that were made with one, against oracle labels.
 
@@ -241,6 +245,12 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         Declared scales; values are mapped to [0, 1]. A mapping declares the scale of each judge by name.
     as_picked : bool
         Of logged picks: take what the seed drew among equals, not its expectation.
+    design : str, pathlib.Path or LabelDesign, optional
+        How the labelled prompts were drawn from all of them: ``"uniform"`` for a simple random sample, or the file
+        that ``bonwise labels draw`` wrote. Figures then are estimates for all prompts; see `docs/partial_labels.md`.
+    outcome_model : object, optional
+        Regressor in the manner of scikit-learn that takes the place of the ridge where labels are a sample; it is
+        copied, and always cross-fitted.
 
     Returns
     -------
@@ -268,6 +278,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         target=target,
         shape=shape,
         thresholds=Thresholds().override(thresholds or {}),
+        outcome_model=outcome_model,
     )
     if isinstance(source, str | Path) and holds_picks(Path(source)):
         picks = read_picks(source, as_picked=as_picked)
@@ -275,7 +286,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
             raise UsageError(
                 f"{picks.source}: logged picks hold no scores", hint="leave --oracle and --judge-scale out"
             )
-        judge, table = logged_judge(picks, labels, settings, columns or {}, label_scale)
+        judge, table = logged_judge(picks, labels, settings, columns or {}, label_scale, design)
         return Audit(
             {judge.judge: judge},
             (),
@@ -290,25 +301,24 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     table = open_table(
         source, labels=labels, oracle=oracle, columns=columns, judge_scale=judge_scale, label_scale=label_scale
     )
-    return _audit(table, settings)
+    return _audit(table, settings, stated_draw(design, table))
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _audit(table: ScoreTable, settings: Settings) -> Audit:
+def _audit(table: ScoreTable, settings: Settings, stated: StatedDraw | None) -> Audit:
     table.check_scales()
     panels = lay_out(table, exclude=(*settings.exclude, *settings.control), shape=settings.shape)
     with_control: tuple[Panel | None, ...] = (
         lay_out(table, exclude=settings.exclude, shape=settings.shape) if settings.control else (None,) * len(panels)
     )
     against = f"{table.reference}" if table.reference is not None else "the oracle labels"
-    has_propensity = "propensity" in table.frame.columns
     judges, refused = [], {}
     for panel, easy in zip(panels, with_control, strict=True):
         try:
-            judges.append(audit_judge(panel, easy, settings, against=against, has_propensity=has_propensity))
+            judges.append(audit_judge(panel, easy, settings, table=table, against=against, stated=stated))
         except InputError as error:
             if len(panels) == 1:
                 raise

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from bonwise.auditing.judge_audit import OF_PICKS
+from bonwise.auditing.labelling import label_state
 from bonwise.auditing.logged import logged_panels, logged_table, picks_document
-from bonwise.auditing.partial import label_state
 from bonwise.auditing.settings import Settings
 from bonwise.data.panel import Dropped, Panel, Shape
 from bonwise.data.picks import Pick, Picks, read_picks

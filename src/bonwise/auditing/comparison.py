@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from bonwise.auditing.judge_audit import JudgeAudit, panel_level_bias
+from bonwise.auditing.judge_audit import JudgeAudit
+from bonwise.auditing.level import panel_level_bias
 from bonwise.auditing.settings import Settings
 from bonwise.data.panel import Panel
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import difference
+from bonwise.stats.label_sample import LabelSample
 from bonwise.stats.level_bias import level_bias_difference
-from bonwise.stats.sums import prompt_sums
+from bonwise.stats.sums import Floats, prompt_sums
+from bonwise.stats.weighted import weighted_difference
 
 __all__ = ["Comparison", "compare_judges"]
 
@@ -58,11 +61,16 @@ def _compare(first: JudgeAudit, second: JudgeAudit, settings: Settings) -> Compa
     if not len(left.sizes):
         return Comparison(first.judge, second.judge, 0, {})
     sums = [prompt_sums(panel.scores, panel.labels, panel.sizes) for panel in (left, right)]
-    found = difference(ESTIMANDS, sums[0], sums[1], settings.rule(left.labels))
-    biases = [panel_level_bias(panel, settings) for panel in (left, right)]
+    rule, sample = settings.rule(left.labels), _common_sample(first, second)
+    if sample is not None:
+        found, weights = weighted_difference(ESTIMANDS, sums[0], sums[1], sample, rule), _weights(sample)
+        method = "weighted"
+    else:
+        found, weights = difference(ESTIMANDS, sums[0], sums[1], rule), None
+        complete = first.labelling.method == second.labelling.method == "complete"
+        method = "complete" if complete else "labelled_only"
+    biases = [panel_level_bias(panel, settings, weights) for panel in (left, right)]
     found["level_bias"] = level_bias_difference(biases[0], biases[1], settings.confidence)
-    complete = first.labelling.method == second.labelling.method == "complete"
-    method = "complete" if complete else "labelled_only"
     differences = {name: e.with_method(method) for name, e in found.items()}
     return Comparison(first.judge, second.judge, len(left.sizes), differences)
 
@@ -72,3 +80,16 @@ def _common(judge: JudgeAudit, other: JudgeAudit) -> Panel:
     panel = judge.labelling.panel.keep(judge.labelling.labelled)
     theirs = other.labelling.panel.keep(other.labelling.labelled)
     return panel.keep(panel.prompt_ids.isin(theirs.prompt_ids))
+
+
+def _common_sample(first: JudgeAudit, second: JudgeAudit) -> LabelSample | None:
+    """Return the sample of the prompts that both judges scored; None where their labels are no sample."""
+    if first.labelling.sample is None or second.labelling.sample is None:
+        return None
+    both = first.labelling.panel.prompt_ids.isin(second.labelling.panel.prompt_ids)
+    return first.labelling.sample.keep(both)
+
+
+def _weights(sample: LabelSample) -> Floats:
+    weights: Floats = sample.weights[sample.labelled]
+    return weights

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bonwise.auditing.partial import label_state
+from bonwise.auditing.labelling import label_state
+from bonwise.auditing.stated_draw import StatedDraw, stated_draw
 from bonwise.auditing.suspicions import Suspicion, suspicions
 from bonwise.data.columns import FLAGS
 from bonwise.data.panel import Dropped, Panel, lay_out
@@ -103,7 +104,8 @@ def diagnose(
     """
     table = ScoreTable.read(path, columns=columns, judge_scale=judge_scale, label_scale=label_scale)
     panels = lay_out(table)
-    found = suspicions(table, panels)
+    found, stated = suspicions(table, panels), stated_draw(None, table)
+    dropped = {(drop.prompt_id, drop.reason) for panel in panels for drop in _dropped(panel, stated)}
     return Diagnosis(
         source=str(path),
         columns=table.columns,
@@ -115,7 +117,7 @@ def diagnose(
             "judges": len(table.judges),
         },
         shape=panels[0].shape,
-        dropped=Counter(reason for _, reason in {(d.prompt_id, d.reason) for p in panels for d in _dropped(p)}),
+        dropped=Counter(reason for _, reason in dropped),
         judges=tuple(_judge(panel) for panel in panels),
         labels=_labels(table, max(panels, key=lambda panel: len(panel.sizes))),
         suspicious=tuple(one.sentence for one in found),
@@ -123,10 +125,10 @@ def diagnose(
     )
 
 
-def _dropped(panel: Panel) -> tuple[Dropped, ...]:
+def _dropped(panel: Panel, stated: StatedDraw | None) -> tuple[Dropped, ...]:
     """Return what an audit would leave out, for want of scores or, of a few prompts, of labels."""
     audited = bool(len(panel.sizes)) and bool((panel.labelled_cells == panel.sizes).any())
-    return label_state(panel).panel.dropped if audited else panel.dropped
+    return label_state(panel, stated).panel.dropped if audited else panel.dropped
 
 
 def _judge(panel: Panel) -> dict[str, Any]:

@@ -6,20 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from bonwise.auditing.partial import Balance, Labelling, Picked, balance, label_state, worst_case
+from bonwise.auditing.candidate_labels import audit_candidate_labels
+from bonwise.auditing.labelling import Labelling, label_state
+from bonwise.auditing.level import panel_level_bias
+from bonwise.auditing.partial import Balance, Picked, balance, worst_case
+from bonwise.auditing.sampled import SampledMetrics, judge_only, sampled_metrics
 from bonwise.auditing.settings import Settings, label_range
+from bonwise.auditing.stated_draw import StatedDraw
 from bonwise.auditing.verdict import Verdict, judge_validity, pick_validity
+from bonwise.data.cell_scores import further_scores
+from bonwise.data.label_design import LabelDesign
 from bonwise.data.panel import Panel
+from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import estimate
-from bonwise.stats.level_bias import level_bias
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 
-__all__ = ["NO_SCORES", "OF_PICKS", "JudgeAudit", "audit_judge", "panel_level_bias"]
+__all__ = ["NO_SCORES", "OF_PICKS", "JudgeAudit", "audit_judge"]
 
 OF_PICKS = ("top1_accuracy", "hit_rate", "value_random", "value_judge", "value_oracle", "gain", "recovery")
 """Metrics that follow from what was picked."""
@@ -43,12 +48,14 @@ class JudgeAudit:
     balance : tuple of Balance
         Labelled against unlabelled prompts; empty where the labels are complete.
     bounds : mapping of str to tuple of float
-        Worst case over missing labels; empty where the labels are complete.
+        Worst case over missing labels; empty where the labels are complete, or a sample.
     with_control : mapping of str to Estimate
         The metrics with the named easy candidates put back; empty without a control.
     picked : Picked or None
         Of logged picks: how many of the pools have one. The scores then only say what was picked: 1 for what was
         kept, 0 for the rest.
+    sampling : mapping of str to object
+        Where the labelled prompts are a sample: how it was drawn and how the estimates for all prompts were made.
     """
 
     judge: str
@@ -59,6 +66,7 @@ class JudgeAudit:
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
     with_control: Mapping[str, Estimate] = field(default_factory=dict, repr=False)
     picked: Picked | None = None
+    sampling: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def logged(self) -> bool:
@@ -96,8 +104,11 @@ class JudgeAudit:
             "metrics": {name: found.to_dict() for name, found in self.metrics.items()},
             "verdict": self.verdict.to_dict(),
         }
+        if self.sampling:
+            out["sampling"] = dict(self.sampling)
         if self.labelling.method == "labelled_only":
             out["balance"] = [row.to_dict() for row in self.balance]
+        if self.labelling.method == "labelled_only" or self.bounds:
             out["bounds"] = {name: list(ends) for name, ends in self.bounds.items()}
         if self.with_control:
             out["with_control"] = {name: found.to_dict() for name, found in self.with_control.items()}
@@ -109,8 +120,9 @@ def audit_judge(
     with_control: Panel | None,
     settings: Settings,
     *,
+    table: ScoreTable,
     against: str,
-    has_propensity: bool = False,
+    stated: StatedDraw | None = None,
     picked: Picked | None = None,
 ) -> JudgeAudit:
     """Audit one judge.
@@ -122,10 +134,12 @@ def audit_judge(
     with_control : Panel or None
         With the control candidates.
     settings : Settings
+    table : ScoreTable
+        The table that the panels were laid out from; its other judges serve as covariates of a sample.
     against : str
         What the judge is held against, as a noun.
-    has_propensity : bool
-        Whether the table states with which probability prompts were labelled.
+    stated : StatedDraw, optional
+        How the labelled prompts were drawn.
     picked : Picked, optional
         Of logged picks: how many of the pools have one. Metrics of scores are then undefined.
 
@@ -134,11 +148,12 @@ def audit_judge(
     bonwise.errors.InputError
         No prompt is labelled completely.
     """
-    labelling = _labelled(panel)
-    sums = _complete_sums(labelling)
-    metrics = _metrics(labelling, sums, settings)
-    partial = labelling.method == "labelled_only"
-    scope = _scope(labelling, has_propensity=has_propensity) if partial else ""
+    if stated is not None and stated.design is not None and stated.design.by_candidate:
+        return _of_candidate_labels(panel, settings, table, stated.design, against)
+    labelling = _labelled(panel, stated)
+    figures = _metrics(labelling, table, settings)
+    metrics = figures.metrics
+    partial, scope = labelling.method == "labelled_only", labelling.scope
     if picked is not None:
         scope = " ".join(filter(None, (picked.scope, scope)))
         metrics = {
@@ -153,24 +168,61 @@ def audit_judge(
         verdict,
         labelling,
         balance(labelling, settings.confidence, of_scores=picked is None) if partial else (),
-        worst_case(labelling, Sums(*sums), label_range(panel.labels)) if partial else {},
-        {} if with_control is None else _with_control(_labelled(with_control), settings),
+        worst_case(labelling, Sums(*_complete_sums(labelling)), label_range(panel.labels)) if partial else {},
+        {} if with_control is None else _metrics(_labelled(with_control, stated), table, settings).metrics,
         picked,
+        _sampling(labelling, stated, figures),
     )
+
+
+def _sampling(labelling: Labelling, stated: StatedDraw | None, figures: SampledMetrics) -> dict[str, Any]:
+    """Return how the labelled prompts were drawn and used, for the document; empty where no draw is stated."""
+    drawn = labelling.drawn
+    if stated is None or drawn is None:
+        return {}
+    return {
+        "design": stated.name,
+        "how": drawn.words,
+        "drawn_without_labels": drawn.lacking,
+        "labelled_not_drawn": drawn.not_drawn,
+        **figures.notes,
+    }
+
+
+def _of_candidate_labels(
+    panel: Panel, settings: Settings, table: ScoreTable, design: LabelDesign, against: str
+) -> JudgeAudit:
+    """Audit a judge of whose pools single candidates were drawn for labelling."""
+    own = judge_only(panel, settings)
+    others = list(further_scores(table, panel).values())
+    figures = audit_candidate_labels(panel, others, design, settings, judge_only=own)
+    found = panel.labelled_cells
+    labelling = Labelling(panel, found == panel.sizes, int(((found > 0) & (found < panel.sizes)).sum()), "aipw")
+    verdict = judge_validity(
+        figures.metrics, settings.thresholds, settings.target, against=against, scope=figures.sentence
+    )
+    sampling = {
+        "design": design.rule,
+        "how": figures.sentence,
+        "drawn_without_labels": figures.lacking,
+        "labelled_not_drawn": figures.not_drawn,
+        "tuning": figures.tuning,
+    }
+    return JudgeAudit(panel.judge, figures.metrics, verdict, labelling, bounds=figures.bounds, sampling=sampling)
 
 
 def _no_scores(found: Estimate) -> Estimate:
     return Estimate.undefined(NO_SCORES, found.n).with_method(found.method)
 
 
-def _labelled(panel: Panel) -> Labelling:
+def _labelled(panel: Panel, stated: StatedDraw | None) -> Labelling:
     if not len(panel.sizes):
         reasons = sorted({drop.reason for drop in panel.dropped})
         raise InputError(
             f"no prompt is left to audit {panel.judge!r} on: {'; '.join(reasons[:3])}",
             hint="score every candidate of a prompt, or force --ragged",
         )
-    labelling = label_state(panel)
+    labelling = label_state(panel, stated)
     if not labelling.labelled.any():
         raise InputError(
             f"no prompt of {panel.judge!r} has labels for all its candidates",
@@ -185,44 +237,15 @@ def _complete_sums(labelling: Labelling) -> Floats:
     return prompt_sums(panel.scores, panel.labels, panel.sizes)
 
 
-def _with_control(labelling: Labelling, settings: Settings) -> dict[str, Estimate]:
-    return _metrics(labelling, _complete_sums(labelling), settings)
-
-
-def _metrics(labelling: Labelling, sums: Floats, settings: Settings) -> dict[str, Estimate]:
+def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> SampledMetrics:
+    if labelling.sample is not None:
+        further = further_scores(table, labelling.panel)
+        return sampled_metrics(labelling, labelling.sample, further, settings)
     panel = labelling.panel.keep(labelling.labelled)
     rule = settings.rule(panel.labels)
+    sums = _complete_sums(labelling)
     found = {name: e.with_method(labelling.method) for name, e in estimate(ESTIMANDS, sums, rule).items()}
     found["level_bias"] = panel_level_bias(panel, settings).with_method(labelling.method)
     if labelling.method == "labelled_only":
-        found.update(_judge_only(labelling.panel, settings))
-    return found
-
-
-def panel_level_bias(panel: Panel, settings: Settings) -> Estimate:
-    """Estimate the level bias on a panel whose prompts are all labelled."""
-    return level_bias(
-        panel.scores,
-        panel.labels,
-        panel.sizes,
-        panel.names,
-        confidence=settings.confidence,
-        seed=settings.seed,
-    )
-
-
-def _judge_only(panel: Panel, settings: Settings) -> dict[str, Estimate]:
-    """Estimate what needs no labels from all prompts."""
-    own = [e for e in ESTIMANDS if not e.on_labels]
-    sums = prompt_sums(panel.scores, np.zeros(len(panel.scores)), panel.sizes)
-    return estimate(own, sums, settings.rule(np.zeros(0)))
-
-
-def _scope(labelling: Labelling, *, has_propensity: bool) -> str:
-    labelled, prompts = int(labelling.labelled.sum()), len(labelling.panel.sizes)
-    why = (
-        "the propensity column is not used, so they are not weighted to stand for the others"
-        if has_propensity
-        else "why the others lack labels is unknown, so they may not hold for all prompts"
-    )
-    return f"Figures against labels describe the {labelled} of {prompts} prompts that are labelled completely; {why}."
+        found.update(judge_only(labelling.panel, settings))
+    return SampledMetrics(found)

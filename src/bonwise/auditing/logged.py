@@ -13,6 +13,8 @@ import pandas as pd
 from bonwise.auditing.judge_audit import JudgeAudit, audit_judge
 from bonwise.auditing.partial import Picked
 from bonwise.auditing.settings import Settings
+from bonwise.auditing.stated_draw import stated_draw
+from bonwise.data.label_design import LabelDesign
 from bonwise.data.labels import join_labels
 from bonwise.data.panel import Dropped, Panel, Shape, lay_out
 from bonwise.data.picks import Picks
@@ -33,6 +35,7 @@ def logged_judge(
     settings: Settings,
     columns: Mapping[str, str],
     label_scale: Scale | None,
+    design: str | Path | LabelDesign | None = None,
 ) -> tuple[JudgeAudit, ScoreTable]:
     """Audit the picks of one policy.
 
@@ -44,6 +47,8 @@ def logged_judge(
     columns : mapping of str to str
         Role to column of the label file.
     label_scale : Scale or None
+    design : str, pathlib.Path or LabelDesign, optional
+        How the labelled prompts were drawn.
 
     Returns
     -------
@@ -68,7 +73,16 @@ def logged_judge(
         )
     table = logged_table([(picks.name, picks)], labels, columns, label_scale)
     (panel,) = logged_panels(table, [(picks.name, picks.reasons)], settings.shape)
-    return audit_judge(panel, None, settings, against="the oracle labels", picked=_picked(picks)), table
+    stated = stated_draw(design, table)
+    if stated is not None and stated.design is not None and stated.design.by_candidate:
+        raise UsageError(
+            f"{picks.source}: labels of single candidates were drawn, which audit the scores of a judge",
+            hint="audit the table of scores that the design was drawn from",
+        )
+    judge = audit_judge(
+        panel, None, settings, table=table, against="the oracle labels", stated=stated, picked=_picked(picks)
+    )
+    return judge, table
 
 
 def _picked(picks: Picks) -> Picked:

@@ -1,37 +1,21 @@
-"""Partly labelled tables: what to drop, what the figures describe, and what the gaps could hide."""
+"""Partly labelled tables: how the labelled prompts differ from the others, and what the gaps could hide."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from bonwise.data.panel import Dropped, Panel
+from bonwise.auditing.labelling import Labelling
+from bonwise.auditing.stated_draw import MAY_LACK
 from bonwise.stats.bounds import Unlabelled, recovery_bounds, value_bounds
 from bonwise.stats.laws import student_quantile
 from bonwise.stats.sums import Floats, Sums
 from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
 
-__all__ = ["MAY_LACK", "Balance", "Labelling", "Picked", "balance", "label_state", "worst_case"]
-
-MAY_LACK = 0.05
-"""Share of prompts that may lack labels, or a pick, before figures stop describing the whole table."""
-
-
-@dataclass(frozen=True, eq=False)
-class Labelling:
-    """A judge's panel with the prompts that count as labelled.
-
-    A prompt counts as labelled when all its candidates are.
-    """
-
-    panel: Panel
-    labelled: npt.NDArray[np.bool_]
-    partly: int
-    method: Literal["complete", "labelled_only"]
+__all__ = ["Balance", "Picked", "balance", "worst_case"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,21 +78,6 @@ class Balance:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
-
-def label_state(panel: Panel) -> Labelling:
-    """Drop up to 5 % of prompts for want of labels; beyond that keep them and say so."""
-    found = panel.labelled_cells
-    labelled, partly = found == panel.sizes, (found > 0) & (found < panel.sizes)
-    if labelled.any() and (~labelled).mean() <= MAY_LACK:
-        reasons = np.where(partly, "partly labelled", "unlabelled")
-        dropped = [
-            Dropped(str(prompt), str(reason))
-            for prompt, reason in zip(panel.prompt_ids[~labelled], reasons[~labelled], strict=True)
-        ]
-        kept = panel.keep(labelled, dropped)
-        return Labelling(kept, np.ones(len(kept.sizes), dtype=bool), 0, "complete")
-    return Labelling(panel, labelled, int(partly.sum()), "labelled_only")
 
 
 def balance(labelling: Labelling, confidence: float, *, of_scores: bool = True) -> tuple[Balance, ...]:

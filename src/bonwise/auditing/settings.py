@@ -58,6 +58,8 @@ class Settings:
     shape : {"rectangular", "ragged"}, optional
         Forced shape.
     thresholds : Thresholds
+    outcome_model : object, optional
+        Regressor with ``fit`` and ``predict`` that takes the ridge's place where labels are a sample.
     """
 
     confidence: float = 0.95
@@ -69,6 +71,7 @@ class Settings:
     target: Target = "best-of-n"
     shape: Shape | None = None
     thresholds: Thresholds = field(default_factory=Thresholds)
+    outcome_model: Any = None
 
     def __post_init__(self) -> None:
         check_confidence(self.confidence)
@@ -80,6 +83,11 @@ class Settings:
             raise UsageError(f"a seed must not be negative, as {self.seed} is", hint="such as 0")
         if self.resamples < 2:
             raise UsageError(f"{self.resamples} resamples are too few", hint="such as 1000")
+        if self.outcome_model is not None and not all(hasattr(self.outcome_model, do) for do in ("fit", "predict")):
+            raise UsageError(
+                f"{type(self.outcome_model).__name__} has no fit and predict, so it is no outcome model",
+                hint="give a regressor of scikit-learn, or any object that learns and predicts as they do",
+            )
         if self.shape not in (None, "rectangular", "ragged"):
             raise UsageError(f"no shape {self.shape!r}", hint="choose of rectangular, ragged")
 
@@ -103,4 +111,6 @@ class Settings:
         }
         if self.interval == "bootstrap":
             out["resamples"] = self.resamples
+        if self.outcome_model is not None:
+            out["outcome_model"] = type(self.outcome_model).__name__
         return out

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bonwise.auditing.partial import MAY_LACK
+from bonwise.auditing.stated_draw import MAY_LACK
 from bonwise.data.panel import Panel, lay_out
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError

@@ -14,8 +14,11 @@ from bonwise.cli import (
     doctor,
     judge,
     judges,
+    labels,
     learn,
     ledger,
+    monitor,
+    plan,
     preferences,
     prompts,
     route,
@@ -42,9 +45,12 @@ app.command("compare")(compare.compare)
 app.command("route")(route.route)
 app.command("learn")(learn.learn)
 app.command("confidence")(confidence.confidence)
+app.command("plan")(plan.plan)
+app.command("monitor")(monitor.monitor)
 app.command("preferences")(preferences.preferences)
 app.command("judges")(judges.judges)
 app.command("strategies")(strategies.strategies)
+app.add_typer(labels.app)
 app.add_typer(prompts.app)
 app.add_typer(ledger.app)
 

@@ -36,6 +36,10 @@ def audit(
         list[str] | None, typer.Option(help="An easy candidate: report with and without (repeatable).")
     ] = None,
     target: Annotated[str, typer.Option(help="The decision: best-of-n or system.")] = "best-of-n",
+    design: Annotated[
+        str | None,
+        typer.Option(help="How prompts were drawn for labelling: uniform, or the file of bonwise labels draw."),
+    ] = None,
     interval: Annotated[str, typer.Option(help="default (jackknife, Fieller) or bootstrap.")] = "default",
     confidence: given.Confidence = 0.95,
     resamples: Annotated[int, typer.Option(help="Of the bootstrap.")] = 1000,
@@ -89,6 +93,7 @@ def audit(
         judge_scale=given.scales(judge_scale),
         label_scale=None if label_scale is None else parse_scale(label_scale),
         as_picked=as_picked,
+        design=design,
     )
     gates = found.check(given.numbers(fail_under, "--fail-under"))
     _deliver(found, gates, json=json, per_prompt=per_prompt)

@@ -84,7 +84,7 @@ class LabelDesign:
         return self.rule in BY_CANDIDATE
 
     def frame(self) -> pd.DataFrame:
-        """Return one row a prompt, the drawn ones first."""
+        """Return one row a prompt, in `order`."""
         prompts = len(self.prompt_ids)
         columns = {
             "prompt_id": self.prompt_ids.to_numpy(),
@@ -97,7 +97,19 @@ class LabelDesign:
         }
         if self.by_candidate:
             columns |= {"pick": list(self.picks), "other": list(self.others)}
-        return pd.DataFrame(columns).iloc[np.argsort(~self.drawn, kind="stable")].reset_index(drop=True)
+        return pd.DataFrame(columns).iloc[self.order].reset_index(drop=True)
+
+    @property
+    def order(self) -> _Ints:
+        """Prompts as they are to be labelled: the drawn ones first, phase by phase, each in a random order.
+
+        Whoever labels from the top has labelled prompts in random order whenever they stop.
+        """
+        mixed = np.random.default_rng(self.seed).permutation(len(self.phase))
+        order: _Ints = np.lexsort(
+            (np.where(self.drawn, mixed, 0), np.where(self.drawn, self.phase, len(self.phase) + 1))
+        )
+        return order
 
     def write(self, path: str | Path) -> None:
         """Write the design as CSV, whole or not at all."""

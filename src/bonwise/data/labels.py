@@ -12,6 +12,7 @@ import pandas as pd
 from bonwise.data.columns import FLAGS, resolve_columns
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import parse_numbers
+from bonwise.data.propensities import check_propensities
 from bonwise.data.reading import read_raw
 from bonwise.data.scales import to_unit
 from bonwise.data.table import counted_rows
@@ -41,12 +42,13 @@ class _Labels:
     names: pd.Categorical
     values: npt.NDArray[np.float64]
     keys: npt.NDArray[np.int64]
+    propensity: npt.NDArray[np.float64] | None = None
 
     def keep(self, rows: npt.NDArray[np.bool_]) -> _Labels:
         """Return some of the rows only."""
-        return _Labels(
-            self.source, self.rows[rows], self.prompts[rows], self.names[rows], self.values[rows], self.keys[rows]
-        )
+        chances = None if self.propensity is None else self.propensity[rows]
+        kept = (self.rows[rows], self.prompts[rows], self.names[rows], self.values[rows], self.keys[rows])
+        return _Labels(self.source, *kept, chances)
 
     def pair(self, at: int) -> str:
         return f"{shown(self.prompts[at])} / {shown(self.names[at])}"
@@ -69,7 +71,8 @@ def join_labels(
     table : ScoreTable
         Without labels of its own.
     labels : str, pathlib.Path or pandas.DataFrame
-        Columns ``prompt_id``, ``candidate``, ``oracle_label`` or their aliases; a blank label is none.
+        Columns ``prompt_id``, ``candidate``, ``oracle_label`` or their aliases; a blank label is none. A column
+        ``propensity`` comes along.
     columns : mapping of str to str, optional
         Role to column, where the label file uses other names; for prompt and candidate the table's own name is
         passed over where the label file does not know it.
@@ -80,7 +83,7 @@ def join_labels(
     ------
     bonwise.errors.InputError
         The table has labels already; a named column is in neither file; no row matches, or one of a known prompt
-        names no candidate of it; a candidate is labelled twice (rows named).
+        names no candidate of it; a candidate is labelled twice (rows named); a propensity is none, or stands in both.
 
     Examples
     --------
@@ -103,12 +106,31 @@ def join_labels(
     _refuse_unmatched(found, table.source)
     _refuse_repeated(found)
     by_cell = pd.Series(found.values, index=found.keys).reindex(table.cell_keys()).to_numpy()
+    joined = table.frame.assign(oracle_label=by_cell)
     return replace(
         table,
-        frame=table.frame.assign(oracle_label=by_cell),
+        frame=joined if found.propensity is None else joined.assign(propensity=_by_prompt(found, table)),
         label_scale=label_scale,
         labels_left_out=_left_out(read, strange),
     )
+
+
+def _by_prompt(labels: _Labels, table: ScoreTable) -> npt.NDArray[np.float64]:
+    """Return the propensity of each row's prompt as the label file states it, NaN where it does not."""
+    if "propensity" in table.frame.columns:
+        raise ColumnError(
+            f"{labels.source} and {table.source} both state propensities", hint="drop the column from one of them"
+        )
+    stated = pd.Series(labels.propensity, index=pd.Index(labels.prompts.astype(object))).groupby(level=0)
+    apart = (stated.max() - stated.min()) > 0
+    if apart.any():
+        raise RowError(
+            f"{labels.source}: {shown(apart.index[apart.to_numpy()][0])} has two propensities",
+            hint="a prompt is drawn for labelling as a whole: give each of its rows the same",
+        )
+    by_prompt = stated.min().reindex(table.prompts).to_numpy(dtype=np.float64)
+    found: npt.NDArray[np.float64] = by_prompt[table.frame["prompt_id"].cat.codes.to_numpy()]
+    return found
 
 
 def _left_out(labels: _Labels, strange: npt.NDArray[np.bool_]) -> dict[str, int]:
@@ -128,12 +150,16 @@ def _read_labels(
     else:
         source, raw = str(labels), read_raw(Path(labels))
     wanted = _wanted(raw, table, columns, source)
-    taken = resolve_columns(raw, wanted, source=source, required=_REQUIRED, roles=_REQUIRED)
+    taken = resolve_columns(raw, wanted, source=source, required=_REQUIRED, roles=(*_REQUIRED, "propensity"))
     prompts = as_categories(raw[taken["prompt_id"]], role="prompt_id", source=source)
     names = as_categories(raw[taken["candidate"]], role="candidate", source=source)
     values = parse_numbers(raw[taken["oracle_label"]], role="oracle_label", source=source)
     values = to_unit(values, label_scale, rows=raw.index, role="oracle_label", source=source)
-    return _Labels(source, raw.index, prompts, names, values, _keys_in(table, prompts, names))
+    chances = None
+    if "propensity" in taken:
+        chances = parse_numbers(raw[taken["propensity"]], role="propensity", source=source)
+        check_propensities(chances, raw.index, source)
+    return _Labels(source, raw.index, prompts, names, values, _keys_in(table, prompts, names), chances)
 
 
 def _wanted(raw: pd.DataFrame, table: ScoreTable, columns: Mapping[str, str], source: str) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,24 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.data.identifiers import as_categories
-from bonwise.data.numbers import is_blank
 from bonwise.data.reading import read_raw
 from bonwise.data.table import counted_rows
+from bonwise.data.verdict_words import joined_names, preferences_of, require_columns
 from bonwise.data.wording import shown
 from bonwise.errors import ColumnError, InputError, RowError
 
 __all__ = ["PreferenceTable"]
 
 _Floats = npt.NDArray[np.float64]
-
-_SEPARATOR = " / "
-
-_WORDS: Mapping[str, float] = {
-    **dict.fromkeys(("1", "1.0", "a", "first", "model_a", "response_a"), 1.0),
-    **dict.fromkeys(("2", "2.0", "b", "second", "model_b", "response_b"), 0.0),
-    **dict.fromkeys(("tie", "0.5", "both", "tie (inconsistent)"), 0.5),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +67,12 @@ class PreferenceTable:
         """
         name = "table" if isinstance(source, pd.DataFrame) else str(source)
         raw = counted_rows(source, name) if isinstance(source, pd.DataFrame) else read_raw(Path(source))
-        _require(raw, [*verdicts, oracle, *prompt, *judge, *context, *pair], name)
+        require_columns(raw, [*verdicts, oracle, *prompt, *judge, *context, *pair], name)
         if not verdicts:
             raise ColumnError(f"{name}: no verdict column was named", hint="name one or two with --verdict-col")
-        preferred: _Floats = np.column_stack([_preferences(raw[column], name) for column in verdicts])
-        gold = _preferences(raw[oracle], name)
-        judges = _joined(raw, judge, "judge", name) if judge else _constant(len(raw), "judge")
+        preferred: _Floats = np.column_stack([preferences_of(raw[column], name) for column in verdicts])
+        gold = preferences_of(raw[oracle], name)
+        judges = joined_names(raw, judge, "judge", name) if judge else _constant(len(raw), "judge")
         reason = np.where(np.isnan(gold), "no label", np.where(np.isnan(preferred).any(axis=1), "no verdict", ""))
         kept = reason == ""
         if not kept.any():
@@ -92,50 +82,17 @@ class PreferenceTable:
         dropped = {str(j): dict(Counter(reason[(judges == j) & ~kept].tolist())) for j in judges.categories}
         table = cls(
             name,
-            _joined(raw, prompt, "prompt_id", name)[kept],
+            joined_names(raw, prompt, "prompt_id", name)[kept],
             judges[kept],
-            (_joined(raw, context, "context", name) if context else _constant(len(raw), "all"))[kept],
+            (joined_names(raw, context, "context", name) if context else _constant(len(raw), "all"))[kept],
             preferred[kept],
             gold[kept],
             {j: counts for j, counts in dropped.items() if counts},
         )
         _refuse_split_prompts(table)
-        pairs = _joined(raw, [*prompt, *pair], "pair", name)[kept]
+        pairs = joined_names(raw, [*prompt, *pair], "pair", name)[kept]
         _refuse_repeats(table, pairs, raw.index[kept])
         return table
-
-
-def _require(raw: pd.DataFrame, columns: Sequence[str], source: str) -> None:
-    for column in columns:
-        if column not in raw.columns:
-            raise ColumnError(
-                f"{source}: no column named {shown(column)}",
-                hint=f"the columns are {', '.join(str(c)[:40] for c in raw.columns[:12])}",
-            )
-
-
-def _preferences(column: pd.Series, source: str) -> _Floats:
-    words = column.astype(str).str.strip().str.lower()
-    values = np.asarray(words.map(_WORDS), dtype=np.float64)
-    unknown = np.isnan(values) & ~is_blank(column)
-    if unknown.any():
-        at = int(np.flatnonzero(unknown)[0])
-        raise RowError(
-            f"{source}, row {column.index[at]}: {column.name!r} holds {shown(column.iloc[at])}, which is no verdict",
-            hint="write 1 or 2, a or b, model_a or model_b, or tie; leave the cell blank for none",
-        )
-    return values
-
-
-def _joined(raw: pd.DataFrame, columns: Sequence[str], role: str, source: str) -> pd.Categorical:
-    parts = [as_categories(raw[column], role=role, source=source) for column in columns]
-    if len(parts) == 1:
-        return parts[0]
-    names = list(zip(*(part.astype(object) for part in parts), strict=True))
-    # Names that hold the separator themselves are written so that no two become one.
-    ambiguous = any(_SEPARATOR in word for part in parts for word in part.categories)
-    joined = [json.dumps(name) if ambiguous else _SEPARATOR.join(name) for name in names]
-    return pd.Categorical(pd.Index(joined, dtype=object))
 
 
 def _constant(rows: int, name: str) -> pd.Categorical:

@@ -16,6 +16,7 @@ from bonwise.data.cells import distinct_cells, mean_by_cell, positions
 from bonwise.data.columns import ROLES, WORDS, resolve_columns
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import parse_numbers
+from bonwise.data.propensities import check_propensities
 from bonwise.data.reading import read_raw
 from bonwise.data.repeats import averaged, draw_columns, mean_of_draws, span
 from bonwise.data.scales import Scale, mismatch, to_unit
@@ -358,12 +359,7 @@ def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Ind
 
 def _refuse_bad_ranges(out: Mapping[str, Any], rows: pd.Index, source: str) -> None:
     if "propensity" in out:
-        bad = (out["propensity"] <= 0) | (out["propensity"] > 1)
-        if bad.any():
-            raise RowError(
-                f"{source}, row {rows[int(np.flatnonzero(bad)[0])]}: a propensity must lie in (0, 1]",
-                hint="it is the probability with which the prompt was drawn for labelling",
-            )
+        check_propensities(out["propensity"], rows, source)
     if "ci_width" in out and (out["ci_width"] < 0).any():
         raise RowError(
             f"{source}, row {rows[int(np.flatnonzero(out['ci_width'] < 0)[0])]}: ci_width is negative",

@@ -15,6 +15,7 @@ from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
 from bonwise.report.left_out import labels_left_out
 from bonwise.report.metric_table import MetricTable, interval, named, number
+from bonwise.report.sampling_text import sampling_parts
 
 __all__ = ["audit_parts", "audit_text"]
 
@@ -75,6 +76,7 @@ def _tally(counts: _Document) -> str:
 def _one(name: str, judge: _Document, settings: _Document) -> Iterator[RenderableType]:
     yield Text(f"{printable(name)}: {_counts(judge['data'])}")
     yield from _dropped(judge["data"]["dropped"])
+    yield from sampling_parts(judge.get("sampling", {}))
     yield MetricTable(judge, settings)
     if "balance" in judge:
         yield Text("* from the completely labelled prompts alone")
@@ -105,18 +107,19 @@ def _dropped(dropped: list[_Document]) -> Iterator[RenderableType]:
 
 
 def _partial(judge: _Document, reference: str | None) -> Iterator[RenderableType]:
-    if "balance" not in judge:
+    if "balance" in judge:
+        rows = [
+            (row["feature"], *(number(row[key]) for key in ("labelled", "unlabelled", "difference")), interval(row))
+            for row in judge["balance"]
+        ]
+        yield FittedTable(
+            ("feature of the scores", "labelled", "unlabelled", "difference", "interval"),
+            rows,
+            spare=("labelled", "unlabelled"),
+            title="Labelled against unlabelled prompts",
+        )
+    if "bounds" not in judge:
         return
-    rows = [
-        (row["feature"], *(number(row[key]) for key in ("labelled", "unlabelled", "difference")), interval(row))
-        for row in judge["balance"]
-    ]
-    yield FittedTable(
-        ("feature of the scores", "labelled", "unlabelled", "difference", "interval"),
-        rows,
-        spare=("labelled", "unlabelled"),
-        title="Labelled against unlabelled prompts",
-    )
     ends = ", ".join(
         f"{named(name, reference)} [{low:.3f}, {high:.3f}]" for name, (low, high) in judge["bounds"].items()
     )

@@ -16,6 +16,7 @@ __all__ = ["MetricTable", "interval", "named", "number"]
 _Document = Mapping[str, Any]
 
 _MEANING = "what it says"
+_ALONE = "labelled prompts alone"
 
 GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
@@ -84,7 +85,9 @@ class MetricTable:
 
     def _table(self) -> FittedTable:
         control = ("with control",) if "with_control" in self.judge else ()
-        headers = ("metric", "estimate", f"{100 * self.settings['confidence']:g}% interval", *control, "n", _MEANING)
+        alone = (_ALONE,) if self._sampled() else ()
+        width = f"{100 * self.settings['confidence']:g}% interval"
+        headers = ("metric", "estimate", width, *alone, *control, "n", _MEANING)
         rows: list[Sequence[str]] = []
         styles = []
         for title, metrics in self._groups():
@@ -93,7 +96,10 @@ class MetricTable:
             for key, meaning in metrics:
                 rows.append(self._cells(key, meaning))
                 styles.append("bold" if key in _HEADLINES else "")
-        return FittedTable(headers, rows, spare=(_MEANING, *control, "n"), words=(_MEANING,), styles=styles)
+        return FittedTable(headers, rows, spare=(_MEANING, *alone, *control, "n"), words=(_MEANING,), styles=styles)
+
+    def _sampled(self) -> bool:
+        return any("labelled_only" in found for found in self.judge["metrics"].values())
 
     def _groups(self) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
         # Logged picks hold no scores, so what is made of scores would be a page of dashes.
@@ -104,6 +110,7 @@ class MetricTable:
         reference = self.settings.get("reference")
         star = " *" if found["method"] == "labelled_only" else ""
         cells = [f"  {named(key, reference)}{star}", number(found["estimate"]), interval(found)]
+        cells += [_alone(found)] if self._sampled() else []
         cells += [number(control[key]["estimate"])] if control else []
         note = _note(found)
         return [*cells, f"{found['n']:,}", named(meaning, reference) + (f" ({note})" if note else "")]
@@ -127,6 +134,12 @@ def number(value: float | None) -> str:
 def interval(found: _Document) -> str:
     """Write the interval of an estimate, a dash where there is none."""
     return "-" if found["low"] is None else f"[{found['low']:.3f}, {found['high']:.3f}]"
+
+
+def _alone(found: _Document) -> str:
+    """Write what the labelled prompts alone would say, blank where that is the same thing."""
+    alone = found.get("labelled_only")
+    return "" if alone is None else f"{number(alone['estimate'])} {interval(alone)}"
 
 
 def _note(found: _Document) -> str:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.data.cells import mean_by_cell, positions
+from bonwise.data.cell_scores import scores_of
 from bonwise.data.panel import Dropped, Panel
+from bonwise.data.propensities import propensities
 from bonwise.data.repeats import First, cell_repeats
 from bonwise.data.table import ScoreTable
-from bonwise.data.wording import shown
-from bonwise.errors import InputError, RowError
+from bonwise.errors import InputError
 from bonwise.stats.disagreement import disagreement
 from bonwise.stats.pool_features import pool_features
 from bonwise.stats.routing import Outcomes
@@ -112,7 +112,7 @@ def judged_prompts(
     others = [one for one in table.judges if one != panel.judge]
     if others and not first_pass_only:
         features["disagreement"] = disagreement(
-            said.first, panel.sizes, [_scores_of(table, panel, other) for other in others]
+            said.first, panel.sizes, [scores_of(table, panel, other) for other in others]
         )
     labelled = panel.labelled_cells == panel.sizes
     if not labelled.any():
@@ -122,7 +122,8 @@ def judged_prompts(
         )
     known = panel.keep(labelled)
     sums = Sums(*prompt_sums(said.first[np.repeat(labelled, panel.sizes)], known.labels, known.sizes))
-    weights = 1 / _propensities(table, known) if weighted else np.ones(len(known.sizes))
+    everywhere = np.ones(len(known.sizes), dtype=bool)
+    weights = 1 / propensities(table, known.prompt_ids, everywhere) if weighted else np.ones(len(known.sizes))
     # Only rounding can carry a gain below 0.
     outcomes = Outcomes(sums.J, np.maximum(sums.M - sums.J, 0.0), weights)
     return JudgedPrompts(panel, features, labelled, outcomes, 1 - sums.hit, weighted, said.draws, said.first_of)
@@ -157,31 +158,3 @@ def _without_stray_blanks(panel: Panel) -> Panel:
         for prompt, reason in zip(panel.prompt_ids[lacking], reasons[lacking], strict=True)
     ]
     return panel.keep(~lacking, dropped)
-
-
-def _scores_of(table: ScoreTable, panel: Panel, judge: str) -> Floats:
-    """Return another judge's scores of the panel's cells."""
-    prompts = table.prompts.get_indexer(panel.prompt_ids).astype(np.int64)
-    cells = np.repeat(prompts, panel.sizes) * len(table.candidates) + panel.names
-    at = np.where((table.frame["judge"] == judge).to_numpy(), positions(table.cell_keys(), cells), -1)
-    rows = np.flatnonzero(at >= 0)
-    return mean_by_cell(at[rows], table.frame["judge_score"].to_numpy()[rows], len(cells))
-
-
-def _propensities(table: ScoreTable, panel: Panel) -> Floats:
-    """Return the probability with which each prompt of a panel was labelled."""
-    by_prompt = table.frame["propensity"].groupby(table.frame["prompt_id"], observed=False)
-    least, most = by_prompt.min().to_numpy(), by_prompt.max().to_numpy()
-    at = table.prompts.get_indexer(panel.prompt_ids)
-    if (absent := np.isnan(least[at])).any():
-        raise RowError(
-            f"{table.source}: {shown(panel.prompt_ids[absent][0])} is labelled but has no propensity",
-            hint="give each labelled prompt the probability with which it was drawn for labelling",
-        )
-    if (apart := least[at] < most[at]).any():
-        raise RowError(
-            f"{table.source}: {shown(panel.prompt_ids[apart][0])} has two propensities",
-            hint="a prompt is drawn for labelling as a whole: give each of its rows the same",
-        )
-    found: Floats = least[at]
-    return found

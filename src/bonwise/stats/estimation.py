@@ -15,7 +15,17 @@ from bonwise.stats.jackknife import jackknife
 from bonwise.stats.laws import Exact, Fieller, Law, Percentile, Student
 from bonwise.stats.sums import Floats, Sums
 
-__all__ = ["IntervalRule", "difference", "estimate", "from_jackknife", "may_be_0"]
+__all__ = [
+    "IntervalRule",
+    "JudgeSums",
+    "difference",
+    "estimate",
+    "from_jackknife",
+    "may_be_0",
+    "minus",
+    "one_estimate",
+    "without_wild",
+]
 
 _SAME = 1e-12  # a standard error below this share of the values is rounding, not variation
 
@@ -60,11 +70,8 @@ def estimate(estimands: Sequence[Estimand], sums: Floats, rule: IntervalRule) ->
     dict of str to Estimate
         In the order of the estimands; one that is divided by another needs that one among them.
     """
-    found = _estimate(estimands, [e.of for e in estimands], _Sample([sums], rule))
-    for e in estimands:
-        if e.over is not None and found[e.name].estimate is not None and may_be_0(found[e.over]):
-            found[e.name] = Estimate.undefined(NOT_DISTINGUISHABLE, found[e.name].n)
-    return found
+    found = _estimate(estimands, [e.of for e in estimands], JudgeSums([sums], rule))
+    return without_wild(estimands, found, lambda below: [found[below.name]])
 
 
 def may_be_0(found: Estimate) -> bool:
@@ -86,28 +93,54 @@ def difference(
         The two judges' sums on the same prompts, in the same order.
     rule : IntervalRule
     """
-    found = _estimate(estimands, [_minus(e) for e in estimands], _Sample([first, second], rule))
+    found = _estimate(estimands, [minus(e) for e in estimands], JudgeSums([first, second], rule))
+    alone = replace(rule, kind="default")
+    return without_wild(
+        estimands, found, lambda below: [estimate([below], sums, alone)[below.name] for sums in (first, second)]
+    )
+
+
+def without_wild(
+    estimands: Sequence[Estimand], found: dict[str, Estimate], alone: Callable[[Estimand], Sequence[Estimate]]
+) -> dict[str, Estimate]:
+    """Undefine the estimates that are divided by what cannot be told from 0.
+
+    Parameters
+    ----------
+    estimands : sequence of Estimand
+    found : dict of str to Estimate
+        Theirs, by name.
+    alone : callable
+        Gives each judge's own estimate of the metric that is divided by.
+    """
+    by_name = {e.name: e for e in estimands}
+    out = dict(found)
     for e in estimands:
-        if e.over is not None and found[e.name].estimate is not None:
-            below = [one for one in estimands if one.name == e.over]
-            alone = (estimate(below, sums, replace(rule, kind="default"))[e.over] for sums in (first, second))
-            if any(map(may_be_0, alone)):
-                found[e.name] = Estimate.undefined(NOT_DISTINGUISHABLE, found[e.name].n)
-    return found
+        if e.over is not None and found[e.name].estimate is not None and any(map(may_be_0, alone(by_name[e.over]))):
+            out[e.name] = Estimate.undefined(NOT_DISTINGUISHABLE, found[e.name].n)
+    return out
 
 
-def _minus(estimand: Estimand) -> Callable[..., Floats]:
+def minus(estimand: Estimand) -> Callable[..., Floats]:
+    """Return a metric of the first judge's totals less that of the second's."""
     return lambda left, right: estimand.of(left) - estimand.of(right)
 
 
 @dataclass(frozen=True, slots=True)
-class _Sample:
-    """Per-prompt sums of one judge, or of two judges whose metrics are subtracted."""
+class JudgeSums:
+    """Per-prompt sums of one judge, or of two judges whose metrics are subtracted.
+
+    Parameters
+    ----------
+    matrices : list of ndarray, shape (len(Sums._fields), prompts)
+    rule : IntervalRule
+    """
 
     matrices: list[Floats]
     rule: IntervalRule
 
     def limits(self, e: Estimand) -> tuple[float, float]:
+        """Return the range of a metric, or of the difference of two."""
         low, high = e.limits if e.limits is not None else self.rule.label_range
         if e.contrast:
             low, high = low - high, high - low
@@ -133,11 +166,36 @@ class _Sample:
         return max(found)
 
     def count(self, e: Estimand) -> int:
+        """Return the number of prompts that contribute."""
         return min(_count(e, Sums(*matrix)) for matrix in self.matrices)
+
+    def fieller(self, of: Callable[[Sums], tuple[Floats, Floats]], limits: tuple[float, float]) -> Fieller:
+        """Return the law of a ratio of means."""
+        return _fieller(*self.parts(of), limits)
+
+    def exact(self, e: Estimand, value: float) -> Exact:
+        """Return the bound where all prompts are alike."""
+        return Exact(value, self.count(e), self.exact_limits(e, value), self.stretch(e))
+
+    def mean_denominator(self, of: Callable[[Sums], tuple[Floats, Floats]]) -> float:
+        """Return the mean of the denominator of a ratio of means."""
+        return float(np.mean(self.parts(of)[1]))
+
+    def exact_limits(self, e: Estimand, value: float) -> tuple[float, float]:
+        """Return the range for the bound of prompts that are all alike.
+
+        A prompt unlike the others can move the numerator of a ratio by at most the range of the labels,
+        hence the ratio by that range over the mean denominator.
+        """
+        low, high = self.limits(e)
+        if e.parts is None:
+            return low, high
+        reach = self.rule.label_width / self.mean_denominator(e.parts)
+        return max(value - reach, low), min(value + reach, high)
 
 
 def _estimate(
-    estimands: Sequence[Estimand], functions: Sequence[Callable[..., Floats]], sample: _Sample
+    estimands: Sequence[Estimand], functions: Sequence[Callable[..., Floats]], sample: JudgeSums
 ) -> dict[str, Estimate]:
     def functional(*totals: Sums) -> Floats:
         return np.stack([f(*totals) for f in functions])
@@ -147,26 +205,38 @@ def _estimate(
     if rule.kind == "bootstrap":
         drawn = list(bootstrap(functional, sample.matrices, resamples=rule.resamples, seed=rule.seed))
     rows = zip(estimands, values.estimate, values.se, drawn, strict=True)
-    return {e.name: _one(e, sample, float(value), float(se), replicates) for e, value, se, replicates in rows}
+    return {
+        e.name: one_estimate(e, sample, float(value), float(se), None if found is None else Percentile(found))
+        for e, value, se, found in rows
+    }
 
 
-def _one(e: Estimand, sample: _Sample, value: float, se: float, replicates: Floats | None) -> Estimate:
-    n, confidence = sample.count(e), sample.rule.confidence
+def one_estimate(e: Estimand, sample: JudgeSums, value: float, se: float, law: Law | None = None) -> Estimate:
+    """Give a metric the interval that its sample allows, or the reason why there is none.
+
+    Parameters
+    ----------
+    e : Estimand
+    sample : JudgeSums
+    value, se : float
+        NaN where the metric is undefined; NaN as a standard error where some prompt cannot be left out.
+    law : Law, optional
+        Replaces Fieller's interval of a ratio of means, and Student's t of the others.
+    """
+    n, limits, confidence = sample.count(e), sample.limits(e), sample.rule.confidence
     if not np.isfinite(value):
         return Estimate.undefined(f"undefined: needs {e.needs}", n)
     # Only rounding can carry an estimate beyond the range of its metric.
-    value = float(np.clip(value, *sample.limits(e)))
-    law: Law | None = None
+    value = float(np.clip(value, *limits))
     if e.parts is not None and n > 1:
-        law = _fieller(*sample.parts(e.parts), sample.limits(e))
-        if law.at(confidence) is None:
+        fieller = sample.fieller(e.parts, limits)
+        if fieller.at(confidence) is None:
             # The ratio itself would be wild, whichever interval was asked for.
             return Estimate.undefined(NOT_DISTINGUISHABLE, n)
-    if replicates is not None:
-        law = Percentile(replicates)
+        law = law or fieller
     average = e.average_over is not None or e.parts is not None
-    exact = (lambda: Exact(value, n, _exact_limits(e, sample, value), sample.stretch(e))) if average else None
-    return from_jackknife(value, se, n, sample.limits(e), confidence, exact=exact, law=law)
+    exact = (lambda: sample.exact(e, value)) if average else None
+    return from_jackknife(value, se, n, limits, confidence, exact=exact, law=law)
 
 
 def from_jackknife(
@@ -214,19 +284,6 @@ def _count(e: Estimand, sums: Sums) -> int:
 
 def _without_interval(value: float, n: int, reason: str) -> Estimate:
     return Estimate(value, None, None, None, n, None, reason=f"no interval: {reason}")
-
-
-def _exact_limits(e: Estimand, sample: _Sample, value: float) -> tuple[float, float]:
-    """Return the range for the bound of prompts that are all alike.
-
-    A prompt unlike the others can move the numerator of a ratio by at most the range of the labels,
-    hence the ratio by that range over the mean denominator.
-    """
-    low, high = sample.limits(e)
-    if e.parts is None:
-        return low, high
-    reach = sample.rule.label_width / float(np.mean(sample.parts(e.parts)[1]))
-    return max(value - reach, low), min(value + reach, high)
 
 
 def _fieller(numerator: Floats, denominator: Floats, limits: tuple[float, float]) -> Fieller:

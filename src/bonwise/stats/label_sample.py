@@ -53,6 +53,13 @@ class LabelSample:
         share = np.bincount(owner, weights=labelled) / np.bincount(owner)
         return cls(labelled, share[owner], strata)
 
+    def keep(self, prompts: npt.NDArray[np.bool_]) -> LabelSample:
+        """Return the sample of some of the prompts, with the shares of its strata that are labelled among them."""
+        if self.strata is None or self.labelled.all():
+            strata = None if self.strata is None else self.strata[prompts]
+            return LabelSample(self.labelled[prompts], self.propensity[prompts], strata)
+        return LabelSample.realised(self.labelled[prompts], self.strata[prompts])
+
     @property
     def count(self) -> int:
         """Number of labelled prompts, m."""

@@ -70,7 +70,14 @@ def level_bias_difference(first: Estimate, second: Estimate, confidence: float) 
 
 
 def level_bias(
-    scores: Floats, labels: Floats, sizes: _Ints, names: _Ints, *, confidence: float, seed: int
+    scores: Floats,
+    labels: Floats,
+    sizes: _Ints,
+    names: _Ints,
+    *,
+    confidence: float,
+    seed: int,
+    weights: Floats | None = None,
 ) -> Estimate:
     """Estimate the largest bias of a calibrated candidate mean.
 
@@ -88,8 +95,11 @@ def level_bias(
     confidence : float
     seed : int
         Draws the folds.
+    weights : ndarray of float64, shape (prompts,), optional
+        Such as 1 / propensity where some prompts were likelier than others to be labelled; in the fit and the means.
     """
     n = len(sizes)
+    w = np.ones(len(scores)) if weights is None else np.repeat(weights / weights.mean(), sizes)
     counts = np.bincount(names)
     recurring = np.flatnonzero(counts >= max(RECURS * n, 2))
     if not recurring.size:
@@ -97,11 +107,9 @@ def level_bias(
     if n < 2 * FOLDS:
         return Estimate.undefined(f"undefined: {FOLDS} folds need {2 * FOLDS} prompts", n)
     owner = np.repeat(np.random.default_rng(seed).permutation(n) % FOLDS, sizes)
-    residuals = _calibrated(np.round(scores, TIE_DECIMALS), labels, owner) - labels
+    residuals = _calibrated(np.round(scores, TIE_DECIMALS), labels, w, owner) - labels
     counts = counts[recurring]
-    biases = np.bincount(names, weights=residuals)[recurring] / counts
-    squares = np.bincount(names, weights=residuals**2)[recurring] / counts
-    errors = np.sqrt(np.maximum(squares - biases**2, 0.0) / (counts - 1))
+    biases, errors = _weighted_means(residuals, names, w, recurring)
     worst = int(np.abs(biases).argmax())
     if errors.max() <= 1e-12:
         # Every prompt is off by the same: at most a share of prompts can be off by more, up to the labels' span.
@@ -114,21 +122,29 @@ def level_bias(
     )
 
 
-def _calibrated(scores: Floats, labels: Floats, folds: _Ints) -> Floats:
+def _weighted_means(residuals: Floats, names: _Ints, w: Floats, wanted: _Ints) -> tuple[Floats, Floats]:
+    """Return the mean residual of some names, and its standard error over prompts (linearised)."""
+    masses = np.bincount(names, weights=w)
+    means = np.divide(np.bincount(names, weights=w * residuals), masses, out=np.zeros(len(masses)), where=masses > 0)
+    around = np.bincount(names, weights=(w * (residuals - means[names])) ** 2)[wanted]
+    counts = np.bincount(names)[wanted]
+    return means[wanted], np.sqrt(around * counts / (counts - 1)) / masses[wanted]
+
+
+def _calibrated(scores: Floats, labels: Floats, w: Floats, folds: _Ints) -> Floats:
     """Predict each label by an isotonic fit on the other folds."""
     values, codes = np.unique(scores, return_inverse=True)
     width = len(values)
     at = folds * width + codes
-    counts = np.bincount(at, minlength=FOLDS * width).reshape(FOLDS, width).astype(float)
-    sums = np.bincount(at, weights=labels, minlength=FOLDS * width).reshape(FOLDS, width)
-    fitted = np.array(
-        [_isotonic(values, counts.sum(0) - counts[fold], sums.sum(0) - sums[fold]) for fold in range(FOLDS)]
-    )
+    masses = np.bincount(at, weights=w, minlength=FOLDS * width).reshape(FOLDS, width)
+    sums = np.bincount(at, weights=w * labels, minlength=FOLDS * width).reshape(FOLDS, width)
+    others = [np.arange(FOLDS) != fold for fold in range(FOLDS)]
+    fitted = np.array([_isotonic(values, masses[some].sum(0), sums[some].sum(0)) for some in others])
     return fitted[folds, codes]
 
 
 def _isotonic(values: Floats, weights: Floats, sums: Floats) -> Floats:
     """Fit label means on sorted distinct scores; between scores seen, interpolate."""
-    seen = weights > 0.5
+    seen = weights > 0
     fit = isotonic_regression(sums[seen] / weights[seen], weights=weights[seen])
     return np.interp(values, values[seen], fit.x)

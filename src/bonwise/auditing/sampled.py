@@ -1,0 +1,96 @@
+"""Metrics of a judge whose labelled prompts are a random sample: estimates for all prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bonwise.auditing.labelling import Labelling
+from bonwise.auditing.level import panel_level_bias
+from bonwise.auditing.settings import Settings
+from bonwise.data.panel import Panel
+from bonwise.stats.aipw import PartialEstimates, partial_estimates
+from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimation import estimate
+from bonwise.stats.label_features import label_features
+from bonwise.stats.label_sample import LabelSample
+from bonwise.stats.sums import Floats, prompt_sums
+from bonwise.stats.weighted import weighted_estimates
+
+__all__ = ["SampledMetrics", "judge_only", "sampled_metrics"]
+
+
+@dataclass(frozen=True, eq=False)
+class SampledMetrics:
+    """What was estimated for all prompts from a sample of them.
+
+    Parameters
+    ----------
+    metrics : mapping of str to Estimate
+    notes : mapping of str to object
+        How: effective sample size, outcome model and what further judges bring, for the document.
+    """
+
+    metrics: Mapping[str, Estimate] = field(repr=False)
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def judge_only(panel: Panel, settings: Settings) -> dict[str, Estimate]:
+    """Estimate what needs no labels from all prompts."""
+    own = [e for e in ESTIMANDS if not e.on_labels]
+    sums = prompt_sums(panel.scores, np.zeros(len(panel.scores)), panel.sizes)
+    return estimate(own, sums, settings.rule(np.zeros(0)))
+
+
+def sampled_metrics(
+    labelling: Labelling, sample: LabelSample, further: Mapping[str, Floats], settings: Settings
+) -> SampledMetrics:
+    """Estimate every metric for all prompts.
+
+    Values, gain, recovery, top-1 accuracy and hit rate come from the efficient influence function; the other metrics
+    of labels from totals weighted by 1 / propensity; what needs no labels, from all prompts.
+
+    Parameters
+    ----------
+    labelling : Labelling
+    sample : LabelSample
+        Of the prompts of its panel.
+    further : mapping of str to ndarray, shape (cells,)
+        Scores of the other judges of the table on the panel's cells.
+    settings : Settings
+    """
+    panel = labelling.panel
+    known = panel.keep(sample.labelled)
+    sums, rule = prompt_sums(known.scores, known.labels, known.sizes), settings.rule(known.labels)
+    found = weighted_estimates([e for e in ESTIMANDS if e.on_labels], sums, sample, rule)
+    notes: dict[str, Any] = {"ess": sample.ess}
+    if labelling.method == "aipw":
+        features = label_features(panel.scores, panel.sizes, list(further.values()))
+        model = settings.outcome_model
+        partial = partial_estimates(sums, features, sample, rule, model=model, seed=settings.seed)
+        found |= partial.metrics
+        notes |= _model_notes(partial, list(further))
+    weights = sample.weights[sample.labelled]
+    bias = panel_level_bias(known, settings, weights).with_method("weighted")
+    found = {**found, **judge_only(panel, settings), "level_bias": bias}
+    order = [*(e.name for e in ESTIMANDS), "level_bias"]
+    return SampledMetrics({name: found[name] for name in order}, notes)
+
+
+def _model_notes(partial: PartialEstimates, further: Sequence[str]) -> dict[str, Any]:
+    return {
+        "model": {
+            "name": partial.model.name,
+            "covariates": list(partial.model.covariates),
+            "reason": partial.model.reason,
+        },
+        "share_explained": partial.share_explained,
+        "tuning": partial.tuning,
+        "further_judges": list(further),
+        "narrowed": partial.narrowed,
+        "notes": list(partial.notes),
+    }

@@ -1,0 +1,106 @@
+"""``bonwise monitor``: labels as they come in, go on or stop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bonwise.cli import arguments as given
+from bonwise.errors import UsageError
+
+__all__ = ["monitor"]
+
+
+def monitor(
+    file: Annotated[
+        Path, typer.Argument(help="Labels or votes, their rows in the order they came.", show_default=False)
+    ],
+    scores: Annotated[Path | None, typer.Option(help="Scores, where the label file holds none.")] = None,
+    half_width: Annotated[float | None, typer.Option(help="Stop when recovery is known to this half-width.")] = None,
+    significance: Annotated[
+        bool, typer.Option("--significance", help="Stop when recovery is told apart from --than.")
+    ] = False,
+    question: Annotated[str | None, typer.Option(help="precision, significance or preference.")] = None,
+    than: Annotated[float | None, typer.Option(help="Reference: a recovery [0], or a share of votes [0.5].")] = None,
+    planned: Annotated[int | None, typer.Option(help="Labelled prompts that a fixed design would take.")] = None,
+    first_look: Annotated[int | None, typer.Option(help="A later first look, in labelled prompts.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Whose picks, where the table has several judges.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(help="Candidate to leave out (repeatable).")] = None,
+    design: Annotated[Path | None, typer.Option(help="Uniform design that the prompts were drawn by.")] = None,
+    rectangular: Annotated[bool, typer.Option("--rectangular", help="Every prompt must carry all names.")] = False,
+    ragged: Annotated[bool, typer.Option("--ragged", help="A shorter pool is a pool.")] = False,
+    verdict_col: Annotated[str | None, typer.Option(help="Column of the votes.")] = None,
+    pair_col: Annotated[
+        str | None, typer.Option(help="Columns of the two models, a,b, where they change places.")
+    ] = None,
+    ties: Annotated[str | None, typer.Option(help="How ties count: drop, half or pessimistic.")] = None,
+    margin: Annotated[float | None, typer.Option(help="Expected distance of the share from one half [0.1].")] = None,
+    confidence: given.Confidence = 0.95,
+    json: given.JsonTarget = None,
+    prompt_col: given.PromptCol = None,
+    candidate_col: given.CandidateCol = None,
+    score_col: given.ScoreCol = None,
+    label_col: given.LabelCol = None,
+    judge_col: given.JudgeCol = None,
+    label_scale: given.LabelScale = None,
+) -> int:
+    """Say whether the labels so far are enough: continue, or stop and why.
+
+    May be asked after every label. Exit codes: 0 stop: precise enough or better; 1 stop: not better; 3 continue.
+    """
+    if rectangular and ragged:
+        raise UsageError("--rectangular and --ragged contradict each other", hint="give one of them")
+    given.refuse_overwriting((file, scores, design), (json,))
+    asked = _question(question, half_width, significance, verdict_col)
+    from bonwise.data.scales import parse_scale
+    from bonwise.planning.monitoring.monitor import monitor as run
+    from bonwise.report.monitor_text import monitor_parts
+
+    of_votes = asked == "preference"
+    document = run(
+        file if scores is None else scores,
+        question=asked,  # type: ignore[arg-type]  # checked where it is used
+        labels=None if scores is None else file,
+        half_width=half_width,
+        than=than,
+        planned=planned,
+        first_look=first_look,
+        confidence=confidence,
+        judge=judge,
+        exclude=given.names(exclude),
+        shape="rectangular" if rectangular else "ragged" if ragged else None,
+        columns=given.columns(None if of_votes else prompt_col, candidate_col, score_col, label_col, judge_col, None),
+        label_scale=None if label_scale is None else parse_scale(label_scale),
+        design=design,
+        verdict=verdict_col,
+        ties=ties,  # type: ignore[arg-type]  # checked where it is used
+        pair=tuple(pair_col.split(",")) if pair_col else (),
+        prompt=prompt_col if of_votes else None,
+        margin=margin,
+    ).to_dict()
+    given.deliver(monitor_parts(document), document, json)
+    return {"continue": 3, "stop: not better": 1}.get(document["verdict"], 0)
+
+
+def _question(question: str | None, half_width: float | None, significance: bool, verdict_col: str | None) -> str:
+    """Return what is asked, by name or by the flag that only one question has."""
+    implied = [
+        name
+        for name, flag in (
+            ("precision", half_width is not None),
+            ("significance", significance),
+            ("preference", verdict_col is not None),
+        )
+        if flag
+    ]
+    named = {*implied, *([question] if question else [])}
+    if len(named) > 1:
+        raise UsageError(f"{len(named)} questions at once: {', '.join(sorted(named))}", hint="ask one of them")
+    if not named:
+        raise UsageError(
+            "what is to be decided was not said",
+            hint="give --half-width 0.06, --significance, or --question preference --verdict-col winner",
+        )
+    return named.pop()

@@ -1,0 +1,101 @@
+"""``bonwise plan``: how many labels are enough?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bonwise.cli import arguments as given
+
+__all__ = ["plan"]
+
+
+def plan(
+    question: Annotated[
+        str,
+        typer.Option(
+            help="'recovery>0', recovery, 'within_r>=0.4', a-vs-b, margin or equivalence.", show_default=False
+        ),
+    ],
+    candidates: Annotated[int | None, typer.Option(help="Candidates a prompt.")] = None,
+    within_r: Annotated[float | None, typer.Option(help="Within-prompt correlation of score and label.")] = None,
+    rival_r: Annotated[float | None, typer.Option(help="The same of judge B.")] = None,
+    error_correlation: Annotated[
+        float | None, typer.Option(help="Of the two judges' errors within a prompt; 0.5 where none is given.")
+    ] = None,
+    effect: Annotated[
+        float | None, typer.Option(help="Preference margin P(win) - 1/2, or bound of equivalence.")
+    ] = None,
+    half_width: Annotated[float | None, typer.Option(help="Of the interval of the recovery.")] = None,
+    r0: Annotated[float | None, typer.Option(help="Threshold of within_r>=r0.")] = None,
+    pilot: Annotated[
+        str | None,
+        typer.Option(help="In place of an effect: a labelled table, a file of votes, or votes such as 28/50."),
+    ] = None,
+    judge: Annotated[
+        list[str] | None, typer.Option(help="Which judge of the pilot; twice for a-vs-b, A first.")
+    ] = None,
+    exclude: Annotated[list[str] | None, typer.Option(help="Leave a candidate name out (repeatable).")] = None,
+    design: Annotated[
+        str | None, typer.Option(help="two_label or complete; discordant or discordant_preference for a-vs-b.")
+    ] = None,
+    labels: Annotated[int | None, typer.Option(help="Labels that can be had; decides the verdict.")] = None,
+    prompts: Annotated[int | None, typer.Option(help="Prompts that can be had; decides the verdict.")] = None,
+    power: Annotated[float, typer.Option(help="Probability of finding the effect.")] = 0.9,
+    confidence: Annotated[float, typer.Option(help="Of the test or the interval.")] = 0.95,
+    method: Annotated[str, typer.Option(help="For votes: exact, or paper (equation 8).")] = "exact",
+    label_cost: Annotated[float | None, typer.Option(help="Price of a label.")] = None,
+    judge_cost: Annotated[float | None, typer.Option(help="Price of one score of one judge.")] = None,
+    raters: Annotated[int, typer.Option(help="Raters a candidate, or votes a prompt.")] = 1,
+    icc: Annotated[float | None, typer.Option(help="Correlation of two raters' labels of one prompt.")] = None,
+    one_cluster: Annotated[
+        bool, typer.Option("--one-cluster", help="All labels resemble each other by --icc (equation 10).")
+    ] = False,
+    tie_rate: Annotated[float | None, typer.Option(help="Share of votes that decide nothing.")] = None,
+    verdict_col: Annotated[str | None, typer.Option(help="Column of the pilot's votes.")] = None,
+    json: given.JsonTarget = None,
+    prompt_col: given.PromptCol = None,
+    candidate_col: given.CandidateCol = None,
+    score_col: given.ScoreCol = None,
+    label_col: given.LabelCol = None,
+    judge_col: given.JudgeCol = None,
+) -> int:
+    """Plan how many labels answer a question, from an effect or a pilot.
+
+    A plan is an answer whatever it says: the exit code is 0 where the study is underpowered or infeasible too.
+    """
+    given.refuse_overwriting((pilot,), (json,))
+    from bonwise.planning.plans.asked import read_method
+    from bonwise.planning.plans.plan import plan as run
+    from bonwise.report.plan_text import plan_parts
+
+    document = run(
+        question=question,
+        candidates=candidates,
+        within_r=within_r,
+        rival_r=rival_r,
+        error_correlation=error_correlation,
+        effect=effect,
+        half_width=half_width,
+        r0=r0,
+        pilot=pilot,
+        judge=given.names(judge),
+        exclude=given.names(exclude),
+        columns=given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, None),
+        verdict_col=verdict_col,
+        design=design,
+        labels=labels,
+        prompts=prompts,
+        power=power,
+        confidence=confidence,
+        method=read_method(method),
+        label_cost=label_cost,
+        judge_cost=judge_cost,
+        raters=raters,
+        icc=icc,
+        one_cluster=one_cluster,
+        tie_rate=tie_rate,
+    ).to_dict()
+    given.deliver(plan_parts(document), document, json)
+    return 0

@@ -1,0 +1,176 @@
+"""Raw votes on pairs: which of two models a vote prefers, for which prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.data.identifiers import as_categories
+from bonwise.data.reading import read_raw
+from bonwise.data.table import counted_rows
+from bonwise.data.verdict_words import joined_names, preferences_of, require_columns
+from bonwise.errors import ColumnError, InputError, UsageError
+
+__all__ = ["TIES", "Ties", "VoteTable"]
+
+_Floats = npt.NDArray[np.float64]
+_Ints = npt.NDArray[np.int64]
+
+Ties = Literal["drop", "half", "pessimistic"]
+"""How a tie counts: not at all, half for each side, or for the alphabetically second model."""
+
+TIES: tuple[Ties, ...] = get_args(Ties)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class VoteTable:
+    """Votes, each on one pair of models and one prompt.
+
+    Of the two models of a pair the *first* is the alphabetically first one, whichever column it stood in.
+
+    Parameters
+    ----------
+    source : str
+    models : tuple of str
+        Sorted.
+    first, second : ndarray of int64, shape (votes,)
+        Positions in `models`; ``first < second``.
+    prompt : ndarray of int64, shape (votes,)
+        Number of the prompt, the cluster of the vote; each vote its own where no column was named.
+    prompts_named : bool
+    preferred : ndarray of float64, shape (votes,)
+        1 where the second model is preferred, 0 where the first, 1/2 for a tie.
+    dropped : mapping of str to int
+        Rows left out, by reason.
+    """
+
+    source: str
+    models: tuple[str, ...] = field(repr=False)
+    first: _Ints = field(repr=False)
+    second: _Ints = field(repr=False)
+    prompt: _Ints = field(repr=False)
+    prompts_named: bool
+    preferred: _Floats = field(repr=False)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def read(
+        cls,
+        source: str | Path | pd.DataFrame,
+        *,
+        verdict: str,
+        pair: Sequence[str],
+        prompt: Sequence[str] = (),
+    ) -> VoteTable:
+        """Read a file or frame.
+
+        Parameters
+        ----------
+        source : str, pathlib.Path or pandas.DataFrame
+        verdict : str
+            Column that says which model won: 1, a or model_a for the model in the first column of `pair`, 2, b or
+            model_b for the other, or tie.
+        pair : sequence of str
+            The two columns that name the models.
+        prompt : sequence of str
+            Columns that together name the prompt.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            A column that is absent, a verdict that is none, or no vote at all.
+
+        Examples
+        --------
+        >>> frame = pd.DataFrame({"a": ["y", "x"], "b": ["x", "y"], "won": ["model_a", "tie"]})
+        >>> VoteTable.read(frame, verdict="won", pair=["a", "b"]).preferred.tolist()
+        [1.0, 0.5]
+        """
+        name = "table" if isinstance(source, pd.DataFrame) else str(source)
+        if len(pair) != 2 or pair[0] == pair[1]:
+            raise UsageError(
+                f"{name}: a vote is on two models, so two columns name them, not {', '.join(pair) or 'none'}",
+                hint="such as --pair-col model_a,model_b",
+            )
+        raw = counted_rows(source, name) if isinstance(source, pd.DataFrame) else read_raw(Path(source))
+        require_columns(raw, [verdict, *pair, *prompt], name)
+        won = preferences_of(raw[verdict], name)
+        models, at = _models(raw, pair, name)
+        prompts = (
+            joined_names(raw, prompt, "prompt_id", name).codes.astype(np.int64) if prompt else np.arange(len(raw))
+        )
+        reasons = {"no verdict": np.isnan(won), "a model against itself": ~np.isnan(won) & (at[0] == at[1])}
+        kept = ~np.logical_or.reduce(list(reasons.values()))
+        if not kept.any():
+            raise InputError(f"{name}: no row holds a vote on two models", hint="check the columns that were named")
+        left, right, won = at[0][kept], at[1][kept], won[kept]
+        return cls(
+            name,
+            models,
+            np.minimum(left, right),
+            np.maximum(left, right),
+            prompts[kept],
+            bool(prompt),
+            np.where(left > right, won, 1 - won),
+            {reason: int(rows.sum()) for reason, rows in reasons.items() if rows.any()},
+        )
+
+    @property
+    def ties(self) -> npt.NDArray[np.bool_]:
+        """Which votes are ties."""
+        return np.asarray(self.preferred == 0.5)
+
+    def under(self, ties: Ties | None) -> VoteTable:
+        """Return the votes with ties counted in one way.
+
+        Parameters
+        ----------
+        ties : {"drop", "half", "pessimistic"}, optional
+            Left out; half a vote for each side; or a vote against the alphabetically first model. None is enough
+            where no vote is a tie.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A way that does not exist, or ties and no way to count them.
+        bonwise.errors.InputError
+            Nothing but ties, all left out.
+        """
+        if ties is not None and ties not in TIES:
+            raise UsageError(f"ties cannot count as {ties!r}", hint=f"choose of {', '.join(TIES)}")
+        tied = self.ties
+        if not tied.any():
+            return self
+        if ties is None:
+            raise UsageError(
+                f"{self.source}: {tied.sum():,} of {len(tied):,} votes are ties, and how they count was not said",
+                hint="give --ties drop, --ties half, or --ties pessimistic (for the alphabetically second model)",
+            )
+        if ties == "half":
+            return self
+        if ties == "pessimistic":
+            return replace(self, preferred=np.where(tied, 1.0, self.preferred))
+        if tied.all():
+            raise InputError(f"{self.source}: every vote is a tie", hint="count ties: --ties half or pessimistic")
+        return self._only(~tied, {"tie": int(tied.sum())})
+
+    def _only(self, kept: npt.NDArray[np.bool_], dropped: Mapping[str, int]) -> VoteTable:
+        rows = {name: getattr(self, name)[kept] for name in ("first", "second", "prompt", "preferred")}
+        return replace(self, **rows, dropped={**self.dropped, **dropped})
+
+
+def _models(raw: pd.DataFrame, pair: Sequence[str], source: str) -> tuple[tuple[str, ...], tuple[_Ints, _Ints]]:
+    """Return the sorted names of both columns, and where each column's names stand among them."""
+    left, right = (as_categories(raw[column], role="model", source=source) for column in pair)
+    names = sorted({str(name) for part in (left, right) for name in part.categories})
+    if len(names) < 2:
+        raise ColumnError(f"{source}: both columns name one model alone", hint="check --pair-col")
+    index = pd.Index(names, dtype=object)
+    at = tuple(index.get_indexer(pd.Index(part.categories, dtype=object))[part.codes] for part in (left, right))
+    return tuple(names), (at[0].astype(np.int64), at[1].astype(np.int64))

@@ -1,0 +1,1 @@
+"""Which labels: designs drawn, topped up and compared."""

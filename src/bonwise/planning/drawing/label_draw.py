@@ -1,0 +1,318 @@
+"""Drawing prompts, or candidates, for labelling: a table of scores in, a label design out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.data.label_design import BY_CANDIDATE, BY_PROMPT, LabelDesign
+from bonwise.data.panel import Shape
+from bonwise.data.scales import Scale
+from bonwise.data.wording import listed, shown
+from bonwise.data.writing import csv_frame, write_whole
+from bonwise.errors import InputError, UsageError
+from bonwise.planning.drawing.label_phase import LabelPhase, share_out
+from bonwise.planning.drawing.label_population import LabelPopulation, label_population
+from bonwise.planning.drawing.label_rules import MEANING, Rule, refined, rule_of
+from bonwise.planning.drawing.label_sheet import label_sheet, with_texts
+from bonwise.release import release
+from bonwise.stats.label_allocation import LEAST
+from bonwise.stats.top_of_scores import top_of_scores
+
+if TYPE_CHECKING:
+    from bonwise.data.table import ScoreTable
+
+__all__ = ["LabelDraw", "draw_labels"]
+
+_Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelDraw:
+    """Which prompts to label now, and how they were drawn.
+
+    Parameters
+    ----------
+    design : LabelDesign
+        All phases up to this one.
+    settings : mapping
+        What was asked for; repeated in the document.
+    counts : mapping
+        ``prompts``, ``cells`` and ``dropped`` of the table; ``drawn`` prompts over all phases, ``drawn_now``, and
+        ``candidate_labels_now``.
+    strata : tuple of mapping
+        Of each stratum: prompts, drawn before, drawn now, propensity and mean size.
+    ess : float
+        ``(sum w)^2 / sum w^2`` with w = 1 / propensity: how many equally weighted labels weigh as unevenly.
+    width : mapping
+        Width of the interval over that of as many labels drawn at random, to first order: ``estimate``, the share
+        ``explained`` by scores that it assumes, and the ``assumption`` or the ``reason`` why there is none.
+    sentences : tuple of str
+        What was drawn, by what, and what to do next.
+    sheet : pandas.DataFrame
+        ``prompt_id, candidate, oracle_label``: what to label now, labels blank.
+    """
+
+    design: LabelDesign
+    settings: Mapping[str, Any]
+    counts: Mapping[str, Any]
+    strata: tuple[Mapping[str, Any], ...] = field(repr=False)
+    ess: float
+    width: Mapping[str, Any] = field(repr=False)
+    sentences: tuple[str, ...] = field(repr=False)
+    sheet: pd.DataFrame = field(repr=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"<LabelDraw by {self.design.rule}: {self.counts['drawn_now']:,} of {self.counts['prompts']:,} prompts, "
+            f"phase {self.settings['phase']}>"
+        )
+
+    def __str__(self) -> str:
+        from bonwise.report.labels_text import draw_text  # noqa: PLC0415 - rendering loads rich
+
+        return draw_text(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document of schema ``bonwise.labels/1``; it holds no NaN."""
+        return {
+            "schema": "bonwise.labels/1",
+            "settings": dict(self.settings),
+            "data": dict(self.counts),
+            "strata": [dict(one) for one in self.strata],
+            "ess": self.ess,
+            "width_ratio": dict(self.width),
+            "sentences": list(self.sentences),
+        }
+
+    def write(self, path: str | Path) -> None:
+        """Write the design, for ``bonwise audit --design`` to read."""
+        self.design.write(path)
+
+    def write_sheet(self, path: str | Path) -> None:
+        """Write the empty label sheet as CSV; cells that a spreadsheet would run are defused."""
+        write_whole(Path(path), csv_frame(self.sheet))
+
+
+def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the source are named
+    source: str | Path | pd.DataFrame | ScoreTable,
+    *,
+    labels: int,
+    design: str | None = None,
+    judge: str | None = None,
+    seed: int = 0,
+    after: str | Path | LabelDesign | None = None,
+    label_file: str | Path | pd.DataFrame | None = None,
+    exclude: str | Sequence[str] = (),
+    shape: Shape | None = None,
+    columns: Mapping[str, str] | None = None,
+    judge_scale: Mapping[str, Scale] | Scale | None = None,
+    label_scale: Scale | None = None,
+    texts: bool = False,
+) -> LabelDraw:
+    """Draw what to label.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+        Long table ``prompt_id, candidate, judge_score``. Its oracle labels are looked at in a second phase only.
+    labels : int
+        By a rule for prompts: prompts to label, each with all its candidates. By ``pick`` and ``pair``: candidates.
+        With `after` the total over all phases.
+    design : {"rule", "uniform", "stratified", "neyman", "pick", "pair"}, optional
+        ``rule`` where nothing is named, or the rule of `after`.
+    judge : str, optional
+        The audited one, where the table holds several; the others' spread helps to choose.
+    seed : int
+        0 or more.
+    after : str, pathlib.Path or LabelDesign, optional
+        An earlier phase: what it drew stays drawn.
+    label_file : str, pathlib.Path or pandas.DataFrame, optional
+        Labels of the earlier phases, where the table does not hold them.
+    exclude, shape, columns, judge_scale, label_scale
+        As in `bonwise.audit`.
+    texts : bool
+        Whether the sheet holds the words of prompts and candidates too, where the source has columns of them.
+
+    Returns
+    -------
+    LabelDraw
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        One line: an unknown rule, fewer than two prompts, more than there are, several judges and none named, a
+        first phase of another table, rule or judge.
+
+    Examples
+    --------
+    >>> from bonwise.testing import simulate
+    >>> draw_labels(simulate("arena", n=300, seed=1).frame(), labels=60, seed=1)
+    <LabelDraw by rule: 60 of 300 prompts, phase 1>
+    """
+    earlier = LabelDesign.read(after) if isinstance(after, str | Path) else after
+    _refuse(labels, seed, design, earlier, label_file)
+    name = design or (earlier.rule if earlier is not None else "rule")
+    population = label_population(
+        source,
+        judge=judge or (earlier.judge if earlier is not None else None),
+        exclude=exclude,
+        shape=shape,
+        columns=columns,
+        judge_scale=judge_scale,
+        label_scale=label_scale,
+        labels=label_file,
+        with_labels=earlier is not None,
+    )
+    before = None if earlier is None else _placed(earlier, population)
+    taken = np.zeros(len(population.panel.sizes), dtype=bool) if before is None else before.drawn
+    prompts = _prompts_asked(name, labels, population, int(taken.sum()))
+    rule, said = _applied(name, population, prompts, before)
+    phase = LabelPhase(
+        name, population, rule, taken, share_out(name, rule, prompts, taken, first=before is None), before
+    )
+    drawn, now = phase.draw(seed)
+    sheet = label_sheet(population, drawn, now)
+    counts = {
+        **population.counts(),
+        "drawn": int(drawn.drawn.sum()),
+        "drawn_now": int(now.sum()),
+        "candidate_labels_now": len(sheet),
+    }
+    settings = {
+        **population.settings(),
+        "design": name,
+        "labels": labels,
+        "seed": seed,
+        "phase": phase.number,
+        "exclude": [exclude] if isinstance(exclude, str) else list(exclude),
+        "after": None if earlier is None else earlier.source,
+        "version": release(),
+    }
+    sentences = (*phase.said(counts, labels), *said, *rule.sentences, *phase.said_of_the_next(labels))
+    return LabelDraw(
+        drawn,
+        settings,
+        counts,
+        phase.strata(),
+        phase.ess,
+        phase.width(),
+        sentences,
+        with_texts(sheet, source, population.table) if texts else sheet,
+    )
+
+
+def _refuse(
+    labels: int, seed: int, design: str | None, earlier: LabelDesign | None, label_file: object | None
+) -> None:
+    if design is not None and design not in MEANING:
+        raise UsageError(f"unknown rule {shown(design)}", hint=f"the rules are {listed((*BY_PROMPT, *BY_CANDIDATE))}")
+    if seed < 0:
+        raise UsageError(f"a seed must not be negative, as {seed} is", hint="such as 0")
+    if labels < 2:
+        raise UsageError(
+            f"{labels} labelled prompt{'' if labels == 1 else 's'} cannot show how much prompts differ",
+            hint="ask for at least 2, better 100 or more",
+        )
+    if label_file is not None and earlier is None:
+        raise UsageError(
+            "labels were given, and a first draw looks at none", hint="leave them out, or name the earlier draw"
+        )
+    if design is not None and earlier is not None and earlier.rule != design:
+        raise UsageError(
+            f"{earlier.source} was drawn by {earlier.rule}, and {design} was asked for",
+            hint=f"go on with {earlier.rule}: a design is one rule",
+        )
+
+
+def _placed(earlier: LabelDesign, population: LabelPopulation) -> LabelDesign:
+    """Return an earlier design in the order of the panel, refusing one of other prompts or of another judge."""
+    panel = population.panel
+    if earlier.judge != panel.judge:
+        raise InputError(
+            f"{earlier.source} was drawn for the audit of {shown(earlier.judge)}, not of {shown(panel.judge)}",
+            hint="name the same judge",
+        )
+    at = earlier.prompt_ids.get_indexer(panel.prompt_ids)
+    strange, gone = int((at < 0).sum()), len(earlier.prompt_ids) - int((at >= 0).sum())
+    if strange or gone:
+        raise InputError(
+            f"{earlier.source} and {population.table.source} differ: {strange:,} prompts are in the table alone and "
+            f"{gone:,} in the design alone",
+            hint="draw from the same table with the same --exclude and shape",
+        )
+    _, stratum = np.unique(earlier.stratum[at], return_inverse=True)
+    picks, others = ([side[x] for x in at.tolist()] if len(side) else () for side in (earlier.picks, earlier.others))
+    return replace(
+        earlier,
+        prompt_ids=panel.prompt_ids,
+        phase=earlier.phase[at],
+        propensity=earlier.propensity[at],
+        stratum=stratum.astype(np.int64),
+        picks=picks,
+        others=others,
+    )
+
+
+def _prompts_asked(name: str, labels: int, population: LabelPopulation, taken: int) -> int:
+    """Return how many prompts are to be labelled over all phases, refusing what cannot be drawn."""
+    prompts = labels // 2 if name == "pair" else labels
+    there = len(population.panel.sizes)
+    if prompts < 2:
+        raise UsageError(f"{labels} labels make {prompts} pair", hint="ask for at least 4 labels, better 100 or more")
+    if prompts > there:
+        raise UsageError(
+            f"{population.table.source} holds {there:,} prompts, and {prompts:,} were asked to be labelled",
+            hint=f"ask for at most {there:,}",
+        )
+    if taken and prompts <= taken:
+        raise UsageError(
+            f"{taken:,} prompts are drawn already, and {prompts:,} were asked for in all",
+            hint="labels counts all phases: ask for more than were drawn before",
+        )
+    return prompts
+
+
+def _applied(
+    name: str, population: LabelPopulation, prompts: int, before: LabelDesign | None
+) -> tuple[Rule, tuple[str, ...]]:
+    """Return the rule, told by the labels of an earlier phase where there is one, and what to say of them."""
+    if name == "pair" and not _open_prompts(population):
+        raise InputError(
+            f"{population.table.source}: the judge ties all candidates of every prompt, so a pick and another "
+            "candidate tell nothing apart",
+            hint="the judge's picks are random picks; label whole pools by --design uniform to see what is at stake",
+        )
+    if before is None:
+        return rule_of("uniform" if name == "neyman" else name, population, prompts), ()
+    piloted = name == "neyman" and int(before.phase.max()) == 1
+    # Of a pilot's strata each takes at least one label of those left, so that none is missed.
+    most = min(prompts, LEAST * (prompts - int(before.drawn.sum()))) if piloted else prompts
+    rule = rule_of(name, population, most, None if piloted else before.stratum)
+    if name in BY_CANDIDATE:
+        return rule, ()
+    seen = before.drawn & population.complete
+    weights = np.divide(1.0, before.propensity, out=np.ones(len(seen)), where=before.propensity > 0)
+    return refined(name, rule, population, seen, weights, prompts), _unlabelled(before.drawn, population.complete)
+
+
+def _open_prompts(population: LabelPopulation) -> int:
+    """Return in how many prompts the judge does not tie all candidates."""
+    panel = population.panel
+    return int((top_of_scores(panel.scores, panel.sizes).tied < panel.sizes).sum())
+
+
+def _unlabelled(drawn: _Mask, complete: _Mask) -> tuple[str, ...]:
+    owed, extra = int((drawn & ~complete).sum()), int((complete & ~drawn).sum())
+    found = []
+    if owed:
+        found.append(f"{owed:,} of the {int(drawn.sum()):,} prompts drawn before are not completely labelled yet.")
+    if extra:
+        found.append(f"{extra:,} labelled prompts were never drawn; they say nothing of the others and are left out.")
+    return tuple(found)

@@ -1,0 +1,258 @@
+"""The rules by which prompts are chosen for labelling: strata, and what the labels of each are in proportion to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.planning.drawing.label_population import LabelPopulation
+from bonwise.planning.drawing.score_features import stand_ins
+from bonwise.stats.label_allocation import (
+    level_by_spread,
+    pick_factor,
+    shrunken_sd,
+    size_measure,
+    size_prior,
+    spread_of,
+    strata,
+    tie_strata,
+)
+from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
+
+__all__ = ["ENOUGH_TO_REFINE", "MEANING", "Rule", "refined", "rule_of"]
+
+ENOUGH_TO_REFINE = 100
+"""Labelled prompts in all from which the spread seen in the first phase decides the second."""
+
+_FEWEST_SEEN = 20
+
+_Ints = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
+
+MEANING: Mapping[str, str] = MappingProxyType(
+    {
+        "rule": "the size of the top set times the spread of the scores: more labels where both leave more open",
+        "uniform": "all prompts alike",
+        "stratified": "the size of the top set alone",
+        "neyman": "level and spread of the scores, by the spread of the outcomes in a pilot",
+        "pick": "the judge's pick alone, in the same share of every stratum",
+        "pair": "the judge's pick and one other candidate, where the judge does not tie all candidates",
+    }
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """A rule applied to a population.
+
+    Parameters
+    ----------
+    strata : ndarray of int64, shape (prompts,)
+        0, 1, ...
+    size : ndarray of float64, shape (prompts,), or None
+        What the standard deviation of the outcome is taken to be in proportion to, in the unit of the scores; None
+        where the rule takes it to be anything.
+    sd : ndarray of float64, shape (strata,)
+        What a stratum's labels are in proportion to, a prompt.
+    explained : float
+        Share of the variance of the outcome that the scores explain, where a first phase has shown it.
+    told : bool
+        Whether the labels of a first phase told `sd`.
+    sentences : tuple of str
+        What the rule looked at, and why not at more.
+    """
+
+    strata: _Ints = field(repr=False)
+    size: Floats | None = field(repr=False)
+    sd: Floats = field(repr=False)
+    explained: float = 0.0
+    told: bool = False
+    sentences: tuple[str, ...] = ()
+
+    @property
+    def prompts(self) -> _Ints:
+        """N_h, shape (strata,)."""
+        return np.bincount(self.strata, minlength=len(self.sd)).astype(np.int64)
+
+    @property
+    def open_prompts(self) -> _Ints:
+        """N_h where prompts may be drawn, 0 where a label would say nothing, shape (strata,)."""
+        if self.size is None:
+            return self.prompts
+        return np.where(np.bincount(self.strata, weights=self.size, minlength=len(self.sd)) > 0, self.prompts, 0)
+
+    @classmethod
+    def of_size(cls, found: _Ints, size: Floats, *sentences: str) -> Rule:
+        """Return the rule that labels in proportion to a size measure."""
+        count = np.bincount(found)
+        return cls(found, size, np.bincount(found, weights=size) / count, sentences=sentences)
+
+
+def rule_of(name: str, population: LabelPopulation, labels: int, before: _Ints | None = None) -> Rule:
+    """Apply a rule.
+
+    Parameters
+    ----------
+    name : str
+        A key of `MEANING`.
+    population : LabelPopulation
+    labels : int
+        Prompts to be labelled, over all phases.
+    before : ndarray of int64, shape (prompts,), optional
+        Strata of an earlier phase, which stay as they are.
+    """
+    panel = population.panel
+    tops = top_of_scores(panel.scores, panel.sizes)
+    if name not in ("uniform", "pick") and not (tops.tied < panel.sizes).any():
+        return _nothing_open(panel.sizes)
+    found = _RULES[name](population, tops, labels)
+    return found if before is None else replace(found, strata=before, sd=_means(before, found))
+
+
+def _means(found: _Ints, rule: Rule) -> Floats:
+    size = np.ones(len(found)) if rule.size is None else rule.size
+    means: Floats = np.bincount(found, weights=size) / np.bincount(found)
+    return means
+
+
+def _nothing_open(sizes: _Ints) -> Rule:
+    said = (
+        "The judge ties all candidates of every prompt, so its pick is a random pick and its recovery is 0 whatever "
+        "the labels are; there is nothing to tell prompts apart by, and all were as likely to be drawn."
+    )
+    return Rule(np.zeros(len(sizes), dtype=np.int64), None, np.ones(1), sentences=(said,))
+
+
+def _uniform(population: LabelPopulation, _tops: TopOfScores, _labels: int) -> Rule:
+    return Rule(np.zeros(len(population.panel.sizes), dtype=np.int64), None, np.ones(1))
+
+
+def _by_size(population: LabelPopulation, _tops: TopOfScores, labels: int) -> Rule:
+    panel, second = population.panel, population.second
+    size = size_measure(panel.scores, panel.sizes, second)
+    return Rule.of_size(strata(size, labels), size, *_looked_at(population, second))
+
+
+def _looked_at(population: LabelPopulation, second: Floats | None) -> tuple[str, ...]:
+    judge = population.panel.judge
+    if second is None:
+        said = (
+            f"The table holds no further judge, so the spread is that of the scores of {judge}; a second judge on "
+            "all prompts would choose better and narrow the interval further."
+        )
+        return (said,)
+    missing = int(np.isnan(second[np.cumsum(population.panel.sizes) - 1]).sum())
+    lacking = f"; {missing:,} prompts lack them and count as of mean spread" if missing else ""
+    return (f"The spread is that of the scores of {', '.join(population.further)}{lacking}.",)
+
+
+def _by_ties(population: LabelPopulation, tops: TopOfScores, labels: int) -> Rule:
+    factor = pick_factor(tops.tied, population.panel.sizes)
+    return Rule.of_size(tie_strata(factor, labels), factor)
+
+
+def _by_level(_population: LabelPopulation, tops: TopOfScores, labels: int) -> Rule:
+    found = level_by_spread(tops.mean, tops.spread, labels)
+    return Rule(found, None, np.ones(int(found.max()) + 1))
+
+
+def _pick(population: LabelPopulation, tops: TopOfScores, labels: int) -> Rule:
+    found = _by_size(population, tops, labels)
+    return Rule(found.strata, None, np.ones(len(found.sd)), sentences=found.sentences)
+
+
+def _pair(population: LabelPopulation, tops: TopOfScores, labels: int) -> Rule:
+    """Stratify prompts by ``1 - a/K`` times the spread; those that the judge ties all come last, with nothing."""
+    panel, second = population.panel, population.second
+    size = (1 - tops.tied / panel.sizes) * spread_of(panel.scores if second is None else second, panel.sizes)
+    apart = tops.tied < panel.sizes
+    found = np.zeros(len(size), dtype=np.int64)
+    found[apart] = strata(size[apart], labels)
+    found[~apart] = found.max() + 1
+    return Rule.of_size(found, np.where(apart, size, 0.0), *_looked_at(population, second))
+
+
+_RULES: Mapping[str, Callable[[LabelPopulation, TopOfScores, int], Rule]] = MappingProxyType(
+    {
+        "rule": _by_size,
+        "uniform": _uniform,
+        "stratified": _by_ties,
+        "neyman": _by_level,
+        "pick": _pick,
+        "pair": _pair,
+    }
+)
+
+
+def refined(name: str, rule: Rule, population: LabelPopulation, seen: _Mask, weights: Floats, labels: int) -> Rule:
+    """Let the labels of a first phase say how much outcomes vary in each stratum.
+
+    ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)``, r being what a regression on the scores leaves of
+    phi = Y1 - rho Y2; for ``neyman`` phi itself about the mean of its stratum.
+
+    Parameters
+    ----------
+    name : str
+    rule : Rule
+    population : LabelPopulation
+        With labels.
+    seen : ndarray of bool, shape (prompts,)
+        Drawn and completely labelled.
+    weights : ndarray of float64, shape (prompts,)
+        1 / propensity in the first phase.
+    labels : int
+        Prompts labelled in both phases.
+    """
+    if (rule.size is None and name != "neyman") or name in ("pick", "pair"):
+        return rule
+    few = _too_few(name, int(seen.sum()), labels)
+    if few:
+        return replace(rule, sentences=(*rule.sentences, few))
+    panel, cells = population.panel, np.repeat(seen, population.panel.sizes)
+    t = Sums(*prompt_sums(panel.scores[cells], panel.labels[cells], panel.sizes[seen]))
+    gain, best, w = t.J - t.R, t.M - t.R, weights[seen]
+    if float(w @ best) <= 0:
+        said = "All labels of a prompt were equal in every prompt so far, so they say nothing of where to label next."
+        return replace(rule, sentences=(*rule.sentences, said))
+    phi = gain - float(w @ gain) / float(w @ best) * best
+    groups = rule.strata[seen]
+    said = f"The spread of the outcomes of {int(seen.sum()):,} labelled prompts decided where the others were drawn."
+    sentences = (*rule.sentences, said)
+    if rule.size is None:
+        within = phi - (np.bincount(groups, phi) / np.maximum(np.bincount(groups), 1))[groups]
+        prior = np.full(len(rule.sd), max(float(np.mean(phi**2)), 1e-12))
+        return replace(rule, sd=shrunken_sd(within, groups, prior), told=True, sentences=sentences)
+    left, explained = _residuals(phi, population, seen, w)
+    sd = shrunken_sd(left, groups, size_prior(left, groups, rule.sd))
+    return replace(rule, sd=sd, explained=explained, told=True, sentences=sentences)
+
+
+def _too_few(name: str, seen: int, labels: int) -> str:
+    if seen < _FEWEST_SEEN:
+        instead = "all strata count alike" if name == "neyman" else "the scores alone decide where to label"
+        return f"{seen} labelled prompts are fewer than the {_FEWEST_SEEN} it takes to see a spread; {instead}."
+    if labels < ENOUGH_TO_REFINE and name != "neyman":
+        return (
+            f"Below {ENOUGH_TO_REFINE} labelled prompts in all, the spread seen so far is too uncertain to go by; "
+            "the scores alone decide where to label."
+        )
+    return ""
+
+
+def _residuals(phi: Floats, population: LabelPopulation, seen: _Mask, w: Floats) -> tuple[Floats, float]:
+    """Return what a weighted regression on p1, p2 and sd T leaves, and the share it explains (adjusted)."""
+    panel = population.panel
+    found = stand_ins(panel.scores, panel.sizes, population.second)
+    X = np.column_stack((np.ones(len(phi)), *(found[name][seen] for name in ("pick", "best", "spread"))))
+    root = np.sqrt(w)[:, None]
+    slope, *_ = np.linalg.lstsq(root * X, root[:, 0] * phi, rcond=None)
+    left: Floats = phi - X @ slope
+    whole = float(w @ (phi - np.average(phi, weights=w)) ** 2)
+    rows, terms = X.shape
+    share = 1 - float(w @ left**2) / whole * (rows - 1) / max(rows - terms, 1) if whole > 0 else 0.0
+    return left, min(max(share, 0.0), 1.0)

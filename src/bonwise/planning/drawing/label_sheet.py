@@ -1,0 +1,128 @@
+"""What an annotator is given: the candidates to label, without a word of what any judge said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.data.reading import read_raw
+from bonwise.data.table import ScoreTable
+from bonwise.stats.sums import TIE_DECIMALS
+
+if TYPE_CHECKING:
+    from bonwise.data.label_design import LabelDesign
+    from bonwise.data.panel import Panel
+    from bonwise.planning.drawing.label_population import LabelPopulation
+
+__all__ = ["drawn_pairs", "label_sheet", "with_texts"]
+
+_TEXTS = ("prompt", "text", "response")
+"""Columns with the words of the prompt and of the candidate; what a judge said is not for the annotator's eyes."""
+
+_Ints = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
+
+
+def drawn_pairs(
+    rule: str, panel: Panel, now: _Mask, before: LabelDesign | None, rng: np.random.Generator
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Draw the pick among the candidates with the top score, and for ``pair`` one of the others, all alike.
+
+    Parameters
+    ----------
+    rule : str
+    panel : Panel
+        Of the audited judge.
+    now : ndarray of bool, shape (prompts,)
+    before : LabelDesign, optional
+        In the order of the panel; what it drew stays.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    picks, others : sequence of str, one a prompt
+        Empty strings where nothing was drawn; empty for the rules by prompt.
+    """
+    if rule not in ("pick", "pair"):
+        return (), ()
+    names = np.asarray(panel.candidates, dtype=object)[panel.names]
+    at_top = _at_top(panel)
+    found = []
+    for mask, wanted, kept in (
+        (at_top, True, None if before is None else before.picks),
+        (~at_top, rule == "pair", None if before is None else before.others),
+    ):
+        drawn = np.full(len(now), "", dtype=object) if not kept else np.asarray(kept, dtype=object)
+        cells = _one_of(mask, panel.sizes, rng)
+        if wanted:
+            drawn[now] = names[cells[now]]
+        found.append(drawn.tolist())
+    return found[0], found[1]
+
+
+def _at_top(panel: Panel) -> _Mask:
+    scores = np.round(panel.scores, TIE_DECIMALS)
+    top = np.maximum.reduceat(scores, np.cumsum(panel.sizes) - panel.sizes)
+    at_top: _Mask = scores == np.repeat(top, panel.sizes)
+    return at_top
+
+
+def _one_of(mask: _Mask, sizes: _Ints, rng: np.random.Generator) -> _Ints:
+    """Return one marked cell of each prompt, each marked one with equal chance; any cell where none is marked."""
+    keys = np.where(mask, rng.random(len(mask)), -1.0)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    order = np.lexsort((keys, owner))
+    return order[np.cumsum(sizes) - 1]
+
+
+def label_sheet(population: LabelPopulation, design: LabelDesign, now: _Mask) -> pd.DataFrame:
+    """Return one row for each candidate to label: prompts in the order of the design, candidates by name.
+
+    A pick does not stand before the other candidate of its pair, because the order would give it away.
+
+    Parameters
+    ----------
+    population : LabelPopulation
+    design : LabelDesign
+    now : ndarray of bool, shape (prompts,)
+    """
+    panel = population.panel
+    cells = np.repeat(now, panel.sizes)
+    names = np.asarray(panel.candidates, dtype=object)[panel.names]
+    if design.by_candidate:
+        sides = [np.repeat(np.asarray(side, dtype=object), panel.sizes) for side in (design.picks, design.others)]
+        cells &= (names == sides[0]) | (names == sides[1])
+    prompts = np.repeat(np.asarray(panel.prompt_ids, dtype=object), panel.sizes)
+    turn = np.repeat(np.argsort(design.order), panel.sizes)
+    at = np.flatnonzero(cells)
+    at = at[np.argsort(turn[at], kind="stable")]
+    return pd.DataFrame({"prompt_id": prompts[at], "candidate": names[at], "oracle_label": np.nan})
+
+
+def with_texts(
+    sheet: pd.DataFrame, source: str | Path | pd.DataFrame | ScoreTable, table: ScoreTable
+) -> pd.DataFrame:
+    """Return the sheet with the columns of words that the source has; as it is where there are none.
+
+    Parameters
+    ----------
+    sheet : pandas.DataFrame
+    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+        What the table was read from; a ScoreTable holds no words.
+    table : ScoreTable
+    """
+    if isinstance(source, ScoreTable):
+        return sheet
+    raw = read_raw(Path(source)) if isinstance(source, str | Path) else source
+    found = [name for name in _TEXTS if name in raw.columns and name not in table.columns.values()]
+    if not found:
+        return sheet
+    words = raw[found].set_axis(table.frame.index, axis=0).fillna("")
+    keys = table.frame[["prompt_id", "candidate"]].astype(object)
+    first = pd.concat([keys, words], axis=1).drop_duplicates(["prompt_id", "candidate"])
+    return sheet.merge(first, on=["prompt_id", "candidate"], how="left")

@@ -1,0 +1,1 @@
+"""When labels are enough: rules that may be asked after every label."""

@@ -1,0 +1,237 @@
+"""The three rules that say when to stop labelling, each applied to all looks so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.confidence_sequence import sequence_limits, sides
+from bonwise.stats.e_process import log_wealth, share_limits, vote_sides
+from bonwise.stats.running_ratio import RunningRatio
+from bonwise.stats.sequential_precision import STEP, looks, precision_limits
+from bonwise.stats.sums import Floats
+
+__all__ = ["Look", "Verdict", "Watched", "watch_precision", "watch_significance", "watch_votes"]
+
+Verdict = Literal["continue", "stop: precise enough", "stop: better", "stop: not better"]
+
+_Ints = npt.NDArray[np.int64]
+
+_FARTHEST = 1_000_000
+_SHOWN = 12
+_TOP = 1.0  # a pick gains at most what the best candidate does
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is known after some of the labels.
+
+    Parameters
+    ----------
+    n : int
+        Labelled prompts, or votes.
+    estimate, low, high : float or None
+    half_width : float or None
+        Of the interval before it is cut to the range of the estimate.
+    reason : str or None
+        Why something is missing.
+    """
+
+    n: int
+    estimate: float | None
+    low: float | None = None
+    high: float | None = None
+    half_width: float | None = None
+    reason: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the look's part of the document."""
+        out = {key: getattr(self, key) for key in ("n", "estimate", "low", "high", "half_width")}
+        return out if self.reason is None else {**out, "reason": self.reason}
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """What a rule says.
+
+    Parameters
+    ----------
+    verdict : str
+    now : Look
+        After all labels.
+    stopped : Look or None
+        The first look at which the rule said stop; labels after it do not change the verdict.
+    next_look : int or None
+        Number of prompts at which the rule looks next; None where it has stopped.
+    expected_more : int or None
+        About how many more are to come until it stops, if things stay as they are; None where no number can be named.
+    looks : tuple of Look
+        Some of the looks so far, at most a dozen, the last one among them.
+    """
+
+    verdict: Verdict
+    now: Look
+    stopped: Look | None
+    next_look: int | None
+    expected_more: int | None
+    looks: tuple[Look, ...] = field(default=(), repr=False)
+
+
+def watch_precision(running: RunningRatio, *, half_width: float, first: int, confidence: float) -> Watched:
+    """Stop at the first look whose half-width is small enough.
+
+    Parameters
+    ----------
+    running : RunningRatio
+        After each labelled prompt.
+    half_width : float
+        Above 0, in units of recovery.
+    first : int
+        Prompts before the first look.
+    confidence : float
+    """
+    prompts = len(running.count)
+    numbers = looks(first, prompts)
+    low, high = precision_limits(running.at(numbers), confidence)
+    narrow = (high - low) / 2 <= half_width
+    made = _looks_of_ratio(running.at(numbers), low, high)
+    now = _early(running, first)
+    if numbers.size:
+        now = _looks_of_ratio(running, *precision_limits(running, confidence))(prompts - 1)
+    if narrow.any():
+        at = int(narrow.argmax())
+        return Watched("stop: precise enough", now, made(at), None, 0, _some(made, len(numbers), at))
+    upcoming = int(numbers[-1]) + STEP if numbers.size else first
+
+    def enough(count: Floats) -> npt.NDArray[np.bool_]:
+        ends = precision_limits(running.projected(count), confidence)
+        return np.asarray((ends[1] - ends[0]) / 2 <= half_width)
+
+    more = _until(enough, upcoming, prompts) if numbers.size else None
+    return Watched("continue", now, None, upcoming, more, _some(made, len(numbers)))
+
+
+def watch_significance(
+    running: RunningRatio, *, than: float, first: int, target: float, confidence: float
+) -> Watched:
+    """Stop at the first look whose confidence sequence leaves a recovery out.
+
+    Parameters
+    ----------
+    running : RunningRatio
+        After each labelled prompt.
+    than : float
+        The recovery to hold it against.
+    first : int
+        Prompts before the first look; every prompt from there on is one.
+    target : float
+        Prompts after which the sequence is narrowest.
+    confidence : float
+    """
+    prompts = len(running.count)
+    numbers = np.arange(first, prompts + 1, dtype=np.int64)
+    seen = running.at(numbers)
+    side = sides(seen, than, target, confidence)
+    made = _looks_of_ratio(seen, *sequence_limits(seen, target, confidence))
+    now = made(len(numbers) - 1) if numbers.size else _early(running, first)
+    if side.any():
+        at = int(np.flatnonzero(side)[0])
+        return Watched(_side(side[at]), now, made(at), None, 0, _some(made, len(numbers), at))
+
+    def enough(count: Floats) -> npt.NDArray[np.bool_]:
+        return np.asarray(sides(running.projected(count), than, target, confidence) != 0)
+
+    upcoming = max(first, prompts + 1)
+    more = _until(enough, upcoming, prompts) if numbers.size else None
+    return Watched("continue", now, None, upcoming, more, _some(made, len(numbers)))
+
+
+def watch_votes(values: Floats, *, than: float, weight: float, confidence: float) -> Watched:
+    """Stop at the first vote after which the confidence sequence leaves a share out.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (votes,)
+        1 for the first answer, 0 for the second, 1/2 for a tie.
+    than : float
+        The share to hold it against.
+    weight : float
+        a of the Beta(a, a) mixture.
+    confidence : float
+    """
+    votes, wins = np.arange(1.0, len(values) + 1), np.cumsum(values)
+    side = vote_sides(wins, votes, weight, than, confidence)
+
+    def made(at: int) -> Look:
+        low, high = share_limits(float(wins[at]), float(votes[at]), weight, confidence)
+        return Look(at + 1, float(wins[at] / votes[at]), low, high, (high - low) / 2)
+
+    now = made(len(values) - 1) if len(values) else Look(0, None, reason="no votes yet")
+    if side.any():
+        at = int(np.flatnonzero(side)[0])
+        return Watched(_side(side[at]), now, made(at), None, 0, _some(made, len(values), at))
+
+    def enough(count: Floats) -> npt.NDArray[np.bool_]:
+        return np.asarray(log_wealth(share * count, count, weight, than) >= -np.log1p(-confidence))
+
+    share = float(np.mean(values)) if len(values) else than
+    more = _until(enough, len(values) + 1, len(values)) if len(values) else None
+    return Watched("continue", now, None, len(values) + 1, more, _some(made, len(values)))
+
+
+def _side(side: float) -> Verdict:
+    return "stop: better" if side > 0 else "stop: not better"
+
+
+def _early(running: RunningRatio, first: int) -> Look:
+    """Return the estimate alone: an interval before the first look invites to stop at it."""
+    if not len(running.count):
+        return Look(0, None, reason="no prompt is completely labelled yet")
+    value = _or_none(running.estimate[-1])
+    reason = f"no interval before the first look at {first:,} labelled prompts" if value is not None else _FLAT
+    return Look(len(running.count), value, reason=reason)
+
+
+_FLAT = "all labels are equal so far: there was nothing to recover"
+_UNBOUNDED = "no interval: what there is to recover cannot be told from 0"
+_ALIKE = "no interval: all prompts recovered alike, so their spread is not known"
+
+
+def _looks_of_ratio(running: RunningRatio, low: Floats, high: Floats) -> Callable[[int], Look]:
+    estimate, varies = running.estimate, running.varies(running.estimate)
+
+    def made(at: int) -> Look:
+        n, value = int(running.count[at]), _or_none(estimate[at])
+        if value is None:
+            return Look(n, None, reason=_FLAT)
+        if np.isnan(low[at]):
+            return Look(n, value, reason=_UNBOUNDED if varies[at] else _ALIKE)
+        half = float(high[at] - low[at]) / 2
+        return Look(n, value, float(low[at]), min(float(high[at]), _TOP), half)
+
+    return made
+
+
+def _or_none(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _some(made: Callable[[int], Look], count: int, stop: int | None = None) -> tuple[Look, ...]:
+    """Make at most a dozen looks, spread over all of them, with the last and the one that stopped among them."""
+    return tuple(made(at) for at in _spread(count, stop))
+
+
+def _spread(count: int, stop: int | None) -> Iterator[int]:
+    chosen = set(np.unique(np.linspace(0, count - 1, _SHOWN).round().astype(int)).tolist()) if count else set()
+    yield from sorted(chosen | ({stop} if stop is not None else set()))
+
+
+def _until(enough: Callable[[Floats], npt.NDArray[np.bool_]], start: int, now: int) -> int | None:
+    """Return how many more there are to come until something is enough, None beyond a million."""
+    counts = np.unique(np.geomspace(start, max(_FARTHEST, 2 * start), 4000).round())
+    found = enough(counts)
+    return int(counts[found.argmax()]) - now if found.any() else None

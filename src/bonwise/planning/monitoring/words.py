@@ -1,0 +1,87 @@
+"""What a monitor says in words: the verdict, what it rests on, and what it does not mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bonwise.planning.monitoring.watching import Watched
+
+__all__ = ["of_order", "of_prompts", "of_verdict", "of_votes"]
+
+_HEAVY = 20.0
+_LATER = 100
+"""First look where a few prompts carry much of the variance."""
+
+
+def of_verdict(found: Watched, settings: Mapping[str, Any], unit: str) -> Iterator[str]:
+    """Yield when the rule said stop, or how far it is from it."""
+    if found.stopped is not None:
+        n, more = found.stopped.n, found.now.n - found.stopped.n
+        yield f"The rule said stop after {n:,} {unit}" + (
+            f"; the {more:,} since then do not undo it." if more else "."
+        )
+        return
+    first = settings.get("first_look", 1)
+    if found.now.n < first:
+        yield f"Too early: {found.now.n:,} of the {first:,} {unit} before the first look."
+    elif found.expected_more is not None:
+        yield (
+            f"If estimate and spread stay as they are, about {found.expected_more:,} more {unit} are to be expected."
+        )
+    elif found.now.n:
+        yield "No number of further labels can be named: as things stand the rule would not stop."
+
+
+def of_prompts(question: str, found: Watched, data: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the rules on recovery rest on."""
+    if question == "significance":
+        than = settings["than"]
+        if found.verdict == "stop: better":
+            yield f"Recovery is above {than:g}: the confidence sequence excludes {than:g} from above."
+        elif found.verdict == "stop: not better":
+            yield f"Recovery is not above {than:g}: the whole confidence sequence lies below it."
+        else:
+            yield (
+                f"Not having excluded {than:g} is no sign of equivalence. Where recovery is {than:g} this rule "
+                "seldom stops: set a largest number of labels beforehand."
+            )
+        yield "The sequence holds at all looks together; it is asymptotic, so it starts at 200 labelled prompts."
+    kurtosis = data["kurtosis"]
+    if kurtosis is not None and kurtosis > _HEAVY:
+        early = question == "precision" and settings["first_look"] < _LATER
+        advice = f" Take a first look at {_LATER} (--first-look {_LATER})." if early else ""
+        yield (
+            f"A few prompts carry much of the variance (kurtosis {kurtosis:.0f}): intervals hold a little less than "
+            f"they say.{advice}"
+        )
+
+
+def of_order(from_design: bool, sorted_by_id: bool, prompts: int) -> Iterator[str]:
+    """Yield what is assumed of the order of labelling."""
+    drawn = "drawn by the design and then labelled" if from_design else "labelled"
+    yield f"Valid where prompts were {drawn} in random order, all settings being fixed before the first label."
+    if sorted_by_id and prompts >= _FEW:
+        yield "They were completed in the order of their ids: where ids follow topic or date that is not random."
+
+
+_FEW = 10
+
+
+def of_votes(
+    found: Watched, data: Mapping[str, Any], settings: Mapping[str, Any], prompt_named: bool
+) -> Iterator[str]:
+    """Yield what the rule on votes rests on."""
+    first, second = settings["sides"]
+    than = settings["than"]
+    if found.verdict == "stop: better":
+        yield f"The share of votes for {first} over {second} is above {than:g}."
+    elif found.verdict == "stop: not better":
+        yield f"The share of votes for {first} over {second} is below {than:g}."
+    else:
+        yield f"Not having excluded {than:g} is no sign of equivalence: where that is the share, it seldom stops."
+    if data["ties"]:
+        how = {"drop": "are left out", "half": "count half", "pessimistic": f"count against {first}"}
+        yield f"{data['ties']:,} ties {how[settings['ties']]}."
+    each = "with one vote a prompt" if prompt_named else "one vote a prompt (--prompt-col checks it)"
+    yield f"Valid for independent votes, {each}, all settings being fixed before the first vote."

@@ -1,0 +1,122 @@
+"""What a plan is asked for: the arguments, with their ranges checked once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any, Literal, cast
+
+from bonwise.errors import UsageError
+from bonwise.stats.sample_size import SMALLEST_MARGIN
+
+__all__ = ["Asked", "Method", "read_method"]
+
+Method = Literal["exact", "paper"]
+
+_BETWEEN = {
+    "within_r": (0.0, 1.0),
+    "rival_r": (-1.0, 1.0),
+    "error_correlation": (-1.0, 1.0),
+    "r0": (-1.0, 1.0),
+    "effect": (SMALLEST_MARGIN, 0.5),
+    "power": (0.5, 1.0),
+    "confidence": (0.5, 1.0),
+}
+"""Ranges, both ends excluded."""
+
+_COUNTS = {"candidates": 2, "labels": 1, "prompts": 1, "raters": 1}
+_NOT_NEGATIVE = ("label_cost", "judge_cost")
+
+
+def read_method(text: str) -> Method:
+    """Read the name of a method.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        An unknown one.
+
+    Examples
+    --------
+    >>> read_method("paper")
+    'paper'
+    """
+    if text not in {"exact", "paper"}:
+        raise UsageError(f"unknown method {text!r}", hint="the methods are exact and paper")
+    return cast("Method", text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The arguments of a plan; None where one was not given. `bonwise.planning.plans.plan.plan` describes them."""
+
+    question: str
+    candidates: int | None = None
+    within_r: float | None = None
+    rival_r: float | None = None
+    error_correlation: float | None = None
+    r0: float | None = None
+    effect: float | None = None
+    half_width: float | None = None
+    design: str | None = None
+    labels: int | None = None
+    prompts: int | None = None
+    power: float = 0.9
+    confidence: float = 0.95
+    method: Method = "exact"
+    label_cost: float | None = None
+    judge_cost: float | None = None
+    raters: int = 1
+    icc: float | None = None
+    one_cluster: bool = False
+    tie_rate: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in _BETWEEN.items():
+            self._check(name, lambda value, a=low, b=high: a < value < b, f"a number between {low:g} and {high:g}")
+        for name, least in _COUNTS.items():
+            self._check(name, lambda value, a=least: value == int(value) >= a, f"a whole number, {least} or more")
+        for name in _NOT_NEGATIVE:
+            self._check(name, lambda value: value >= 0, "a number, 0 or more")
+        self._check("half_width", lambda value: value > 0, "a number above 0")
+        self._check("icc", lambda value: 0 <= value <= 1, "a number from 0 to 1")
+        self._check("tie_rate", lambda value: 0 <= value < 1, "a share from 0 to below 1")
+        read_method(self.method)
+        self._check_dependence()
+
+    def _check(self, name: str, fits: Any, words: str) -> None:
+        value = getattr(self, name)
+        if value is None:
+            return
+        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if not number or not fits(value):
+            raise UsageError(f"{name} is {value!r}", hint=f"{name} is {words}")
+
+    def _check_dependence(self) -> None:
+        if self.icc is None and (self.raters > 1 or self.one_cluster):
+            raise UsageError(
+                "how much labels of one prompt resemble each other is not said",
+                hint="give icc, the correlation of two raters' labels of the same prompt, from 0 to 1",
+            )
+        if self.icc is not None and self.raters == 1 and not self.one_cluster:
+            raise UsageError(
+                "icc means nothing with one rater a prompt", hint="give raters, 2 or more, or one_cluster"
+            )
+        if self.one_cluster and self.raters > 1:
+            raise UsageError(
+                "raters and one_cluster contradict each other",
+                hint="give raters for many prompts, or one_cluster for labels that all resemble each other",
+            )
+
+    def given(self) -> dict[str, Any]:
+        """Return the arguments that were given or have a value by default."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) is not None}
+
+    def required(self, name: str) -> Any:
+        """Return an argument that the question cannot do without."""
+        value = getattr(self, name)
+        if value is None:
+            raise UsageError(
+                f"the question {self.question} needs {name}", hint=f"give {name}, or a pilot to take it from"
+            )
+        return value

@@ -1,0 +1,177 @@
+"""What a pilot's labelled prompts say of one judge, and of two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bonwise.stats.pilot_effect import Shift, log_residual, standardised, within_z
+from bonwise.stats.sums import Floats, Sums
+
+__all__ = ["GainPilot", "Moments", "RivalPilot"]
+
+
+class Moments(NamedTuple):
+    """Of some labels of each prompt, each of shape (prompts,): their mean, and the mean of their squares.
+
+    Labels are taken from the mean label of the table, so that squares keep their digits.
+    """
+
+    mean: Floats
+    square: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class GainPilot:
+    """One judge on completely labelled prompts.
+
+    Parameters
+    ----------
+    source, judge : str
+    sums : Sums
+        One value a prompt.
+    leaders : ndarray of float64, shape (prompts,)
+        Candidates that share the highest score.
+    picks, labels : Moments
+        Over those leaders, and over all candidates.
+    """
+
+    source: str
+    judge: str
+    sums: Sums = field(repr=False)
+    leaders: Floats = field(repr=False)
+    picks: Moments = field(repr=False)
+    labels: Moments = field(repr=False)
+
+    @property
+    def candidates(self) -> float:
+        """Mean number of candidates a prompt."""
+        return float(self.sums.cells.mean())
+
+    @property
+    def unequal(self) -> bool:
+        """Whether pools differ in size."""
+        return bool(np.ptp(self.sums.cells) > 0)
+
+    @property
+    def gain(self) -> float:
+        """Mean label of the pick less that of a random candidate."""
+        return float(np.mean(self.sums.J - self.sums.R))
+
+    def standardised(self, design: str) -> Shift:
+        """Return the mean contrast of a design over its standard deviation."""
+        return standardised(*self._moments(design))
+
+    def spread(self, design: str) -> float:
+        """Return the standard deviation of a design's contrast, in the unit of the labels."""
+        m1, m2 = self._moments(design)
+        return float(np.sqrt(max(m2.mean() - m1.mean() ** 2, 0.0)))
+
+    def residual(self) -> Shift:
+        """Return the logarithm of the variance that decides the width of recovery's interval."""
+        return log_residual(self.sums.J - self.sums.R, self.sums.M - self.sums.R)
+
+    def within_z(self) -> Shift:
+        """Return Fisher's z of the within-prompt correlation."""
+        return within_z(self.sums.eSS, self.sums.eOO, self.sums.eSO)
+
+    def share(self, design: str) -> float:
+        """Return the share of prompts that a design labels: a pool that the judge ties throughout tells nothing."""
+        return 1.0 if design == "complete" else float(np.mean(self.leaders < self.sums.cells))
+
+    def _moments(self, design: str) -> tuple[Floats, Floats]:
+        n, pick, mean = self.sums.cells, self.picks.mean, self.labels.mean
+        if design == "complete":
+            return pick - mean, (pick - mean) ** 2
+        # One of the tied leaders and one of the rest, weighted by the part of the pool that the rest is.
+        apart, rest = np.maximum(n - self.leaders, 1.0), 1 - self.leaders / n
+        other = (n * mean - self.leaders * pick) / apart
+        square = (n * self.labels.square - self.leaders * self.picks.square) / apart
+        return pick - mean, rest**2 * (self.picks.square + square - 2 * pick * other)
+
+    def describe(
+        self, found: Shift, confidence: float, of: str, shown: Callable[[float], float] = float
+    ) -> dict[str, Any]:
+        """Return the pilot's part of the document, the figure turned into what a reader knows."""
+        return _described(self.source, [self.judge], found, confidence, of, shown)
+
+
+@dataclass(frozen=True, eq=False)
+class RivalPilot:
+    """Two judges on the same completely labelled prompts.
+
+    Parameters
+    ----------
+    source : str
+    judges : tuple of str
+        A and B.
+    first, second : GainPilot
+    apart : ndarray of float64, shape (prompts,)
+        Probability that the picks differ.
+    wins, losses : ndarray of float64, shape (prompts,)
+        Probability that A's pick has the higher label, and that B's has.
+    """
+
+    source: str
+    judges: tuple[str, str]
+    first: GainPilot = field(repr=False)
+    second: GainPilot = field(repr=False)
+    apart: Floats = field(repr=False)
+    wins: Floats = field(repr=False)
+    losses: Floats = field(repr=False)
+
+    @property
+    def candidates(self) -> float:
+        """Mean number of candidates a prompt."""
+        return self.first.candidates
+
+    @property
+    def disagree(self) -> float:
+        """Share of prompts on which the picks differ."""
+        return float(self.apart.mean())
+
+    @property
+    def difference(self) -> float:
+        """Mean label of A's pick less that of B's."""
+        return float(np.mean(self.first.sums.J - self.second.sums.J))
+
+    def standardised(self) -> Shift:
+        """Return the mean difference of the picks' labels over its standard deviation."""
+        return standardised(*self._moments())
+
+    def spread(self) -> float:
+        """Return the standard deviation of the difference, in the unit of the labels."""
+        m1, m2 = self._moments()
+        return float(np.sqrt(max(m2.mean() - m1.mean() ** 2, 0.0)))
+
+    def _moments(self) -> tuple[Floats, Floats]:
+        a, b = self.first.picks, self.second.picks
+        return a.mean - b.mean, a.square + b.square - 2 * a.mean * b.mean
+
+    def describe(self, found: Shift, confidence: float, of: str) -> dict[str, Any]:
+        """Return the pilot's part of the document."""
+        return _described(self.source, list(self.judges), found, confidence, of)
+
+
+def _described(
+    source: str,
+    judges: Sequence[str],
+    found: Shift,
+    confidence: float,
+    of: str,
+    shown: Callable[[float], float] = float,
+) -> dict[str, Any]:
+    figures = (found.estimate, *found.at(confidence))
+    estimate, low, high = (shown(one) if np.isfinite(one) else None for one in figures)
+    return {
+        "source": source,
+        "judges": list(judges),
+        "prompts": found.prompts,
+        "of": of,
+        "estimate": estimate,
+        "low": low,
+        "high": high,
+    }

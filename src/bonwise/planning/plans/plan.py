@@ -1,0 +1,297 @@
+"""How many labels are enough: a question, an effect or a pilot, and the study that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bonwise.planning.plans import answer
+from bonwise.planning.plans.asked import Asked, Method
+from bonwise.planning.plans.pilot import PilotSource
+from bonwise.planning.plans.questions import ERROR_CORRELATION, QUESTIONS, read_question
+from bonwise.planning.plans.sentences import sentences
+from bonwise.planning.plans.sizing import Layout, Sizing
+from bonwise.release import release
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bonwise.data.table import ScoreTable
+
+__all__ = ["Plan", "plan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How many labels answer a question.
+
+    Parameters
+    ----------
+    question : str
+    settings : mapping
+        The arguments, with the version.
+    design : str
+        What is labelled of a prompt: ``two_label``, ``complete``, ``discordant``, ``discordant_preference`` or
+        ``votes``.
+    sides : int
+        1 or 2.
+    prompts, labels : int or None
+        What it takes, rounded up; None where no number is enough.
+    raw : mapping of str to float, or None
+        The same, not rounded.
+    cost : float or None
+        In the unit of the prices given; None without prices.
+    effect : mapping of str to float
+        What was planned for.
+    mde : float or None
+        Smallest effect found with the labels and prompts there are, or with those of the plan where none were named.
+    mde_of : str
+        What the smallest effect is, with its unit.
+    interval : tuple or None
+        Ends of the interval on labels from a pilot; an end is None where it is infinite. None without a pilot.
+    power_table : tuple of mapping
+        Labels, prompts and the power they give (or the half-width).
+    sequential : mapping or None
+        Labels that an anytime-valid study takes; None where there is no such rule.
+    equivalence : mapping or None
+        Labels that show that there is no effect of the planned size.
+    design_effect : float or None
+        Labels needed over independent labels needed.
+    pilot : mapping or None
+    verdict : {"feasible", "underpowered", "infeasible"}
+    notes : tuple of str
+        Assumptions.
+    """
+
+    question: str
+    settings: Mapping[str, Any] = field(repr=False)
+    design: str
+    sides: int
+    prompts: int | None
+    labels: int | None
+    raw: Mapping[str, float] | None = field(repr=False)
+    cost: float | None
+    effect: Mapping[str, float] = field(repr=False)
+    mde: float | None
+    mde_of: str = field(repr=False)
+    interval: tuple[int | None, int | None] | None
+    power_table: tuple[Mapping[str, Any], ...] = field(repr=False)
+    sequential: Mapping[str, Any] | None = field(repr=False)
+    equivalence: Mapping[str, Any] | None = field(repr=False)
+    design_effect: float | None = field(repr=False)
+    pilot: Mapping[str, Any] | None = field(repr=False)
+    verdict: answer.Verdict
+    notes: tuple[str, ...] = field(repr=False)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What the plan says in words."""
+        return tuple(sentences(self._figures()))
+
+    def __str__(self) -> str:
+        from bonwise.report.plan_text import plan_text  # noqa: PLC0415 - rendering loads rich
+
+        return plan_text(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document of schema ``bonwise.plan/1``; it holds no NaN."""
+        figures = self._figures()
+        del figures["notes"]
+        return {"schema": "bonwise.plan/1", **figures, "sentences": list(self.sentences)}
+
+    def _figures(self) -> dict[str, Any]:
+        keys = ("question", "settings", "design", "sides", "prompts", "labels", "cost", "mde", "mde_of")
+        found: dict[str, Any] = {key: getattr(self, key) for key in keys}
+        ends = None if self.interval is None else list(self.interval)
+        return {
+            **found,
+            "settings": dict(self.settings),
+            "interval": ends,
+            "verdict": self.verdict,
+            "raw": None if self.raw is None else dict(self.raw),
+            "effect": dict(self.effect),
+            "power_table": [dict(row) for row in self.power_table],
+            "sequential": None if self.sequential is None else dict(self.sequential),
+            "equivalence": None if self.equivalence is None else dict(self.equivalence),
+            "design_effect": self.design_effect,
+            "pilot": None if self.pilot is None else dict(self.pilot),
+            "notes": list(self.notes),
+        }
+
+
+def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of them named
+    *,
+    question: str,
+    candidates: int | None = None,
+    within_r: float | None = None,
+    rival_r: float | None = None,
+    error_correlation: float | None = None,
+    effect: float | None = None,
+    half_width: float | None = None,
+    r0: float | None = None,
+    pilot: str | Path | pd.DataFrame | ScoreTable | None = None,
+    judge: str | Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+    verdict_col: str | None = None,
+    design: str | None = None,
+    labels: int | None = None,
+    prompts: int | None = None,
+    power: float = 0.9,
+    confidence: float = 0.95,
+    method: Method = "exact",
+    label_cost: float | None = None,
+    judge_cost: float | None = None,
+    raters: int = 1,
+    icc: float | None = None,
+    one_cluster: bool = False,
+    tie_rate: float | None = None,
+) -> Plan:
+    """Plan how many labels answer a question.
+
+    Parameters
+    ----------
+    question : str
+        ``recovery>0`` (is the judge better than a random pick?), ``recovery`` (to a half-width), ``within_r>=r0`` (or
+        ``within_r>=0.4``), ``a-vs-b`` (whose picks are worth more?), ``margin`` (is one side preferred?) or
+        ``equivalence`` (are both sides as good?).
+    candidates : int, optional
+        Candidates a prompt.
+    within_r : float, optional
+        Within-prompt correlation of score and label that is expected, in (0, 1); under normality it is the recovery.
+    rival_r : float, optional
+        The same of judge B.
+    error_correlation : float, optional
+        Correlation of the two judges' errors within a prompt; 0.5 where none is given.
+    effect : float, optional
+        Preference margin P(win) - 1/2, or the bound of an equivalence.
+    half_width : float, optional
+        Of the interval of the recovery.
+    r0 : float, optional
+        Threshold of ``within_r>=r0``.
+    pilot : str, pathlib.Path, pandas.DataFrame or ScoreTable, optional
+        In place of an effect: a labelled table of scores; for ``margin`` votes, such as ``28/50`` or a file.
+    judge : str or sequence of str, optional
+        Which judge of the pilot; two of them for ``a-vs-b``.
+    exclude : sequence of str, optional
+        Candidate names of the pilot to leave out.
+    columns : mapping of str to str, optional
+        Role to column of the pilot.
+    verdict_col : str, optional
+        Column of the pilot's votes.
+    design : str, optional
+        ``two_label`` (default) or ``complete`` for ``recovery>0``; ``discordant`` (default: both picks graded) or
+        ``discordant_preference`` (one preference) for ``a-vs-b``.
+    labels, prompts : int, optional
+        What there is; decides the verdict.
+    power : float
+        In (0.5, 1).
+    confidence : float
+        Of the test, in (0.5, 1); one-sided for ``recovery>0`` and ``within_r>=r0``.
+    method : {"exact", "paper"}
+        For votes: exact binomial, or equation 8.
+    label_cost, judge_cost : float, optional
+        Price of one label and of one score of one judge.
+    raters : int
+        Labels a candidate, each by another rater; their mean is what is tested.
+    icc : float, optional
+        Correlation of two raters' labels (of their contrasts, or votes) on one prompt; needed with several raters.
+    one_cluster : bool
+        All labels resemble each other by `icc` (equation 10).
+    tie_rate : float, optional
+        Share of votes that decide nothing; a pilot brings its own.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        An unknown question, an argument out of range, missing, or without meaning for the question.
+    bonwise.errors.InputError
+        A pilot that cannot be read.
+
+    Examples
+    --------
+    >>> found = plan(question="recovery>0", candidates=4, within_r=0.3)
+    >>> found.design, found.prompts, found.labels, found.verdict
+    ('two_label', 96, 192, 'feasible')
+    """
+    name, stated = read_question(question)
+    asked = Asked(
+        question=name,
+        candidates=candidates,
+        within_r=within_r,
+        rival_r=rival_r,
+        error_correlation=error_correlation,
+        effect=effect,
+        half_width=half_width,
+        r0=r0 if stated is None else stated,
+        design=design,
+        labels=labels,
+        prompts=prompts,
+        power=power,
+        confidence=confidence,
+        method=method,
+        label_cost=label_cost,
+        judge_cost=judge_cost,
+        raters=raters,
+        icc=icc,
+        one_cluster=one_cluster,
+        tie_rate=tie_rate,
+    )
+    judges = (judge,) if isinstance(judge, str) else tuple(judge or ())
+    source = None if pilot is None else PilotSource(pilot, judges, tuple(exclude), columns or {}, verdict_col)
+    return _answered(asked, QUESTIONS[name].size(asked, source))
+
+
+def _answered(asked: Asked, sizing: Sizing) -> Plan:
+    layout = Layout.of(sizing, asked)
+    needed = layout.counts(sizing.n)
+    groups = None if sizing.n is None else layout.groups(sizing.n)
+    raw = None
+    if groups is not None:
+        raw = {"prompts": groups / sizing.share, "labels": groups * sizing.each * asked.raters}
+    elif sizing.n is not None:
+        raw = {"independent": sizing.n}
+    ends = answer.interval(sizing, layout)
+    inflated = None if sizing.n is None else layout.dependence.inflated(sizing.n)
+    equal = layout.counts(sizing.equal)
+    return Plan(
+        question=asked.question,
+        settings=_settings(asked, sizing),
+        design=sizing.design,
+        sides=sizing.sides,
+        prompts=None if needed is None else needed.prompts,
+        labels=None if needed is None else needed.labels,
+        raw=raw,
+        cost=answer.cost(asked, sizing, needed),
+        effect=sizing.effect,
+        mde=answer.detectable(sizing, layout, asked, needed),
+        mde_of=sizing.reach_of,
+        interval=None if ends is None else (ends[0], ends[1]),
+        power_table=tuple(answer.power_table(sizing, layout, asked, needed)),
+        sequential=answer.sequential(asked, sizing, needed),
+        equivalence=None if equal is None else {**equal._asdict(), "shows": sizing.equal_to},
+        design_effect=None if inflated is None or not sizing.n else inflated / sizing.n,
+        pilot=sizing.pilot,
+        verdict=answer.verdict(asked, needed),
+        notes=sizing.notes,
+    )
+
+
+def _settings(asked: Asked, sizing: Sizing) -> dict[str, Any]:
+    given = {name: value for name, value in asked.given().items() if name != "question"}
+    given["design"] = sizing.design
+    if sizing.design in {"votes", "discordant_preference"}:
+        given["tie_rate"] = sizing.tie_rate
+    else:
+        del given["method"]
+    if sizing.shows == "half_width":
+        del given["power"]
+    if asked.question == "a-vs-b" and sizing.pilot is None:
+        given.setdefault("error_correlation", ERROR_CORRELATION)
+    return {**given, "version": release()}

@@ -1,0 +1,183 @@
+"""The questions a plan answers, what each of them takes, and the rule that sizes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from bonwise.errors import UsageError
+from bonwise.planning.plans import mean_question, precision_question, votes_question
+from bonwise.planning.plans.asked import Asked
+from bonwise.planning.plans.pilot import PilotSource, gain_pilot, rival_pilot
+from bonwise.planning.plans.sizing import Sizing
+from bonwise.planning.plans.vote_pilot import vote_pilot
+
+__all__ = ["QUESTIONS", "Question", "read_question"]
+
+_ALWAYS = frozenset({"question", "design", "labels", "prompts", "power", "confidence", "label_cost", "method"})
+_RATERS = frozenset({"raters", "icc", "one_cluster"})
+_ONE_JUDGE = frozenset({"candidates", "within_r", "judge_cost"})
+_TWO_JUDGES = _ONE_JUDGE | {"rival_r", "error_correlation"}
+_FROM_PILOT = frozenset({"candidates", "within_r", "rival_r", "error_correlation", "effect"})
+"""Arguments that a pilot stands in for."""
+
+ERROR_CORRELATION = 0.5
+"""Of two judges, where none is given; printed with the plan."""
+
+_THRESHOLD = re.compile(r"within_r\s*>=\s*(-?\d*\.?\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question.
+
+    Parameters
+    ----------
+    name : str
+        As it is typed.
+    designs : tuple of str
+        What may be labelled, the default first.
+    takes : frozenset of str
+        Arguments that mean something to it.
+    from_effect : callable
+        Arguments and design to a sizing.
+    from_pilot : callable or None
+        The same with a pilot; None where a pilot cannot answer.
+    """
+
+    name: str
+    designs: tuple[str, ...]
+    takes: frozenset[str]
+    from_effect: Callable[[Asked, str], Sizing]
+    from_pilot: Callable[[Asked, str, PilotSource], Sizing] | None = None
+
+    def size(self, asked: Asked, pilot: PilotSource | None) -> Sizing:
+        """Size the question.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            An argument that means nothing to it, or one that is missing.
+        """
+        design = asked.design or self.designs[0]
+        if design not in self.designs:
+            raise UsageError(
+                f"unknown design {design!r} for {self.name}", hint=f"the designs are {', '.join(self.designs)}"
+            )
+        self._refuse(asked, design)
+        if pilot is None:
+            return self.from_effect(asked, design)
+        if self.from_pilot is None:
+            raise UsageError(
+                f"{self.name} is planned from a bound, not from a pilot", hint="give effect, the bound to stay within"
+            )
+        given = sorted(name for name in _FROM_PILOT if getattr(asked, name) is not None)
+        if given:
+            raise UsageError(
+                f"both a pilot and {given[0]}", hint=f"a pilot stands in for {given[0]}: give one of them"
+            )
+        return self.from_pilot(asked, design, pilot)
+
+    def _refuse(self, asked: Asked, design: str) -> None:
+        votes = design in {"votes", "discordant_preference"}
+        takes = self.takes | ({"tie_rate"} if votes else frozenset())
+        defaults = Asked(question=asked.question)
+        for name, value in asked.given().items():
+            if name not in takes and value != getattr(defaults, name):
+                raise UsageError(
+                    f"{name} means nothing to the question {self.name} with the design {design}",
+                    hint=f"it takes {', '.join(sorted(takes - {'question'}))}",
+                )
+        if asked.method == "paper" and (not votes or self.name == "equivalence"):
+            raise UsageError(
+                f"method paper is equation 8, which is about votes, not about {self.name} with the design {design}",
+                hint="leave the method out",
+            )
+
+
+def _with_errors(asked: Asked) -> Asked:
+    return asked if asked.error_correlation is not None else replace(asked, error_correlation=ERROR_CORRELATION)
+
+
+def _rivals(asked: Asked, design: str) -> Sizing:
+    stated = _with_errors(asked)
+    if design == "discordant":
+        return mean_question.rivals_from_r(stated)
+    return votes_question.picks_from_r(stated)
+
+
+def _rival_pilot(asked: Asked, design: str, source: PilotSource) -> Sizing:
+    if design == "discordant":
+        return mean_question.rival_from_pilot(asked, rival_pilot(source))
+    return votes_question.picks_from_pilot(asked, rival_pilot(source))
+
+
+QUESTIONS: Mapping[str, Question] = {
+    one.name: one
+    for one in (
+        Question(
+            "recovery>0",
+            ("two_label", "complete"),
+            _ALWAYS | _ONE_JUDGE | _RATERS,
+            mean_question.gain_from_r,
+            lambda asked, design, source: mean_question.gain_from_pilot(asked, design, gain_pilot(source)),
+        ),
+        Question(
+            "recovery",
+            ("complete",),
+            (_ALWAYS - {"power"}) | _ONE_JUDGE | {"half_width"},
+            lambda asked, _: precision_question.recovery_from_r(asked),
+            lambda asked, _, source: precision_question.recovery_from_pilot(asked, gain_pilot(source)),
+        ),
+        Question(
+            "within_r>=r0",
+            ("complete",),
+            _ALWAYS | _ONE_JUDGE | {"r0"},
+            lambda asked, _: precision_question.threshold_from_r(asked),
+            lambda asked, _, source: precision_question.threshold_from_pilot(asked, gain_pilot(source)),
+        ),
+        Question(
+            "a-vs-b",
+            ("discordant", "discordant_preference"),
+            _ALWAYS | _TWO_JUDGES | _RATERS,
+            _rivals,
+            _rival_pilot,
+        ),
+        Question(
+            "margin",
+            ("votes",),
+            _ALWAYS | _RATERS | {"effect"},
+            lambda asked, _: votes_question.margin_from_effect(asked),
+            lambda asked, _, source: votes_question.margin_from_pilot(asked, vote_pilot(source)),
+        ),
+        Question(
+            "equivalence",
+            ("votes",),
+            _ALWAYS | _RATERS | {"effect"},
+            lambda asked, _: votes_question.equal_bound(asked),
+        ),
+    )
+}
+"""By name."""
+
+
+def read_question(text: str) -> tuple[str, float | None]:
+    """Read a question as it is typed: its name, and the threshold where it states one.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        An unknown question; the known ones are listed.
+
+    Examples
+    --------
+    >>> read_question("recovery > 0"), read_question("within_r>=0.4")
+    (('recovery>0', None), ('within_r>=r0', 0.4))
+    """
+    plain = str(text).replace(" ", "").lower()
+    if plain in QUESTIONS:
+        return plain, None
+    if stated := _THRESHOLD.fullmatch(plain):
+        return "within_r>=r0", float(stated[1])
+    raise UsageError(f"unknown question {text!r}", hint=f"the questions are {', '.join(QUESTIONS)}")

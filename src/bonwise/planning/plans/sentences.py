@@ -1,0 +1,119 @@
+"""What a plan says in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+__all__ = ["sentences"]
+
+_LABELLED = {
+    "two_label": (
+        "Label the judge's pick and one candidate that it ranks below, drawn with equal chances; nothing where the "
+        "judge ties all candidates."
+    ),
+    "complete": "Label all candidates of every prompt.",
+    "discordant": "Let both judges score every prompt; label both picks where they differ, and nothing elsewhere.",
+    "discordant_preference": "Let both judges score every prompt; where their picks differ, ask which is better.",
+    "votes": "Ask which of the two sides is better.",
+}
+
+_SIDES = {
+    1: "One-sided, as the gate of an audit.",
+    2: "Two-sided.",
+}
+
+
+def sentences(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the sentences of a plan's document."""
+    yield _LABELLED[document["design"]]
+    if document["question"] != "equivalence":
+        yield "Two-sided, as a printed interval." if document["question"] == "recovery" else _SIDES[document["sides"]]
+    yield _verdict(document)
+    if document["pilot"] is not None:
+        yield _from_pilot(document)
+    yield from _not_finding(document)
+    yield _stopping(document)
+    yield from document["notes"]
+
+
+def _verdict(document: Mapping[str, Any]) -> str:
+    settings = document["settings"]
+    if document["verdict"] == "infeasible":
+        return _infeasible(document)
+    there = [f"{settings[key]:,} {key}" for key in ("labels", "prompts") if key in settings]
+    needed = f"{document['labels']:,} labels on {document['prompts']:,} prompts"
+    if not there:
+        return f"Feasible as far as is known: it takes {needed}, and what there is was not given."
+    if document["verdict"] == "feasible":
+        return f"Feasible: it takes {needed}, and there are {' and '.join(there)}."
+    return f"Underpowered: it takes {needed}, and there are {' and '.join(there)}. {_within_reach(document)}"
+
+
+def _within_reach(document: Mapping[str, Any]) -> str:
+    if document["mde"] is None:
+        return "With those no effect of any size is found with the power asked for."
+    return f"With those the smallest that can be found is {document['mde']:.3g} ({document['mde_of']})."
+
+
+def _infeasible(document: Mapping[str, Any]) -> str:
+    if document["settings"].get("one_cluster") and document["raw"] is not None:
+        return (
+            "Infeasible: labels that all resemble each other by this correlation are never worth so many independent "
+            "ones; more than 10,000 would be needed. Spread them over prompts that have nothing in common."
+        )
+    return (
+        "Infeasible: the pilot's own figure shows no effect of this kind, so no number of labels is planned for it."
+    )
+
+
+def _from_pilot(document: Mapping[str, Any]) -> str:
+    ends, confidence = document["interval"], 100 * document["settings"]["confidence"]
+    if ends is None:
+        return "The pilot gives no interval on the number of labels."
+    low, high = ends
+    start = f"The pilot's interval at {confidence:g} % reaches from"
+    if low is None and high is None:
+        return "The pilot gives no interval on the number of labels."
+    if high is None:
+        return (
+            f"{start} {low:,} labels to no end: the pilot does not rule out that there is no effect. Plan on the "
+            "effect that would matter, not on the one the pilot happened to show."
+        )
+    if low is None:
+        return f"The pilot's interval at {confidence:g} % reaches up to {high:,} labels."
+    return f"{start} {low:,} to {high:,} labels: the pilot's own figure is uncertain, and so is the number."
+
+
+def _not_finding(document: Mapping[str, Any]) -> Iterator[str]:
+    if document["question"] == "equivalence":
+        yield "Not showing equivalence is no proof of a difference either."
+        return
+    if document["question"] == "recovery":
+        yield "An interval that covers 0 does not show that the recovery is 0."
+        return
+    found = document["equivalence"]
+    more = ""
+    if found is not None and found["labels"] is not None:
+        more = f" To show that {found['shows']} takes {found['labels']:,} labels (two one-sided tests)."
+    yield f"Not finding an effect would not show that there is none: non-detection is not equivalence.{more}"
+
+
+def _stopping(document: Mapping[str, Any]) -> str:
+    found = document["sequential"]
+    if found is None:
+        if document["question"] == "recovery":
+            return "Stopping once the interval is narrow enough (bonwise monitor) takes about as many labels."
+        return "No rule for stopping early is offered here: label as many as planned, then test once."
+    low, high = found["mean"]
+    mean = f"{low:,} to {high:,} labels on average where the effect is as planned"
+    sooner = (
+        "15 to 20 % sooner than the fixed number"
+        if document["sides"] == 2
+        else "no saving on average, as its interval has two sides and this test one"
+    )
+    prior = f" The rule of thumb for its prior is a = {found['prior']:.3g}." if "prior" in found else ""
+    return (
+        f"Looking again and again takes a test that allows it, such as those of bonwise monitor: {mean} ({sooner}), "
+        f"but keep {found['reserve']:,} in reserve for the worst tenth of studies.{prior}"
+    )

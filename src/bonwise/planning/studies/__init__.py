@@ -1,0 +1,1 @@
+"""What raw votes on pairs of models show."""

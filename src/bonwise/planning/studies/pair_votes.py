@@ -1,0 +1,321 @@
+"""The votes on one pair of models: margin, what detecting it takes, and how it varies over prompts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bonwise.data.votes import TIES, Ties
+from bonwise.errors import UsageError
+from bonwise.stats.cluster_variance import VarianceSplit, cluster_ratio, variance_split
+from bonwise.stats.concentration import Concentration, concentration, signal
+from bonwise.stats.confidence import clustered_mean
+from bonwise.stats.detectability import Pool, detection_rate, z_score
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.information import kl_bounds, kl_content, least_error, least_votes
+from bonwise.stats.sample_size import paper_votes
+from bonwise.stats.sums import Floats
+
+__all__ = ["LEVELS", "PairVotes", "VoteSettings", "needed", "study_pair"]
+
+LEVELS = (0.05, 0.01)
+"""Levels of the two-sided tests that equation 8 counts votes for."""
+
+NO_PROMPTS = "no prompt column was named"
+ALONE = "no two prompts have two votes each: chance within prompts and differences between them look the same"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VoteSettings:
+    """What a study of votes was asked to do; its result repeats it.
+
+    Parameters
+    ----------
+    ties : {"drop", "half", "pessimistic"}, optional
+    near_tie : float
+        tau: the largest margin of a near tie, in (0, 1/2).
+    power : float
+        Probability to see a preference that is there, in (.5, 1).
+    confidence : float
+        Of the two-sided intervals, in [.5, 1).
+    fewest_votes : int
+        Pairs with fewer are left out and counted.
+    kept_share : float
+        q: the part of prompts that screening keeps, in (0, 1).
+    threshold : float
+        What kappa has to exceed besides chance.
+    votes_at : tuple of int
+        Sizes of subsamples for the rates of detection.
+    z_at : tuple of int
+        Sizes of subsamples for z.
+    resamples, permutations : int
+        Of the bootstrap over pairs, and of the null of kappa.
+    seed : int
+        Of both.
+    """
+
+    ties: Ties | None = None
+    near_tie: float = 0.10
+    power: float = 0.90
+    confidence: float = 0.95
+    fewest_votes: int = 10
+    kept_share: float = 0.2
+    threshold: float = 1.5
+    votes_at: tuple[int, ...] = (25, 50, 100, 200, 500, 1000)
+    z_at: tuple[int, ...] = (50, 100)
+    resamples: int = 2000
+    permutations: int = 999
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.ties is not None and self.ties not in TIES:
+            raise UsageError(f"ties cannot count as {self.ties!r}", hint=f"choose of {', '.join(TIES)}")
+        limits = {
+            "near_tie": (0 < self.near_tie < 0.5, "between 0 and 0.5, such as 0.1"),
+            "power": (0.5 < self.power < 1, "between 0.5 and 1, such as 0.9"),
+            "confidence": (0.5 <= self.confidence < 1, "in [0.5, 1), such as 0.95"),
+            "fewest_votes": (self.fewest_votes >= 2, "2 or more, such as 10"),
+            "kept_share": (0 < self.kept_share < 1, "between 0 and 1, such as 0.2"),
+            "threshold": (self.threshold > 1, "above 1, such as 1.5"),
+            "votes_at": (all(n >= 1 for n in self.votes_at), "counts of votes, such as 100"),
+            "z_at": (all(n >= 1 for n in self.z_at), "counts of votes, such as 100"),
+            "resamples": (self.resamples >= 2, "2 or more, such as 2000"),
+            "permutations": (self.permutations >= 19, "19 or more, such as 999"),
+            "seed": (self.seed >= 0, "0 or more"),
+        }
+        for name, (fits, wanted) in limits.items():
+            if not fits:
+                raise UsageError(f"{name} cannot be {getattr(self, name)}", hint=f"{name} is {wanted}")
+
+
+@dataclass(frozen=True, slots=True)
+class PairVotes:
+    """One pair of models.
+
+    Parameters
+    ----------
+    first, second : str
+        In alphabetical order.
+    pool : Pool
+        Votes that count, by what they say.
+    ties : int
+        Ties among the votes as they were cast.
+    cast : int
+        Votes as they were cast, ties among them.
+    decisive : float
+        Margin among the votes that are no ties; NaN where all are.
+    prompts : int
+        Prompts behind the votes that count; 0 where no prompt column was named.
+    win_rate : Estimate
+        Share of votes for the second model, clustered by prompt.
+    ratio : float
+        Cluster-robust over plain standard error; NaN where there is none.
+    several : int
+        Prompts with two votes or more.
+    variance : VarianceSplit or None
+    signal : Estimate
+        Mean squared margin of the prompts, debiased.
+    concentration : Concentration or None
+    detection : mapping
+        Rates of detection by size of the subsample, with and without replacement.
+    settings : VoteSettings
+    """
+
+    first: str
+    second: str
+    pool: Pool
+    ties: int
+    cast: int
+    decisive: float
+    prompts: int
+    win_rate: Estimate
+    ratio: float
+    several: int
+    variance: VarianceSplit | None
+    signal: Estimate
+    concentration: Concentration | None
+    detection: Mapping[str, Mapping[int, float | None]] = field(repr=False)
+    settings: VoteSettings = field(repr=False)
+
+    @property
+    def votes(self) -> int:
+        """Votes that count."""
+        return self.pool.votes
+
+    @property
+    def margin(self) -> float:
+        """P(second preferred) - 1/2 as estimated."""
+        return float(self.win_rate.estimate or 0.0) - 0.5
+
+    @property
+    def size(self) -> tuple[float, float, float]:
+        """The absolute margin, and the ends of its interval; all that can be where there is none."""
+        low, high = self.win_rate.low, self.win_rate.high
+        if low is None or high is None:
+            return abs(self.margin), 0.0, 0.5
+        ends = sorted((abs(low - 0.5), abs(high - 0.5)))
+        return abs(self.margin), 0.0 if low <= 0.5 <= high else ends[0], ends[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the pair's part of the document."""
+        z = float(z_score(self.win_rate.estimate or 0.0, self.votes))
+        return {
+            "first": self.first,
+            "second": self.second,
+            "votes": self.votes,
+            "cast": self.cast,
+            "ties": self.ties,
+            "tie_rate": self.ties / self.cast,
+            "prompts": self.prompts or None,
+            "win_rate": self.win_rate.to_dict(),
+            "margin": self.margin,
+            "near_tie": bool(abs(self.margin) <= self.settings.near_tie + 1e-12),
+            "votes_needed": needed(self.size, self.settings.power),
+            "z": z if math.isfinite(z) else None,
+            "z_infinite": not math.isfinite(z),
+            "cluster_ratio": self._ratio(),
+            "variance": self._variance(),
+            "information": self._information(),
+            "signal": self.signal.to_dict(),
+            "concentration": self._concentration(),
+            "detection": {way: {str(n): rate for n, rate in found.items()} for way, found in self.detection.items()},
+        }
+
+    def _ratio(self) -> dict[str, Any]:
+        if not self.prompts:
+            return {"estimate": None, "design_effect": None, "reason": NO_PROMPTS}
+        if math.isnan(self.ratio):
+            return {"estimate": None, "design_effect": None, "reason": "all votes are alike"}
+        found: dict[str, Any] = {"estimate": self.ratio, "design_effect": self.ratio**2}
+        if not self.several:
+            found["reason"] = "no prompt has two votes: the ratio is 1 whatever raters do"
+        return found
+
+    def _variance(self) -> dict[str, Any]:
+        if self.variance is None:
+            return {"total": None, "within": None, "between": None, "reason": ALONE if self.prompts else NO_PROMPTS}
+        return asdict(self.variance)
+
+    def _information(self) -> dict[str, Any]:
+        size, low, high = self.size
+        level, miss = LEVELS[0], 1 - self.settings.power
+        nats, ends = float(kl_content(size)), kl_bounds(size)
+        bound = [least_votes(one, level, miss) for one in (size, high, low)]
+        return {
+            "per_vote": {"estimate": nats, "low": float(kl_content(low)), "high": float(kl_content(high))},
+            "quadratic_bounds": list(ends),
+            "stream": self.votes * nats,
+            "least_error_sum": least_error(self.votes * nats),
+            "total": _scaled(self.signal, self.votes),
+            "least_votes": {
+                "level": level,
+                "miss": miss,
+                **{key: _finite(one) for key, one in zip(("estimate", "low", "high"), bound, strict=True)},
+                "meaning": "lower bound: no test does with fewer; no test is known to do with so few",
+            },
+        }
+
+    def _concentration(self) -> dict[str, Any]:
+        if self.concentration is None:
+            reason = "fewer than two prompts, or all votes alike" if self.prompts else NO_PROMPTS
+            return {"kappa": None, "recommend_two_stage": False, "reason": reason}
+        found = asdict(self.concentration)
+        # Algorithm 1 spends ceil(10 ln m) votes on every prompt before it narrows.
+        each = math.ceil(10 * math.log(self.prompts))
+        return {
+            **{key: _finite(one) if isinstance(one, float) else one for key, one in found.items()},
+            "exceeds_threshold": self.concentration.kappa > self.settings.threshold,
+            "exceeds_chance": self.concentration.kappa > self.concentration.null_quantile,
+            "recommend_two_stage": self.concentration.concentrated(self.settings.threshold),
+            "screening": {"types": self.prompts, "each": each, "first_stage": self.prompts * each},
+        }
+
+
+def study_pair(
+    names: tuple[str, str], values: Floats, prompt: np.ndarray, cast: Floats, settings: VoteSettings, *, named: bool
+) -> PairVotes:
+    """Study the votes on one pair.
+
+    Parameters
+    ----------
+    names : tuple of str
+        First and second model.
+    values : ndarray of float64, shape (votes,)
+        Votes that count: 1 for the second model, 0 for the first, 1/2 for half a vote each.
+    prompt : ndarray of int64, shape (votes,)
+    cast : ndarray of float64
+        All votes of the pair, 1/2 for a tie.
+    settings : VoteSettings
+    named : bool
+        Whether a prompt column was named; otherwise every vote counts as a prompt of its own.
+    """
+    pool = Pool.of(values)
+    clear = cast[cast != 0.5]
+    count = np.unique(prompt, return_counts=True)[1]
+    untold = Estimate.undefined(NO_PROMPTS, 0)
+    return PairVotes(
+        *names,
+        pool,
+        int((cast == 0.5).sum()),
+        len(cast),
+        float(clear.mean() - 0.5) if len(clear) else float("nan"),
+        len(count) if named else 0,
+        clustered_mean(values, prompt, settings.confidence, share=True),
+        cluster_ratio(values, prompt) if named else float("nan"),
+        int((count > 1).sum()) if named else 0,
+        variance_split(values, prompt) if named else None,
+        signal(values, prompt, settings.confidence) if named else untold,
+        _concentration_of(values, prompt, settings) if named else None,
+        _detection(pool, settings),
+        settings,
+    )
+
+
+def needed(size: tuple[float, float | None, float | None], power: float) -> dict[str, Any]:
+    """Return the votes of equation 8 for a margin and the ends of its interval, at both levels.
+
+    A larger margin takes fewer votes, so the upper end of the margin makes the lower end of the count; null stands
+    for no finite number, that of a margin of 0.
+    """
+    margin, low, high = size
+    return {
+        f"{level:g}": {
+            "estimate": _finite(raw := _votes(margin, level, power)),
+            "whole": math.ceil(raw) if math.isfinite(raw) else None,
+            "low": None if high is None else _finite(_votes(high, level, power)),
+            "high": None if low is None else _finite(_votes(low, level, power)),
+        }
+        for level in LEVELS
+    }
+
+
+def _votes(margin: float, level: float, power: float) -> float:
+    return paper_votes(margin, power, 1 - level) if margin else math.inf
+
+
+def _concentration_of(values: Floats, prompt: np.ndarray, settings: VoteSettings) -> Concentration | None:
+    return concentration(
+        values, prompt, share=settings.kept_share, permutations=settings.permutations, seed=settings.seed
+    )
+
+
+def _detection(pool: Pool, settings: VoteSettings) -> dict[str, dict[int, float | None]]:
+    return {
+        way: {n: detection_rate(pool, n, level=LEVELS[0], replace=replace) for n in settings.votes_at}
+        for way, replace in (("with_replacement", True), ("without_replacement", False))
+    }
+
+
+def _scaled(found: Estimate, votes: int) -> dict[str, Any]:
+    """Return an estimate a vote times the votes."""
+    if found.estimate is None:
+        return {"estimate": None, "low": None, "high": None, "reason": found.reason}
+    return {key: None if (one := getattr(found, key)) is None else votes * one for key in ("estimate", "low", "high")}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

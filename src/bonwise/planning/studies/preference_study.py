@@ -1,0 +1,217 @@
+"""Study the votes of a preference evaluation: what it could detect, and what more votes would buy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bonwise.data.votes import Ties, VoteTable
+from bonwise.errors import InputError
+from bonwise.planning.studies.over_pairs import OverPairs
+from bonwise.planning.studies.pair_votes import PairVotes, VoteSettings, study_pair
+from bonwise.release import release
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["PreferenceStudy", "study_preferences"]
+
+_COUNTING = {
+    None: "no vote is a tie",
+    "drop": "ties are left out: the best case, for a tie says nothing for either side",
+    "half": "a tie counts half a vote for each side",
+    "pessimistic": "a tie counts for the second model, against the first",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceStudy:
+    """What the votes of a preference evaluation can and cannot tell.
+
+    Parameters
+    ----------
+    source : str
+    pairs : tuple of PairVotes
+        In alphabetical order.
+    pairs_left_out : int
+        Pairs with too few votes.
+    rows : int
+        Rows of the file.
+    prompts : int
+        Distinct prompts behind the votes; 0 where no prompt column was named.
+    dropped : mapping of str to int
+        Votes left out, by reason.
+    columns : mapping
+        Columns that were named.
+    settings : VoteSettings
+    """
+
+    source: str
+    pairs: tuple[PairVotes, ...] = field(repr=False)
+    pairs_left_out: int
+    rows: int
+    prompts: int
+    dropped: Mapping[str, int]
+    columns: Mapping[str, Any] = field(repr=False)
+    settings: VoteSettings = field(repr=False)
+
+    def __str__(self) -> str:
+        from bonwise.report.votes_text import votes_text  # noqa: PLC0415 - rendering loads rich
+
+        return votes_text(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document of schema ``bonwise.votes/1``; it holds no NaN and no infinity."""
+        return {
+            "schema": "bonwise.votes/1",
+            "data": {
+                "rows": self.rows,
+                "votes": sum(one.votes for one in self.pairs),
+                "ties": sum(one.ties for one in self.pairs),
+                "pairs": len(self.pairs),
+                "pairs_left_out": self.pairs_left_out,
+                "models": len({name for one in self.pairs for name in (one.first, one.second)}),
+                "prompts": self.prompts or None,
+                "dropped": dict(self.dropped),
+            },
+            "settings": {
+                **{key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self.settings).items()},
+                **self.columns,
+                "counting": _COUNTING[self.settings.ties],
+                "first": "alphabetically first of the two names",
+                "source": self.source,
+                "version": release(),
+            },
+            **OverPairs(self.pairs, self.settings).to_dict(),
+            "pairs": [one.to_dict() for one in self.pairs],
+        }
+
+
+def study_preferences(  # noqa: PLR0913 - one argument a role, all but the source named
+    source: str | Path | pd.DataFrame,
+    *,
+    verdict: str,
+    pair: Sequence[str],
+    prompt: Sequence[str] = (),
+    ties: Ties | None = None,
+    near_tie: float = 0.10,
+    power: float = 0.90,
+    confidence: float = 0.95,
+    fewest_votes: int = 10,
+    kept_share: float = 0.2,
+    threshold: float = 1.5,
+    votes_at: Sequence[int] = (25, 50, 100, 200, 500, 1000),
+    z_at: Sequence[int] = (50, 100),
+    resamples: int = 2000,
+    permutations: int = 999,
+    seed: int = 0,
+) -> PreferenceStudy:
+    """Study raw votes, pair by pair and over the pairs (Lee 2026).
+
+    Parameters
+    ----------
+    source : str, pathlib.Path or pandas.DataFrame
+        One row a vote.
+    verdict : str
+        Column that says which model won (1/2, a/b, model_a/model_b, tie).
+    pair : sequence of str
+        The two columns that name the models.
+    prompt : sequence of str
+        Columns that together name the prompt, the unit of the intervals of one pair; every vote is a unit of its
+        own where none is named.
+    ties : {"drop", "half", "pessimistic"}, optional
+        How a tie counts; needed where there are ties. Pessimistic: for the alphabetically second model.
+    near_tie : float
+        tau, the largest absolute margin of a near tie.
+    power : float
+        Probability to see a preference that is there.
+    confidence : float
+        Of the intervals: clustered by prompt within a pair, percentiles of resampled pairs over pairs.
+    fewest_votes : int
+        Pairs with fewer votes that count are left out, and counted.
+    kept_share, threshold : float
+        Of the concentration: q, and what kappa has to exceed besides chance.
+    votes_at, z_at : sequence of int
+        Sizes of subsamples for rates of detection, and for z.
+    resamples, permutations, seed : int
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        A column that is absent, a verdict that is none, ties without a way to count them, or too few votes.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> votes = pd.DataFrame({"a": "x", "b": "y", "q": [n // 2 for n in range(20)], "won": ["a", "a", "b", "a"] * 5})
+    >>> found = study_preferences(votes, verdict="won", pair=["a", "b"], prompt=["q"])
+    >>> found.pairs[0].win_rate.estimate, found.pairs[0].margin
+    (0.25, -0.25)
+    """
+    settings = VoteSettings(
+        ties=ties,
+        near_tie=near_tie,
+        power=power,
+        confidence=confidence,
+        fewest_votes=fewest_votes,
+        kept_share=kept_share,
+        threshold=threshold,
+        votes_at=tuple(votes_at),
+        z_at=tuple(z_at),
+        resamples=resamples,
+        permutations=permutations,
+        seed=seed,
+    )
+    columns = {"verdict": verdict, "pair": list(pair), "prompt": list(prompt)}
+    return _study(VoteTable.read(source, verdict=verdict, pair=pair, prompt=prompt), settings, columns)
+
+
+def _study(cast: VoteTable, settings: VoteSettings, columns: Mapping[str, Any]) -> PreferenceStudy:
+    table = cast.under(settings.ties)
+    pairs, few = _pairs(cast, table, settings)
+    if not pairs:
+        raise InputError(
+            f"{table.source}: no pair has {settings.fewest_votes:,} votes that count",
+            hint="lower --fewest-votes, or name the columns of the models with --pair-col",
+        )
+    dropped = dict(table.dropped)
+    if few[0]:
+        dropped[f"pair with fewer than {settings.fewest_votes:,} votes"] = few[1]
+    kept = {(one.first, one.second) for one in pairs}
+    prompts = _distinct_prompts(table, kept) if table.prompts_named else 0
+    rows = len(cast.preferred) + sum(cast.dropped.values())
+    return PreferenceStudy(table.source, tuple(pairs), few[0], rows, prompts, dropped, columns, settings)
+
+
+def _pairs(cast: VoteTable, table: VoteTable, settings: VoteSettings) -> tuple[list[PairVotes], tuple[int, int]]:
+    """Study every pair with votes enough; count the other pairs and their votes."""
+    of_cast, of_table = (_by_pair(one) for one in (cast, table))
+    pairs, few = [], [0, 0]
+    for key, every in of_cast.items():
+        mine = of_table.get(key, np.empty(0, dtype=np.int64))
+        if len(mine) < settings.fewest_votes:
+            few = [few[0] + 1, few[1] + len(mine)]
+            continue
+        names = table.models[key[0]], table.models[key[1]]
+        values, prompt = table.preferred[mine], table.prompt[mine]
+        pairs.append(study_pair(names, values, prompt, cast.preferred[every], settings, named=table.prompts_named))
+    return pairs, (few[0], few[1])
+
+
+def _by_pair(table: VoteTable) -> dict[tuple[int, int], np.ndarray]:
+    """Return the votes of each pair, pairs in alphabetical order."""
+    key = table.first * len(table.models) + table.second
+    order = np.argsort(key, kind="stable")
+    found, starts = np.unique(key[order], return_index=True)
+    parts = np.split(order, starts[1:])
+    return {divmod(int(one), len(table.models)): part for one, part in zip(found, parts, strict=True)}
+
+
+def _distinct_prompts(table: VoteTable, kept: set[tuple[str, str]]) -> int:
+    names = table.models
+    mine = [(names[a], names[b]) in kept for a, b in zip(table.first, table.second, strict=True)]
+    return len(np.unique(table.prompt[mine]))

@@ -1,0 +1,296 @@
+"""Does a preference rest on a few prompts? Concentration of the signal, held against a permutation null.
+
+After Lee (2026), section C.5; delta_i is the margin of prompt i, w_i its weight, S_q the ceil(q m) largest of m
+squared margins. Squares of estimated margins are mostly chance where prompts have few votes, so the paper's rule
+(kappa above 1.5) fires on prompts that are all alike. What is told here is whether kappa is larger than permuting
+the votes over the prompts makes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimation import from_jackknife
+from bonwise.stats.sums import Floats
+
+__all__ = [
+    "Concentration",
+    "Homogeneity",
+    "concentration",
+    "debiased_squares",
+    "homogeneity",
+    "kappa",
+    "kept_types",
+    "mass_fraction",
+    "signal",
+]
+
+_Ints = npt.NDArray[np.int64]
+
+_CHUNK_CELLS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Homogeneity:
+    """Test of one win rate for all prompts.
+
+    Parameters
+    ----------
+    chi2 : float
+        ``sum_i n_i (rate_i - rate)^2 / (rate (1 - rate))``.
+    df : int
+        Prompts less 1.
+    p : float
+        By the chi-squared law, which is rough where prompts have few votes.
+    p_permuted : float
+        By permuting the votes over the prompts: valid whatever their number.
+    """
+
+    chi2: float
+    df: int
+    p: float
+    p_permuted: float
+
+
+@dataclass(frozen=True, slots=True)
+class Concentration:
+    """How much of the signal the strongest prompts hold.
+
+    Parameters
+    ----------
+    kappa : float
+        Their part of the sum of squared margins over q, the part they would hold were it spread evenly.
+    null_quantile : float
+        What kappa exceeds with probability .05 at most where all prompts are alike.
+    p : float
+        Share of permutations with a kappa as large, the data among them.
+    mass : float
+        Weighted fraction ``sum_{S_q} w_i d_i^2 / sum w_i d_i^2``.
+    mass_null_quantile : float
+        The same for the fraction.
+    kept : int
+        ``ceil(q m)``.
+    homogeneity : Homogeneity
+    permutations : int
+    """
+
+    kappa: float
+    null_quantile: float
+    p: float
+    mass: float
+    mass_null_quantile: float
+    kept: int
+    homogeneity: Homogeneity
+    permutations: int
+
+    def concentrated(self, threshold: float) -> bool:
+        """Tell whether kappa exceeds both the threshold and what it exceeds rarely by chance."""
+        return self.kappa > threshold and self.kappa > self.null_quantile
+
+
+def kept_types(types: int, share: float) -> int:
+    """Return how many of m types a retention share keeps, ``ceil(q m)``.
+
+    Examples
+    --------
+    >>> kept_types(100, 0.07)
+    7
+    """
+    return int(np.ceil(round(share * types, 9)))
+
+
+def kappa(squares: Floats, share: float) -> Floats:
+    """Return the concentration of squared margins, ``sum_{S_q} d_i^2 / (q sum_i d_i^2)``.
+
+    Parameters
+    ----------
+    squares : ndarray of float64, shape (..., types)
+    share : float
+        q, in (0, 1).
+
+    Returns
+    -------
+    ndarray of float64, shape (...)
+        NaN where all squares are 0.
+
+    Examples
+    --------
+    >>> float(kappa(np.array([0.04, 0.0, 0.0, 0.0]), 0.25))
+    4.0
+    """
+    top = np.sort(squares, axis=-1)[..., -kept_types(squares.shape[-1], share) :].sum(axis=-1)
+    whole = squares.sum(axis=-1)
+    found: Floats = np.divide(top, share * whole, out=np.full(np.shape(whole), np.nan), where=whole > 1e-12)
+    return found
+
+
+def mass_fraction(squares: Floats, weights: Floats, share: float) -> Floats:
+    """Return the weighted part that the largest squares hold; where weights are equal, q kappa.
+
+    Types at the border that are equal count with their mean weight: no order decides.
+
+    Parameters
+    ----------
+    squares : ndarray of float64, shape (..., types)
+    weights : ndarray of float64, shape (types,)
+    share : float
+    """
+    kept = kept_types(squares.shape[-1], share)
+    border = np.sort(squares, axis=-1)[..., -kept, None]
+    above, level = squares > border + 1e-12, np.abs(squares - border) <= 1e-12
+    places = kept - above.sum(axis=-1, keepdims=True)
+    part = above + level * places / level.sum(axis=-1, keepdims=True)
+    whole = (weights * squares).sum(axis=-1)
+    top = (part * weights * squares).sum(axis=-1)
+    found: Floats = np.divide(top, whole, out=np.full(np.shape(whole), np.nan), where=whole > 1e-12)
+    return found
+
+
+def debiased_squares(values: Floats, type_: _Ints) -> tuple[Floats, Floats]:
+    """Return an unbiased estimate of each type's squared margin, and its votes, types with one vote left out.
+
+    ``(rate_i - 1/2)^2 - s_i^2 / n_i`` with s_i^2 of divisor n_i - 1; for votes of 0 and 1 the second term is
+    ``rate_i (1 - rate_i) / (n_i - 1)``. A single one may be negative: chance alone makes that.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (votes,)
+        1 for the second model, 0 for the first, 1/2 for half a vote each.
+    type_ : ndarray of int64, shape (votes,)
+
+    Returns
+    -------
+    squares, votes : ndarray of float64, shape (types,)
+
+    Examples
+    --------
+    >>> debiased_squares(np.array([1.0, 1, 1, 0]), np.array([0, 0, 1, 1]))[0].tolist()
+    [0.25, -0.25]
+    """
+    _, owner = np.unique(type_, return_inverse=True)
+    n = np.bincount(owner).astype(np.float64)
+    rate = np.bincount(owner, weights=values) / n
+    scatter = np.bincount(owner, weights=(values - rate[owner]) ** 2)
+    several = n > 1
+    n, rate, scatter = n[several], rate[several], scatter[several]
+    return (rate - 0.5) ** 2 - scatter / (n - 1) / n, n
+
+
+def signal(values: Floats, type_: _Ints, confidence: float = 0.95) -> Estimate:
+    """Estimate the mean squared margin of the types, weighted by their votes and free of the bias of squares.
+
+    Parameters
+    ----------
+    values, type_ : ndarray, shape (votes,)
+        As in `debiased_squares`.
+    confidence : float
+        Of the interval, by leaving out one type at a time.
+    """
+    squares, n = debiased_squares(values, type_)
+    if len(n) < 2:
+        return Estimate.undefined("fewer than two prompts hold two votes", len(n))
+    total, whole = float(squares @ n), float(n.sum())
+    left_out = (total - squares * n) / (whole - n)
+    se = float(np.sqrt((len(n) - 1) * left_out.var()))
+    return from_jackknife(total / whole, se, len(n), (-np.inf, 0.25), confidence, exact=None)
+
+
+def homogeneity(sums: Floats, votes: Floats) -> Floats:
+    """Return the chi-squared distance of the types' win rates from their common one.
+
+    Parameters
+    ----------
+    sums : ndarray of float64, shape (..., types)
+        Votes for the second model.
+    votes : ndarray of float64, shape (types,)
+
+    Returns
+    -------
+    ndarray of float64, shape (...)
+        NaN where all votes are alike.
+    """
+    common = sums.sum(axis=-1, keepdims=True) / votes.sum()
+    apart = (votes * (sums / votes - common) ** 2).sum(axis=-1)
+    spread = (common * (1 - common))[..., 0]
+    found: Floats = np.divide(apart, spread, out=np.full(np.shape(apart), np.nan), where=spread > 1e-12)
+    return found
+
+
+def concentration(
+    values: Floats, type_: _Ints, *, share: float = 0.2, permutations: int = 999, seed: int = 0
+) -> Concentration | None:
+    """Measure how concentrated a preference is, and what chance alone would make of it.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (votes,)
+        1 for the second model, 0 for the first, 1/2 for half a vote each.
+    type_ : ndarray of int64, shape (votes,)
+        Prompt, or type of prompt. Types weigh by their votes.
+    share : float
+        q, in (0, 1).
+    permutations : int
+        19 or more, so that .05 can be reached.
+    seed : int
+        Of the permutations.
+
+    Returns
+    -------
+    Concentration or None
+        None where there is one type, all votes are alike, or every type is exactly split.
+    """
+    _, owner = np.unique(type_, return_inverse=True)
+    votes = np.bincount(owner).astype(np.float64)
+    sums: Floats = np.asarray(np.bincount(owner, weights=values), dtype=np.float64)
+    squares = (sums / votes - 0.5) ** 2
+    seen = float(kappa(squares, share)), float(homogeneity(sums, votes))
+    if len(votes) < 2 or not np.isfinite(seen).all():
+        return None
+    null = _permuted(values, votes, share, permutations, seed)
+    return Concentration(
+        seen[0],
+        _rarely_exceeded(null[0]),
+        _as_large(null[0], seen[0]),
+        float(mass_fraction(squares, votes, share)),
+        _rarely_exceeded(null[1]),
+        kept_types(len(votes), share),
+        Homogeneity(
+            seen[1],
+            len(votes) - 1,
+            float(special.chdtrc(len(votes) - 1, seen[1])),
+            _as_large(null[2], seen[1]),
+        ),
+        permutations,
+    )
+
+
+def _permuted(values: Floats, votes: Floats, share: float, permutations: int, seed: int) -> Floats:
+    """Return kappa, mass and chi2 with the votes permuted over the types, shape (3, permutations)."""
+    rng = np.random.default_rng(seed)
+    starts = np.concatenate([[0], np.cumsum(votes)[:-1]]).astype(np.int64)
+    step = max(1, _CHUNK_CELLS // len(values))
+    parts = []
+    for at in range(0, permutations, step):
+        rows = min(step, permutations - at)
+        shuffled = rng.permuted(np.tile(values, (rows, 1)), axis=1)
+        sums = np.asarray(np.add.reduceat(shuffled, starts, axis=1), dtype=np.float64)
+        squares = (sums / votes - 0.5) ** 2
+        # A permutation in which every type is split evenly has no signal to concentrate.
+        found = [kappa(squares, share), mass_fraction(squares, votes, share), homogeneity(sums, votes)]
+        parts.append(np.nan_to_num(np.array(found), nan=0.0))
+    return np.concatenate(parts, axis=1)
+
+
+def _rarely_exceeded(null: Floats, level: float = 0.05) -> float:
+    """Return the order statistic that the data exceed with probability `level` at most under the null."""
+    last = int(level * (len(null) + 1) + 1e-9)
+    return float(np.sort(null)[-last]) if last else float("inf")
+
+
+def _as_large(null: Floats, seen: float) -> float:
+    return float(((null >= seen - 1e-9).sum() + 1) / (len(null) + 1))

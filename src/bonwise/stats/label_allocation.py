@@ -1,0 +1,327 @@
+"""Which prompts to label: a size measure that needs no label, strata, how many of each, and the draw.
+
+Notation: prompt x has K candidates; a of them share the judge's top score; T is what a further judge, or the judge
+itself, scores; h is a stratum with N_h prompts, of which n_h are labelled; m labels in all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.top_of_scores import top_of_scores
+
+__all__ = [
+    "LEAST",
+    "allocate",
+    "draw_within",
+    "level_by_spread",
+    "merged",
+    "pick_factor",
+    "shrunken_sd",
+    "size_measure",
+    "size_prior",
+    "spread_of",
+    "strata",
+    "tie_strata",
+]
+
+LEAST = 3
+"""Labels that a stratum needs for a variance of its own that is worth having."""
+
+RECOVERY_GUESS_SQUARED = 0.04
+"""Square of the recovery guessed before any label is seen; any of .02 to .1 draws about the same prompts."""
+
+_STRATA = ((20, 2), (40, 3), (100, 4), (400, 8))
+_MOST_STRATA = 12
+_PRIOR_WEIGHT = 10
+
+_Ints = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
+
+
+def pick_factor(tied: Floats, sizes: _Ints) -> Floats:
+    """Return how far the pick's weights lie from a random pick's: ``sqrt(1/a - 1/K + .04)``.
+
+    With w_i = 1/a on the top set and 0 elsewhere, ``sum_i (w_i - 1/K)^2 = 1/a - 1/K``: what the pick is worth beyond
+    a random pick varies in proportion to it, and not at all where the judge ties every candidate.
+
+    Parameters
+    ----------
+    tied : ndarray of float64, shape (prompts,)
+        a: candidates that share the top score.
+    sizes : ndarray of int64, shape (prompts,)
+        K.
+
+    Examples
+    --------
+    >>> pick_factor(np.array([1.0, 4.0]), np.array([4, 4])).round(3).tolist()
+    [0.889, 0.2]
+    """
+    apart = np.where(tied == sizes, 0.0, 1 / tied - 1 / sizes)
+    factor: Floats = np.sqrt(apart + RECOVERY_GUESS_SQUARED)
+    return factor
+
+
+def spread_of(scores: Floats, sizes: _Ints) -> Floats:
+    """Return each prompt's standard deviation of scores, plus half their mean, plus a thousandth.
+
+    The added half keeps a prompt that happens to be scored alike from looking certain.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (cells,)
+        Grouped by prompt; a prompt that holds NaN counts as one of mean spread.
+    sizes : ndarray of int64, shape (prompts,)
+    """
+    spread = top_of_scores(scores, sizes).spread
+    known = ~np.isnan(spread)
+    mean = float(spread[known].mean()) if known.any() else 0.0
+    raised: Floats = np.where(known, spread, mean) + 0.5 * mean + 1e-3
+    return raised
+
+
+def size_measure(scores: Floats, sizes: _Ints, second: Floats | None = None) -> Floats:
+    """Return how much a label of each prompt is expected to tell of recovery, before any label is there.
+
+    ``s_x = sqrt(1/a - 1/K + .04) (sd_i T_xi + .5 mean sd T + .001)``: the first factor is exact up to the guess of
+    recovery (.2, squared), the second stands in for the spread of the labels.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (cells,)
+        The audited judge's, grouped by prompt.
+    sizes : ndarray of int64, shape (prompts,)
+        Candidates a prompt, 2 or more.
+    second : ndarray of float64, shape (cells,), optional
+        Scores of a further judge, or their mean over several; NaN for a prompt without them. Without it the audited
+        judge's own spread is taken.
+
+    Returns
+    -------
+    ndarray of float64, shape (prompts,)
+        Above 0, in the unit of the scores.
+
+    Examples
+    --------
+    >>> size_measure(np.array([0.9, 0.5, 0.7, 0.7]), np.array([2, 2])).round(4).tolist()
+    [0.1844, 0.0102]
+    """
+    tied = top_of_scores(scores, sizes).tied
+    return pick_factor(tied, sizes) * spread_of(scores if second is None else second, sizes)
+
+
+def strata(size: Floats, labels: int) -> _Ints:
+    """Cut prompts into strata of about equal sum of their size measure.
+
+    2 strata below 20 labels, 3 below 40, 4 below 100, 8 below 400, else 12; fewer where labels or prompts are few.
+
+    Parameters
+    ----------
+    size : ndarray of float64, shape (prompts,)
+        0 or more.
+    labels : int
+        Prompts to be labelled.
+
+    Returns
+    -------
+    ndarray of int64, shape (prompts,)
+        0, 1, ... from the smallest sizes to the largest.
+
+    Examples
+    --------
+    >>> strata(np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0]), 6).tolist()
+    [0, 0, 0, 0, 0, 0, 1, 1, 1]
+    """
+    wanted = next((count for below, count in _STRATA if labels < below), _MOST_STRATA)
+    wanted = max(1, min(wanted, labels // LEAST, len(size) // LEAST))
+    order = np.argsort(size, kind="stable")
+    ordered = size[order]
+    total = float(ordered.sum())
+    found = np.zeros(len(size), dtype=np.int64)
+    if total > 0:
+        middle = (np.cumsum(ordered) - ordered / 2) * (wanted / total)
+        found[order] = np.clip(middle.astype(np.int64), 0, wanted - 1)
+    return merged(found, wanted)
+
+
+def tie_strata(factor: Floats, labels: int) -> _Ints:
+    """Put prompts of the same `pick_factor` together; neighbours are joined where labels are few."""
+    _, found = np.unique(np.round(factor, TIE_DECIMALS), return_inverse=True)
+    return merged(found.astype(np.int64), max(1, labels // LEAST))
+
+
+def level_by_spread(mean: Floats, spread: Floats, labels: int) -> _Ints:
+    """Cross two levels of the mean score with no spread and three thirds of it: 8 strata.
+
+    Parameters
+    ----------
+    mean, spread : ndarray of float64, shape (prompts,)
+        Of the judge's scores in each prompt.
+    labels : int
+        Prompts to be labelled; where they are few, neighbours are joined.
+    """
+    positive = spread > 0
+    cuts = np.quantile(spread[positive], [1 / 3, 2 / 3]) if positive.any() else np.zeros(2)
+    third = np.where(positive, 1 + np.searchsorted(cuts, spread), 0)
+    found = 4 * (mean > np.median(mean)) + third
+    return merged(found.astype(np.int64), max(1, labels // LEAST))
+
+
+def merged(found: _Ints, most: int, *, least: int = LEAST) -> _Ints:
+    """Join neighbouring strata until at most `most` are left and each holds `least` prompts; number them anew."""
+    _, numbers, counts = np.unique(found, return_inverse=True, return_counts=True)
+    groups = [[h] for h in range(len(counts))]
+    held = counts.tolist()
+    while len(groups) > 1 and (len(groups) > most or min(held) < least):
+        at = _smallest_pair(held, least)
+        groups[at : at + 2] = [groups[at] + groups[at + 1]]
+        held[at : at + 2] = [held[at] + held[at + 1]]
+    target = np.empty(len(counts), dtype=np.int64)
+    for h, group in enumerate(groups):
+        target[group] = h
+    return target[numbers]
+
+
+def _smallest_pair(held: list[int], least: int) -> int:
+    """Return the position of the pair of neighbours to join: of a stratum that is too small, or the smallest two."""
+    pairs = range(len(held) - 1)
+    smallest = min(held)
+    if smallest < least:
+        pairs_of_it = [at for at in pairs if smallest in held[at : at + 2]]
+        return min(pairs_of_it, key=lambda at: held[at] + held[at + 1])
+    return min(pairs, key=lambda at: held[at] + held[at + 1])
+
+
+def allocate(prompts: _Ints, weights: Floats, labels: int, *, taken: _Ints | None = None) -> _Ints:
+    """Share labels out over strata in proportion to weights, within bounds.
+
+    ``n_h = clip(c w_h, max(3, taken_h), N_h)`` with the c at which they sum to the labels, rounded by largest
+    remainders. Where the labels do not reach for 3 a stratum, 2, 1 or 0 are what each has at least.
+
+    Parameters
+    ----------
+    prompts : ndarray of int64, shape (strata,)
+        N_h.
+    weights : ndarray of float64, shape (strata,)
+        0 or more, such as ``N_h mean_h(s)`` or ``N_h sigma_h``.
+    labels : int
+        m, at most the number of prompts.
+    taken : ndarray of int64, shape (strata,), optional
+        Labelled already.
+
+    Returns
+    -------
+    ndarray of int64, shape (strata,)
+        n_h, those taken among them.
+
+    Raises
+    ------
+    ValueError
+        More labels than prompts, or fewer than are taken.
+
+    Examples
+    --------
+    >>> allocate(np.array([100, 10, 50]), np.array([10.0, 30.0, 20.0]), 30).tolist()
+    [7, 10, 13]
+    """
+    held = np.zeros(len(prompts), dtype=np.int64) if taken is None else taken
+    if not held.sum() <= labels <= prompts.sum() or (held > prompts).any():
+        raise ValueError(f"{labels} labels for {prompts.sum()} prompts, {held.sum()} of them labelled already")
+    floors = (np.maximum(held, np.minimum(prompts, least)) for least in range(LEAST, -1, -1))
+    low = next(floor for floor in floors if floor.sum() <= labels)
+    exact = _filled(low.astype(float), prompts.astype(float), weights, labels)
+    whole = np.floor(exact + 1e-9).astype(np.int64)
+    rest = labels - int(whole.sum())
+    room = np.flatnonzero(whole < prompts)
+    whole[room[np.argsort(whole[room] - exact[room], kind="stable")[:rest]]] += 1
+    return whole
+
+
+def _filled(low: Floats, high: Floats, weights: Floats, labels: int) -> Floats:
+    """Return ``clip(c w, low, high)`` with the c at which it sums to the labels."""
+    # A weight of 0 still takes labels once every other stratum is full.
+    most = float(weights.max())
+    w = np.maximum(weights, 1e-6 * most) if most > 0 else np.ones(len(weights))
+    left, right = 0.0, float((high / w).max())
+    for _ in range(200):
+        middle = (left + right) / 2
+        if np.clip(middle * w, low, high).sum() < labels:
+            left = middle
+        else:
+            right = middle
+    return np.clip(right * w, low, high)
+
+
+def draw_within(found: _Ints, counts: _Ints, rng: np.random.Generator, taken: _Mask | None = None) -> _Mask:
+    """Draw so many prompts of each stratum, without replacement and all alike.
+
+    Parameters
+    ----------
+    found : ndarray of int64, shape (prompts,)
+        Stratum of each prompt, 0, 1, ...
+    counts : ndarray of int64, shape (strata,)
+        To be drawn now.
+    rng : numpy.random.Generator
+    taken : ndarray of bool, shape (prompts,), optional
+        Drawn before, and not to be drawn again.
+
+    Returns
+    -------
+    ndarray of bool, shape (prompts,)
+        Drawn now.
+
+    Examples
+    --------
+    >>> drawn = draw_within(np.array([0, 0, 1, 1, 1]), np.array([1, 3]), np.random.default_rng(0))
+    >>> int(drawn[:2].sum()), drawn[2:].tolist()
+    (1, [True, True, True])
+    """
+    before = np.zeros(len(found), dtype=bool) if taken is None else taken
+    order = np.lexsort((rng.random(len(found)), before, found))
+    held = np.bincount(found, minlength=len(counts))
+    rank = np.arange(len(found)) - np.repeat(np.cumsum(held) - held, held)
+    drawn = np.zeros(len(found), dtype=bool)
+    drawn[order] = (rank < np.repeat(counts, held)) & ~before[order]
+    return drawn
+
+
+def size_prior(residuals: Floats, groups: _Ints, mean_size: Floats) -> Floats:
+    """Scale the squared mean sizes of the strata to what was seen: ``p_h = s_h^2 sum r^2 / sum s_h(x)^2``.
+
+    Parameters
+    ----------
+    residuals : ndarray of float64, shape (labelled,)
+        r.
+    groups : ndarray of int64, shape (labelled,)
+        Their strata.
+    mean_size : ndarray of float64, shape (strata,)
+        s_h, the mean size measure.
+    """
+    seen = float(np.sum(mean_size[groups] ** 2))
+    prior: Floats = mean_size**2 * (float(np.sum(residuals**2)) / seen if seen > 0 else 0.0)
+    return prior
+
+
+def shrunken_sd(residuals: Floats, groups: _Ints, prior: Floats) -> Floats:
+    """Estimate the residual standard deviation of each stratum, shrunk towards a prior worth 10 labels.
+
+    ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)`` with k_h labelled prompts in stratum h.
+
+    Parameters
+    ----------
+    residuals, groups
+        As in `size_prior`.
+    prior : ndarray of float64, shape (strata,)
+        p_h.
+
+    Examples
+    --------
+    >>> shrunken_sd(np.array([3.0, -1.0]), np.array([0, 0]), np.array([1.0, 4.0])).round(4).tolist()
+    [1.291, 2.0]
+    """
+    squares = np.bincount(groups, weights=residuals**2, minlength=len(prior))
+    known = np.bincount(groups, minlength=len(prior))
+    sd: Floats = np.sqrt((squares + _PRIOR_WEIGHT * prior) / (known + _PRIOR_WEIGHT))
+    return sd

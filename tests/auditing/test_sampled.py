@@ -1,0 +1,299 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from auditing.tables import cohort, two_judges
+from bonwise.auditing.audit import audit
+from bonwise.data.label_design import LabelDesign
+from bonwise.errors import InputError, UsageError
+from bonwise.stats.catalog import ESTIMANDS
+
+OF_INFLUENCE = {"value_random", "value_judge", "value_oracle", "gain", "recovery", "top1_accuracy", "hit_rate"}
+JUDGE_ONLY = {"judge_between_share", "tie_rate", "top1_tie_rate"}
+
+
+def hide(frame, labelled):
+    """Return a table with the labels of the prompts that are not labelled taken away."""
+    out = frame.copy()
+    out.loc[~out["prompt_id"].isin(labelled), "oracle_label"] = np.nan
+    return out
+
+
+def some_of(frame, share, seed=20261122):
+    """Return a seeded random part of the prompts."""
+    prompts = frame["prompt_id"].unique()
+    return np.random.default_rng(seed).permutation(prompts)[: round(share * len(prompts))]
+
+
+def halves(frame, shares=(0.2, 0.6), seed=7):
+    """Draw a share of each half of the prompts, and return the record of it."""
+    prompts, rng = np.sort(frame["prompt_id"].unique()), np.random.default_rng(seed)
+    stratum = np.arange(len(prompts)) % 2
+    phase = np.zeros(len(prompts), dtype=np.int64)
+    for half, share in enumerate(shares):
+        mine = np.flatnonzero(stratum == half)
+        phase[rng.permutation(mine)[: round(share * len(mine))]] = 1
+    propensity = np.array(shares)[stratum]
+    return LabelDesign(pd.Index(prompts, dtype=object), phase, propensity, stratum, "stratified", seed, "judge")
+
+
+def drawn(design):
+    """Return the prompts that a design drew."""
+    return design.prompt_ids[design.drawn]
+
+
+@pytest.mark.parametrize("judges", [cohort, two_judges])
+def test_a_design_without_gaps_changes_nothing(judges):
+    """With every prompt labelled a stated design gives the complete audit, figure for figure."""
+    frame = judges(150)
+    plain, stated = audit(frame), audit(frame, design="uniform")
+    for name, judge in plain.judges.items():
+        assert stated.judges[name].metrics == judge.metrics
+        assert stated.judges[name].labelling.method == "complete"
+
+
+def test_each_metric_says_how_it_was_made():
+    """Under a design values and recovery come by influence, other metrics of labels by weights, the rest whole."""
+    frame = cohort(600)
+    found = audit(hide(frame, some_of(frame, 0.3)), design="uniform")
+    for name, metric in found.metrics.items():
+        expected = "complete" if name in JUDGE_ONLY else "aipw" if name in OF_INFLUENCE else "weighted"
+        assert metric.method == expected, name
+        assert (metric.ess is None) == (name in JUDGE_ONLY or name == "level_bias"), name
+    assert found["recovery"].n == 180
+    assert found.data["prompts"] == 600
+    assert found.data["labelled_prompts"] == 180
+    assert list(found.metrics) == [*(e.name for e in ESTIMANDS), "level_bias"]
+
+
+def test_the_labelled_prompts_alone_stand_beside_the_estimate():
+    """Each estimate for all prompts carries the complete-data estimate of the labelled prompts."""
+    frame = cohort(600)
+    mine = some_of(frame, 0.3)
+    found, alone = audit(hide(frame, mine), design="uniform"), audit(frame[frame["prompt_id"].isin(mine)])
+    for name in OF_INFLUENCE | {"within_r", "kendall_tau"}:
+        assert found[name].labelled_only == alone[name].with_method("labelled_only"), name
+
+
+def test_random_labels_under_a_design_estimate_the_whole():
+    """Labels of a random third estimate each metric of all prompts within four standard errors."""
+    frame = cohort(3000)
+    whole, part = audit(frame), audit(hide(frame, some_of(frame, 1 / 3)), design="uniform")
+    for name, metric in part.metrics.items():
+        if metric.se:
+            assert abs(metric.estimate - whole[name].estimate) < 4 * metric.se, name
+
+
+def test_unequal_shares_are_weighed_out():
+    """A draw of a fifth of the low prompts and three fifths of the high ones estimates the whole, not the mixture."""
+    frame = cohort(3000)
+    order = frame.groupby("prompt_id")["oracle_label"].mean().sort_values(kind="stable").index
+    record = halves(frame)
+    by_half = np.argsort(record.stratum, kind="stable")
+    ranked = replace(record, prompt_ids=pd.Index(np.asarray(order)[np.argsort(by_half)], dtype=object))
+    whole, part = audit(frame), audit(hide(frame, drawn(ranked)), design=ranked)
+    for name in ("value_random", "value_judge", "global_r", "within_r"):
+        assert abs(part[name].estimate - whole[name].estimate) < 4 * part[name].se, name
+    alone = part["value_random"].labelled_only
+    assert abs(alone.estimate - whole["value_random"].estimate) > 4 * alone.se
+
+
+def test_a_record_is_read_back(tmp_path):
+    """The file of a draw gives what the record itself gives, and the audit names its rule and seed."""
+    frame, record = cohort(500), halves(cohort(500))
+    record.write(tmp_path / "todo.csv")
+    hidden = hide(frame, drawn(record))
+    there, back = audit(hidden, design=record), audit(hidden, design=tmp_path / "todo.csv")
+    assert there.metrics == back.metrics
+    assert back.to_dict()["sampling"]["design"] == "stratified"
+    assert "(seed 7)" in back.verdict.sentences[1]
+
+
+def test_labels_beyond_the_draw_are_left_out_and_counted():
+    """Labels of prompts that were not drawn change no figure; how many there were is said."""
+    frame, record = cohort(500), halves(cohort(500))
+    extra = record.prompt_ids[~record.drawn][:40]
+    exact = audit(hide(frame, drawn(record)), design=record)
+    more = audit(hide(frame, [*drawn(record), *extra]), design=record)
+    assert more.metrics == exact.metrics
+    assert more.to_dict()["sampling"]["labelled_not_drawn"] == 40
+    assert "40 prompts that were not drawn" in more.verdict.sentences[1]
+
+
+@pytest.mark.parametrize(("lacking", "method"), [(10, "aipw"), (11, "labelled_only")])
+def test_a_draw_with_gaps_stops_speaking_for_all(lacking, method):
+    """Of 200 drawn prompts 10 may lack labels and are counted; with 11 the figures describe the labelled alone."""
+    frame, record = cohort(500), halves(cohort(500))
+    found = audit(hide(frame, drawn(record)[lacking:]), design=record)
+    assert found["recovery"].method == method
+    assert found.to_dict()["sampling"]["drawn_without_labels"] == lacking
+    gate = found.check({"value_judge": 0.01})[0]
+    assert gate.state == ("met" if method == "aipw" else "inconclusive")
+    if method == "labelled_only":
+        assert "11 of 200 prompts that were drawn" in found.verdict.sentences[1]
+
+
+def test_a_stratum_without_labels_is_joined_to_its_neighbour():
+    """Where no prompt of a stratum is labelled the next one stands for it, so no prompt is lost."""
+    frame = cohort(400)
+    record = halves(frame)
+    few = np.arange(400) < 3
+    lone = replace(record, stratum=np.where(few, 9, record.stratum), phase=record.phase * ~few)
+    found = audit(hide(frame, drawn(lone)), design=lone)
+    assert found["value_random"].method == "aipw"
+    assert found["value_random"].ess <= lone.drawn.sum()
+
+
+def test_a_record_of_other_prompts_is_refused():
+    """A design that lacks a scored prompt was drawn from something else, and the prompt is named."""
+    frame, record = cohort(100), halves(cohort(90))
+    with pytest.raises(InputError, match="p0000090"):
+        audit(hide(frame, drawn(record)), design=record)
+
+
+def test_a_propensity_column_is_a_design():
+    """A column of propensities gives what the record with the same strata gives."""
+    frame, record = cohort(500), halves(cohort(500))
+    by_prompt = dict(zip(record.prompt_ids, record.propensity, strict=True))
+    hidden = hide(frame, drawn(record))
+    column = audit(hidden.assign(propensity=hidden["prompt_id"].map(by_prompt)))
+    stated = audit(hidden, design=record)
+    for name, metric in column.metrics.items():
+        if metric.estimate is not None:
+            assert metric.estimate == pytest.approx(stated[name].estimate, abs=1e-9), name
+            assert metric.method == stated[name].method
+
+
+def test_propensities_come_along_with_the_labels():
+    """A column of propensities in the label file is used as one of the table is."""
+    frame = cohort(500).assign(propensity=0.4)
+    mine = some_of(frame, 0.4)
+    labels = frame.loc[frame["prompt_id"].isin(mine), ["prompt_id", "candidate", "oracle_label", "propensity"]]
+    joined = audit(frame[["prompt_id", "candidate", "judge_score"]], labels=labels)
+    assert joined["recovery"].method == "aipw"
+    uniform = audit(hide(frame.drop(columns="propensity"), mine), design="uniform")
+    assert joined["recovery"].estimate == pytest.approx(uniform["recovery"].estimate, abs=1e-3)
+    with pytest.raises(InputError, match="both state propensities"):
+        audit(frame.drop(columns="oracle_label"), labels=labels)
+
+
+def test_labelled_prompts_alone_are_weighted():
+    """Prompts drawn with unequal propensities from a table that is not there are weighed to stand for it."""
+    frame, record = cohort(3000), halves(cohort(3000))
+    by_prompt = dict(zip(record.prompt_ids, record.propensity, strict=True))
+    part = frame[frame["prompt_id"].isin(drawn(record))]
+    found = audit(part.assign(propensity=part["prompt_id"].map(by_prompt)))
+    assert {found[name].method for name in ("recovery", "within_r", "value_judge")} == {"weighted"}
+    whole = audit(frame)
+    assert abs(found["recovery"].estimate - whole["recovery"].estimate) < 4 * found["recovery"].se
+
+
+def test_propensities_that_do_not_add_up_are_refused():
+    """Labelled prompts that would stand for many more prompts than there are have the wrong propensities."""
+    frame = cohort(500)
+    hidden = hide(frame, some_of(frame, 0.5))
+    with pytest.raises(InputError, match=r"would stand for about 2,500 prompts.*500"):
+        audit(hidden.assign(propensity=0.1))
+
+
+def test_a_column_and_a_design_are_one_too_many():
+    """Two statements of how prompts were drawn are refused, and so is a design that is no file."""
+    frame = cohort(100).assign(propensity=0.5)
+    with pytest.raises(UsageError, match="beside it"):
+        audit(frame, design="uniform")
+    with pytest.raises(UsageError, match="no design"):
+        audit(cohort(100), design="nowhere.csv")
+
+
+def test_a_further_judge_narrows_the_interval_and_it_is_said():
+    """A better judge beside the audited one narrows the interval of recovery; by how much is in the document."""
+    frame = two_judges(1500)
+    mine = some_of(frame, 0.25)
+    both = audit(hide(frame, mine), design="uniform")
+    alone = audit(hide(frame[frame["judge"] == "first"], mine), design="uniform")
+    wide, narrow = alone["recovery"], both.judges["first"].metrics["recovery"]
+    said = both.to_dict()["judges"]["first"]["sampling"]
+    assert narrow.high - narrow.low < 0.95 * (wide.high - wide.low)
+    assert said["further_judges"] == ["second"]
+    assert said["narrowed"] == pytest.approx(1 - (narrow.high - narrow.low) / (wide.high - wide.low), abs=0.02)
+    assert "% narrower" in str(both)
+
+
+def test_two_judges_are_compared_by_weights():
+    """Under a design paired differences are weighted, and are the difference of the judges' weighted estimates."""
+    frame = two_judges(800)
+    found = audit(hide(frame, some_of(frame, 0.4)), design="uniform")
+    assert {e.method for e in found.comparisons[0].differences.values()} == {"weighted"}
+    gap = found.comparisons[0].differences["within_r"].estimate
+    first, second = (found.judges[name].metrics["within_r"].estimate for name in ("first", "second"))
+    assert gap == pytest.approx(first - second, abs=1e-12)
+
+
+def test_the_order_of_the_rows_does_not_matter():
+    """A shuffled table gives the same figures to the last bit."""
+    frame = two_judges(300)
+    hidden = hide(frame, some_of(frame, 0.5))
+    shuffled = hidden.sample(frac=1, random_state=3, ignore_index=True)
+    left, right = audit(hidden, design="uniform"), audit(shuffled, design="uniform")
+    for name, judge in left.judges.items():
+        assert judge.metrics == right.judges[name].metrics
+
+
+def test_another_outcome_model_may_take_the_place_of_the_ridge():
+    """A regressor is used, cross-fitted and named; what cannot fit and predict is refused."""
+    frame = cohort(600)
+    hidden = hide(frame, some_of(frame, 0.5))
+    plain, other = audit(hidden, design="uniform"), audit(hidden, design="uniform", outcome_model=LinearRegression())
+    assert other.to_dict()["settings"]["outcome_model"] == "LinearRegression"
+    assert "LinearRegression" in other.to_dict()["sampling"]["model"]["name"]
+    assert other["recovery"].estimate == pytest.approx(plain["recovery"].estimate, abs=0.05)
+    with pytest.raises(UsageError, match="no fit and predict"):
+        audit(hidden, design="uniform", outcome_model=7)
+
+
+def test_the_page_says_how_labels_were_drawn():
+    """The text names the draw, the effective sample size, the model with its reason, and the labelled-only column."""
+    frame = cohort(600)
+    text = str(audit(hide(frame, some_of(frame, 0.3)), design="uniform"))
+    for words in ("uniform random sample", "effective sample size", "outcome model", "labelled prompts alone"):
+        assert words in text, words
+
+
+@pytest.mark.parametrize("prompts", [0, 1])
+def test_one_labelled_prompt_or_none(prompts):
+    """Without a labelled prompt the audit is refused; with one, figures stand without an interval and say why."""
+    frame = cohort(50)
+    hidden = hide(frame, some_of(frame, prompts / 50))
+    if not prompts:
+        with pytest.raises(InputError, match="no oracle labels"):
+            audit(hidden, design="uniform")
+        return
+    found = audit(hidden, design="uniform")
+    assert found["value_judge"].low is None
+    assert found["value_judge"].reason
+
+
+def test_equal_labels_leave_recovery_undefined():
+    """Where all labels are equal nothing can be recovered, and the audit says so instead of dividing by 0."""
+    frame = cohort(300)
+    hidden = hide(frame.assign(oracle_label=0.5), some_of(frame, 0.4))
+    found = audit(hidden, design="uniform")
+    assert found["recovery"].estimate is None
+    assert found["recovery"].reason
+    assert found["value_judge"].estimate == pytest.approx(0.5)
+
+
+@pytest.mark.shared
+def test_arena_with_seven_of_ten_prompts_unlabelled(shared):
+    """On real data with labels hidden for a random 30 % of prompts the interval covers the complete figure .2126."""
+    frame = pd.read_csv(shared / "data" / "arena100" / "scores.csv")
+    complete = audit(frame, exclude="unhelpful").judges["judge"].labelling.panel.prompt_ids
+    lost = np.random.default_rng(20261122).permutation(complete)[: round(0.3 * len(complete))]
+    found = audit(hide(frame, set(complete) - set(lost)), exclude="unhelpful", design="uniform")["recovery"]
+    assert found.method == "aipw"
+    assert found.low < 0.2126 < found.high
