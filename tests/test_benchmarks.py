@@ -13,6 +13,7 @@ import pytest
 AUDIT = Path(__file__).parents[1] / "benchmarks" / "audit.py"
 CALLS = AUDIT.with_name("calls.py")
 SELECTION = AUDIT.with_name("selection.py")
+LABELS = AUDIT.with_name("labels.py")
 CONTENDERS = [
     "bonwise, default",
     "bonwise, bootstrap, 200 resamples",
@@ -177,3 +178,16 @@ def test_a_selection_is_held_against_the_loop_of_its_round(selection):
     other = selection.Row("local judge", "bw.select", [0.002, 0.02, 0.003])
     rows = [row[2:] for row in body_of(selection.table([loop, other]))]
     assert rows == [["2.000", "-", "-"], ["3.000", "+1.000", "2.00"]]
+
+
+def test_the_benchmark_of_labels_measures_widths_and_cost():
+    """Its smoke run gives a width to each contender that needs no other package, and a cost at each size."""
+    done = subprocess.run([sys.executable, str(LABELS), "--quick"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = [
+        [cell.strip() for cell in line.strip("| ").split(" | ")] for line in done.stdout.splitlines() if "|" in line
+    ]
+    widths = {row[0]: float(row[1]) for row in rows[2:4]}
+    assert list(widths) == ["labels alone", "bonwise"]
+    assert all(width > 0 for width in widths.values())
+    assert [float(row[-1]) > 0 for row in rows[6:]] == [True]

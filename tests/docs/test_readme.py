@@ -15,7 +15,7 @@ def write_scores(words):
     table = simulate("arena", n=100, seed=20261121).frame()
     table["candidate"] = table["candidate"].replace("c3", "unhelpful")
     table["quality"] = table["judge_score"]
-    if "--labels" in words:
+    if "--labels" in words or words[1] == "monitor":
         table[["prompt_id", "candidate", "oracle_label"]].to_csv("labels.csv", index=False)
         table = table.drop(columns="oracle_label")
     if "--oracle" in words:
@@ -27,7 +27,7 @@ def write_scores(words):
 @pytest.mark.parametrize("words", commands(README), ids=" ".join)
 def test_every_command_runs(words, folder, capsys):
     """Each command of the README ends with an outcome of its own, not with bad usage."""
-    if words[1] in {"audit", "doctor"} and "scores.csv" in words:
+    if words[1] in {"audit", "doctor", "monitor"} and "scores.csv" in words:
         write_scores(words)
     assert run(words[1:]) in {0, 1, 3}, capsys.readouterr().err
 

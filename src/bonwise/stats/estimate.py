@@ -30,7 +30,7 @@ class Estimate:
     interval : str or None
         ``jackknife``, ``fieller``, ``bootstrap``, ``exact``, ``logit`` or ``bins``.
     method : str
-        ``complete`` or ``labelled_only``.
+        ``complete``, ``labelled_only``, ``aipw`` or ``weighted``.
     reason : str or None
         Why there is no estimate, or no interval.
     ess : float or None
