@@ -11,8 +11,7 @@ import pandas as pd
 
 from bonwise.data.columns import FLAGS, resolve_columns
 from bonwise.data.identifiers import as_categories
-from bonwise.data.numbers import parse_numbers
-from bonwise.data.propensities import check_propensities
+from bonwise.data.numbers import check_propensities, parse_numbers
 from bonwise.data.reading import read_raw
 from bonwise.data.scales import to_unit
 from bonwise.data.table import counted_rows

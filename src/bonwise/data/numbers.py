@@ -14,7 +14,7 @@ from bonwise.errors import RowError
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-__all__ = ["distinct", "first_text_row", "is_blank", "parse_numbers"]
+__all__ = ["check_propensities", "distinct", "first_text_row", "is_blank", "parse_numbers"]
 
 _BLANK = frozenset({"", "nan", "none", "null", "na", "n/a", "<na>"})
 _TRUTH = {"true": "1", "false": "0"}
@@ -61,6 +61,22 @@ def parse_numbers(column: pd.Series, *, role: str, source: str) -> npt.NDArray[n
             hint="write a finite number, or leave the cell blank for none",
         )
     return values
+
+
+def check_propensities(values: npt.NDArray[np.float64], rows: pd.Index, source: str) -> None:
+    """Refuse what is no probability of being drawn; a blank is none.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        The first row outside (0, 1].
+    """
+    bad = np.flatnonzero((values <= 0) | (values > 1))
+    if bad.size:
+        raise RowError(
+            f"{source}, row {rows[bad[0]]}: a propensity must lie in (0, 1]",
+            hint="it is the probability with which the prompt was drawn for labelling",
+        )
 
 
 def first_text_row(column: pd.Series) -> Hashable | None:

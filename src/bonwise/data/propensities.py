@@ -15,23 +15,7 @@ if TYPE_CHECKING:
 
     from bonwise.data.table import ScoreTable
 
-__all__ = ["check_propensities", "propensities"]
-
-
-def check_propensities(values: npt.NDArray[np.float64], rows: pd.Index, source: str) -> None:
-    """Refuse what is no probability of being drawn; a blank is none.
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        The first row outside (0, 1].
-    """
-    bad = np.flatnonzero((values <= 0) | (values > 1))
-    if bad.size:
-        raise RowError(
-            f"{source}, row {rows[bad[0]]}: a propensity must lie in (0, 1]",
-            hint="it is the probability with which the prompt was drawn for labelling",
-        )
+__all__ = ["propensities"]
 
 
 def propensities(table: ScoreTable, prompt_ids: pd.Index, labelled: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:

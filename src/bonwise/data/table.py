@@ -15,8 +15,7 @@ import pandas as pd
 from bonwise.data.cells import distinct_cells, mean_by_cell, positions
 from bonwise.data.columns import ROLES, WORDS, resolve_columns
 from bonwise.data.identifiers import as_categories
-from bonwise.data.numbers import parse_numbers
-from bonwise.data.propensities import check_propensities
+from bonwise.data.numbers import check_propensities, parse_numbers
 from bonwise.data.reading import read_raw
 from bonwise.data.repeats import averaged, draw_columns, mean_of_draws, span
 from bonwise.data.scales import Scale, mismatch, to_unit
