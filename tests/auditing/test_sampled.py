@@ -12,6 +12,8 @@ from bonwise.auditing.audit import audit
 from bonwise.data.label_design import LabelDesign
 from bonwise.errors import InputError, UsageError
 from bonwise.stats.catalog import ESTIMANDS
+from bonwise.testing import simulate
+from stats.nominal import assert_covered
 
 OF_INFLUENCE = {"value_random", "value_judge", "value_oracle", "gain", "recovery", "top1_accuracy", "hit_rate"}
 JUDGE_ONLY = {"judge_between_share", "tie_rate", "top1_tie_rate"}
@@ -297,3 +299,32 @@ def test_arena_with_seven_of_ten_prompts_unlabelled(shared):
     found = audit(hide(frame, set(complete) - set(lost)), exclude="unhelpful", design="uniform")["recovery"]
     assert found.method == "aipw"
     assert found.low < 0.2126 < found.high
+
+
+def test_propensities_that_are_right_are_not_refused():
+    """A draw that came out short of its rare, heavy prompts is a draw, and is not taken for a misstatement."""
+    frame = cohort(200)
+    chances = dict(zip(np.sort(frame["prompt_id"].unique()), np.repeat([0.03, 0.9], 100), strict=True))
+    stated = frame.assign(propensity=frame["prompt_id"].map(chances))
+    often = [name for name, chance in chances.items() if chance > 0.5]
+    found = audit(hide(stated, often[:90]))
+    assert found["value_judge"].method == "aipw"
+
+
+@pytest.mark.parametrize("replications", [100, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("alone", [True, False])
+def test_independent_draws_are_covered(replications, alone):
+    """Prompts drawn one by one, each with its stated chance: intervals of values cover, whatever rows were kept."""
+    truth = simulate("arena", n=10, seed=1).population
+    covered = {"value_judge": 0, "value_random": 0}
+    for at in range(replications):
+        frame = simulate("arena", n=300, seed=50_000 + at).frame()
+        level = frame.groupby("prompt_id")["judge_score"].mean()
+        chances = level.rank(pct=True).map(lambda rank: 0.2 if rank < 0.4 else 0.4 if rank < 0.7 else 0.8)
+        drawn_prompts = chances.index[np.random.default_rng(at).random(300) < chances]
+        stated = frame.assign(propensity=frame["prompt_id"].map(chances))
+        table = stated[stated["prompt_id"].isin(drawn_prompts)] if alone else hide(stated, drawn_prompts)
+        found = audit(table)
+        for name in covered:
+            covered[name] += found[name].low <= truth[name] <= found[name].high
+    assert_covered(covered, replications)

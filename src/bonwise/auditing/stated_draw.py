@@ -25,7 +25,6 @@ MAY_LACK = 0.05
 """Share of prompts that may lack labels, or a pick, before figures stop describing the whole table."""
 
 _MOST_STRATA = 20  # different propensities beyond which prompts count as drawn one by one
-_LEAST_LABELS = 3  # labelled prompts of a stratum from which its own scatter can be told
 
 _Mask = npt.NDArray[np.bool_]
 
@@ -177,12 +176,11 @@ def _by_propensity(table: ScoreTable, panel: Panel, labelled: _Mask) -> tuple[La
     words = f"{labelled.sum():,} labelled prompts were drawn with the propensities of the table"
     known = ~np.isnan(stated)
     named, owner = np.unique(stated[known], return_inverse=True)
-    if not known.all() or len(named) > _MOST_STRATA or np.bincount(owner, weights=labelled).min() < _LEAST_LABELS:
+    # A table of labelled prompts alone does not show how many others each of them stands for.
+    if labelled.all() or not known.all() or len(named) > _MOST_STRATA:
         return LabelSample(labelled, stated, None), f"{words}, each for itself"
-    words, strata = f"{words}, alike at equal propensity", owner.astype(np.int64)
-    # A table of labelled prompts alone does not show how many others there were.
-    alone = bool(labelled.all())
-    return LabelSample(labelled, stated, strata) if alone else LabelSample.realised(labelled, strata), words
+    strata = _without_gaps(owner.astype(np.int64), labelled)
+    return LabelSample.realised(labelled, strata), f"{words}, alike at equal propensity"
 
 
 def _refuse_misfit(table: ScoreTable, stated: npt.NDArray[np.float64], labelled: _Mask) -> None:
@@ -190,7 +188,10 @@ def _refuse_misfit(table: ScoreTable, stated: npt.NDArray[np.float64], labelled:
     if labelled.all():
         return
     weights = 1 / stated[labelled]
-    scatter = float(np.sqrt(np.sum(weights**2 - weights)))
+    # Of the draw, where every prompt states its chance: the labelled prompts alone show too little of it.
+    known = not np.isnan(stated).any()
+    variance = np.sum((1 - stated) / stated) if known else np.sum(weights**2 - weights)
+    scatter = float(np.sqrt(variance))
     if abs(weights.sum() - len(labelled)) > 4 * scatter + 0.5:
         raise InputError(
             f"{table.source}: with these propensities the {labelled.sum():,} labelled prompts would stand for about "

@@ -55,9 +55,8 @@ class LabelSample:
 
     def keep(self, prompts: npt.NDArray[np.bool_]) -> LabelSample:
         """Return the sample of some of the prompts, with the shares of its strata that are labelled among them."""
-        if self.strata is None or self.labelled.all():
-            strata = None if self.strata is None else self.strata[prompts]
-            return LabelSample(self.labelled[prompts], self.propensity[prompts], strata)
+        if self.strata is None:
+            return LabelSample(self.labelled[prompts], self.propensity[prompts], None)
         return LabelSample.realised(self.labelled[prompts], self.strata[prompts])
 
     @property
