@@ -9,9 +9,9 @@ from bonwise.auditing.drawn_candidates import DrawnCandidates, drawn_candidates
 from bonwise.auditing.settings import Settings
 from bonwise.data.label_design import LabelDesign
 from bonwise.data.panel import Panel
-from bonwise.stats.candidate_estimate import candidate_estimate
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
+from bonwise.stats.partial.candidate_estimate import candidate_estimate
 from bonwise.stats.sums import Floats
 
 __all__ = ["CandidateFigures", "audit_candidate_labels"]

@@ -14,10 +14,10 @@ from bonwise.data.panel import Panel
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import difference
-from bonwise.stats.label_sample import LabelSample
 from bonwise.stats.level_bias import level_bias_difference
+from bonwise.stats.partial.label_sample import LabelSample
+from bonwise.stats.partial.weighted import weighted_difference
 from bonwise.stats.sums import Floats, prompt_sums
-from bonwise.stats.weighted import weighted_difference
 
 __all__ = ["Comparison", "compare_judges"]
 

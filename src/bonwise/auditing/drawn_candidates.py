@@ -14,7 +14,7 @@ from bonwise.data.label_design import LabelDesign
 from bonwise.data.panel import Panel
 from bonwise.data.wording import shown
 from bonwise.errors import InputError, UsageError
-from bonwise.stats.candidate_labels import CandidateDraw, top_cells
+from bonwise.stats.partial.candidate_labels import CandidateDraw, top_cells
 
 __all__ = ["DrawnCandidates", "drawn_candidates"]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from bonwise.auditing.stated_draw import MAY_LACK, Drawn, StatedDraw
 from bonwise.data.panel import Dropped, Panel
-from bonwise.stats.label_sample import LabelSample
+from bonwise.stats.partial.label_sample import LabelSample
 
 __all__ = ["Labelling", "label_state"]
 

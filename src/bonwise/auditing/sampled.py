@@ -12,14 +12,14 @@ from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.level import panel_level_bias
 from bonwise.auditing.settings import Settings
 from bonwise.data.panel import Panel
-from bonwise.stats.aipw import PartialEstimates, partial_estimates
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import estimate
-from bonwise.stats.label_features import label_features
-from bonwise.stats.label_sample import LabelSample
+from bonwise.stats.partial.aipw import PartialEstimates, partial_estimates
+from bonwise.stats.partial.label_features import label_features
+from bonwise.stats.partial.label_sample import LabelSample
+from bonwise.stats.partial.weighted import weighted_estimates
 from bonwise.stats.sums import Floats, prompt_sums
-from bonwise.stats.weighted import weighted_estimates
 
 __all__ = ["SampledMetrics", "judge_only", "sampled_metrics"]
 

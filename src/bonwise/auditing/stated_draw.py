@@ -13,7 +13,7 @@ from bonwise.data.label_design import LabelDesign
 from bonwise.data.propensities import propensities
 from bonwise.data.wording import shown
 from bonwise.errors import InputError, UsageError
-from bonwise.stats.label_sample import LabelSample
+from bonwise.stats.partial.label_sample import LabelSample
 
 if TYPE_CHECKING:
     from bonwise.data.panel import Panel

@@ -13,7 +13,7 @@ from bonwise.data.label_design import LabelDesign
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, UsageError
 from bonwise.planning.drawing.label_draw import draw_labels
-from bonwise.stats.label_allocation import size_measure, strata
+from bonwise.stats.partial.label_allocation import size_measure, strata
 from bonwise.testing import simulate
 
 HOSTILE = ("=1+1", "'=x", "a,b", 'q"uote', "line\nbreak", "é\u202e", "@SUM(A1)", " -1", "001", "nan-ish")

@@ -9,8 +9,8 @@ import pytest
 from bonwise.errors import InputError, UsageError
 from bonwise.planning.plans.pilot import PilotSource, gain_pilot, rival_pilot
 from bonwise.planning.plans.plan import plan
-from bonwise.stats.best_of_n_gain import complete_contrast, two_label_contrast
-from bonwise.stats.pilot_effect import shift, standardised, wilson
+from bonwise.stats.power.best_of_n_gain import complete_contrast, two_label_contrast
+from bonwise.stats.power.pilot_effect import shift, standardised, wilson
 
 
 def table(labels, scores, judge="j"):

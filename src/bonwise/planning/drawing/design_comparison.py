@@ -17,7 +17,8 @@ from bonwise.planning.drawing.label_population import label_population
 from bonwise.planning.drawing.labelled_pools import LabelledPools, labelled_pools
 from bonwise.release import release
 from bonwise.stats.correlation import correlation
-from bonwise.stats.design_variance import (
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.partial.design_variance import (
     VarianceRatio,
     by_strata,
     design_variance,
@@ -27,8 +28,7 @@ from bonwise.stats.design_variance import (
     two_phase,
     variance_ratio,
 )
-from bonwise.stats.estimate import Estimate
-from bonwise.stats.label_allocation import (
+from bonwise.stats.partial.label_allocation import (
     LEAST,
     allocate,
     level_by_spread,

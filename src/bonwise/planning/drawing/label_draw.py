@@ -22,7 +22,7 @@ from bonwise.planning.drawing.label_population import LabelPopulation, label_pop
 from bonwise.planning.drawing.label_rules import MEANING, Rule, refined, rule_of
 from bonwise.planning.drawing.label_sheet import label_sheet, with_texts
 from bonwise.release import release
-from bonwise.stats.label_allocation import LEAST
+from bonwise.stats.partial.label_allocation import LEAST
 from bonwise.stats.top_of_scores import top_of_scores
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from bonwise.errors import UsageError
 from bonwise.planning.drawing.label_population import LabelPopulation
 from bonwise.planning.drawing.label_rules import MEANING, Rule
 from bonwise.planning.drawing.label_sheet import drawn_pairs
-from bonwise.stats.design_variance import effective_sample_size, pilot_size, width_ratio
-from bonwise.stats.label_allocation import allocate, draw_within
+from bonwise.stats.partial.design_variance import effective_sample_size, pilot_size, width_ratio
+from bonwise.stats.partial.label_allocation import allocate, draw_within
 from bonwise.stats.sums import Floats
 
 __all__ = ["LabelPhase", "share_out"]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bonwise.planning.drawing.label_population import LabelPopulation
 from bonwise.planning.drawing.score_features import stand_ins
-from bonwise.stats.label_allocation import (
+from bonwise.stats.partial.label_allocation import (
     level_by_spread,
     pick_factor,
     shrunken_sd,

@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 
 from bonwise.data.wording import listed, shown
 from bonwise.errors import UsageError
-from bonwise.stats.confidence_sequence import EARLIEST
-from bonwise.stats.sequential_precision import first_look
+from bonwise.stats.sequential.confidence_sequence import EARLIEST
+from bonwise.stats.sequential.sequential_precision import first_look
 
 __all__ = ["TAKEN_BY", "Question", "check_arguments", "earliest_look"]
 

@@ -27,9 +27,9 @@ from bonwise.planning.monitoring.watching import (
 )
 from bonwise.planning.monitoring.words import of_order, of_prompts, of_verdict, of_votes
 from bonwise.release import release
-from bonwise.stats.e_process import log_wealth, mixture_weight
-from bonwise.stats.running_ratio import RunningRatio, influence_kurtosis
-from bonwise.stats.sequential_precision import STEP
+from bonwise.stats.sequential.e_process import log_wealth, mixture_weight
+from bonwise.stats.sequential.running_ratio import RunningRatio, influence_kurtosis
+from bonwise.stats.sequential.sequential_precision import STEP
 
 if TYPE_CHECKING:
     from bonwise.data.label_design import LabelDesign

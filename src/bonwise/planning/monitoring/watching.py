@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.confidence_sequence import sequence_limits, sides
-from bonwise.stats.e_process import log_wealth, share_limits, vote_sides
-from bonwise.stats.running_ratio import RunningRatio
-from bonwise.stats.sequential_precision import STEP, looks, precision_limits
+from bonwise.stats.sequential.confidence_sequence import sequence_limits, sides
+from bonwise.stats.sequential.e_process import log_wealth, share_limits, vote_sides
+from bonwise.stats.sequential.running_ratio import RunningRatio
+from bonwise.stats.sequential.sequential_precision import STEP, looks, precision_limits
 from bonwise.stats.sums import Floats
 
 __all__ = ["Look", "Verdict", "Watched", "watch_precision", "watch_significance", "watch_votes"]

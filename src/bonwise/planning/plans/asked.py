@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, cast
 
 from bonwise.errors import UsageError
-from bonwise.stats.sample_size import SMALLEST_MARGIN
+from bonwise.stats.power.sample_size import SMALLEST_MARGIN
 
 __all__ = ["Asked", "Method", "read_method"]
 

@@ -11,11 +11,11 @@ from bonwise.errors import InputError, UsageError
 from bonwise.planning.plans.asked import Asked
 from bonwise.planning.plans.pilot_figures import GainPilot, RivalPilot
 from bonwise.planning.plans.sizing import Sizing
-from bonwise.stats.best_of_n_gain import Contrast, complete_contrast, largest_of_normals, two_label_contrast
-from bonwise.stats.pilot_effect import Shift
-from bonwise.stats.power import mean_power
-from bonwise.stats.sample_size import equal_mean_units, mean_units
-from bonwise.stats.two_picks import TwoPicks, two_picks
+from bonwise.stats.power.best_of_n_gain import Contrast, complete_contrast, largest_of_normals, two_label_contrast
+from bonwise.stats.power.pilot_effect import Shift
+from bonwise.stats.power.power import mean_power
+from bonwise.stats.power.sample_size import equal_mean_units, mean_units
+from bonwise.stats.power.two_picks import TwoPicks, two_picks
 
 __all__ = ["NORMAL", "gain_from_pilot", "gain_from_r", "rival_from_pilot", "rivals_from_r"]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bonwise.stats.pilot_effect import Shift, log_residual, standardised, within_z
+from bonwise.stats.power.pilot_effect import Shift, log_residual, standardised, within_z
 from bonwise.stats.sums import Floats, Sums
 
 __all__ = ["GainPilot", "Moments", "RivalPilot"]

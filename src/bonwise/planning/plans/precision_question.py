@@ -11,9 +11,9 @@ from bonwise.planning.plans.asked import Asked
 from bonwise.planning.plans.mean_question import NORMAL
 from bonwise.planning.plans.pilot_figures import GainPilot
 from bonwise.planning.plans.sizing import Sizing
-from bonwise.stats.best_of_n_gain import recovery_residual
-from bonwise.stats.power import correlation_power, critical_value
-from bonwise.stats.sample_size import correlation_pairs, equal_mean_units, mean_units
+from bonwise.stats.power.best_of_n_gain import recovery_residual
+from bonwise.stats.power.power import correlation_power, critical_value
+from bonwise.stats.power.sample_size import correlation_pairs, equal_mean_units, mean_units
 
 __all__ = ["recovery_from_pilot", "recovery_from_r", "threshold_from_pilot", "threshold_from_r"]
 

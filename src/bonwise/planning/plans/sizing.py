@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from bonwise.planning.plans.asked import Asked
-from bonwise.stats.design_effect import Clusters, Dependence, OneCluster
+from bonwise.stats.power.design_effect import Clusters, Dependence, OneCluster
 
 __all__ = ["Counts", "Layout", "Sizing"]
 

@@ -15,7 +15,7 @@ from bonwise.data.preferences import PreferenceTable
 from bonwise.data.reading import read_raw
 from bonwise.data.wording import listed
 from bonwise.errors import ColumnError, UsageError
-from bonwise.stats.pilot_effect import wilson
+from bonwise.stats.power.pilot_effect import wilson
 
 if TYPE_CHECKING:
     from bonwise.planning.plans.pilot import PilotSource

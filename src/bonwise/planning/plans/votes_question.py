@@ -11,9 +11,9 @@ from bonwise.planning.plans.mean_question import NORMAL
 from bonwise.planning.plans.pilot_figures import RivalPilot
 from bonwise.planning.plans.sizing import Sizing
 from bonwise.planning.plans.vote_pilot import VotePilot
-from bonwise.stats import sample_size as size
-from bonwise.stats.power import equal_votes_power, paper_votes_power, votes_power
-from bonwise.stats.two_picks import two_picks, win_share
+from bonwise.stats.power import sample_size as size
+from bonwise.stats.power.power import equal_votes_power, paper_votes_power, votes_power
+from bonwise.stats.power.two_picks import two_picks, win_share
 
 __all__ = ["equal_bound", "margin_from_effect", "margin_from_pilot", "picks_from_pilot", "picks_from_r"]
 

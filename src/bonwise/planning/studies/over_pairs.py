@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from bonwise.planning.studies.pair_votes import PairVotes, VoteSettings, needed
-from bonwise.stats.detectability import z_law, z_quantiles
 from bonwise.stats.estimate import Estimate
-from bonwise.stats.margins import PairResamples, margin_quantiles, near_ties
 from bonwise.stats.sums import Floats
+from bonwise.stats.votes.detectability import z_law, z_quantiles
+from bonwise.stats.votes.margins import PairResamples, margin_quantiles, near_ties
 
 __all__ = ["OverPairs"]
 

@@ -11,14 +11,14 @@ import numpy as np
 
 from bonwise.data.votes import TIES, Ties
 from bonwise.errors import UsageError
-from bonwise.stats.cluster_variance import VarianceSplit, cluster_ratio, variance_split
-from bonwise.stats.concentration import Concentration, concentration, signal
 from bonwise.stats.confidence import clustered_mean
-from bonwise.stats.detectability import Pool, detection_rate, z_score
 from bonwise.stats.estimate import Estimate
-from bonwise.stats.information import kl_bounds, kl_content, least_error, least_votes
-from bonwise.stats.sample_size import paper_votes
+from bonwise.stats.power.sample_size import paper_votes
 from bonwise.stats.sums import Floats
+from bonwise.stats.votes.cluster_variance import VarianceSplit, cluster_ratio, variance_split
+from bonwise.stats.votes.concentration import Concentration, concentration, signal
+from bonwise.stats.votes.detectability import Pool, detection_rate, z_score
+from bonwise.stats.votes.information import kl_bounds, kl_content, least_error, least_votes
 
 __all__ = ["LEVELS", "PairVotes", "VoteSettings", "needed", "study_pair"]
 

@@ -1,0 +1,1 @@
+"""Estimation when only some prompts, or some candidates, carry labels."""

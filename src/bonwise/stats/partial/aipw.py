@@ -1,0 +1,267 @@
+"""What picks are worth, from all prompts when only some carry labels: augmented inverse-probability weighting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.errors import UsageError
+from bonwise.stats import recovery, top1
+from bonwise.stats.estimand import Estimand
+from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
+from bonwise.stats.estimation import IntervalRule, estimate, from_jackknife
+from bonwise.stats.laws import Fieller, Student
+from bonwise.stats.partial.label_features import LabelFeatures, outcomes
+from bonwise.stats.partial.label_interval import Influence, fieller, influence, student
+from bonwise.stats.partial.label_sample import LabelSample
+from bonwise.stats.partial.model_choice import LABELS_ONLY, ModelChoice, choose_model
+from bonwise.stats.partial.outcome_model import FOLDS, OutcomeModel, cross_fit
+from bonwise.stats.partial.power_tuning import power_tuning, share_explained
+from bonwise.stats.partial.scaled_sample import ScaledSample, fold_of
+from bonwise.stats.sums import Floats
+
+__all__ = ["PartialEstimates", "partial_estimates"]
+
+_UNBOUNDED = f"unbounded: {NOT_DISTINGUISHABLE}"
+
+_ESTIMANDS = (*top1.ESTIMANDS, *recovery.ESTIMANDS)
+
+# Each metric as a contrast of the means of R, Y1 = J - R, Y2 = M - R, same_top and hit: sums and differences of
+# metrics then hold exactly.
+_CONTRASTS = {
+    "value_random": (1.0, 0.0, 0.0, 0.0, 0.0),
+    "value_judge": (1.0, 1.0, 0.0, 0.0, 0.0),
+    "value_oracle": (1.0, 0.0, 1.0, 0.0, 0.0),
+    "gain": (0.0, 1.0, 0.0, 0.0, 0.0),
+    "room": (0.0, 0.0, 1.0, 0.0, 0.0),
+    "top1_accuracy": (0.0, 0.0, 0.0, 1.0, 0.0),
+    "hit_rate": (0.0, 0.0, 0.0, 0.0, 1.0),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartialEstimates:
+    """Estimates for all prompts from the labels of some.
+
+    Parameters
+    ----------
+    metrics : dict of str to Estimate
+        ``top1_accuracy``, ``hit_rate``, ``value_random``, ``value_judge``, ``value_oracle``, ``gain``, ``recovery``,
+        each with the estimate from the labelled prompts alone beside it.
+    model : ModelChoice
+    share_explained : float or None
+        Cross-fitted R^2 of what recovery rests on (Y1 - rho Y2), at least 0; None where it does not vary.
+    tuning : float
+        Weight in [0, 1] that the model has in recovery, 0 where labels stand alone.
+    narrowed : float or None
+        1 - width of recovery's interval / its width without the further judges; None where there are none, where
+        either interval does not exist, or where all prompts are labelled.
+    notes : tuple of str
+        What a reader must know beside the figures, in sentences.
+    """
+
+    metrics: dict[str, Estimate]
+    model: ModelChoice
+    share_explained: float | None
+    tuning: float
+    narrowed: float | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Problem:
+    """Outcomes of the labelled prompts, how these were drawn, and what they say alone."""
+
+    Y: Floats
+    draw: ScaledSample
+    alone: dict[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fit:
+    """Means, their covariance, and how the model fared."""
+
+    influence: Influence
+    choice: ModelChoice
+    tuning: float
+    share_explained: float | None
+
+
+def partial_estimates(
+    sums: Floats,
+    features: LabelFeatures,
+    sample: LabelSample,
+    rule: IntervalRule,
+    *,
+    model: OutcomeModel | None = None,
+    seed: int = 0,
+) -> PartialEstimates:
+    """Estimate what picks are worth for all prompts from the labels of some (appendix Q of arXiv:2603.12520).
+
+    ``A_k = m_k + R / pi (Y_k - m_k)`` for the outcomes R, Y1 = J - R, Y2 = M - R, same_top and hit; m_k predicts Y_k
+    from scores, by a model that never saw the labels of the prompt (5 folds), shrunk towards the labels' mean by the
+    weight that makes the variance smallest. Recovery is ``mean A_1 / mean A_2`` with Fieller's interval.
+
+    Parameters
+    ----------
+    sums : ndarray of float64, shape (len(Sums._fields), labelled prompts)
+        `prompt_sums` of the labelled prompts, in the order of `sample`.
+    features : LabelFeatures
+        Of all prompts.
+    sample : LabelSample
+        Over all prompts. Weights are scaled to add up to the number of prompts, in every stratum with labels, or
+        overall where prompts were drawn independently.
+    rule : IntervalRule
+        Where some prompts have no labels, intervals come from influence values whatever its `kind`.
+    model : OutcomeModel, optional
+        Regressor in the manner of scikit-learn, cross-fitted on copies, with all covariates; used with 10 labelled
+        prompts or more.
+    seed : int
+        Of the folds. They do not depend on the order of the prompts.
+
+    Returns
+    -------
+    PartialEstimates
+
+    Raises
+    ------
+    UsageError
+        No prompt is labelled, or `model` predicts what is no number.
+
+    Examples
+    --------
+    >>> from bonwise.stats.partial.label_features import label_features
+    >>> from bonwise.stats.sums import prompt_sums
+    >>> scores, sizes = np.array([.9, .1, .2, .8, .6, .4, .5, .7]), np.full(4, 2)
+    >>> labels = np.array([1., 0., 0., 1., 1., 0.])
+    >>> sample = LabelSample.uniform(np.array([True, True, True, False]))
+    >>> sums = prompt_sums(scores[:6], labels, sizes[:3])
+    >>> found = partial_estimates(sums, label_features(scores, sizes), sample, IntervalRule())
+    >>> found.metrics["gain"].estimate, found.model.name
+    (0.5, 'labels only')
+    """
+    if not sample.count:
+        raise UsageError("no prompt is labelled", hint="label all candidates of some prompts")
+    problem = _Problem(
+        outcomes(sums), ScaledSample.of(sample), estimate(_ESTIMANDS, sums, replace(rule, kind="default"))
+    )
+    folds = _folds(problem, features, seed)
+    fit = _fit(problem, features, folds, model)
+    if problem.draw.complete:
+        # Nothing is left to predict: the complete-data rule, whose t has n - 1 degrees of freedom, is exact.
+        metrics = estimate(_ESTIMANDS, sums, rule)
+    else:
+        metrics = {e.name: _metric(e, fit.influence, problem, sample, rule) for e in _ESTIMANDS}
+    narrowed = None
+    if features.further and not problem.draw.complete:
+        without = _fit(problem, features.alone(), folds, model).influence
+        narrowed = _narrowed(metrics["recovery"], _metric(_ESTIMANDS[-1], without, problem, sample, rule))
+    ess = sample.ess
+    metrics = {name: _beside(found, problem.alone[name], ess) for name, found in metrics.items()}
+    notes = _notes(sample, rule, features)
+    return PartialEstimates(metrics, fit.choice, fit.share_explained, fit.tuning, narrowed, notes)
+
+
+def _beside(found: Estimate, alone: Estimate, ess: float) -> Estimate:
+    return replace(found, method="aipw", ess=ess, labelled_only=alone.with_method("labelled_only"))
+
+
+def _folds(problem: _Problem, features: LabelFeatures, seed: int) -> npt.NDArray[np.int64]:
+    draw = problem.draw
+    seen = np.zeros((problem.Y.shape[1], len(draw.q)))
+    seen[:, draw.rows] = problem.Y.T
+    return fold_of(np.array([*features.identity(), draw.q, *seen]), draw.rows, FOLDS, seed)
+
+
+def _fit(
+    problem: _Problem, features: LabelFeatures, folds: npt.NDArray[np.int64], model: OutcomeModel | None
+) -> _Fit:
+    """Predict, shrink the predictions towards the labels' mean, and combine them with the labels."""
+    Y, draw = problem.Y, problem.draw
+    choice = choose_model(features, len(Y), model)
+    centre = draw.mean(Y)
+    rho = centre[1] / centre[2] if centre[2] > 0 else 0.0
+    predicted = _predicted(choice, features, problem, folds)
+    if predicted is None:
+        m, tuning = np.tile(centre, (len(draw.q), 1)), np.zeros(len(centre))
+    else:
+        tuning = power_tuning(predicted, Y, draw, rho)
+        m = tuning * predicted + (1 - tuning) * centre
+    explained = share_explained(m[draw.rows], Y, draw, np.array([0.0, 1.0, -rho, 0.0, 0.0]))
+    return _Fit(influence(m, Y, draw), choice, float(tuning[1]), explained)
+
+
+def _predicted(
+    choice: ModelChoice, features: LabelFeatures, problem: _Problem, folds: npt.NDArray[np.int64]
+) -> Floats | None:
+    """Return predictions, and in their place what is known without labels; None where labels stand alone."""
+    if choice.name == LABELS_ONLY:
+        return None
+    values = features.stand_ins
+    if choice.regressor is not None:
+        values = cross_fit(choice.regressor, features, problem.draw, problem.Y, folds, brief=choice.brief)
+    known = features.known()
+    found: Floats = np.where(np.isnan(known), np.asarray(values), known)
+    return found
+
+
+def _metric(e: Estimand, found: Influence, problem: _Problem, sample: LabelSample, rule: IntervalRule) -> Estimate:
+    """Estimate one metric with its interval."""
+    limits, alone, labels = _limits(e, rule), problem.alone[e.name], sample.count
+    law: Student | Fieller
+    if e.parts is None:
+        law = student(found, np.array(_CONTRASTS[e.name]), limits)
+        value, se = law.estimate, law.se
+    else:
+        gain, room = (np.array(_CONTRASTS[name]) for name in ("gain", "room"))
+        if alone.reason is not None and alone.reason.startswith("undefined"):
+            return Estimate.undefined(alone.reason, labels)
+        if room @ found.means <= 0:
+            return Estimate.undefined(_UNBOUNDED, labels)
+        law, se = fieller(found, gain, room, limits)
+        if labels > 1 and law.at(rule.confidence) is None:
+            return Estimate.undefined(_UNBOUNDED, labels)
+        value = law.a / law.b
+    # A weighted mean of labels and predictions may leave the range of the metric; the interval never does.
+    value = float(np.clip(value, *limits))
+    made = from_jackknife(value, se, labels, limits, rule.confidence, exact=None, law=law)
+    return _alike(made, alone, sample) if made.low is None and labels > 1 else made
+
+
+def _limits(e: Estimand, rule: IntervalRule) -> tuple[float, float]:
+    low, high = e.limits if e.limits is not None else rule.label_range
+    return (low - high, high - low) if e.contrast else (low, high)
+
+
+def _alike(made: Estimate, alone: Estimate, sample: LabelSample) -> Estimate:
+    """Bound what does not vary, which is possible where every prompt was as likely to be labelled."""
+    if sample.equal and alone.interval == "exact":
+        return alone
+    return replace(made, reason="no interval: the labelled prompts are all alike")
+
+
+def _narrowed(found: Estimate, without: Estimate) -> float | None:
+    if found.low is None or found.high is None or without.low is None or without.high is None:
+        return None
+    width = without.high - without.low
+    return 1 - (found.high - found.low) / width if width > 0 else None
+
+
+def _notes(sample: LabelSample, rule: IntervalRule, features: LabelFeatures) -> tuple[str, ...]:
+    notes = []
+    partial = not sample.labelled.all()
+    if rule.kind == "bootstrap" and partial:
+        notes.append("some prompts have no labels: intervals come from influence values, not from the bootstrap")
+    if sample.strata is not None and partial and np.ptp(sample.strata) > 0:
+        bare = ~np.isin(sample.strata, sample.strata[sample.labelled])
+        if bare.any():
+            notes.append(
+                f"{int(bare.sum())} prompts lie in strata without any label: the labels of others speak for them"
+            )
+    if features.imputed:
+        notes.append(
+            f"{features.imputed} prompts lack scores of every further judge: the mean of the others stands there"
+        )
+    return tuple(notes)

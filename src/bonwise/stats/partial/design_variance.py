@@ -1,0 +1,220 @@
+"""How much a way of drawing prompts for labelling makes an estimate of recovery vary: by formula, and by drawing.
+
+Notation: phi_x = Y1_x - rho Y2_x with Y1 the label of the pick and Y2 the best label of prompt x, both less its mean
+label, and rho the recovery; h is a stratum with N_h of the N prompts, n_h of them drawn; m = sum n_h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.partial.label_allocation import allocate, draw_within, shrunken_sd
+from bonwise.stats.sums import Floats
+
+__all__ = [
+    "Drawn",
+    "VarianceRatio",
+    "by_strata",
+    "design_variance",
+    "drawn_recoveries",
+    "effective_sample_size",
+    "falling_with_rank",
+    "pilot_size",
+    "two_phase",
+    "variance_ratio",
+    "width_ratio",
+]
+
+_Ints = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
+
+Drawn = tuple[_Mask, Floats]
+"""Which prompts were drawn, and 1 / propensity of every prompt."""
+
+
+class VarianceRatio(NamedTuple):
+    """Variance relative to labelling as many prompts at random, with its Monte-Carlo standard error."""
+
+    ratio: float
+    se: float
+
+
+def design_variance(phi: Floats, found: _Ints, counts: _Ints) -> float:
+    """Return the variance over draws of the weighted mean of phi: ``sum_h N_h^2 (1/n_h - 1/N_h) S_h^2 / N^2``.
+
+    To first order this over the squared mean of Y2 is the variance of recovery about its value on all prompts.
+
+    Parameters
+    ----------
+    phi : ndarray of float64, shape (prompts,)
+        Or what a model leaves of it.
+    found : ndarray of int64, shape (prompts,)
+        Stratum of each prompt.
+    counts : ndarray of int64, shape (strata,)
+        n_h, 1 or more.
+
+    Examples
+    --------
+    >>> phi = np.array([1.0, -1.0, 3.0, -3.0])
+    >>> round(design_variance(phi, np.zeros(4, dtype=int), np.array([2])), 4)
+    1.6667
+    >>> design_variance(phi, np.array([0, 0, 1, 1]), np.array([1, 1]))
+    2.5
+    """
+    held = np.bincount(found, minlength=len(counts))
+    totals = np.bincount(found, weights=phi, minlength=len(counts))
+    around = phi - (totals / np.maximum(held, 1))[found]
+    spread = np.bincount(found, weights=around**2, minlength=len(counts)) / np.maximum(held - 1, 1)
+    return float(np.sum(held**2 * (1 / counts - 1 / held) * spread)) / len(phi) ** 2
+
+
+def width_ratio(prompts: _Ints, counts: _Ints, sd: Floats, explained: float = 0.0) -> float:
+    """Return the width of an interval over that of as many labels drawn at random, to first order.
+
+    ``sqrt(b + (1 - R2) (g - b))`` with b = m / N and ``g = m sum_h N_h^2 sd_h^2 / n_h / (N sum_h N_h sd_h^2)``, which
+    is ``(E sd)^2 / E sd^2`` where n_h is in proportion to N_h sd_h.
+
+    Parameters
+    ----------
+    prompts, counts : ndarray of int64, shape (strata,)
+        N_h and n_h; a stratum without a draw is left out.
+    sd : ndarray of float64, shape (strata,)
+        Standard deviation of phi in each stratum, in any unit.
+    explained : float
+        R2: share of the variance of phi that a model explains.
+
+    Examples
+    --------
+    >>> round(width_ratio(np.array([50, 50]), np.array([10, 10]), np.array([1.0, 1.0])), 6)
+    1.0
+    >>> round(width_ratio(np.array([50, 50]), np.array([1, 19]), np.array([0.0, 1.0])), 3)
+    0.725
+    """
+    drawn = counts > 0
+    N, n, spread = prompts[drawn], counts[drawn], sd[drawn] ** 2
+    b = float(n.sum() / N.sum())
+    g = float(n.sum() * np.sum(N**2 * spread / n) / (N.sum() * np.sum(N * spread)))
+    return float(np.sqrt(b + (1 - explained) * (g - b)))
+
+
+def effective_sample_size(prompts: _Ints, counts: _Ints) -> float:
+    """Return ``(sum w)^2 / sum w^2`` with w = N_h / n_h: how many equally weighted labels weigh as unevenly.
+
+    Examples
+    --------
+    >>> effective_sample_size(np.array([90, 10]), np.array([5, 5]))
+    6.097560975609756
+    """
+    drawn = counts > 0
+    return float(prompts[drawn].sum() ** 2 / np.sum(prompts[drawn] ** 2 / counts[drawn]))
+
+
+def falling_with_rank(values: Floats) -> Floats:
+    """Return sizes that fall with the rank of a value, from about 1.05 for the lowest to .05; ties share a rank.
+
+    Examples
+    --------
+    >>> falling_with_rank(np.array([0.0, 0.0, 0.3, 0.1])).round(3).tolist()
+    [0.8, 0.8, 0.175, 0.425]
+    """
+    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    rank = (np.cumsum(counts) - counts / 2)[codes]
+    sizes: Floats = 1.05 - rank / len(values)
+    return sizes
+
+
+def pilot_size(labels: int) -> int:
+    """Return how many of the labels a pilot takes: a fifth, and at least 20."""
+    return min(labels, max(20, -(-labels // 5)))
+
+
+def by_strata(found: _Ints, counts: _Ints) -> Callable[[np.random.Generator], Drawn]:
+    """Return what draws so many prompts of each stratum."""
+    weights = (np.bincount(found, minlength=len(counts)) / counts)[found]
+    return lambda rng: (draw_within(found, counts, rng), weights)
+
+
+def two_phase(outcomes: tuple[Floats, Floats], found: _Ints, labels: int) -> Callable[[np.random.Generator], Drawn]:
+    """Return what draws a pilot at random, then the rest by the spread of phi that the pilot showed.
+
+    Parameters
+    ----------
+    outcomes : tuple of ndarray of float64, shape (prompts,)
+        Y1 and Y2; of the prompts that are not drawn nothing is looked at.
+    found : ndarray of int64, shape (prompts,)
+    labels : int
+        In both phases; no more than the pilot takes are drawn at random.
+    """
+    if labels <= pilot_size(labels):
+        return by_strata(np.zeros(len(found), dtype=np.int64), np.array([labels]))
+    held = np.bincount(found)
+    Y1, Y2 = outcomes
+
+    def draw(rng: np.random.Generator) -> Drawn:
+        pilot = draw_within(np.zeros(len(found), dtype=np.int64), np.array([pilot_size(labels)]), rng)
+        best = float(Y2[pilot].sum())
+        phi = Y1[pilot] - (float(Y1[pilot].sum()) / best if best > 0 else 0.0) * Y2[pilot]
+        prior = np.full(len(held), max(float(np.mean(phi**2)), 1e-12))
+        taken = np.bincount(found[pilot], minlength=len(held))
+        counts = allocate(held, held * shrunken_sd(phi, found[pilot], prior), labels, taken=taken)
+        return pilot | draw_within(found, counts - taken, rng, pilot), (held / counts)[found]
+
+    return draw
+
+
+def drawn_recoveries(
+    outcomes: tuple[Floats, Floats], draw: Callable[[np.random.Generator], Drawn], draws: int, seed: tuple[int, ...]
+) -> Floats:
+    """Return recovery from the labels of each of many draws: ``sum w Y1 / sum w Y2`` with w = 1 / propensity.
+
+    Parameters
+    ----------
+    outcomes : tuple of ndarray of float64, shape (prompts,)
+        Y1 and Y2 of every prompt.
+    draw : callable
+    draws : int
+    seed : tuple of int
+        Of the stream; each draw has its own.
+
+    Returns
+    -------
+    ndarray of float64, shape (draws,)
+        NaN where the drawn prompts had no label that differs from their mean.
+    """
+    Y1, Y2 = outcomes
+    found = np.full(draws, np.nan)
+    for at in range(draws):
+        taken, weights = draw(np.random.default_rng([*seed, at]))
+        below = float(weights[taken] @ Y2[taken])
+        if below > 0:
+            found[at] = float(weights[taken] @ Y1[taken]) / below
+    return found
+
+
+def variance_ratio(found: Floats, uniform: Floats, truth: float) -> VarianceRatio | None:
+    """Compare mean squared errors over draws, NaN left out; None where there is nothing to compare.
+
+    Parameters
+    ----------
+    found, uniform : ndarray of float64, shape (draws,)
+        Estimates under the design, and under draws at random.
+    truth : float
+        The value on all prompts.
+
+    Examples
+    --------
+    >>> variance_ratio(np.array([1.0, -1.0, 1.0]), np.array([2.0, -2.0, 2.0]), 0.0)
+    VarianceRatio(ratio=0.25, se=0.0)
+    """
+    squares = [(one[~np.isnan(one)] - truth) ** 2 for one in (found, uniform)]
+    if min(map(len, squares)) < 2 or squares[1].mean() == 0:
+        return None
+    means = [float(one.mean()) for one in squares]
+    ratio = means[0] / means[1]
+    errors = [float(one.std(ddof=1)) / np.sqrt(len(one)) for one in squares]
+    se = float(np.hypot(errors[0], ratio * errors[1])) / means[1]
+    return VarianceRatio(ratio, se)

@@ -1,0 +1,250 @@
+"""Metrics for all prompts from a labelled sample of them: totals weighted by 1 / pi, a stratified jackknife.
+
+Notation: pi is the probability with which a prompt came to be labelled, h a stratum in which n_h of N_h prompts are
+labelled, N the sum of the N_h, theta a metric as a function of weighted totals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bonwise.stats.estimand import Estimand
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimation import (
+    IntervalRule,
+    JudgeSums,
+    difference,
+    estimate,
+    minus,
+    one_estimate,
+    without_wild,
+)
+from bonwise.stats.laws import Exact, Fieller, Student
+from bonwise.stats.partial.label_sample import LabelSample
+from bonwise.stats.partial.label_strata import LabelStrata, label_strata
+from bonwise.stats.sums import Floats, Sums
+
+__all__ = ["weighted_difference", "weighted_estimates"]
+
+_CHUNK = 1 << 15
+
+
+def weighted_estimates(
+    estimands: Sequence[Estimand], sums: Floats, sample: LabelSample, rule: IntervalRule
+) -> dict[str, Estimate]:
+    """Estimate metrics for all prompts from the sums of the labelled ones.
+
+    Parameters
+    ----------
+    estimands : sequence of Estimand
+    sums : ndarray of float64, shape (len(Sums._fields), labelled prompts)
+        In the order of the prompts of the sample.
+    sample : LabelSample
+        Of all prompts.
+    rule : IntervalRule
+        Its confidence and label range; intervals are by jackknife and Fieller also where it asks for a bootstrap,
+        which resamples prompts as if all were labelled.
+
+    Returns
+    -------
+    dict of str to Estimate
+        ``method`` "weighted", with the effective number of labelled prompts and, as ``labelled_only``, what the
+        labelled prompts say of themselves. Metrics that need no labels are better taken from all prompts.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        A stratum holds no labelled prompt.
+
+    Notes
+    -----
+    The target is the population that the prompts of the table were drawn from, as it is where all are labelled. A
+    total over the table has two errors: the labelled prompts of a stratum are n_h of N_h, and the N prompts are
+    themselves a draw. With W_h = N_h / N and S_h^2 the variance within a stratum, their sum for a mean is::
+
+        sum_h W_h^2 S_h^2 / n_h  +  sum_h W_h (mean_h - mean)^2 / N
+
+    The factor 1 - n_h / N_h of a finite population is gone from the first term because the second error restores
+    it (W_h S_h^2 / N is W_h^2 S_h^2 / n_h times n_h / N_h); what is left of that error lies between strata. For a
+    metric of any shape both terms are jackknives. The first leaves out one labelled prompt, and the n_h - 1 others
+    stand for the stratum: ``sum_h (n_h - 1) / n_h sum_x (theta_(-x) - mean_h)^2``. The second leaves out one prompt
+    of the table, of which only its stratum is known, hence the mean of the stratum's labelled ones:
+    ``(N - 1) / N sum_h N_h (theta_(-h) - mean)^2``. With one stratum the second is 0 and the first the plain
+    jackknife; Student's t takes n - 1 degrees of freedom there and Satterthwaite's otherwise.
+
+    Examples
+    --------
+    >>> from bonwise.stats.catalog import ESTIMANDS
+    >>> from bonwise.stats.sums import prompt_sums
+    >>> scores, labels = np.array([.9, .1, .8, .3, .2, .7]), np.array([1., 0., 1., 1., 0., 1.])
+    >>> sums = prompt_sums(scores, labels, np.array([2, 2, 2]))
+    >>> mask = np.array([True, True, False, False, True])
+    >>> sample = LabelSample(mask, np.array([1., 1., .5, .5, .5]), None)
+    >>> chosen = [e for e in ESTIMANDS if e.name == "value_random"]
+    >>> weighted_estimates(chosen, sums, sample, IntervalRule())["value_random"].estimate  # (.5 + 1 + 2 * .5) / 4
+    0.625
+    """
+    matched = _weighted([sums], sample, rule)
+    found = _estimate(estimands, [e.of for e in estimands], matched)
+    found = without_wild(estimands, found, lambda below: [found[below.name]])
+    return _beside(found, estimate(estimands, sums, rule), sample)
+
+
+def weighted_difference(
+    estimands: Sequence[Estimand], first: Floats, second: Floats, sample: LabelSample, rule: IntervalRule
+) -> dict[str, Estimate]:
+    """Estimate metric differences for all prompts, first judge minus second, paired by prompt.
+
+    Parameters
+    ----------
+    estimands : sequence of Estimand
+    first, second : ndarray of float64, shape (len(Sums._fields), labelled prompts)
+        The two judges' sums on the same labelled prompts, in the order of the sample.
+    sample : LabelSample
+        Of all prompts.
+    rule : IntervalRule
+        As for `weighted_estimates`.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        A stratum holds no labelled prompt.
+    """
+    found = _estimate(estimands, [minus(e) for e in estimands], _weighted([first, second], sample, rule))
+
+    def alone(below: Estimand) -> list[Estimate]:
+        return [_estimate([below], [below.of], _weighted([one], sample, rule))[below.name] for one in (first, second)]
+
+    found = without_wild(estimands, found, alone)
+    return _beside(found, difference(estimands, first, second, rule), sample)
+
+
+def _beside(found: dict[str, Estimate], alone: dict[str, Estimate], sample: LabelSample) -> dict[str, Estimate]:
+    return {
+        name: replace(one, method="weighted", ess=sample.ess, labelled_only=alone[name].with_method("labelled_only"))
+        for name, one in found.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _WeightedSums(JudgeSums):
+    """Sums of labelled prompts that stand for others as well."""
+
+    strata: LabelStrata
+
+    def fieller(self, of: Callable[[Sums], tuple[Floats, Floats]], limits: tuple[float, float]) -> Fieller:
+        """Return the law of a ratio of weighted means."""
+        rows = np.stack(self.parts(of))
+        means, within, between = _means(rows, self.strata)
+        toward = np.array([1.0, -means[0] / means[1]]) if means[1] else np.array([1.0, 0.0])
+        scatter = np.einsum("i,hij,j->h", toward, within, toward)
+        df = _degrees(scatter, float(toward @ between @ toward), self.strata, rows.shape[1])
+        C = within.sum(axis=0) + between
+        (caa, cab), (_, cbb) = C.tolist()
+        return Fieller(float(means[0]), float(means[1]), caa, cab, cbb, df, limits)
+
+    def exact(self, e: Estimand, value: float) -> Exact:
+        """Return the bound where all contributing prompts are alike.
+
+        Were a weighted share q of the prompts unlike the others, none of them would be labelled with a probability
+        of at most ``(1 - q)^n``, n being the sum of weights over the largest (the inequality of the means): so many
+        prompts of equal weight say as much.
+        """
+        n, stretch = np.inf, 1.0
+        for matrix in self.matrices:
+            sums = Sums(*matrix)
+            counts = np.ones(matrix.shape[1]) if e.average_over is None else e.average_over(sums)
+            w = self.strata.weights[counts > 0]
+            n = min(n, w.sum() / w.max())
+            most = float(sums.pairs.max()) if counts.max() > 1 else 1.0
+            stretch = max(stretch, most / float(np.average(counts[counts > 0], weights=w)))
+        return Exact(value, max(int(n + 1e-9), 1), self.exact_limits(e, value), stretch)
+
+    def mean_denominator(self, of: Callable[[Sums], tuple[Floats, Floats]]) -> float:
+        """Return the weighted mean of the denominator of a ratio of means."""
+        return float(np.average(self.parts(of)[1], weights=self.strata.weights))
+
+
+def _weighted(matrices: list[Floats], sample: LabelSample, rule: IntervalRule) -> _WeightedSums:
+    return _WeightedSums(matrices, rule, label_strata(sample))
+
+
+def _estimate(
+    estimands: Sequence[Estimand], functions: Sequence[Callable[..., Floats]], matched: _WeightedSums
+) -> dict[str, Estimate]:
+    def functional(*totals: Sums) -> Floats:
+        return np.stack([f(*totals) for f in functions])
+
+    values, within, between = _jackknife(functional, matched.matrices, matched.strata)
+    found = {}
+    for k, e in enumerate(estimands):
+        value, se = float(values[k]), float(np.sqrt(within[k].sum() + between[k]))
+        df = _degrees(within[k], float(between[k]), matched.strata, matched.count(e))
+        law = Student(value, se, df, matched.limits(e)) if e.parts is None else None
+        found[e.name] = one_estimate(e, matched, value, se, law)
+    return found
+
+
+def _jackknife(
+    functional: Callable[..., Floats], matrices: Sequence[Floats], strata: LabelStrata
+) -> tuple[Floats, Floats, Floats]:
+    """Return estimates, variances within each stratum (metrics, strata) and between strata (metrics,)."""
+    weighted = [matrix * strata.weights for matrix in matrices]
+    by_stratum = [strata.within(matrix) for matrix in weighted]
+    # Summed, not taken from the total: where nothing else counts, what is left is 0 to the last bit.
+    others = [sums @ (1 - np.eye(sums.shape[1])) for sums in by_stratum]
+    values = functional(*(Sums(*sums.sum(axis=1)) for sums in by_stratum))
+    if strata.weights.size < 2:
+        return values, np.full((len(values), 1), np.nan), np.zeros(len(values))
+    left = np.empty((len(values), strata.weights.size))
+    for start in range(0, left.shape[1], _CHUNK):
+        some = slice(start, start + _CHUNK)
+        h = strata.owner[some]
+        scale = strata.counts[h] / (strata.counts[h] - 1)
+        rest = [
+            other[:, h] + scale * (sums[:, h] - matrix[:, some])
+            for other, sums, matrix in zip(others, by_stratum, weighted, strict=True)
+        ]
+        left[:, some] = functional(*(Sums(*one) for one in rest))
+    around = left - (strata.within(left) / strata.counts)[:, strata.owner]
+    within = strata.within(around**2) * (strata.counts - 1) / strata.counts
+    without = functional(
+        *(Sums(*(o + s * (1 - 1 / strata.prompts))) for o, s in zip(others, by_stratum, strict=True))
+    )
+    return values, within, _between(without, strata)
+
+
+def _between(without: Floats, strata: LabelStrata) -> Floats:
+    """Return the variance from metrics without one prompt of a stratum, shape (metrics, strata)."""
+    N = float(strata.prompts.sum())
+    if without.shape[1] == 1:
+        return np.zeros(len(without))
+    around = without - (without @ strata.prompts / N)[:, None]
+    spread: Floats = (N - 1) / N * (around**2 @ strata.prompts)
+    return spread
+
+
+def _means(rows: Floats, strata: LabelStrata) -> tuple[Floats, Floats, Floats]:
+    """Return weighted means, their covariances within each stratum (strata, rows, rows), and between strata."""
+    w, h, total = strata.weights, strata.owner, float(strata.weights.sum())
+    means = rows @ w / total
+    pulls = w * (rows - means[:, None]) / total
+    pulls -= (strata.within(pulls) / strata.counts)[:, h]
+    scale = strata.counts / (strata.counts - 1)
+    products = strata.within((pulls[:, None] * pulls[None]).reshape(-1, rows.shape[1])) * scale
+    within = products.reshape(len(rows), len(rows), -1).transpose(2, 0, 1)
+    N = float(strata.prompts.sum())
+    apart = strata.within(w * rows) / strata.within(w[None]) - means[:, None]
+    between = (apart * strata.prompts) @ apart.T / (N * max(N - 1, 1))
+    return means, within, between
+
+
+def _degrees(within: Floats, between: float, strata: LabelStrata, n: int) -> float:
+    """Return Satterthwaite's degrees of freedom of a sum of variances, at most n - 1."""
+    N = float(strata.prompts.sum())
+    pieces = float(np.sum(within**2 / strata.independent)) + between**2 / max(N - 1, 1)
+    total = float(within.sum()) + between
+    return float(np.clip(total**2 / pieces, 1, max(n - 1, 1))) if pieces > 0 else float(max(n - 1, 1))

@@ -1,0 +1,1 @@
+"""How many labels a question takes."""

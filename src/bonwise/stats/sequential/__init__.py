@@ -1,0 +1,1 @@
+"""Intervals and tests that may be looked at after every label."""

@@ -1,0 +1,1 @@
+"""Raw votes on pairs: margins, what shows them, where they gather."""

@@ -1,0 +1,193 @@
+"""Two-stage screening of prompt types (algorithm 1 of Lee 2026): what it costs, where votes go, what it detects.
+
+Its test asks whether *any* type has a preference, "all delta_i = 0" being the null. It is no test of the mean
+preference: types with +.15 and -.15 that cancel are rejected most of the time. So nothing here tests data; there is
+the arithmetic, the allocation of the second stage, and a simulation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.errors import UsageError
+from bonwise.stats.sums import Floats
+from bonwise.stats.votes.concentration import kept_types
+from bonwise.stats.votes.detectability import rejections
+
+__all__ = ["Screening", "ScreeningPower", "allocate", "screening", "simulate_screening"]
+
+_Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Screening:
+    """What the two stages spend.
+
+    Parameters
+    ----------
+    votes : int
+        B, in all.
+    types : int
+        m prompt types.
+    each : int
+        b votes on every type in the first stage.
+    first_stage : int
+        ``m b``.
+    second_stage : int
+        ``B - m b``, on the types kept.
+    kept : int
+        ``ceil(q m)``.
+    """
+
+    votes: int
+    types: int
+    each: int
+    first_stage: int
+    second_stage: int
+    kept: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScreeningPower:
+    """How often "no type has a preference" is rejected, under margins that are supposed.
+
+    Parameters
+    ----------
+    proportional : float
+        With all votes spread by weight.
+    two_stage : float
+        With the votes of the second stage alone, after screening.
+    mass_kept : float
+        Mean part of ``sum w_i delta_i^2`` that the kept types hold; NaN where all margins are 0.
+    overlap : float
+        Mean Jaccard overlap of the kept types with the truly strongest; types as strong as the last of these
+        count as such in the order of their numbers.
+    repetitions : int
+    """
+
+    proportional: float
+    two_stage: float
+    mass_kept: float
+    overlap: float
+    repetitions: int
+
+
+def screening(
+    votes: int, types: int, *, share: float = 0.2, factor: float = 10.0, each: int | None = None
+) -> Screening:
+    """Return what the two stages would spend: ``b = ceil(c ln m)`` votes on each of m types, the rest on the kept.
+
+    Parameters
+    ----------
+    votes : int
+    types : int
+        Two or more.
+    share : float
+        q, the part of types that is kept, in (0, 1).
+    factor : float
+        c, of the screening; the paper asks for 10 or more.
+    each : int, optional
+        b itself.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        Fewer than two types, or so few votes that none are left after screening.
+
+    Examples
+    --------
+    >>> screening(1000, 20)
+    Screening(votes=1000, types=20, each=30, first_stage=600, second_stage=400, kept=4)
+    """
+    if types < 2 or not 0 < share < 1:
+        raise UsageError("screening needs two types and a kept share between 0 and 1", hint="such as share=0.2")
+    b = int(np.ceil(factor * np.log(types))) if each is None else each
+    if votes <= types * b:
+        raise UsageError(
+            f"screening {types:,} types with {b:,} votes each takes {types * b:,} votes and leaves none of {votes:,}",
+            hint="spread the votes in proportion instead, or join prompts to fewer types",
+        )
+    return Screening(votes, types, b, types * b, votes - types * b, kept_types(types, share))
+
+
+def allocate(wins: Floats, votes: Floats, weights: Floats, *, kept: int, second_stage: int, seed: int = 0) -> _Ints:
+    """Return the votes of the second stage for each type, 0 for one that is not kept.
+
+    The types with the largest squared margins are kept, and get votes in proportion to their weights, by largest
+    remainder. Types that are equal are told apart by the seed, not by their order.
+
+    Parameters
+    ----------
+    wins, votes : ndarray of float64, shape (types,)
+        Of the first stage: votes for the second model, and all votes.
+    weights : ndarray of float64, shape (types,)
+        How often each type occurs; need not sum to 1.
+    kept : int
+    second_stage : int
+    seed : int
+
+    Examples
+    --------
+    >>> wins, votes = np.array([29.0, 15, 14, 3]), np.full(4, 30.0)
+    >>> allocate(wins, votes, np.array([2.0, 1, 1, 1]), kept=2, second_stage=90).tolist()
+    [60, 0, 0, 30]
+    """
+    rng = np.random.default_rng(seed)
+    top = _strongest(((wins / votes - 0.5) ** 2)[None, :], kept, rng)[0]
+    fair = second_stage * weights[top] / weights[top].sum()
+    counts = np.floor(fair + 1e-9).astype(np.int64)
+    order = np.lexsort((rng.random(len(top)), -np.round(fair - counts, 9)))
+    counts[order[: second_stage - int(counts.sum())]] += 1
+    found = np.zeros(len(weights), dtype=np.int64)
+    found[top] = counts
+    return found
+
+
+def simulate_screening(
+    margins: Floats,
+    weights: Floats,
+    plan: Screening,
+    *,
+    level: float = 0.05,
+    repetitions: int = 1500,
+    seed: int = 0,
+) -> ScreeningPower:
+    """Simulate both allocations under supposed margins, each followed by a two-sided binomial test of 1/2.
+
+    Parameters
+    ----------
+    margins : ndarray of float64, shape (types,)
+        delta_i, in [-1/2, 1/2].
+    weights : ndarray of float64, shape (types,)
+    plan : Screening
+    level : float
+    repetitions : int
+    seed : int
+    """
+    rng = np.random.default_rng(seed)
+    rate, weight = 0.5 + margins, weights / weights.sum()
+    spread = rng.multinomial(plan.votes, weight, size=repetitions)
+    proportional = rejections(plan.votes, level)[rng.binomial(spread, rate).sum(axis=1)]
+    seen = rng.binomial(plan.each, rate, size=(repetitions, plan.types)) / plan.each - 0.5
+    kept = _strongest(seen**2, plan.kept, rng)
+    chance = weight[kept] / weight[kept].sum(axis=1, keepdims=True)
+    second = rng.binomial(rng.multinomial(plan.second_stage, chance), rate[kept]).sum(axis=1)
+    signal = weight * margins**2
+    oracle = set(np.argsort(-signal, kind="stable")[: plan.kept].tolist())
+    shared = np.array([len(oracle.intersection(some)) for some in kept.tolist()])
+    return ScreeningPower(
+        float(proportional.mean()),
+        float(rejections(plan.second_stage, level)[second].mean()),
+        float(signal[kept].sum(axis=1).mean() / signal.sum()) if signal.any() else float("nan"),
+        float((shared / (2 * plan.kept - shared)).mean()),
+        repetitions,
+    )
+
+
+def _strongest(squares: Floats, kept: int, rng: np.random.Generator) -> _Ints:
+    """Return the types with the largest squares, shape (rows, kept); equal ones in random order."""
+    order = np.lexsort((rng.random(squares.shape), -np.round(squares, 12)), axis=-1)
+    return np.asarray(order[:, :kept], dtype=np.int64)
