@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from auditing.tables import cohort, table, two_judges
@@ -51,7 +52,9 @@ def test_more_labels_shrink_the_bound_to_the_gate(found):
     estimate = found["value_judge"].estimate
     halfway = gate(found, "value_judge", (estimate + low) / 2)
     assert halfway.more_labels == pytest.approx(3 * 400 * 4, abs=1)
-    assert f"{halfway.more_labels:,} more labels" in halfway.sentence
+    assert halfway.more_prompts == pytest.approx(3 * 400, abs=1)
+    words = f"about {halfway.more_prompts:,} more prompts ({halfway.more_labels:,} candidate labels) would decide"
+    assert words in halfway.sentence
 
 
 def test_more_labels_grow_towards_the_estimate(found):
@@ -72,6 +75,27 @@ def test_the_labels_named_would_decide(found):
     half = larger["value_judge"].estimate - one_sided(larger, "value_judge")[0]
     assert half == pytest.approx(estimate - value, rel=0.1)
     assert gate(larger, "value_judge", value + shift - 0.1 * half).state == "met"
+
+
+def test_a_metric_without_labels_asks_for_none(found):
+    """What needs no labels is decided by more prompts alone."""
+    low, estimate = one_sided(found, "tie_rate")[0], found["tie_rate"].estimate
+    halfway = gate(found, "tie_rate", (estimate + low) / 2)
+    assert (halfway.more_labels, halfway.more_prompts) == (0, pytest.approx(3 * 400, abs=1))
+    assert "more prompts (no labels)" in halfway.sentence
+
+
+def test_more_prompts_than_the_table_holds_are_said():
+    """Under a sample an open gate says where the unlabelled prompts of the table would not be enough."""
+    frame = cohort(200)
+    drawn = np.random.default_rng(3).permutation(frame["prompt_id"].unique())[:80]
+    found = audit(
+        frame.assign(oracle_label=frame["oracle_label"].where(frame["prompt_id"].isin(drawn))), design="uniform"
+    )
+    low, estimate = found["value_judge"].bounds(0.9)[0], found["value_judge"].estimate
+    sentence = gate(found, "value_judge", (low + 3 * estimate) / 4).sentence
+    assert "more than the 120 unlabelled prompts of this table" in sentence
+    assert "unlabelled" not in gate(found, "value_judge", (9 * low + estimate) / 10).sentence
 
 
 def test_an_undefined_metric_settles_no_gate():

@@ -12,6 +12,7 @@ from bonwise.auditing.audit import audit
 from bonwise.data.label_design import LabelDesign
 from bonwise.errors import InputError, UsageError
 from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.level_bias import level_bias
 from bonwise.testing import simulate
 from stats.nominal import assert_covered
 
@@ -262,7 +263,7 @@ def test_the_page_says_how_labels_were_drawn():
     """The text names the draw, the effective sample size, the model with its reason, and the labelled-only column."""
     frame = cohort(600)
     text = str(audit(hide(frame, some_of(frame, 0.3)), design="uniform"))
-    for words in ("uniform random sample", "effective sample size", "outcome model", "labelled prompts alone"):
+    for words in ("uniform random sample", "effective sample size", "outcome model", "labels alone"):
         assert words in text, words
 
 
@@ -328,3 +329,104 @@ def test_independent_draws_are_covered(replications, alone):
         for name in covered:
             covered[name] += found[name].low <= truth[name] <= found[name].high
     assert_covered(covered, replications)
+
+
+@pytest.mark.parametrize("chance", [1e-9, 0.001])
+def test_one_impossible_propensity_is_refused(chance):
+    """A single prompt that would stand for far more prompts than there are is a misstatement, and is refused."""
+    frame = cohort(99)
+    mine = some_of(frame, 30 / 99)
+    stated = hide(frame, mine).assign(propensity=30 / 99)
+    stated.loc[stated["prompt_id"] == mine[0], "propensity"] = chance
+    with pytest.raises(InputError, match="would stand for about"):
+        audit(stated)
+    known = stated.assign(propensity=stated["propensity"].where(stated["prompt_id"].isin(mine)))
+    with pytest.raises(InputError, match="would stand for about"):
+        audit(known)
+
+
+def test_too_few_labels_for_their_propensities_are_refused():
+    """Twenty labels where the stated chances would draw ninety were not drawn by them, whatever they add up to."""
+    frame = cohort(200)
+    prompts = np.sort(frame["prompt_id"].unique())
+    chances = dict(zip(prompts, np.repeat([0.03, 0.9], 100), strict=True))
+    stated = hide(frame, [*prompts[:3], *prompts[100:120]]).assign(propensity=frame["prompt_id"].map(chances))
+    with pytest.raises(InputError, match="23 prompts are labelled where these propensities would draw about 93"):
+        audit(stated)
+
+
+def test_a_design_of_another_file_is_refused_even_where_it_is_not_needed():
+    """A record that knows none of the prompts is an error, also where every prompt is labelled."""
+    frame = cohort(100)
+    other = halves(frame.assign(prompt_id="q" + frame["prompt_id"]))
+    with pytest.raises(InputError, match="none of its 100 prompts"):
+        audit(frame, design=other)
+
+
+@pytest.mark.parametrize("stated", ["uniform", "record", "propensity"])
+def test_a_design_that_is_not_needed_is_said_to_be_unused(stated):
+    """With all prompts labelled the audit is complete, and page and document say that the design was not used."""
+    frame = cohort(100)
+    if stated == "propensity":
+        found, word = audit(frame.assign(propensity=0.3)), "propensities are"
+    else:
+        found, word = audit(frame, design=halves(frame) if stated == "record" else "uniform"), "design is"
+    assert found.metrics == audit(frame).metrics
+    assert found.to_dict()["sampling"]["how"] == f"all prompts are labelled: the {word} not used"
+    assert f"the {word} not used" in str(found)
+
+
+def test_the_level_bias_is_weighted():
+    """Under unequal chances the level bias is that of the labels weighted by 1 / pi, and not that of the mixture."""
+    frame, record = cohort(600), halves(cohort(600))
+    found = audit(hide(frame, drawn(record)), design=record)
+    labelling = found.judges["judge"].labelling
+    known, weights = labelling.panel.keep(labelling.labelled), labelling.sample.weights[labelling.labelled]
+    made = [
+        level_bias(known.scores, known.labels, known.sizes, known.names, confidence=0.95, seed=0, weights=w).estimate
+        for w in (weights, None)
+    ]
+    assert found["level_bias"].estimate == made[0] != made[1]
+    assert set(weights.round(2)) == {1.67, 5.0}
+
+
+def test_one_huge_weight_passes_no_gate():
+    """Where one label outweighs all others no figure has an interval, level bias included, and gates stay open."""
+    frame = cohort(60)
+    mine = some_of(frame, 0.3)
+    record = LabelDesign(
+        pd.Index(np.sort(frame["prompt_id"].unique()), dtype=object),
+        np.isin(np.sort(frame["prompt_id"].unique()), mine).astype(np.int64),
+        np.full(60, 0.3),
+        np.where(np.isin(np.sort(frame["prompt_id"].unique()), mine[1:]), 0, 1),
+        "stratified",
+        1,
+        "judge",
+    )
+    found = audit(hide(frame, mine), design=record)
+    assert found["value_judge"].ess < 2
+    for name in set(found.metrics) - JUDGE_ONLY:
+        assert found[name].low is None, name
+    (gate,) = found.check({"value_judge": -5.0})
+    assert gate.state == "inconclusive"
+    assert "labels drawn alike" in gate.sentence
+
+
+def test_nothing_explained_is_not_said():
+    """Where no model is fitted nothing is explained, and no share of 0 % stands on the page; one prompt is one."""
+    frame = cohort(60)
+    text = str(audit(hide(frame, some_of(frame, 20 / 60)), design="uniform"))
+    assert "outcome model: labels only" in text
+    assert "explains" not in text
+    assert "0 %" not in text
+    assert "; 1 prompt labelled" in str(audit(hide(frame, some_of(frame, 1 / 60)), design="uniform"))
+
+
+def test_a_page_of_estimates_fits_a_page():
+    """With the labels' own estimate beside each, lines are at most 120 wide in a file."""
+    frame = two_judges(400)
+    for found in (
+        audit(hide(frame, some_of(frame, 0.3)), design="uniform"),
+        audit(hide(cohort(200), some_of(cohort(200), 0.05)), design="uniform"),
+    ):
+        assert max(map(len, str(found).splitlines())) <= 120

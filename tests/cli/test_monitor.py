@@ -69,7 +69,7 @@ def test_votes_are_watched(files, capsys):
         (("--half-width", "0.1", "--significance"), "2 questions at once"),
         (("--half-width", "-1"), "above 0"),
         (("--half-width", "0.1", "--rectangular", "--ragged"), "contradict"),
-        (("--verdict-col", "winner", "--label-col", "x"), "columns means nothing"),
+        (("--verdict-col", "winner", "--label-col", "x"), "--candidate-col .* means nothing"),
         (("--half-width", "0.1", "--first-look", "5"), "too early"),
     ],
 )
@@ -77,3 +77,33 @@ def test_flags_that_mean_nothing_are_refused(files, flags, words):
     """One line that says what is wrong."""
     with pytest.raises(UsageError, match=words):
         run(files / "both.csv", *flags)
+
+
+def test_a_stop_for_the_labelled_prompts_alone_is_undecided(files, capsys):
+    """With half the prompts unlabelled a stop exits 3, until the draw is stated to be uniform."""
+    labels = pd.read_csv(files / "labels.csv").iloc[:600]
+    labels.to_csv(files / "half.csv", index=False)
+    flags = (files / "half.csv", "--scores", files / "scores.csv", "--half-width", "0.2")
+    assert run(*flags) == 3
+    assert "stop: precise enough, for the 150 labelled prompts" in capsys.readouterr().out.splitlines()
+    assert run(*flags, "--design", "uniform") == 0
+    assert "stop: precise enough" in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("name", ["labels.csv", "scores.csv", "todo.csv"])
+def test_no_input_is_overwritten(files, name):
+    """The document does not go where the labels, the scores or the design came from."""
+    (files / "todo.csv").write_text("prompt_id\n", encoding="utf-8")
+    before = (files / name).read_bytes()
+    flags = ("--scores", files / "scores.csv", "--half-width", "0.1", "--design", files / "todo.csv")
+    with pytest.raises(UsageError, match="is read or written already"):
+        run(files / "labels.csv", *flags, "--json", files / name)
+    assert (files / name).read_bytes() == before
+
+
+def test_what_was_typed_is_what_is_named(files):
+    """A flag that means nothing is named as it was typed."""
+    with pytest.raises(UsageError, match=r"--scores\) means nothing for preference"):
+        run(files / "votes.csv", "--verdict-col", "winner", "--scores", files / "scores.csv")
+    with pytest.raises(UsageError, match=r"preference needs verdict_col \(--verdict-col\)"):
+        run(files / "votes.csv", "--question", "preference")

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import shlex
+
+import pandas as pd
 import pytest
 import typer
 
 from bonwise.cli.plan import plan
 from bonwise.errors import UsageError
 from bonwise.testing import simulate
-from cli.commands import strict
+from cli.commands import strict, typed
 
 
 def run(*arguments):
@@ -72,6 +75,10 @@ def test_a_pilot_is_a_file_with_columns_of_its_own(tmp_path, capsys):
         (("--question", "which?"), "the questions are recovery>0"),
         (("--question", "margin", "--effect", "0.1", "--method", "score"), "unknown method"),
         (("--question", "margin", "--effect", "2"), "effect is 2"),
+        (("--question", "margin", "--pilot", "28/50", "--judge", "j"), "judge is without meaning"),
+        (("--question", "margin", "--pilot", "28/50", "--score-col", "s"), "columns is without meaning"),
+        (("--question", "margin", "--effect", "0.1", "--pair-col", "a,b"), "pair_col is without meaning"),
+        (("--question", "margin", "--pilot", "28/50", "--ties", "often"), "ties cannot count as 'often'"),
         (("--question", "margin", "--pilot", "x.csv", "--json", "x.csv"), "read or written already"),
     ],
 )
@@ -80,3 +87,37 @@ def test_flags_that_mean_nothing_are_refused(flags, words):
     with pytest.raises(UsageError) as refused:
         run(*flags)
     assert words in str(refused.value)
+
+
+def test_a_pilot_of_votes_names_its_columns_and_what_its_ties_are(tmp_path, capsys):
+    """--verdict-col, --pair-col and --ties read the file, stand in the settings and go on to the next command."""
+    rows = ["left,right,better"] + ["x,y,a"] * 20 + ["y,x,b"] * 10 + ["x,y,tie"] * 5 + ["y,x,a"] * 12
+    (tmp_path / "v.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    flags = ("--verdict-col", "better", "--pair-col", "left,right", "--ties", "drop")
+    assert run("--question", "margin", "--pilot", tmp_path / "v.csv", *flags, "--json", "-") == 0
+    said = capsys.readouterr()
+    found = strict(said.out)
+    assert (found["pilot"]["wins"], found["pilot"]["votes"], found["pilot"]["ties"]) == (30, 42, 5)
+    assert found["settings"]["pair_col"] == ["left", "right"]
+    (line,) = found["commands"]
+    assert "--verdict-col better --pair-col left,right --ties drop" in line
+    assert line in said.err
+
+
+@pytest.mark.parametrize("design", ["two_label", "complete"])
+def test_what_is_said_to_be_typed_next_can_be_typed(design, tmp_path, monkeypatch, capsys):
+    """Draw, fill the sheet in, audit: the printed commands run as they stand."""
+    monkeypatch.chdir(tmp_path)
+    frame = simulate("arena", n=120, seed=3).frame()
+    frame.drop(columns="oracle_label").to_csv("scores.csv", index=False)
+    flags = ("--candidates", "4", "--within-r", "0.4", "--design", design)
+    run("--question", "recovery>0", *flags, "--json", "-")
+    draw, audit = (shlex.split(line)[1:] for line in strict(capsys.readouterr().out)["commands"])
+    assert typed(capsys, *draw).code == 0
+    keys = ["prompt_id", "candidate"]
+    sheet = pd.read_csv("labels.csv").drop(columns="oracle_label")
+    sheet.merge(frame[[*keys, "oracle_label"]], on=keys).to_csv("labels.csv", index=False)
+    audited = typed(capsys, *audit)
+    assert audited.code in {0, 1, 3}
+    gate = {"two_label": "gate  gain > 0", "complete": "gate  recovery > 0"}[design]
+    assert gate in audited.out

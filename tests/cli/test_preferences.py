@@ -30,7 +30,9 @@ def source(tmp_path):
 def test_votes_are_studied_without_labels(capsys, source):
     """Without labels the command gives the document of the call in Python, strict JSON, words on standard error."""
     done = typed(capsys, "preferences", source, *VOTES, "--prompt-col", "q", "--ties", "drop", "--json", "-")
-    called = study_preferences(source, verdict="won", pair=["one", "two"], prompt=["q"], ties="drop").to_dict()
+    called = study_preferences(
+        source, verdict_col="won", pair_col=["one", "two"], prompt_col="q", ties="drop"
+    ).to_dict()
     assert done.code == 0
     assert strict(done.out) == json.loads(json.dumps(called))
     assert strict(done.out)["schema"] == "bonwise.votes/1"

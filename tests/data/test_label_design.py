@@ -94,3 +94,54 @@ def test_what_is_no_design_is_refused(tmp_path, columns, error, words):
 def test_a_prompt_that_no_draw_could_take_has_propensity_0(tmp_path):
     """0 stands for a prompt that was not drawn, and for such a one alone."""
     assert LabelDesign.read(written(tmp_path, propensity=[0.5, 0])).propensity.tolist() == [0.5, 0]
+
+
+def order_of(design):
+    """Return the names in the order of labelling."""
+    return design.frame()["prompt_id"].tolist()
+
+
+def drawn_alike(names, phase=None, seed=5, seeds=()):
+    """Return a design that drew all of the prompts."""
+    n = len(names)
+    phases = np.ones(n, dtype=np.int64) if phase is None else np.asarray(phase)
+    given = {"seeds": np.asarray(seeds)} if len(seeds) else {}
+    zeros = np.zeros(n, dtype=np.int64)
+    return LabelDesign(pd.Index(names, dtype=object), phases, np.ones(n), zeros, "rule", seed, "j", **given)
+
+
+def test_drawn_prompts_are_labelled_in_a_random_order():
+    """Every prompt stands first for about as many seeds: 4 prompts, 400 seeds, within four standard errors."""
+    firsts = [order_of(drawn_alike(list("abcd"), seed=seed))[0] for seed in range(400)]
+    for name in "abcd":
+        assert abs(firsts.count(name) / 400 - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 400)
+
+
+def test_the_order_of_labelling_does_not_depend_on_the_order_of_the_prompts():
+    """A design read back, or of a shuffled table, is labelled in the same order."""
+    names = [f"p{x}" for x in range(30)]
+    assert order_of(drawn_alike(names)) == order_of(drawn_alike(names[::-1]))
+
+
+def test_a_later_phase_leaves_the_order_of_the_first():
+    """Prompts of the first phase stand as they stood before, whatever the seed of the second."""
+    names = [f"p{x:02d}" for x in range(30)]
+    phase = np.repeat([1, 2], [12, 18])
+    before = order_of(drawn_alike(names, np.where(phase == 1, 1, 0), seed=5))
+    after = order_of(drawn_alike(names, phase, seed=9, seeds=np.where(phase == 1, 5, 9)))
+    assert after[:12] == before[:12]
+    assert after[12:] != sorted(after[12:])
+
+
+def test_each_row_has_the_seed_of_its_phase(tmp_path):
+    """The file is read back as it was written, and the seed of the design is that of the last phase."""
+    read = LabelDesign.read(written(tmp_path, phase=[1, 2], seed=[7, 3]))
+    assert read.seed == 3
+    assert read.seeds.tolist() == [7, 3]
+    assert sorted(read.frame()["seed"]) == [3, 7]
+
+
+def test_a_phase_with_two_seeds_is_refused(tmp_path):
+    """A phase is one draw."""
+    with pytest.raises(InputError, match="phase 1 has the seeds 3 and 7"):
+        LabelDesign.read(written(tmp_path, phase=[1, 1], seed=[7, 3]))

@@ -138,3 +138,18 @@ def test_labels_are_mapped_from_their_scale():
     assert (table.frame["oracle_label"][0], table.label_scale) == (0.5, Scale(1, 5))
     with pytest.raises(RowError, match="labels, row 1: oracle_label 6 lies off the declared scale 1:5"):
         joined(labels((1, "a", 3), (1, "b", 6)), label_scale=Scale(1, 5))
+
+
+def test_a_label_on_another_scale_is_found_in_its_own_file(tmp_path):
+    """The row that gives the scale away is the label file's, whichever row the score stands in."""
+    scores = pd.DataFrame({"prompt_id": list("ppqq"), "candidate": list("abab"), "judge_score": [0.1, 0.2, 0.3, 0.4]})
+    path = tmp_path / "seven.csv"
+    path.write_text("prompt_id,candidate,oracle_label\nq,b,1\nq,a,7\np,a,0\n", encoding="utf-8")
+    table = join_labels(ScoreTable.from_frame(scores, source="scores.csv"), path)
+    with pytest.raises(RowError, match=r"seven\.csv, row 3: scores of 'judge' run to 0\.4 but labels to 7"):
+        table.check_scales()
+    assert [row for *_, row in table.scale_mismatches()] == [f"3 of {path}"]
+    high = ScoreTable.from_frame(scores.assign(judge_score=[10, 20, 30, 40]), source="scores.csv")
+    path.write_text("prompt_id,candidate,oracle_label\nq,b,0.5\nq,a,0.7\n", encoding="utf-8")
+    with pytest.raises(RowError, match=r"scores\.csv, row 0: "):
+        join_labels(high, path).check_scales()

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bonwise.data.votes import TIES, VoteTable
+from bonwise.data.votes import TIES, VoteTable, tie_value
 from bonwise.errors import BonwiseError, ColumnError, InputError, RowError, UsageError
 
 
@@ -116,3 +116,11 @@ def test_the_mt_bench_votes(shared):
     assert (len(table.preferred), int(table.ties.sum()), len(table.models)) == (3355, 780, 6)
     assert len(np.unique(table.first * 6 + table.second)) == 15
     assert len(np.unique(table.prompt)) == 80
+
+
+def test_what_a_tie_counts_for_the_first():
+    """Left out, half, or against the first; a way that does not exist is refused."""
+    assert np.isnan(tie_value("drop"))
+    assert (tie_value("half"), tie_value("pessimistic")) == (0.5, 0.0)
+    with pytest.raises(UsageError, match="optimistic"):
+        tie_value("optimistic")

@@ -15,7 +15,7 @@ def write_scores(words):
     table = simulate("arena", n=100, seed=20261121).frame()
     table["candidate"] = table["candidate"].replace("c3", "unhelpful")
     table["quality"] = table["judge_score"]
-    if "--labels" in words or words[1] == "monitor":
+    if "--labels" in words or "monitor" in words:
         table[["prompt_id", "candidate", "oracle_label"]].to_csv("labels.csv", index=False)
         table = table.drop(columns="oracle_label")
     if "--oracle" in words:

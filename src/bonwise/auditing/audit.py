@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bonwise.auditing.comparison import Comparison, compare_judges
 from bonwise.auditing.gates import Gate, check_gate, open_gate
-from bonwise.auditing.judge_audit import JudgeAudit, audit_judge
+from bonwise.auditing.judge_audit import JudgeAudit, audit_judge, of_candidates
 from bonwise.auditing.logged import logged_judge, picks_document
 from bonwise.auditing.per_prompt import per_prompt
 from bonwise.auditing.settings import IntervalKind, Settings
@@ -61,6 +61,8 @@ class Audit:
         The logged picks that were audited, in place of a judge's scores.
     labels_left_out : mapping of str to int
         Labels of prompts that were not there to audit: ``prompts`` and ``rows``; empty where there are none.
+    covariates : mapping of str to str
+        The judges that only help to audit another one, and why; gates do not ask for them.
     """
 
     judges: Mapping[str, JudgeAudit]
@@ -74,6 +76,7 @@ class Audit:
     not_audited: Mapping[str, str] = field(default_factory=dict)
     picks: Picks | None = field(default=None, repr=False)
     labels_left_out: Mapping[str, int] = field(default_factory=dict)
+    covariates: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, metric: str) -> Estimate:
         return self.metrics[metric]
@@ -133,7 +136,7 @@ class Audit:
                 metric,
                 value,
                 judge=name,
-                labels_a_prompt=float(judge.labelling.panel.sizes.mean()),
+                labelled=judge.labelled_for(metric),
                 unsettled=judge.unsettled,
             )
             for name, judge in self.judges.items()
@@ -187,6 +190,8 @@ class Audit:
             document["judges"] = {name: judge.to_dict() for name, judge in self.judges.items()}
             document["comparisons"] = [comparison.to_dict() for comparison in self.comparisons]
             document["not_audited"] = dict(self.not_audited)
+        if self.covariates:
+            document["covariates"] = dict(self.covariates)
         document["settings"] = settings
         return document
 
@@ -315,12 +320,14 @@ def _audit(table: ScoreTable, settings: Settings, stated: StatedDraw | None) -> 
         lay_out(table, exclude=settings.exclude, shape=settings.shape) if settings.control else (None,) * len(panels)
     )
     against = f"{table.reference}" if table.reference is not None else "the oracle labels"
-    judges, refused = [], {}
+    judges, refused, covariates = [], {}, _covariates(panels, stated)
     for panel, easy in zip(panels, with_control, strict=True):
+        if panel.judge in covariates:
+            continue
         try:
             judges.append(audit_judge(panel, easy, settings, table=table, against=against, stated=stated))
         except InputError as error:
-            if len(panels) == 1:
+            if len(panels) == 1 + len(covariates):
                 raise
             refused[panel.judge] = error.message
     if not judges:
@@ -337,7 +344,22 @@ def _audit(table: ScoreTable, settings: Settings, stated: StatedDraw | None) -> 
         _declared(table),
         refused,
         labels_left_out=table.labels_left_out,
+        covariates=covariates,
     )
+
+
+def _covariates(panels: Sequence[Panel], stated: StatedDraw | None) -> dict[str, str]:
+    """Return the judges that a draw of single candidates was not made for: none of their picks were drawn."""
+    if stated is None or stated.design is None or not stated.design.judge:
+        return {}
+    drawn_for = stated.design.judge
+    if all(panel.judge != drawn_for for panel in panels):
+        return {}
+    return {
+        panel.judge: f"serves as covariate: the design was drawn for {drawn_for}"
+        for panel in panels
+        if panel.judge != drawn_for and of_candidates(stated, panel)
+    }
 
 
 def _declared(table: ScoreTable) -> dict[str, Any]:

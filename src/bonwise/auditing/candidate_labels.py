@@ -33,6 +33,7 @@ _REASONS = {
         "undefined: a pair tells how far its two labels differ, and prompts that the judge ties entirely have none",
     ),
 }
+_MEASURED = {"pick": "the value of the judge's picks", "pair": "the gain of the judge's picks over random ones"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +45,13 @@ class CandidateFigures:
     metrics : mapping of str to Estimate
         Every metric of an audit; one that these labels cannot tell holds the reason.
     bounds : mapping of str to tuple of float
-        Ends between which a metric lies at the audit's confidence whatever the labels are that nobody gave. Empty
-        where nothing can be bounded, as on labels of an unknown scale.
-    sentence : str
-        What was labelled, and what the figures stand for.
-    drawn, labelled, lacking : int
-        Prompts that were drawn; those with all labels that were drawn of them; those without.
+        Ends between which a metric lies at the audit's confidence whatever the labels are that nobody gave. Of
+        labels of an unknown scale recovery alone.
+    how, scope : str
+        What was labelled; what the figures stand for, as a sentence.
+    drawn, labelled, lacking, unlabelled : int
+        Prompts that were drawn; those with all labels that were drawn of them; those without; all without that a
+        design could draw.
     not_drawn : int
         Labelled candidates that were not drawn: their labels are left out.
     tuning : float
@@ -58,10 +60,12 @@ class CandidateFigures:
 
     metrics: Mapping[str, Estimate] = field(repr=False)
     bounds: Mapping[str, tuple[float, float]] = field(repr=False)
-    sentence: str
+    how: str
+    scope: str
     drawn: int
     labelled: int
     lacking: int
+    unlabelled: int
     not_drawn: int
     tuning: float
 
@@ -98,7 +102,7 @@ def audit_candidate_labels(
         A design that draws prompts.
     bonwise.errors.InputError
         A design that was drawn from other prompts or for other scores; more than 5 % of the drawn prompts without
-        the labels that were drawn, or a whole stratum: why they lack them is unknown.
+        the labels that were drawn: why they lack them is unknown.
     """
     found = drawn_candidates(panel, design)
     result = candidate_estimate(
@@ -120,25 +124,28 @@ def audit_candidate_labels(
     return CandidateFigures(
         {name: metrics[name] for name in _NAMES},
         result.bounds,
-        _sentence(found, design, len(panel.sizes)),
+        _how(found, design, len(panel.sizes), result.borrowed),
+        f"These labels estimate {_MEASURED[design.rule]} for all prompts, and cannot tell recovery, only bound it.",
         found.drawn,
         labelled,
         found.drawn - labelled,
+        int(found.possible.sum()) - labelled,
         found.not_drawn,
         result.tuning,
     )
 
 
-def _sentence(found: DrawnCandidates, design: LabelDesign, prompts: int) -> str:
+def _how(found: DrawnCandidates, design: LabelDesign, prompts: int, borrowed: int) -> str:
     labelled = int(found.draw.labelled.sum())
     what = "the judge's pick" if design.rule == "pick" else "the judge's pick and one other candidate"
     drawn = f"drawn from {prompts:,} by the rule {design.rule!r} (seed {design.seed})"
-    words = [f"Labels are of {what} in {labelled:,} prompts, {drawn}"]
+    words = [f"{what} in {labelled:,} prompt{'s' * (labelled != 1)}, {drawn}"]
     if design.rule == "pair" and (tied := int(found.draw.all_tied.sum())):
         words.append(f"{tied:,} more that the judge ties entirely need none, for there it gains nothing")
     if lacking := found.drawn - labelled:
         words.append(f"{lacking:,} more were drawn and lack labels")
+    if borrowed:
+        words.append(f"{borrowed:,} lie in strata without any label: those of the next stratum speak for them")
     if found.not_drawn:
         words.append(f"labels of {found.not_drawn:,} candidates that were not drawn are left out")
-    measured = "the value of its picks" if design.rule == "pick" else "its gain over a random pick"
-    return f"{'; '.join(words)}. They estimate {measured} for all prompts, and cannot tell recovery."
+    return "; ".join(words)

@@ -13,7 +13,7 @@ import numpy as np
 from bonwise.auditing.labelling import label_state
 from bonwise.auditing.stated_draw import StatedDraw, stated_draw
 from bonwise.auditing.suspicions import Suspicion, suspicions
-from bonwise.data.columns import FLAGS
+from bonwise.data.flags import table_flags
 from bonwise.data.panel import Dropped, Panel, lay_out
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
@@ -161,11 +161,7 @@ def _labels(table: ScoreTable, panel: Panel) -> dict[str, Any]:
 
 
 def _next_command(table: ScoreTable, path: str, columns: Mapping[str, str], found: Sequence[Suspicion]) -> str:
-    flags = [f"{FLAGS[role]} {shell_word(column)}" for role, column in columns.items() if role in FLAGS]
-    for judge, scale in table.judge_scales.items():
-        flags.append("--judge-scale " + shell_word(f"{judge}={scale}" if judge else str(scale)))
-    if table.label_scale is not None:
-        flags.append(f"--label-scale {table.label_scale}")
+    flags = table_flags(columns, table.judge_scales, table.label_scale)
     if not table.has_labels:
         several = len(table.judges) > 1
         flags.append("--oracle " + shell_word(f"judge:{table.judges[0]}") if several else "--labels LABELS.csv")

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.auditing.stated_draw import MAY_LACK
 from bonwise.data.label_design import LabelDesign
-from bonwise.data.panel import Panel
+from bonwise.data.panel import MAY_LACK, Panel
 from bonwise.data.wording import shown
 from bonwise.errors import InputError, UsageError
 from bonwise.stats.partial.candidate_labels import CandidateDraw, top_cells
@@ -31,6 +30,8 @@ class DrawnCandidates:
     draw : CandidateDraw
         Of the prompts that have all labels that were drawn of them.
     strata : ndarray of int64, shape (prompts,)
+    possible : ndarray of bool, shape (prompts,)
+        Prompts of which a candidate could be drawn.
     drawn : int
         Prompts that were drawn.
     not_drawn : int
@@ -39,6 +40,7 @@ class DrawnCandidates:
 
     draw: CandidateDraw = field(repr=False)
     strata: _Ints = field(repr=False)
+    possible: _Mask = field(repr=False)
     drawn: int
     not_drawn: int
 
@@ -83,13 +85,12 @@ def drawn_candidates(panel: Panel, design: LabelDesign) -> DrawnCandidates:
         _refuse_misfit(design, panel, cells, fits, role)
         asked.append(cells)
     seen = np.logical_and.reduce([_with_label(cells, panel) for cells in asked])
-    strata = design.stratum[at]
-    _refuse_gaps(design, panel, drawn & ~seen, drawn, (strata, seen, ~whole))
+    _refuse_gaps(design, panel, drawn & ~seen, drawn)
     left_out = ~np.isnan(panel.labels)
     for cells in asked:
         left_out[cells[drawn]] = False
     draw = CandidateDraw(panel.sizes, top, *(np.where(seen, cells, -1) for cells in asked))
-    return DrawnCandidates(draw, strata, int(drawn.sum()), int(left_out.sum()))
+    return DrawnCandidates(draw, design.stratum[at], ~whole, int(drawn.sum()), int(left_out.sum()))
 
 
 def _for_another(design: LabelDesign, panel: Panel, why: str) -> InputError:
@@ -148,22 +149,12 @@ def _with_label(cells: _Ints, panel: Panel) -> _Mask:
     return found
 
 
-def _refuse_gaps(
-    design: LabelDesign, panel: Panel, lacking: _Mask, drawn: _Mask, by: tuple[_Ints, _Mask, _Mask]
-) -> None:
+def _refuse_gaps(design: LabelDesign, panel: Panel, lacking: _Mask, drawn: _Mask) -> None:
     """Refuse a draw of which too much was left unlabelled to stand for the prompts it was drawn from."""
-    strata, seen, possible = by
-    if not seen.any() or lacking.sum() > MAY_LACK * drawn.sum():
+    if lacking.sum() > MAY_LACK * drawn.sum() or not (drawn & ~lacking).any():
         named = f", as {shown(panel.prompt_ids[lacking][0])}" if lacking.any() else ""
         raise InputError(
             f"{int(lacking.sum()):,} of {int(drawn.sum()):,} prompts that {design.source} drew lack the labels that "
             f"were drawn{named}; why is unknown, so the others may not stand for all prompts",
             hint=f"label what was drawn; up to {MAY_LACK:.0%} may lack labels",
-        )
-    empty = np.setdiff1d(strata[possible], strata[seen])
-    if empty.size:
-        raise InputError(
-            f"{design.source}: no prompt of stratum {empty[0]} has the labels that were drawn, so nothing stands for "
-            f"its prompts ({np.count_nonzero(possible & (strata == empty[0])):,})",
-            hint="label what was drawn of it",
         )

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from bonwise.errors import UsageError
 from bonwise.stats.estimate import Estimate
 
-__all__ = ["Gate", "check_gate", "open_gate"]
+__all__ = ["Gate", "Labelled", "check_gate", "open_gate"]
 
 State = Literal["met", "not met", "inconclusive"]
 
@@ -32,7 +32,9 @@ class Gate:
     low, high : float or None
         The one-sided bounds.
     more_labels : int or None
-        About how many more labels would decide, where that can be said.
+        About how many more labels of candidates would decide, where that can be said; 0 for a metric without labels.
+    more_prompts : int or None
+        About how many more prompts these would be of.
     sentence : str
     """
 
@@ -43,11 +45,31 @@ class Gate:
     low: float | None
     high: float | None
     more_labels: int | None
+    more_prompts: int | None
     sentence: str
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """The labels behind a metric, and what more of them are made of.
+
+    Parameters
+    ----------
+    prompts : int
+        Prompts whose labels it rests on.
+    unlabelled : int
+        Prompts of the table whose labels are still to be had.
+    labels_each : float
+        Labels of candidates that one more prompt takes; 0 for a metric that needs none.
+    """
+
+    prompts: int
+    unlabelled: int
+    labels_each: float
 
 
 def check_gate(
@@ -56,7 +78,7 @@ def check_gate(
     value: float,
     *,
     judge: str,
-    labels_a_prompt: float,
+    labelled: Labelled,
     unsettled: str = "",
 ) -> Gate:
     """Hold one metric against a value.
@@ -67,8 +89,7 @@ def check_gate(
     metric : str
     value : float
     judge : str
-    labels_a_prompt : float
-        Mean number of candidates, all of which are labelled.
+    labelled : Labelled
     unsettled : str
         Why the figures do not speak for all prompts, such that no gate on them can pass; empty where they do.
 
@@ -87,27 +108,46 @@ def check_gate(
     if found.estimate is None or ends is None:
         return open_gate(metric, value, judge=judge, why=found.reason or "no interval")
     if unsettled:
-        return Gate(judge, metric, value, "inconclusive", *ends, None, f"{name}: inconclusive: {unsettled}.")
+        return Gate(judge, metric, value, "inconclusive", *ends, None, None, f"{name}: inconclusive: {unsettled}.")
     if found.method == "labelled_only":
         return _unknown_population(judge, name, metric, value, ends)
     if ends[0] > value:
         sentence = f"{name}: met, the one-sided 95 % lower bound is {ends[0]:.4g}."
-        return Gate(judge, metric, value, "met", *ends, None, sentence)
+        return Gate(judge, metric, value, "met", *ends, None, None, sentence)
     if ends[1] < value:
         sentence = f"{name}: not met, the one-sided 95 % upper bound is {ends[1]:.4g}."
-        return Gate(judge, metric, value, "not met", *ends, None, sentence)
-    more = _more_labels(found.estimate, found.n, ends, value, labels_a_prompt)
-    sentence = f"{name}: inconclusive, the one-sided 95 % bounds are {ends[0]:.4g} and {ends[1]:.4g}; " + (
-        f"about {more:,} more labels would decide if the estimate holds."
-        if more is not None
-        else "the estimate lies at the gate, so no number of labels can be named."
+        return Gate(judge, metric, value, "not met", *ends, None, None, sentence)
+    more = _more_prompts(found.estimate, labelled.prompts, ends, value)
+    return Gate(
+        judge,
+        metric,
+        value,
+        "inconclusive",
+        *ends,
+        None if more is None else ceil(more * labelled.labels_each),
+        None if more is None else ceil(more),
+        f"{name}: inconclusive, the one-sided 95 % bounds are {ends[0]:.4g} and {ends[1]:.4g}; "
+        f"{_what_decides(more, labelled)}.",
     )
-    return Gate(judge, metric, value, "inconclusive", *ends, more, sentence)
+
+
+def _what_decides(more: float | None, labelled: Labelled) -> str:
+    if more is None:
+        return "the estimate lies at the gate, so no number of labels can be named"
+    prompts, labels = ceil(more), ceil(more * labelled.labels_each)
+    cost = f"{labels:,} candidate label{'s' * (labels != 1)}" if labels else "no labels"
+    beyond = (
+        f", more than the {labelled.unlabelled:,} unlabelled prompts of this table"
+        if 0 < labelled.unlabelled < prompts
+        else ""
+    )
+    return f"about {prompts:,} more prompt{'s' * (prompts != 1)} ({cost}){beyond} would decide if the estimate holds"
 
 
 def open_gate(metric: str, value: float, *, judge: str, why: str) -> Gate:
     """Return a gate that nothing is known about."""
-    return Gate(judge, metric, value, "inconclusive", None, None, None, f"{metric} > {value:g}: inconclusive: {why}.")
+    sentence = f"{metric} > {value:g}: inconclusive: {why}."
+    return Gate(judge, metric, value, "inconclusive", None, None, None, None, sentence)
 
 
 def _unknown_population(judge: str, name: str, metric: str, value: float, ends: tuple[float, float]) -> Gate:
@@ -115,16 +155,13 @@ def _unknown_population(judge: str, name: str, metric: str, value: float, ends: 
         f"{name}: inconclusive: only part of the prompts is labelled and how they were chosen is unknown, so no "
         "gate on all prompts can pass; label the others, or a random sample of all."
     )
-    return Gate(judge, metric, value, "inconclusive", *ends, None, sentence)
+    return Gate(judge, metric, value, "inconclusive", *ends, None, None, sentence)
 
 
-def _more_labels(
-    estimate: float, n: int, ends: tuple[float, float], value: float, labels_a_prompt: float
-) -> int | None:
+def _more_prompts(estimate: float, prompts: int, ends: tuple[float, float], value: float) -> float | None:
     """Scale the half-width on the gate's side as 1 / sqrt(prompts)."""
     distance = estimate - value
     half = estimate - ends[0] if distance > 0 else ends[1] - estimate
     if abs(distance) < 1e-3 * max(half, 1e-12):
         return None
-    prompts = n * (half / abs(distance)) ** 2
-    return max(1, ceil((prompts - n) * labels_a_prompt))
+    return max(prompts * ((half / abs(distance)) ** 2 - 1), 1e-9)

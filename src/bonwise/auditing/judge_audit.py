@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bonwise.auditing.candidate_labels import audit_candidate_labels
+from bonwise.auditing.gates import Labelled
 from bonwise.auditing.labelling import Labelling, label_state
 from bonwise.auditing.level import panel_level_bias
 from bonwise.auditing.partial import Balance, Picked, balance, worst_case
 from bonwise.auditing.sampled import SampledMetrics, judge_only, sampled_metrics
 from bonwise.auditing.settings import Settings, label_range
 from bonwise.auditing.stated_draw import StatedDraw
-from bonwise.auditing.verdict import Verdict, judge_validity, pick_validity
+from bonwise.auditing.verdict import Verdict, candidate_validity, judge_validity, pick_validity
 from bonwise.data.cell_scores import further_scores
 from bonwise.data.label_design import LabelDesign
 from bonwise.data.panel import Panel
@@ -24,12 +25,14 @@ from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import estimate
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 
-__all__ = ["NO_SCORES", "OF_PICKS", "JudgeAudit", "audit_judge"]
+__all__ = ["NO_SCORES", "OF_PICKS", "JudgeAudit", "audit_judge", "of_candidates"]
 
 OF_PICKS = ("top1_accuracy", "hit_rate", "value_random", "value_judge", "value_oracle", "gain", "recovery")
 """Metrics that follow from what was picked."""
 
 _OF_LABELS = ("oracle_between_share", "oracle_tie_rate")
+
+_WITHOUT_LABELS = frozenset(e.name for e in ESTIMANDS if not e.on_labels)
 
 NO_SCORES = "a logged pick holds no scores"
 
@@ -55,7 +58,9 @@ class JudgeAudit:
         Of logged picks: how many of the pools have one. The scores then only say what was picked: 1 for what was
         kept, 0 for the rest.
     sampling : mapping of str to object
-        Where the labelled prompts are a sample: how it was drawn and how the estimates for all prompts were made.
+        Where a draw is stated: how it was, and how the estimates for all prompts were made.
+    drawn : Labelled or None
+        Where single candidates were drawn: the prompts with their labels, and those that could be drawn.
     """
 
     judge: str
@@ -67,6 +72,16 @@ class JudgeAudit:
     with_control: Mapping[str, Estimate] = field(default_factory=dict, repr=False)
     picked: Picked | None = None
     sampling: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    drawn: Labelled | None = field(default=None, repr=False)
+
+    def labelled_for(self, metric: str) -> Labelled:
+        """Return the labels behind a metric, and what more of them would be."""
+        labelled, sizes = self.labelling.labelled, self.labelling.panel.sizes
+        if metric in _WITHOUT_LABELS:
+            return Labelled(len(sizes), 0, 0.0)
+        if self.drawn is not None:
+            return self.drawn
+        return Labelled(int(labelled.sum()), int((~labelled).sum()), float(sizes.mean()))
 
     @property
     def logged(self) -> bool:
@@ -148,8 +163,8 @@ def audit_judge(
     bonwise.errors.InputError
         No prompt is labelled completely.
     """
-    if stated is not None and stated.design is not None and stated.design.by_candidate:
-        return _of_candidate_labels(panel, settings, table, stated.design, against)
+    if stated is not None and stated.design is not None and of_candidates(stated, panel):
+        return _of_candidate_labels(panel, settings, table, stated.design)
     labelling = _labelled(panel, stated)
     figures = _metrics(labelling, table, settings)
     metrics = figures.metrics
@@ -175,11 +190,20 @@ def audit_judge(
     )
 
 
+def of_candidates(stated: StatedDraw, panel: Panel) -> bool:
+    """Tell whether single candidates were drawn, and their labels are not all there are."""
+    by_candidate = stated.design is not None and stated.design.by_candidate
+    return by_candidate and bool((panel.labelled_cells < panel.sizes).any())
+
+
 def _sampling(labelling: Labelling, stated: StatedDraw | None, figures: SampledMetrics) -> dict[str, Any]:
     """Return how the labelled prompts were drawn and used, for the document; empty where no draw is stated."""
     drawn = labelling.drawn
-    if stated is None or drawn is None:
+    if stated is None:
         return {}
+    if drawn is None:
+        unused = "the propensities are" if stated.kind == "propensity" else "the design is"
+        return {"design": stated.name, "how": f"all prompts are labelled: {unused} not used"}
     return {
         "design": stated.name,
         "how": drawn.words,
@@ -189,26 +213,30 @@ def _sampling(labelling: Labelling, stated: StatedDraw | None, figures: SampledM
     }
 
 
-def _of_candidate_labels(
-    panel: Panel, settings: Settings, table: ScoreTable, design: LabelDesign, against: str
-) -> JudgeAudit:
+def _of_candidate_labels(panel: Panel, settings: Settings, table: ScoreTable, design: LabelDesign) -> JudgeAudit:
     """Audit a judge of whose pools single candidates were drawn for labelling."""
     own = judge_only(panel, settings)
-    others = list(further_scores(table, panel).values())
-    figures = audit_candidate_labels(panel, others, design, settings, judge_only=own)
+    others = further_scores(table, panel)
+    figures = audit_candidate_labels(panel, list(others.values()), design, settings, judge_only=own)
     found = panel.labelled_cells
     labelling = Labelling(panel, found == panel.sizes, int(((found > 0) & (found < panel.sizes)).sum()), "aipw")
-    verdict = judge_validity(
-        figures.metrics, settings.thresholds, settings.target, against=against, scope=figures.sentence
+    verdict = candidate_validity(
+        figures.metrics, settings.thresholds, settings.target, scope=figures.scope, bounds=figures.bounds
     )
+    labels_each = 2 if design.rule == "pair" else 1
     sampling = {
         "design": design.rule,
-        "how": figures.sentence,
+        "how": figures.how,
+        "labels_a_prompt": labels_each,
         "drawn_without_labels": figures.lacking,
         "labelled_not_drawn": figures.not_drawn,
         "tuning": figures.tuning,
+        "further_judges": list(others),
     }
-    return JudgeAudit(panel.judge, figures.metrics, verdict, labelling, bounds=figures.bounds, sampling=sampling)
+    drawn = Labelled(figures.labelled, figures.unlabelled, labels_each)
+    return JudgeAudit(
+        panel.judge, figures.metrics, verdict, labelling, bounds=figures.bounds, sampling=sampling, drawn=drawn
+    )
 
 
 def _no_scores(found: Estimate) -> Estimate:

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.auditing.stated_draw import MAY_LACK, Drawn, StatedDraw
-from bonwise.data.panel import Dropped, Panel
+from bonwise.auditing.stated_draw import Drawn, StatedDraw
+from bonwise.data.panel import MAY_LACK, Dropped, Panel
 from bonwise.stats.partial.label_sample import LabelSample
 
 __all__ = ["Labelling", "label_state"]

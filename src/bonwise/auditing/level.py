@@ -6,6 +6,7 @@ from bonwise.auditing.settings import Settings
 from bonwise.data.panel import Panel
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.level_bias import level_bias
+from bonwise.stats.partial.label_interval import where_labels_carry
 from bonwise.stats.sums import Floats
 
 __all__ = ["panel_level_bias"]
@@ -13,7 +14,7 @@ __all__ = ["panel_level_bias"]
 
 def panel_level_bias(panel: Panel, settings: Settings, weights: Floats | None = None) -> Estimate:
     """Estimate the level bias on a panel whose prompts are all labelled; `weights` are those of the prompts."""
-    return level_bias(
+    found = level_bias(
         panel.scores,
         panel.labels,
         panel.sizes,
@@ -22,3 +23,4 @@ def panel_level_bias(panel: Panel, settings: Settings, weights: Floats | None = 
         seed=settings.seed,
         weights=weights,
     )
+    return found if weights is None else where_labels_carry(found, float(weights.sum() ** 2 / (weights @ weights)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bonwise.auditing.labelling import Labelling
-from bonwise.auditing.stated_draw import MAY_LACK
+from bonwise.data.panel import MAY_LACK
 from bonwise.stats.bounds import Unlabelled, recovery_bounds, value_bounds
 from bonwise.stats.laws import student_quantile
 from bonwise.stats.sums import Floats, Sums

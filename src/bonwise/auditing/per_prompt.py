@@ -10,7 +10,7 @@ import pandas as pd
 from bonwise.auditing.judge_audit import JudgeAudit
 from bonwise.data.panel import Panel
 from bonwise.stats.sums import TIE_DECIMALS
-from bonwise.stats.top_of_scores import top_of_scores
+from bonwise.stats.top_of_scores import at_top, top_of_scores
 
 __all__ = ["per_prompt"]
 
@@ -38,17 +38,17 @@ def per_prompt(judges: Sequence[JudgeAudit]) -> pd.DataFrame:
 def _rows(panel: Panel, *, logged: bool) -> pd.DataFrame:
     starts = np.cumsum(panel.sizes) - panel.sizes
     tops = top_of_scores(panel.scores, panel.sizes)
-    scores, labels = np.round(panel.scores, TIE_DECIMALS), np.round(panel.labels, TIE_DECIMALS)
-    at_top = scores == np.repeat(tops.top, panel.sizes)
+    labels = np.round(panel.labels, TIE_DECIMALS)
+    picked = at_top(panel.scores, panel.sizes)
     best = np.maximum.reduceat(labels, starts)
-    value = np.add.reduceat(np.where(at_top, labels, 0.0), starts) / tops.tied
+    value = np.add.reduceat(np.where(picked, labels, 0.0), starts) / tops.tied
     value[np.isnan(best)] = np.nan
     return pd.DataFrame(
         {
             "judge": panel.judge,
             "prompt_id": panel.prompt_ids,
-            "pick": _names(panel, at_top),
-            "best": _names(panel, labels == np.repeat(best, panel.sizes)),
+            "pick": _names(panel, picked),
+            "best": _names(panel, at_top(panel.labels, panel.sizes)),
             "value_pick": value,
             "value_best": best,
             "gain_lost": best - value,

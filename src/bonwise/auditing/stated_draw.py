@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.data.label_design import LabelDesign
+from bonwise.data.panel import MAY_LACK
 from bonwise.data.propensities import propensities
 from bonwise.data.wording import shown
 from bonwise.errors import InputError, UsageError
@@ -19,10 +20,7 @@ if TYPE_CHECKING:
     from bonwise.data.panel import Panel
     from bonwise.data.table import ScoreTable
 
-__all__ = ["MAY_LACK", "Drawn", "StatedDraw", "stated_draw"]
-
-MAY_LACK = 0.05
-"""Share of prompts that may lack labels, or a pick, before figures stop describing the whole table."""
+__all__ = ["Drawn", "StatedDraw", "stated_draw"]
 
 _MOST_STRATA = 20  # different propensities beyond which prompts count as drawn one by one
 
@@ -88,7 +86,9 @@ class StatedDraw:
             return Drawn(None, _gaps(int(partly.sum()), int((labelled | partly).sum())), int(partly.sum()))
         if self.table is not None:
             return Drawn(*_by_propensity(self.table, panel, labelled), lacking=int(partly.sum()))
-        words = f"the {labelled.sum():,} labelled prompts are taken for a uniform random sample of all, as stated"
+        one = int(labelled.sum()) == 1
+        taken = "1 labelled prompt is" if one else f"{labelled.sum():,} labelled prompts are"
+        words = f"the {taken} taken for a uniform random sample of all, as stated"
         return Drawn(LabelSample.uniform(labelled), words, int(partly.sum()))
 
 
@@ -117,15 +117,25 @@ def stated_draw(design: str | Path | LabelDesign | None, table: ScoreTable) -> S
             hint="drop the column, or leave the design out",
         )
     if isinstance(design, LabelDesign):
-        return StatedDraw("design", design)
+        return _of_these(design, table)
     if str(design) == "uniform":
         return StatedDraw("uniform")
     if not Path(design).exists():
         raise UsageError(
             f"no design {shown(str(design))}",
-            hint="give the file that bonwise labels draw --out wrote, or uniform",
+            hint="give the file that bonwise labels draw wrote, or uniform",
         )
-    return StatedDraw("design", LabelDesign.read(design))
+    return _of_these(LabelDesign.read(design), table)
+
+
+def _of_these(design: LabelDesign, table: ScoreTable) -> StatedDraw:
+    """Refuse a design that knows none of the prompts, also where all of them are labelled and it is not needed."""
+    if not design.prompt_ids.isin(table.prompts).any():
+        raise InputError(
+            f"{design.source}: none of its {len(design.prompt_ids):,} prompts stands in {table.source}",
+            hint="give the design that was drawn from these prompts",
+        )
+    return StatedDraw("design", design)
 
 
 def _too_many(lacking: int, labelled: int) -> bool:
@@ -152,22 +162,10 @@ def _as_designed(design: LabelDesign, panel: Panel, labelled: _Mask) -> Drawn:
     used = labelled & drawn
     if _too_many(lacking, int(used.sum())):
         return Drawn(None, _gaps(lacking, int(drawn.sum())), lacking, not_drawn)
-    strata = _without_gaps(design.stratum[at], used)
     words = f"{used.sum():,} labelled prompts were drawn by the rule {design.rule!r} (seed {design.seed})"
     words += f"; {lacking:,} more were drawn and lack labels" if lacking else ""
     words += f"; labels of {not_drawn:,} prompts that were not drawn are left out" if not_drawn else ""
-    return Drawn(LabelSample.realised(used, strata), words, lacking, not_drawn)
-
-
-def _without_gaps(strata: npt.NDArray[np.int64], used: _Mask) -> npt.NDArray[np.int64]:
-    """Join each stratum without a labelled prompt to the next one: nothing else can stand for it."""
-    named, owner = np.unique(strata, return_inverse=True)
-    counts = np.bincount(owner, weights=used)
-    filled = np.flatnonzero(counts > 0)
-    if len(filled) in (0, len(named)):
-        return strata
-    joined: npt.NDArray[np.int64] = filled[np.searchsorted(filled, np.arange(len(named))).clip(max=len(filled) - 1)]
-    return joined[owner]
+    return Drawn(LabelSample.realised(used, design.stratum[at]), words, lacking, not_drawn)
 
 
 def _by_propensity(table: ScoreTable, panel: Panel, labelled: _Mask) -> tuple[LabelSample, str]:
@@ -179,22 +177,27 @@ def _by_propensity(table: ScoreTable, panel: Panel, labelled: _Mask) -> tuple[La
     # A table of labelled prompts alone does not show how many others each of them stands for.
     if labelled.all() or not known.all() or len(named) > _MOST_STRATA:
         return LabelSample(labelled, stated, None), f"{words}, each for itself"
-    strata = _without_gaps(owner.astype(np.int64), labelled)
-    return LabelSample.realised(labelled, strata), f"{words}, alike at equal propensity"
+    return LabelSample.realised(labelled, owner.astype(np.int64)), f"{words}, alike at equal propensity"
 
 
 def _refuse_misfit(table: ScoreTable, stated: npt.NDArray[np.float64], labelled: _Mask) -> None:
-    """Refuse propensities that cannot be: the weights of the labelled prompts must add up to about all prompts."""
+    """Refuse propensities that cannot be: as many labels, and a sum of weights, that no draw by them would give."""
     if labelled.all():
         return
-    weights = 1 / stated[labelled]
-    # Of the draw, where every prompt states its chance: the labelled prompts alone show too little of it.
-    known = not np.isnan(stated).any()
+    weights, prompts, known = 1 / stated[labelled], len(labelled), not np.isnan(stated).any()
+    # Where every prompt states its chance the draw's own scatter is known; of the labelled ones alone, no single
+    # prompt can stand for more than there are.
     variance = np.sum((1 - stated) / stated) if known else np.sum(weights**2 - weights)
-    scatter = float(np.sqrt(variance))
-    if abs(weights.sum() - len(labelled)) > 4 * scatter + 0.5:
+    wild = abs(weights.sum() - prompts) > 4 * np.sqrt(variance) + 0.5 or (not known and weights.max() > prompts)
+    if wild:
         raise InputError(
             f"{table.source}: with these propensities the {labelled.sum():,} labelled prompts would stand for about "
-            f"{weights.sum():,.0f} prompts, but the table holds {len(labelled):,}",
+            f"{weights.sum():,.0f} prompts, but the table holds {prompts:,}",
             hint="state the probability with which each prompt was drawn, and keep the rows of those that were not",
+        )
+    if known and abs(labelled.sum() - stated.sum()) > 4 * np.sqrt(np.sum(stated * (1 - stated))) + 0.5:
+        raise InputError(
+            f"{table.source}: {labelled.sum():,} prompts are labelled where these propensities would draw about "
+            f"{stated.sum():,.0f}",
+            hint="state the probability with which each prompt was drawn",
         )

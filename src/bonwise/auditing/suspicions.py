@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bonwise.auditing.stated_draw import MAY_LACK
-from bonwise.data.panel import Panel, lay_out
+from bonwise.data.panel import MAY_LACK, Panel, lay_out
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError
 from bonwise.printable import shell_word

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from bonwise.auditing.thresholds import Thresholds
 from bonwise.stats.estimate import Estimate
 
-__all__ = ["TARGETS", "Target", "Verdict", "judge_validity", "pick_validity"]
+__all__ = ["TARGETS", "Target", "Verdict", "candidate_validity", "judge_validity", "pick_validity"]
 
 Target = Literal["best-of-n", "system"]
 TARGETS: tuple[Target, ...] = ("best-of-n", "system")
@@ -87,8 +87,7 @@ def pick_validity(metrics: _Metrics, thresholds: Thresholds, *, scope: str) -> V
 
     The parameters are those of `judge_validity`.
     """
-    checks = dict.fromkeys(("correlation", "level", "directional"), "undefined")
-    checks["decision"] = _above(metrics["recovery"], thresholds.recovery_useful)
+    checks = _decision_alone(metrics, thresholds)
     level = _best_of_n_level(metrics, thresholds)
     sentences = (
         f"Decision target: picking the best candidate of one prompt (best of n); {_MEANING_OF_PICKS[level]}.",
@@ -97,6 +96,41 @@ def pick_validity(metrics: _Metrics, thresholds: Thresholds, *, scope: str) -> V
         _decision_sentence(metrics, thresholds, checks),
     )
     return Verdict("best-of-n", level, checks, sentences)
+
+
+def candidate_validity(
+    metrics: _Metrics,
+    thresholds: Thresholds,
+    target: Target,
+    *,
+    scope: str,
+    bounds: Mapping[str, tuple[float, float]],
+) -> Verdict:
+    """Read the metrics of labels of single candidates as a verdict: these tell of none of the four levels.
+
+    Parameters
+    ----------
+    metrics, thresholds, target, scope
+        As those of `judge_validity`.
+    bounds : mapping of str to tuple of float
+        Of metrics that the labels do not estimate, recovery among them.
+    """
+    checks = _decision_alone(metrics, thresholds)
+    level = _best_of_n_level(metrics, thresholds) if target == "best-of-n" else _system_level(checks)
+    low, high = bounds["recovery"]
+    bound = f"Whatever the labels are that nobody gave, recovery lies in [{low:.3f}, {high:.3f}]."
+    sentences = (
+        _target_sentence(target, level),
+        scope,
+        "Correlation, level and directional validity: undefined on these data, for whole pools are not labelled.",
+        f"{_decision_sentence(metrics, thresholds, checks)} {bound}",
+    )
+    return Verdict(target, level, checks, sentences)
+
+
+def _decision_alone(metrics: _Metrics, thresholds: Thresholds) -> dict[str, str]:
+    checks = dict.fromkeys(("correlation", "level", "directional"), "undefined")
+    return {**checks, "decision": _above(metrics["recovery"], thresholds.recovery_useful)}
 
 
 def figure(found: Estimate) -> str:
@@ -239,11 +273,8 @@ def _covered(low: float, high: float, weak: float, useful: float) -> str:
 def _decision_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[str, str]) -> str:
     found = metrics["recovery"]
     if found.estimate is None:
-        return (
-            f"Decision validity: {_state(checks['decision'])}. Recovery: {found.reason}. A random pick is worth "
-            f"{figure(metrics['value_random'])}, the judge's {figure(metrics['value_judge'])}, the best "
-            f"{figure(metrics['value_oracle'])}."
-        )
+        why = (found.reason or "undefined").removeprefix("undefined: ")
+        return f"Decision validity: {_state(checks['decision'])}. Recovery: {why}. {_worth(metrics)}".strip()
     against_random = ""
     if found.low is not None and found.high is not None:
         against_random = (
@@ -259,3 +290,20 @@ def _decision_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mappin
         + (f"; that is {against_random}" if against_random else "")
         + f". Top-1 accuracy is {figure(metrics['top1_accuracy'])}."
     )
+
+
+def _worth(metrics: _Metrics) -> str:
+    """Say what is known of values where recovery is not."""
+    owners = {
+        "value_random": "A random pick",
+        "value_judge": "The judge's pick",
+        "value_oracle": "The best candidate",
+    }
+    known = [f"{who} is worth {figure(metrics[name])}." for name, who in owners.items() if _known(metrics[name])]
+    if not known and _known(metrics["gain"]):
+        known = [f"The judge's pick is worth {figure(metrics['gain'])} more than a random one."]
+    return " ".join(known)
+
+
+def _known(found: Estimate) -> bool:
+    return found.estimate is not None

@@ -72,7 +72,8 @@ def audit(
     """
     if rectangular and ragged:
         raise UsageError("--rectangular and --ragged contradict each other", hint="give one of them")
-    given.refuse_overwriting((file, labels), (json, per_prompt))
+    record = None if design in (None, "uniform") else Path(design)
+    given.refuse_overwriting((file, labels, record), (json, per_prompt))
     from bonwise.auditing.audit import audit as run
     from bonwise.data.scales import parse_scale
 

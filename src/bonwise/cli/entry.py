@@ -44,7 +44,7 @@ def run(arguments: Sequence[str]) -> int:
         code = _code(app(args=list(arguments) or ["--help"], prog_name="bonwise", standalone_mode=False))
         return _interrupted(arguments) if code == INTERRUPTED else code
     except click_error as error:
-        return _refuse(arguments, _words(error), "see bonwise --help")
+        return _refuse(arguments, _words(error), f"see {_command(error)} --help")
     except BonwiseError as error:
         return _refuse(arguments, error.message, error.hint)
     except (KeyboardInterrupt, typer.Abort):
@@ -58,6 +58,12 @@ def run(arguments: Sequence[str]) -> int:
 def _words(error: BaseException) -> str:
     format_message = getattr(error, "format_message", None)
     return str(format_message()) if format_message is not None else str(error)
+
+
+def _command(error: BaseException) -> str:
+    """Name the command that was misused, as far as it is known."""
+    found = getattr(getattr(error, "ctx", None), "command_path", None)
+    return str(found) if found else "bonwise"
 
 
 def _code(result: object) -> int:

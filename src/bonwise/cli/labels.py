@@ -43,7 +43,9 @@ def draw(
     ] = None,
     judge: JudgeName = None,
     seed: given.Seed = 0,
-    sheet: Annotated[Path | None, typer.Option(help="Write an empty label sheet (CSV) here.")] = None,
+    sheet: Annotated[
+        Path | None, typer.Option(help="Write a label sheet (CSV) here, with the labels of earlier phases.")
+    ] = None,
     after: Annotated[Path | None, typer.Option(help="An earlier draw, to be topped up.")] = None,
     label_file: LabelFile = None,
     exclude: Exclude = None,
@@ -60,11 +62,15 @@ def draw(
 ) -> int:
     """Draw the prompts to label, with the probability of each; labels are looked at after an earlier draw only."""
     shape = _shape(rectangular, ragged)
+    _refuse_dash(out=out, sheet=sheet)
     given.refuse_overwriting((file, after, label_file), (out, sheet, json))
+    from bonwise.data.flags import table_flags
     from bonwise.data.scales import parse_scale
     from bonwise.planning.drawing.label_draw import draw_labels
     from bonwise.report.labels_text import draw_parts
 
+    columns = given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, None)
+    scales, scale = given.scales(judge_scale), None if label_scale is None else parse_scale(label_scale)
     found = draw_labels(
         file,
         labels=labels,
@@ -75,16 +81,17 @@ def draw(
         label_file=label_file,
         exclude=given.names(exclude),
         shape=shape,
-        columns=given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, None),
-        judge_scale=given.scales(judge_scale),
-        label_scale=None if label_scale is None else parse_scale(label_scale),
+        columns=columns,
+        judge_scale=scales,
+        label_scale=scale,
         texts=sheet is not None,
     )
-    found.write(out)
-    if sheet is not None:
-        found.write_sheet(sheet)
+    found.write(out, sheet=sheet)
     document = found.to_dict()
-    given.deliver(draw_parts(document, _next(found, file, out, sheet, label_file)), document, json)
+    if sheet is not None and not found.settings["labels_in_table"]:
+        columns.pop("oracle_label", None)  # the sheet names its own column of labels
+    flags = table_flags(columns, scales, scale, exclude=given.names(exclude), shape=shape)
+    given.deliver(draw_parts(document, *_next(found, file, out, sheet, flags)), document, json)
     return 0
 
 
@@ -124,7 +131,7 @@ def compare(
         judge=judge,
         draws=draws,
         seed=seed,
-        labels=label_file,
+        label_file=label_file,
         exclude=given.names(exclude),
         shape=shape,
         columns=given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, None),
@@ -142,20 +149,46 @@ def _shape(rectangular: bool, ragged: bool) -> Shape | None:
     return "rectangular" if rectangular else "ragged" if ragged else None
 
 
-def _next(found: LabelDraw, file: Path, out: Path, sheet: Path | None, label_file: Path | None) -> str:
-    """Return the command that reads the design back, or of a pilot the one that draws the rest."""
+def _refuse_dash(**outputs: Path | None) -> None:
+    for name, path in outputs.items():
+        if str(path) == "-":
+            raise UsageError(
+                f"--{name} is a file to be read again, not standard output", hint=f"such as --{name} {name}.csv"
+            )
+
+
+def _next(found: LabelDraw, file: Path, out: Path, sheet: Path | None, flags: list[str]) -> tuple[str, str]:
+    """Return when, and the command that reads the design back, or of a pilot the one that draws the rest."""
+    from bonwise.printable import shell_path
+
+    settings = found.settings
+    filled = sheet or Path(settings["label_file"] or "labels.csv")
+    if settings["labels_in_table"]:
+        when = f"their labels stand in {file}"
+    elif sheet is None and settings["phase"] > 1:
+        when = f"one file with the labels of all phases is there ({filled})"
+    else:
+        when = f"their labels stand in {filled}"
+    inside = settings["labels_in_table"]
+    if settings["design"] == "neyman" and settings["phase"] == 1:
+        labels = "" if inside else f"--label-file {shell_path(filled)}"
+        words = ["bonwise labels draw", shell_path(file), *_of_the_rest(found, out, sheet, labels)]
+    else:
+        labels = "" if inside else f"--labels {shell_path(filled)}"
+        words = ["bonwise audit", shell_path(file), labels, f"--design {shell_path(out)}"]
+    return when, " ".join([*filter(None, words), *flags])
+
+
+def _of_the_rest(found: LabelDraw, out: Path, sheet: Path | None, labels: str) -> list[str]:
     from bonwise.printable import shell_path, shell_word
 
     settings = found.settings
-    filled = shell_path(label_file or sheet or "labels.csv")
-    inside = settings["labels_in_table"]
-    left_out = "".join(f" --exclude {shell_word(name)}" for name in settings["exclude"])
-    if settings["design"] == "neyman" and settings["phase"] == 1:
-        judge = f" --judge {shell_word(settings['judge'])}" if settings["further_judges"] else ""
-        return (
-            f"bonwise labels draw {shell_path(file)} --labels {settings['labels']} --design neyman{judge}{left_out} "
-            f"--after {shell_path(out)}{'' if inside else f' --label-file {filled}'} "
-            f"--out {shell_path(out.with_name(f'more-{out.name}'))}"
-        )
-    given_labels = "" if inside else f" --labels {filled}"
-    return f"bonwise audit {shell_path(file)}{given_labels} --design {shell_path(out)}{left_out}"
+    judge = f"--judge {shell_word(settings['judge'])}" if settings["further_judges"] else ""
+    return [
+        f"--labels {settings['labels']} --design neyman --seed {settings['seed']}",
+        judge,
+        f"--after {shell_path(out)}",
+        labels,
+        f"--out {shell_path(out.with_name(f'more-{out.name}'))}",
+        "" if sheet is None else f"--sheet {shell_path(sheet.with_name(f'more-{sheet.name}'))}",
+    ]

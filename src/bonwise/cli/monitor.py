@@ -28,7 +28,10 @@ def monitor(
     first_look: Annotated[int | None, typer.Option(help="A later first look, in labelled prompts.")] = None,
     judge: Annotated[str | None, typer.Option(help="Whose picks, where the table has several judges.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(help="Candidate to leave out (repeatable).")] = None,
-    design: Annotated[Path | None, typer.Option(help="Uniform design that the prompts were drawn by.")] = None,
+    design: Annotated[
+        str | None,
+        typer.Option(help="How prompts were drawn: uniform, or the file of bonwise labels draw --design uniform."),
+    ] = None,
     rectangular: Annotated[bool, typer.Option("--rectangular", help="Every prompt must carry all names.")] = False,
     ragged: Annotated[bool, typer.Option("--ragged", help="A shorter pool is a pool.")] = False,
     verdict_col: Annotated[str | None, typer.Option(help="Column of the votes.")] = None,
@@ -48,11 +51,12 @@ def monitor(
 ) -> int:
     """Say whether the labels so far are enough: continue, or stop and why.
 
-    May be asked after every label. Exit codes: 0 stop: precise enough or better; 1 stop: not better; 3 continue.
+    May be asked after every label. Exit codes: 0 stop: precise enough or better; 1 stop: not better; 3 continue, or a
+    stop for the labelled prompts alone (many prompts lack labels, and --design does not say how they were drawn).
     """
     if rectangular and ragged:
         raise UsageError("--rectangular and --ragged contradict each other", hint="give one of them")
-    given.refuse_overwriting((file, scores, design), (json,))
+    given.refuse_overwriting((file, scores, None if design == "uniform" else design), (json,))
     asked = _question(question, half_width, significance, verdict_col)
     from bonwise.data.scales import parse_scale
     from bonwise.planning.monitoring.monitor import monitor as run
@@ -62,7 +66,7 @@ def monitor(
     document = run(
         file if scores is None else scores,
         question=asked,  # type: ignore[arg-type]  # checked where it is used
-        labels=None if scores is None else file,
+        label_file=None if scores is None else file,
         half_width=half_width,
         than=than,
         planned=planned,
@@ -74,14 +78,20 @@ def monitor(
         columns=given.columns(None if of_votes else prompt_col, candidate_col, score_col, label_col, judge_col, None),
         label_scale=None if label_scale is None else parse_scale(label_scale),
         design=design,
-        verdict=verdict_col,
+        verdict_col=verdict_col,
         ties=ties,  # type: ignore[arg-type]  # checked where it is used
         pair=tuple(pair_col.split(",")) if pair_col else (),
         prompt=prompt_col if of_votes else None,
         margin=margin,
     ).to_dict()
     given.deliver(monitor_parts(document), document, json)
-    return {"continue": 3, "stop: not better": 1}.get(document["verdict"], 0)
+    return _exit_code(document["verdict"], document["describes"])
+
+
+def _exit_code(verdict: str, describes: str) -> int:
+    if describes == "labelled prompts":
+        return 3
+    return {"continue": 3, "stop: not better": 1}.get(verdict, 0)
 
 
 def _question(question: str | None, half_width: float | None, significance: bool, verdict_col: str | None) -> str:

@@ -54,6 +54,12 @@ def plan(
     ] = False,
     tie_rate: Annotated[float | None, typer.Option(help="Share of votes that decide nothing.")] = None,
     verdict_col: Annotated[str | None, typer.Option(help="Column of the pilot's votes.")] = None,
+    pair_col: Annotated[
+        str | None, typer.Option(help="Columns of the two models of a vote, a,b [model_a,model_b].")
+    ] = None,
+    ties: Annotated[
+        str | None, typer.Option(help="How ties of the pilot count: drop, half or pessimistic (against the first).")
+    ] = None,
     json: given.JsonTarget = None,
     prompt_col: given.PromptCol = None,
     candidate_col: given.CandidateCol = None,
@@ -66,8 +72,8 @@ def plan(
     A plan is an answer whatever it says: the exit code is 0 where the study is underpowered or infeasible too.
     """
     given.refuse_overwriting((pilot,), (json,))
-    from bonwise.planning.plans.asked import read_method
     from bonwise.planning.plans.plan import plan as run
+    from bonwise.planning.plans.request import read_method
     from bonwise.report.plan_text import plan_parts
 
     document = run(
@@ -84,6 +90,8 @@ def plan(
         exclude=given.names(exclude),
         columns=given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, None),
         verdict_col=verdict_col,
+        pair_col=tuple(pair_col.split(",")) if pair_col else (),
+        ties=ties,  # type: ignore[arg-type]  # checked where it is used
         design=design,
         labels=labels,
         prompts=prompts,

@@ -107,7 +107,9 @@ def _votes(
     from bonwise.planning.studies.preference_study import study_preferences
     from bonwise.report.votes_text import votes_parts
 
-    document = study_preferences(file, verdict=verdicts[0], pair=pair, prompt=prompt, **settings).to_dict()
+    document = study_preferences(
+        file, verdict_col=verdicts[0], pair_col=pair, prompt_col=prompt, **settings
+    ).to_dict()
     given.deliver(votes_parts(document), document, json)
     return 0
 

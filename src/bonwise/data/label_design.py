@@ -60,6 +60,9 @@ class LabelDesign:
         nothing was drawn. Empty for the rules by prompt.
     source : str
         File it was read from.
+    seeds : ndarray of int64, shape (prompts,), optional
+        Seed of the phase in which each prompt was drawn, that of the last phase where it was not; `seed` for all
+        where nothing is given.
     """
 
     prompt_ids: pd.Index = field(repr=False)
@@ -72,6 +75,11 @@ class LabelDesign:
     picks: Sequence[str] = field(default=(), repr=False)
     others: Sequence[str] = field(default=(), repr=False)
     source: str = "design"
+    seeds: _Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
+
+    def __post_init__(self) -> None:
+        if not len(self.seeds):
+            object.__setattr__(self, "seeds", np.full(len(self.phase), self.seed, dtype=np.int64))
 
     @property
     def drawn(self) -> npt.NDArray[np.bool_]:
@@ -85,13 +93,12 @@ class LabelDesign:
 
     def frame(self) -> pd.DataFrame:
         """Return one row a prompt, in `order`."""
-        prompts = len(self.prompt_ids)
         columns = {
             "prompt_id": self.prompt_ids.to_numpy(),
             "phase": self.phase,
             "propensity": self.propensity,
             "stratum": self.stratum,
-            "seed": np.full(prompts, self.seed),
+            "seed": self.seeds,
             "rule": self.rule,
             "judge": self.judge,
         }
@@ -103,12 +110,18 @@ class LabelDesign:
     def order(self) -> _Ints:
         """Prompts as they are to be labelled: the drawn ones first, phase by phase, each in a random order.
 
-        Whoever labels from the top has labelled prompts in random order whenever they stop.
+        Whoever labels from the top has labelled prompts in random order whenever they stop. A later phase leaves the
+        order of the earlier ones as it was, and so does the order in which the prompts of the table stand. Prompts
+        that were not drawn come last, by name.
         """
-        mixed = np.random.default_rng(self.seed).permutation(len(self.phase))
-        order: _Ints = np.lexsort(
-            (np.where(self.drawn, mixed, 0), np.where(self.drawn, self.phase, len(self.phase) + 1))
-        )
+        by_name = np.argsort(self.prompt_ids.astype(str).to_numpy(), kind="stable")
+        place = np.empty(len(by_name), dtype=np.int64)
+        place[by_name] = np.arange(len(by_name))
+        for phase in np.unique(self.phase[self.drawn]).tolist():
+            mine = self.phase == phase
+            stream = np.random.default_rng([int(self.seeds[mine][0]), phase, 1])
+            place[mine] = stream.permutation(len(place))[place[mine]]
+        order: _Ints = np.lexsort((place, np.where(self.drawn, self.phase, self.phase.max(initial=0) + 1)))
         return order
 
     def write(self, path: str | Path) -> None:
@@ -122,7 +135,8 @@ class LabelDesign:
         Raises
         ------
         bonwise.errors.InputError
-            A column is absent, a rule is unknown, a propensity lies outside (0, 1], or a prompt stands twice.
+            A column is absent, a rule is unknown, a propensity lies outside (0, 1], a prompt stands twice, or a
+            phase has two seeds.
         """
         source = str(path)
         raw = read_raw(Path(path))
@@ -137,12 +151,23 @@ class LabelDesign:
             _require(raw, source, _DRAWN)
         prompts = as_categories(raw["prompt_id"], role="prompt_id", source=source)
         _refuse_twice(prompts, raw.index, source)
-        phase, stratum, seed = (_whole(raw, column, source) for column in ("phase", "stratum", "seed"))
+        phase, stratum, seeds = (_whole(raw, column, source) for column in ("phase", "stratum", "seed"))
+        seed = _last_seed(phase, seeds, source)
         propensity = parse_numbers(raw["propensity"], role="propensity", source=source)
         _refuse_impossible(propensity, phase, raw.index, source)
         picks, others = (raw[column].fillna("").astype(str).tolist() if by_candidate else () for column in _DRAWN)
         index = pd.Index(prompts.astype(object))
-        return cls(index, phase, propensity, stratum, rule, int(seed.max()), judge, picks, others, source)
+        return cls(index, phase, propensity, stratum, rule, seed, judge, picks, others, source, seeds)
+
+    @staticmethod
+    def stands_in(path: str | Path) -> bool:
+        """Return whether a file is there that looks like a design, whole or damaged."""
+        if not Path(path).is_file():
+            return False
+        try:
+            return set(_COLUMNS) <= set(read_raw(Path(path)).columns)
+        except InputError:
+            return False
 
 
 def _require(raw: pd.DataFrame, source: str, columns: Sequence[str] = _COLUMNS) -> None:
@@ -150,10 +175,10 @@ def _require(raw: pd.DataFrame, source: str, columns: Sequence[str] = _COLUMNS) 
         if column not in raw.columns:
             raise ColumnError(
                 f"{source}: no column named {shown(column)}, so this is no label design",
-                hint="give the file that bonwise labels draw --out wrote, or --design uniform",
+                hint="give the file that draw_labels(...).write (bonwise labels draw --out) wrote, or uniform",
             )
     if not len(raw):
-        raise InputError(f"{source}: the design holds no prompt", hint="draw it again with bonwise labels draw")
+        raise InputError(f"{source}: the design holds no prompt", hint="draw it again")
 
 
 def _one(raw: pd.DataFrame, column: str, source: str) -> str:
@@ -184,6 +209,18 @@ def _whole(raw: pd.DataFrame, column: str, source: str) -> _Ints:
             hint=f"{column} is a whole number, 0 or more",
         )
     return values.astype(np.int64)
+
+
+def _last_seed(phase: _Ints, seeds: _Ints, source: str) -> int:
+    """Return the seed of the last phase, refusing a phase with two."""
+    for one in np.unique(phase[phase > 0]).tolist():
+        found = np.unique(seeds[phase == one])
+        if len(found) > 1:
+            raise InputError(
+                f"{source}: phase {one} has the seeds {found[0]} and {found[1]}",
+                hint="a phase is one draw with one seed: keep its file as it was written",
+            )
+    return int(seeds[np.argmax(phase)])
 
 
 def _refuse_impossible(propensity: _Floats, phase: _Ints, rows: pd.Index, source: str) -> None:

@@ -111,6 +111,7 @@ def join_labels(
         frame=joined if found.propensity is None else joined.assign(propensity=_by_prompt(found, table)),
         label_scale=label_scale,
         labels_left_out=_left_out(read, strange),
+        label_rows=pd.Series(found.rows, index=found.keys, name=found.source),
     )
 
 

@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 
     from bonwise.data.table import ScoreTable
 
-__all__ = ["Dropped", "Panel", "Pools", "Shape", "lay_out"]
+__all__ = ["MAY_LACK", "Dropped", "Panel", "Pools", "Shape", "lay_out"]
 
 Shape = Literal["rectangular", "ragged"]
 
 RECTANGULAR_SHARE = 0.9
 """Share of prompts with exactly the same candidate names from which a table is rectangular."""
+
+MAY_LACK = 0.05
+"""Share of prompts that may lack labels, or a pick, before figures stop describing the whole table."""
 
 _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]

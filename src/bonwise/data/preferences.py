@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.data.reading import read_raw
-from bonwise.data.table import counted_rows
+from bonwise.data.table import open_rows
 from bonwise.data.verdict_words import joined_names, preferences_of, require_columns
 from bonwise.data.wording import shown
 from bonwise.errors import ColumnError, InputError, RowError
@@ -65,8 +64,7 @@ class PreferenceTable:
             A column that is absent, a verdict that is none, a pair judged twice, a prompt in two
             contexts, or no row with both a verdict and a label.
         """
-        name = "table" if isinstance(source, pd.DataFrame) else str(source)
-        raw = counted_rows(source, name) if isinstance(source, pd.DataFrame) else read_raw(Path(source))
+        raw, name = open_rows(source)
         require_columns(raw, [*verdicts, oracle, *prompt, *judge, *context, *pair], name)
         if not verdicts:
             raise ColumnError(f"{name}: no verdict column was named", hint="name one or two with --verdict-col")

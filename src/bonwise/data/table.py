@@ -22,7 +22,7 @@ from bonwise.data.scales import Scale, mismatch, to_unit
 from bonwise.data.wording import listed, shown
 from bonwise.errors import ColumnError, RowError, UsageError
 
-__all__ = ["ScoreTable", "counted_rows"]
+__all__ = ["ScoreTable", "counted_rows", "open_rows"]
 
 _Floats = npt.NDArray[np.float64]
 
@@ -56,6 +56,8 @@ class ScoreTable:
     labels_left_out : mapping of str to int
         Of a label file that covers more prompts: how many of them the table does not hold, ``prompts``, and in how
         many ``rows``; empty where there are none.
+    label_rows : pandas.Series, optional
+        Of a label file: its row numbers in their order, by cell key, under the file's name.
 
     Examples
     --------
@@ -74,6 +76,7 @@ class ScoreTable:
     label_scale: Scale | None = None
     reference: str | None = None
     labels_left_out: Mapping[str, int] = field(default_factory=dict, repr=False)
+    label_rows: pd.Series | None = field(default=None, repr=False)
 
     @classmethod
     def read(
@@ -213,7 +216,7 @@ class ScoreTable:
         others = self.frame[~is_reference].copy()
         others["oracle_label"] = found[positions(keys[~is_reference], cells)]
         others["judge"] = others["judge"].cat.remove_unused_categories()
-        return replace(self, frame=others, reference=judge)
+        return replace(self, frame=others, reference=judge, label_rows=None)
 
     def cell_keys(self) -> npt.NDArray[np.int64]:
         """One integer a row that is equal exactly where prompt and candidate are."""
@@ -226,8 +229,14 @@ class ScoreTable:
         Yields
         ------
         judge, scores, labels, row
-            The row number is that of the first value that gives it away.
+            The row number is that of the first value that gives it away; of a label file its name follows.
         """
+        for judge, scores, labels, at in self._mismatches():
+            source, row = self._giveaway(at)
+            yield judge, scores, labels, row if source == self.source else f"{row} of {source}"
+
+    def _mismatches(self) -> Iterator[tuple[str, _Floats, _Floats, int]]:
+        """Yield what `scale_mismatches` does, with the position of the giveaway in place of its row number."""
         scores = self.frame["judge_score"].to_numpy()
         labels = self.frame["oracle_label"].to_numpy()
         codes = self.frame["judge"].cat.codes.to_numpy()
@@ -235,7 +244,14 @@ class ScoreTable:
             mine = np.flatnonzero(codes == code) if len(self.judges) > 1 else slice(None)
             at = mismatch(scores[mine], labels[mine])
             if at is not None:
-                yield judge, scores[mine], labels[mine], self.frame.index[mine][at]
+                yield judge, scores[mine], labels[mine], int(np.arange(len(codes))[mine][at])
+
+    def _giveaway(self, at: int) -> tuple[str, Hashable]:
+        """Return the file and the row number of a value that no scale of the other column holds."""
+        # Scores in [0, 1] leave the label to give it away, and that may stand in a file of its own.
+        if self.label_rows is None or self.frame["judge_score"].iloc[at] > 1:
+            return self.source, self.frame.index[at]
+        return str(self.label_rows.name), self.label_rows[self.cell_keys()[at]]
 
     def check_scales(self) -> None:
         """Refuse scores and labels that look like different scales while neither is declared.
@@ -245,9 +261,10 @@ class ScoreTable:
         bonwise.errors.RowError
             With the row that gives it away and the flags that settle it.
         """
-        for judge, scores, labels, row in self.scale_mismatches():
+        for judge, scores, labels, at in self._mismatches():
+            source, row = self._giveaway(at)
             raise RowError(
-                f"{self.source}, row {row}: scores of {shown(judge)} run to {np.nanmax(scores):g} but labels "
+                f"{source}, row {row}: scores of {shown(judge)} run to {np.nanmax(scores):g} but labels "
                 f"to {np.nanmax(labels):g}: another scale",
                 hint="declare both, such as --judge-scale 0:100 --label-scale 0:1",
             )
@@ -265,6 +282,35 @@ def counted_rows(frame: pd.DataFrame, source: str) -> pd.DataFrame:
     if not len(frame):
         raise ColumnError(f"{source}: no rows", hint="check how the frame was made")
     return frame.set_axis(pd.RangeIndex(len(frame)), axis=0)
+
+
+def open_rows(source: str | Path | pd.DataFrame, name: str = "table") -> tuple[pd.DataFrame, str]:
+    """Return the rows of a file or a frame as they stand, and how errors name them.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path or pandas.DataFrame
+    name : str
+        Of a frame; a file is named by its path.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        A file that cannot be read, no rows, or two columns of one name.
+    bonwise.errors.UsageError
+        Neither a path nor a frame.
+
+    Examples
+    --------
+    >>> frame, name = open_rows(pd.DataFrame({"won": ["a", "b"]}, index=[7, 8]))
+    >>> name, frame.index.tolist()
+    ('table', [0, 1])
+    """
+    if isinstance(source, pd.DataFrame):
+        return counted_rows(source, name), name
+    if isinstance(source, str | Path):
+        return read_raw(Path(source)), str(source)
+    raise UsageError(f"{type(source).__name__} is no table", hint="give the path of a file, or a pandas DataFrame")
 
 
 def refuse_twins(frame: pd.DataFrame, source: str) -> None:

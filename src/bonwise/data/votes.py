@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, get_args
 
 import numpy as np
@@ -12,12 +13,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.data.identifiers import as_categories
-from bonwise.data.reading import read_raw
-from bonwise.data.table import counted_rows
+from bonwise.data.table import open_rows
 from bonwise.data.verdict_words import joined_names, preferences_of, require_columns
 from bonwise.errors import ColumnError, InputError, UsageError
 
-__all__ = ["TIES", "Ties", "VoteTable"]
+__all__ = ["TIES", "Ties", "VoteTable", "tie_value"]
 
 _Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]
@@ -26,6 +26,31 @@ Ties = Literal["drop", "half", "pessimistic"]
 """How a tie counts: not at all, half for each side, or for the alphabetically second model."""
 
 TIES: tuple[Ties, ...] = get_args(Ties)
+
+_WORTH: Mapping[str, float] = MappingProxyType({"drop": float("nan"), "half": 0.5, "pessimistic": 0.0})
+
+
+def tie_value(ties: Ties) -> float:
+    """Return what a tie counts for the first of a pair, where 1 is a vote for it and 0 one for the second.
+
+    Parameters
+    ----------
+    ties : {"drop", "half", "pessimistic"}
+        Left out (NaN); half a vote for each side; or a vote against the first one.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A way that does not exist.
+
+    Examples
+    --------
+    >>> tie_value("half"), tie_value("pessimistic")
+    (0.5, 0.0)
+    """
+    if ties not in TIES:
+        raise UsageError(f"ties cannot count as {ties!r}", hint=f"choose of {', '.join(TIES)}")
+    return _WORTH[ties]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -92,13 +117,12 @@ class VoteTable:
         >>> VoteTable.read(frame, verdict="won", pair=["a", "b"]).preferred.tolist()
         [1.0, 0.5]
         """
-        name = "table" if isinstance(source, pd.DataFrame) else str(source)
+        raw, name = open_rows(source)
         if len(pair) != 2 or pair[0] == pair[1]:
             raise UsageError(
                 f"{name}: a vote is on two models, so two columns name them, not {', '.join(pair) or 'none'}",
                 hint="such as --pair-col model_a,model_b",
             )
-        raw = counted_rows(source, name) if isinstance(source, pd.DataFrame) else read_raw(Path(source))
         require_columns(raw, [verdict, *pair, *prompt], name)
         won = preferences_of(raw[verdict], name)
         models, at = _models(raw, pair, name)
@@ -142,20 +166,18 @@ class VoteTable:
         bonwise.errors.InputError
             Nothing but ties, all left out.
         """
-        if ties is not None and ties not in TIES:
-            raise UsageError(f"ties cannot count as {ties!r}", hint=f"choose of {', '.join(TIES)}")
+        worth = None if ties is None else tie_value(ties)
         tied = self.ties
         if not tied.any():
             return self
-        if ties is None:
+        if worth is None:
             raise UsageError(
                 f"{self.source}: {tied.sum():,} of {len(tied):,} votes are ties, and how they count was not said",
                 hint="give --ties drop, --ties half, or --ties pessimistic (for the alphabetically second model)",
             )
-        if ties == "half":
-            return self
-        if ties == "pessimistic":
-            return replace(self, preferred=np.where(tied, 1.0, self.preferred))
+        if not np.isnan(worth):
+            # Votes count for the second model here.
+            return replace(self, preferred=np.where(tied, 1 - worth, self.preferred))
         if tied.all():
             raise InputError(f"{self.source}: every vote is a tie", hint="count ties: --ties half or pessimistic")
         return self._only(~tied, {"tie": int(tied.sum())})

@@ -25,6 +25,8 @@ _SUMMARY = ("global_r", "within_r", "inflation", "tie_rate", "recovery")
 _FULL_TABLES = 4  # more judges than this are shown in the summary alone
 _PAIRS_SHOWN = 15
 
+_NO_VALUES = "of values unknown: they need the scale of the labels (--label-scale), and two labelled prompts"
+
 
 def audit_text(document: _Document) -> str:
     """Render a document of schema ``bonwise.audit/1`` as plain text."""
@@ -39,6 +41,8 @@ def audit_parts(document: _Document) -> Iterator[RenderableType]:
         yield from _several(document)
     else:
         yield from _one(document["judge"], document, settings)
+    for name, role in document.get("covariates", {}).items():
+        yield Text(f"{printable(name)} {printable(role, longest=1000)}")
     for gate in document.get("gates", ()):
         style = {"met": "green", "not met": "red"}.get(gate["state"], "yellow")
         name = f"{printable(gate['judge'])}: " if "judges" in document else ""
@@ -91,7 +95,8 @@ def _counts(data: _Document) -> str:
     width = str(size) if size is not None else f"{data['candidates_min']} to {data['candidates_max']}"
     counts = f"{data['prompts']:,} prompts x {width} candidates, {data['rows']:,} rows"
     if data["labelled_prompts"] < data["prompts"]:
-        counts += f"; {data['labelled_prompts']:,} prompts labelled, {data['partly_labelled_prompts']:,} in part"
+        whole = data["labelled_prompts"]
+        counts += f"; {whole:,} prompt{'s' * (whole != 1)} labelled, {data['partly_labelled_prompts']:,} in part"
     return counts
 
 
@@ -123,8 +128,9 @@ def _partial(judge: _Document, reference: str | None) -> Iterator[RenderableType
     ends = ", ".join(
         f"{named(name, reference)} [{low:.3f}, {high:.3f}]" for name, (low, high) in judge["bounds"].items()
     )
-    unknown = "unknown, for the labels' scale is; declare it with --label-scale"
-    yield Text(f"Worst case over the missing labels, all prompts: {ends or unknown}", style="yellow")
+    lacking = "" if "value_random" in judge["bounds"] else _NO_VALUES
+    told = "; ".join(filter(None, (ends, lacking)))
+    yield Text(f"Worst case over the missing labels, all prompts: {told}", style="yellow")
 
 
 def _several(document: _Document) -> Iterator[RenderableType]:

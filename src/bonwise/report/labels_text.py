@@ -24,8 +24,8 @@ def draw_text(document: _Document) -> str:
     return plain(draw_parts(document))
 
 
-def draw_parts(document: _Document, next_command: str = "") -> Iterator[RenderableType]:
-    """Yield what to print, from the title to the next command."""
+def draw_parts(document: _Document, when: str = "", next_command: str = "") -> Iterator[RenderableType]:
+    """Yield what to print, from the title to the next command and when it is to be typed."""
     settings = document["settings"]
     yield Text(
         f"Labels for the audit of {printable(settings['judge'])} on {printable(settings['source'])}, phase "
@@ -39,7 +39,7 @@ def draw_parts(document: _Document, next_command: str = "") -> Iterator[Renderab
     yield Text(_weights(document))
     yield Text(_width(document["width_ratio"]))
     if next_command:
-        yield Text("Next, when they are labelled:")
+        yield Text(f"Next, when {printable(when, longest=1000)}:")
         yield command(f"  {next_command}", style="bold")
 
 
@@ -103,16 +103,17 @@ def comparison_parts(document: _Document) -> Iterator[RenderableType]:
         style="bold",
     )
     lacking = f"; {data['unlabelled']:,} without labels left out" if data["unlabelled"] else ""
+    prompts = f"{data['prompts']:,} labelled prompt{'' if data['prompts'] == 1 else 's'}"
     yield Text(
-        f"{data['prompts']:,} labelled prompts, {data['all_tied']:,} of them all tied by the judge{lacking}; "
-        f"recovery {number(data['recovery'])}"
+        f"{prompts}, {data['all_tied']:,} of them all tied by the judge{lacking}; recovery {number(data['recovery'])}"
     )
     yield from _left_out(data)
     yield Text("Variance of recovery over that of as many labels alone drawn at random")
     yield Text("Labels alone, to first order:")
     yield _ratios(document, "labels_only")
-    if data["model"] is not None:
-        yield Text(f"With the scores as covariates ({data['model']}), to first order:")
+    models = {one["model"] for one in document["designs"]["uniform"]["shares"] if one["with_scores"] is not None}
+    if models:
+        yield Text(f"With the scores as covariates, as an audit uses them ({', '.join(sorted(models))}):")
         yield _ratios(document, "with_scores")
     yield Text(f"Labels alone, by {settings['draws']:,} draws of each design (and Monte-Carlo standard error):")
     yield _drawn(document)

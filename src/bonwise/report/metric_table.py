@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.text import Text
 
+from bonwise.printable import printable
 from bonwise.report.fitted import FittedTable
 
 __all__ = ["MetricTable", "interval", "named", "number"]
@@ -16,31 +17,31 @@ __all__ = ["MetricTable", "interval", "named", "number"]
 _Document = Mapping[str, Any]
 
 _MEANING = "what it says"
-_ALONE = "labelled prompts alone"
+_ALONE = "labels alone"
 
 GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
         "Picks",
         (
-            ("recovery", "share of the possible gain that the picks bring"),
-            ("gain", "what the picks are worth beyond random picks"),
+            ("recovery", "share of the possible gain"),
+            ("gain", "worth of the picks beyond random ones"),
             ("value_random", "mean label of a random pick"),
             ("value_judge", "mean label of the judge's pick"),
             ("value_oracle", "mean label of the best candidate"),
-            ("top1_accuracy", "the pick is the best candidate (chance 1/n)"),
+            ("top1_accuracy", "the pick is the best (chance 1/n)"),
             ("hit_rate", "the pick is among the best candidates"),
         ),
     ),
     (
         "Within prompts",
         (
-            ("within_r", "correlation of deviations from prompt means"),
+            ("within_r", "correlation within prompts"),
             ("attenuation", "slope of score on label deviations"),
-            ("tie_rate", "pairs to which the judge gives equal scores"),
+            ("tie_rate", "pairs with equal scores"),
             ("oracle_tie_rate", "pairs with equal labels"),
             ("top1_tie_rate", "prompts with more than one top score"),
-            ("sign_agreement", "same order, among pairs neither side ties"),
-            ("effective_agreement", "same order, all pairs, a tie counts 1/2"),
+            ("sign_agreement", "same order, pairs neither side ties"),
+            ("effective_agreement", "same order, all pairs, ties count 1/2"),
             ("effective_agreement_decided", "the same, pairs with different labels"),
             ("kendall_tau", "mean tau-b where defined"),
         ),
@@ -49,10 +50,10 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Over all cells",
         (
             ("global_r", "correlation over all cells"),
-            ("inflation", "share of it that is gone within prompts"),
+            ("inflation", "share of it gone within prompts"),
             ("judge_between_share", "variance of scores between prompts"),
             ("oracle_between_share", "variance of labels between prompts"),
-            ("level_bias", "largest bias of a calibrated candidate mean"),
+            ("level_bias", "largest bias of a calibrated mean"),
         ),
     ),
 )
@@ -62,7 +63,10 @@ _HEADLINES = ("recovery", "within_r", "global_r")
 
 @dataclass(frozen=True)
 class MetricTable:
-    """One judge's metrics by group; on a narrow terminal their meanings give way.
+    """One judge's metrics by group, and below them why some have no figure, each reason once.
+
+    On a narrow terminal the meanings of the metrics give way. Where single candidates were labelled the metrics that
+    need whole pools have no row.
 
     Parameters
     ----------
@@ -76,12 +80,22 @@ class MetricTable:
     settings: _Document
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        table = self._table()
-        yield table
-        if _MEANING not in table.fit(console, options):
-            for name, _ in (row for _, rows in self._groups() for row in rows):
-                if note := _note(self.judge["metrics"][name]):
-                    yield Text(f"{named(name, self.settings.get('reference'))}: {note}")
+        yield self._table()
+        for note, names in self._notes().items():
+            yield Text(f"{', '.join(names)}: {printable(note, longest=1000)}")
+
+    def _notes(self) -> dict[str, list[str]]:
+        """Return what is to be said below the table, and the metrics it is said of."""
+        found: dict[str, list[str]] = {}
+        for name, _ in (row for _, rows in self._groups() for row in rows):
+            for note in _notes(self.judge["metrics"][name]):
+                found.setdefault(note, []).append(named(name, self.settings.get("reference")))
+        return found
+
+    def _row_of(self, metric: str) -> bool:
+        """Tell whether a metric has a row of its own."""
+        whole_pools = "labels_a_prompt" not in self.judge.get("sampling", {})
+        return whole_pools or self.judge["metrics"][metric]["estimate"] is not None
 
     def _table(self) -> FittedTable:
         control = ("with control",) if "with_control" in self.judge else ()
@@ -91,9 +105,11 @@ class MetricTable:
         rows: list[Sequence[str]] = []
         styles = []
         for title, metrics in self._groups():
-            rows.append((title, *("" for _ in headers[1:])))
-            styles.append("bold")
-            for key, meaning in metrics:
+            shown = [row for row in metrics if self._row_of(row[0])]
+            if shown:
+                rows.append((title, *("" for _ in headers[1:])))
+                styles.append("bold")
+            for key, meaning in shown:
                 rows.append(self._cells(key, meaning))
                 styles.append("bold" if key in _HEADLINES else "")
         return FittedTable(headers, rows, spare=(_MEANING, *alone, *control, "n"), words=(_MEANING,), styles=styles)
@@ -112,8 +128,7 @@ class MetricTable:
         cells = [f"  {named(key, reference)}{star}", number(found["estimate"]), interval(found)]
         cells += [_alone(found)] if self._sampled() else []
         cells += [number(control[key]["estimate"])] if control else []
-        note = _note(found)
-        return [*cells, f"{found['n']:,}", named(meaning, reference) + (f" ({note})" if note else "")]
+        return [*cells, f"{found['n']:,}", named(meaning, reference)]
 
 
 def named(text: str, reference: str | None) -> str:
@@ -139,10 +154,9 @@ def interval(found: _Document) -> str:
 def _alone(found: _Document) -> str:
     """Write what the labelled prompts alone would say, blank where that is the same thing."""
     alone = found.get("labelled_only")
-    return "" if alone is None else f"{number(alone['estimate'])} {interval(alone)}"
+    return "" if alone is None else number(alone["estimate"])
 
 
-def _note(found: _Document) -> str:
+def _notes(found: _Document) -> list[str]:
     notes = [found["reason"]] if found.get("reason") else []
-    notes += ["all prompts alike: bound"] if found["interval"] == "exact" else []
-    return "; ".join(notes)
+    return [*notes, "all prompts alike: bound"] if found["interval"] == "exact" else notes

@@ -29,7 +29,7 @@ def monitor_parts(document: _Document) -> Iterator[RenderableType]:
     votes = document["question"] == "preference"
     yield Text(_title(document), "bold")
     yield from _counts(document["data"], votes)
-    yield Text(document["verdict"], "bold yellow" if document["verdict"] == "continue" else "bold green")
+    yield _verdict(document)
     if document["looks"]:
         rows = [[f"{look['n']:,}", *_cells(look)] for look in document["looks"]]
         stopped = document["stopped"]
@@ -46,6 +46,15 @@ def monitor_parts(document: _Document) -> Iterator[RenderableType]:
         yield Text(now["reason"])
     for sentence in document["sentences"]:
         yield Text(printable(sentence))
+
+
+def _verdict(document: _Document) -> Text:
+    verdict, narrow = document["verdict"], document["describes"] == "labelled prompts"
+    if verdict == "continue":
+        return Text(verdict, "bold yellow")
+    if narrow:
+        return Text(f"{verdict}, for the {document['data']['labelled_prompts']:,} labelled prompts", "bold yellow")
+    return Text(verdict, "bold green")
 
 
 def _title(document: _Document) -> str:

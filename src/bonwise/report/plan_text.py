@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from bonwise.printable import printable
+from bonwise.report.commands import command
 from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
 
@@ -16,7 +17,7 @@ __all__ = ["plan_parts", "plan_text"]
 
 _Document = Mapping[str, Any]
 
-_HIDDEN = frozenset({"version", "design", "labels", "prompts", "label_cost", "judge_cost"})
+_HIDDEN = frozenset({"version", "design", "labels", "prompts", "label_cost", "judge_cost", "pilot"})
 _STYLES = {"feasible": "bold green", "underpowered": "bold yellow", "infeasible": "bold red"}
 
 
@@ -36,6 +37,11 @@ def plan_parts(document: _Document) -> Iterator[RenderableType]:
     yield Text("")
     for sentence in document["sentences"]:
         yield Text(printable(sentence, longest=600))
+    if document["commands"]:
+        yield Text("")
+        yield Text("Next:")
+    for line in document["commands"]:
+        yield command(line)
 
 
 def _settings(document: _Document) -> str:
@@ -63,16 +69,16 @@ def _rows(document: _Document) -> Iterator[tuple[str, str]]:
         yield "design effect", f"{factor:.3f}"
     if (found := document["sequential"]) is not None:
         low, high = found["mean"]
-        yield (
-            "fixed / sequential",
-            f"{found['fixed']:,} / {low:,} to {high:,} on average, {found['reserve']:,} in reserve",
-        )
+        mean = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        yield "fixed / sequential", f"{found['fixed']:,} / {mean} on average, {found['reserve']:,} in reserve"
     if (found := document["pilot"]) is not None:
         yield "pilot", _pilot(found)
 
 
 def _pilot(found: _Document) -> str:
-    count = f"{found['votes']:,.0f} decisive votes" if "votes" in found else f"{found['prompts']:,} labelled prompts"
+    count = (
+        f"{found['votes']:,.0f} votes that count" if "votes" in found else f"{found['prompts']:,} labelled prompts"
+    )
     ends = f"{_end(found['low'])}, {_end(found['high'])}"
     figure = f"{found['of']} {_end(found['estimate'])} [{ends}]"
     return f"{printable(found['source'], longest=60)}: {count}, {printable(figure, longest=200)}"
@@ -88,6 +94,10 @@ def _powers(document: _Document) -> FittedTable:
 
 
 def _value(value: object) -> str:
+    if isinstance(value, Mapping):
+        return " ".join(f"{role}={column}" for role, column in value.items())
+    if isinstance(value, list):
+        return ",".join(str(one) for one in value)
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

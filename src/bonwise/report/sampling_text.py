@@ -27,25 +27,29 @@ def sampling_parts(sampling: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield Text(printable(f"labels: {sampling['how']}{worth}", longest=1000))
     if "model" in sampling:
         yield Text(f"outcome model: {_model(sampling)}")
-        yield from _further(sampling)
+    yield from _further(sampling)
+    if "model" in sampling:
         for note in sampling["notes"]:
             yield Text(printable(f"note: {note}", longest=1000), style="yellow")
 
 
 def _model(sampling: Mapping[str, Any]) -> str:
-    model, explained = sampling["model"], sampling["share_explained"]
-    told = "" if explained is None else f"; explains {100 * max(explained, 0.0):.0f} % of the variance"
+    model, explained = sampling["model"], _percent(sampling["share_explained"] or 0.0)
+    told = f"; explains {explained} % of the variance" if explained > 0 and model["covariates"] else ""
     return printable(f"{model['name']}: {model['reason']}{told}", longest=1000)
 
 
+def _percent(share: float) -> int:
+    return round(100 * share)
+
+
 def _further(sampling: Mapping[str, Any]) -> Iterator[RenderableType]:
-    names = ", ".join(printable(name) for name in sampling["further_judges"])
+    names = ", ".join(printable(name) for name in sampling.get("further_judges", ()))
     if not names:
         return
-    narrowed = sampling["narrowed"]
-    if narrowed is None:
-        yield Text(f"further judges as covariates: {names}")
-    elif narrowed >= 0:
-        yield Text(f"with {names} as covariates the interval of recovery is {100 * narrowed:.0f} % narrower")
+    narrowed = _percent(sampling.get("narrowed") or 0.0)
+    if narrowed:
+        told = f"{narrowed} % narrower" if narrowed > 0 else f"{-narrowed} % wider"
+        yield Text(f"with {names} as covariates the interval of recovery is {told}")
     else:
-        yield Text(f"with {names} as covariates the interval of recovery is {-100 * narrowed:.0f} % wider")
+        yield Text(f"further judges as covariates: {names}")

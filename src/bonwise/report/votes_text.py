@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import RenderableType
@@ -117,11 +117,12 @@ def _detection(document: _Document) -> Iterator[RenderableType]:
             rows,
             title="How often subsamples of a pair's votes show its preference (binomial test at .05)",
         )
+        yield Text(
+            "Without replacement the pool is all there is: near its size the rate is the pool's own verdict, not "
+            "power."
+        )
     else:
         yield Text("no rates of detection: the binomial test is not defined for half votes", style="yellow")
-    yield Text(
-        "Without replacement the pool is all there is: near its size the rate is the pool's own verdict, not power."
-    )
     known = [one for one in document["z"] if one["pairs"]]
     if known:
         yield FittedTable(
@@ -179,6 +180,10 @@ def _screening(document: _Document) -> Iterator[Text]:
         f"Above what permuting the votes over prompts gives in 95% of cases: {found['above_chance']:,} of "
         f"{found['pairs']:,} pairs ({found['above_chance_expected']:.2g} expected by chance)."
     )
+    yield Text(
+        "Win rates differ between prompts (chi-squared, p of permuted votes at most .05) in "
+        f"{found['heterogeneous']:,} of {found['pairs']:,} pairs."
+    )
     named = ", ".join(
         f"{printable(a, longest=32)} and {printable(b, longest=32)}"
         for a, b in found["recommend_two_stage"][:_MOST_PAIRS]
@@ -192,49 +197,73 @@ def _screening(document: _Document) -> Iterator[Text]:
 
 def _pairs(document: _Document) -> Iterator[RenderableType]:
     pairs = sorted(document["pairs"], key=lambda one: abs(one["margin"]))
+    shown = pairs[:_MOST_PAIRS]
     yield FittedTable(
-        (
-            "first",
-            "second",
-            "votes",
-            "prompts",
-            "margin",
-            "interval",
-            "votes at .05",
-            "no test below",
-            "se ratio",
-            "kappa",
-            "by chance",
-        ),
-        [_pair(one) for one in pairs[:_MOST_PAIRS]],
+        ("first", "second", "votes", "prompts", "margin", "interval", "votes at .05", "se ratio"),
+        [(*_names(one), *_pair(one)) for one in shown],
         left=2,
-        spare=("by chance", "kappa", "se ratio", "no test below", "prompts"),
+        spare=("se ratio", "prompts", "votes", "interval"),
         title="Pairs, closest first",
     )
     if len(pairs) > _MOST_PAIRS:
         yield Text(f"{len(pairs) - _MOST_PAIRS:,} pairs with larger margins are in --json alone", style="yellow")
-    yield Text(
-        "no test below: a bound on the votes of any test, even one that knows all margins; no test is known to do "
-        "with so few. by chance: what kappa exceeds in 5% of permutations."
+    yield Text()
+    yield FittedTable(
+        ("first", "second", "nats a vote", "bound", "kappa", "by chance", "spread", "screened"),
+        [(*_names(one), *_told(one)) for one in shown],
+        left=2,
+        spare=("by chance", "kappa", "spread", "screened"),
+        title="What a vote tells, and the prompts behind it",
     )
+    level, miss = (pairs[0]["information"]["least_votes"][name] for name in ("level", "miss"))
+    yield Text(
+        f"nats a vote: KL(1/2 + margin, 1/2). bound: no test with errors of {level:g} and {miss:g} does with fewer "
+        "votes, even one that knows all margins; a lower bound, and no test is known to do with so few."
+    )
+    yield Text("kappa, by chance: concentration of the preference, and what it exceeds in 5% of permutations.")
+    yield from _simulated(pairs, document["settings"])
+
+
+def _simulated(pairs: Sequence[_Document], settings: _Document) -> Iterator[Text]:
+    """Say what the two simulated powers are, where there are any."""
+    known = [one["screening"]["plan"] for one in pairs if one["screening"]["plan"] is not None]
+    if known:
+        votes = sorted({plan["votes"] for plan in known})
+        spent = f"{votes[0]:,}" if len(votes) == 1 else f"{votes[0]:,} to {votes[-1]:,}"
+        yield Text(
+            f"spread, screened: how often 'no prompt has a preference' is rejected at .05 with {spent} new votes in "
+            "proportion, and with half of them spent on screening; simulated "
+            f"{settings['repetitions']:,} times at margins as likely, for planning only."
+        )
+
+
+def _names(one: _Document) -> tuple[str, str]:
+    return printable(one["first"], longest=32), printable(one["second"], longest=32)
 
 
 def _pair(one: _Document) -> tuple[str, ...]:
-    rate, bound = one["win_rate"], one["information"]["least_votes"]["estimate"]
+    rate = one["win_rate"]
     ends = "-" if rate["low"] is None else f"[{rate['low'] - 0.5:+.3f}, {rate['high'] - 0.5:+.3f}]"
-    kappa = one["concentration"]
     return (
-        printable(one["first"], longest=32),
-        printable(one["second"], longest=32),
         f"{one['votes']:,}",
         "-" if one["prompts"] is None else f"{one['prompts']:,}",
         f"{one['margin']:+.3f}",
         ends,
         _count(one["votes_needed"]["0.05"]["whole"]),
-        "-" if bound is None else _count(math.ceil(bound)),
         number(one["cluster_ratio"]["estimate"]),
+    )
+
+
+def _told(one: _Document) -> tuple[str, ...]:
+    told, kappa = one["information"], one["concentration"]
+    bound, power = told["least_votes"]["estimate"], one["screening"]["simulated"] or {}
+    return (
+        f"{told['per_vote']['estimate']:.4f}",
+        "-" if bound is None else f">= {math.ceil(bound):,}",
         number(kappa["kappa"]),
         number(kappa.get("null_quantile")),
+        number(power.get("proportional")),
+        number(power.get("two_stage")),
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.data.cell_scores import scores_of
-from bonwise.data.panel import Dropped, Panel
+from bonwise.data.panel import MAY_LACK, Dropped, Panel
 from bonwise.data.propensities import propensities
 from bonwise.data.repeats import First, cell_repeats
 from bonwise.data.table import ScoreTable
@@ -18,10 +18,7 @@ from bonwise.stats.pool_features import pool_features
 from bonwise.stats.routing import Outcomes
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 
-__all__ = ["STRAY_SHARE", "JudgedPrompts", "judged_prompts"]
-
-STRAY_SHARE = 0.05
-"""Part of the prompts up to which missing labels are strays, dropped and listed."""
+__all__ = ["JudgedPrompts", "judged_prompts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +147,7 @@ def _without_stray_blanks(panel: Panel) -> Panel:
     """Drop the prompts without complete labels where they are few; many of them are a design, and stay."""
     labelled = panel.labelled_cells
     lacking = labelled < panel.sizes
-    if lacking.mean() > STRAY_SHARE:
+    if lacking.mean() > MAY_LACK:
         return panel
     reasons = np.where(labelled > 0, "partly labelled", "unlabelled")
     dropped = [

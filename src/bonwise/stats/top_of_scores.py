@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
-__all__ = ["TopOfScores", "top_of_scores"]
+__all__ = ["TopOfScores", "at_top", "top_of_scores"]
 
 
 class TopOfScores(NamedTuple):
@@ -20,6 +20,28 @@ class TopOfScores(NamedTuple):
     top: Floats
     margin: Floats  # top score minus the second highest, 0 where tied
     tied: Floats  # candidates with the top score
+
+
+def at_top(scores: Floats, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Return which cells hold the highest score of their prompt; scores tie after rounding to `TIE_DECIMALS`.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (cells,)
+        Grouped by prompt; none of a prompt that holds NaN is at the top.
+    sizes : ndarray of int64, shape (prompts,)
+
+    Examples
+    --------
+    >>> at_top(np.array([.9, .5, .9, .1, .2]), np.array([3, 2])).tolist()
+    [True, False, True, False, True]
+    """
+    scores = np.round(scores, TIE_DECIMALS)
+    if not len(scores):
+        return np.zeros(0, dtype=bool)
+    top = np.maximum.reduceat(scores, np.cumsum(sizes) - sizes)
+    found: npt.NDArray[np.bool_] = scores == np.repeat(top, sizes)
+    return found
 
 
 def top_of_scores(scores: Floats, sizes: npt.NDArray[np.int64]) -> TopOfScores:
@@ -42,8 +64,8 @@ def top_of_scores(scores: Floats, sizes: npt.NDArray[np.int64]) -> TopOfScores:
     deviations = scores - np.repeat(mean, sizes)
     spread = np.sqrt(np.add.reduceat(deviations**2, starts) / sizes)
     top = np.maximum.reduceat(scores, starts)
-    at_top = scores == np.repeat(top, sizes)
-    tied = np.add.reduceat(at_top.astype(float), starts)
-    below = np.maximum.reduceat(np.where(at_top, -np.inf, scores), starts)
+    highest = at_top(scores, sizes)
+    tied = np.add.reduceat(highest.astype(float), starts)
+    below = np.maximum.reduceat(np.where(highest, -np.inf, scores), starts)
     margin = np.where(tied > 1, 0.0, top - below)
     return TopOfScores(mean, spread, top, margin, tied)

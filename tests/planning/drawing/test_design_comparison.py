@@ -1,13 +1,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from bonwise.data.scales import Scale
 from bonwise.errors import InputError
+from bonwise.planning.drawing.compared_designs import ShareOfLabels
+from bonwise.planning.drawing.comparison_words import comparison_sentences
 from bonwise.planning.drawing.design_comparison import compare_designs
+from bonwise.planning.drawing.label_population import label_population
+from bonwise.planning.drawing.labelled_pools import labelled_pools
+from bonwise.stats.partial.design_variance import VarianceRatio
 from bonwise.testing import simulate
 
 
@@ -90,7 +97,8 @@ def test_few_prompts_have_no_model():
     """Below a hundred prompts the column of the model is null, and said to be."""
     found = compare_designs(simulate("arena", n=60, seed=1).frame(), shares=[0.5], draws=5)
     assert found.designs["rule"][0].with_scores is None
-    assert "too few prompts to fit" in str(found)
+    assert found.designs["rule"][0].model == "labels only"
+    assert "labels stand alone" in str(found)
 
 
 @pytest.mark.parametrize(
@@ -102,6 +110,18 @@ def test_few_prompts_have_no_model():
         ({"draws": 1}, "at least 2"),
         ({"seed": -1}, "seed"),
         ({"confidence": 1.0}, "confidence"),
+        ({"confidence": "x"}, "confidence must be a number"),
+        ({"shares": 0.2}, "several numbers"),
+        ({"shares": "0.2"}, "several numbers"),
+        ({"shares": ["half"]}, "must be a number"),
+        ({"draws": 2.5}, "draws must be a whole number"),
+        ({"draws": "5"}, "draws must be a whole number"),
+        ({"seed": 1.5}, "seed must be a whole number"),
+        ({"exclude": 3}, "exclude takes names"),
+        ({"exclude": [3]}, "exclude takes names"),
+        ({"label_file": 3}, "label_file is a file or a table"),
+        ({"judge": 3}, "judge is a text"),
+        ({"shape": "square"}, "no shape"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(arguments, words):
@@ -113,7 +133,7 @@ def test_what_cannot_be_compared_is_refused(arguments, words):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda f: f.assign(oracle_label=f["oracle_label"].where(f.index > 40)), "are not completely labelled"),
+        (lambda f: f.assign(oracle_label=f["oracle_label"].where(f.index > 40)), "prompts lack labels"),
         (lambda f: f.assign(oracle_label=0.5), "never differ"),
         (lambda f: f.assign(judge_score=0.5), "recovery is 0 in every prompt"),
     ],
@@ -136,3 +156,89 @@ def test_the_arena_sample_is_compared(shared):
         ratios = {name: one[at].labels_only for name, one in found.designs.items()}
         assert ratios["margin"] > 1
         assert ratios["optimum"] == min(ratios.values())
+
+
+def test_with_scores_the_optimum_is_allocated_by_what_scores_leave(found):
+    """Drawn by each prompt's own residual, the optimum beats a draw by its deviation."""
+    pools = labelled_pools(
+        label_population(two_judges(600), judge="first", with_labels=True),
+        1,
+    )
+    share = ShareOfLabels.of(pools, 0.25, 150, draws=2, seed=1)
+    by_residual = share.variances()["optimum"].with_scores
+    by_deviation = share._variance(share._design("optimum", np.abs(pools.phi) + 1e-9), None, 1.0, None).with_scores
+    base = share._variance((np.zeros(600, dtype=np.int64), np.array([150])), None, 1.0, None).labels_only
+    assert by_residual < 0.8 * by_deviation / base
+    at = {name: one[0].with_scores for name, one in found.designs.items()}
+    assert at["optimum"] == min(at.values())
+
+
+@pytest.mark.parametrize(
+    ("judges", "labels", "model"), [(1, 60, "labels only"), (1, 150, "ridge"), (2, 20, "stand-in"), (2, 60, "ridge")]
+)
+def test_the_model_is_the_one_that_an_audit_of_as_many_labels_rests_on(judges, labels, model):
+    """Few labels stand alone without a second judge; with one it stands in, and from 30 on a ridge is fitted."""
+    frame = two_judges(300)
+    found = compare_designs(
+        frame if judges == 2 else frame[frame["judge"] == "first"], judge="first", shares=[labels / 300], draws=2
+    )
+    one = found.designs["rule"][0]
+    assert one.model == model
+    assert (one.with_scores is None) == (model == "labels only")
+
+
+def ratios(found, neyman, se):
+    """Return the comparison with other simulated figures of neyman."""
+    designs = {name: tuple(one[:1]) for name, one in found.designs.items()}
+    changed = replace(designs["neyman"][0], drawn=VarianceRatio(neyman, se))
+    return comparison_sentences(designs | {"neyman": (changed,)})[0]
+
+
+def test_no_winner_is_named_within_two_standard_errors(found):
+    """A design that only its draws put first, by less than two errors, is listed beside the others and its error."""
+    rule = found.designs["rule_further"][0].labels_only
+    assert "no design is told apart" in ratios(found, rule - 0.1, 0.18)
+    assert f"neyman {rule - 0.1:.2f} (standard error 0.18), rule_further {rule:.2f}" in ratios(
+        found, rule - 0.1, 0.18
+    )
+    assert f"neyman has {rule - 0.1:.2f} (standard error 0.02) of the variance" in ratios(found, rule - 0.1, 0.02)
+    assert f"rule_further has {rule:.2f} of the variance" in ratios(found, 2.0, 0.18)
+
+
+def test_settings_repeat_what_changes_figures_and_stay_as_they_are(tmp_path):
+    """Label file, columns, scales, exclusions, draws and seed stand in the settings, which nobody can change."""
+    frame = simulate("arena", n=40, seed=1).frame().rename(columns={"judge_score": "rating"})
+    frame.drop(columns="rating").assign(oracle_label=10 * frame["oracle_label"]).to_csv(
+        tmp_path / "labels.csv", index=False
+    )
+    found = compare_designs(
+        frame.drop(columns="oracle_label"),
+        label_file=tmp_path / "labels.csv",
+        exclude="c3",
+        columns={"judge_score": "rating"},
+        judge_scale=Scale(0, 1),
+        label_scale=Scale(0, 10),
+        shares=[0.5],
+        draws=3,
+        seed=4,
+    )
+    settings = json.loads(json.dumps(found.to_dict()["settings"]))
+    expected = {
+        "label_file": str(tmp_path / "labels.csv"),
+        "exclude": ["c3"],
+        "columns": {"judge_score": "rating"},
+        "judge_scale": {"": "0:1"},
+        "label_scale": "0:10",
+        "draws": 3,
+        "seed": 4,
+    }
+    assert {name: settings[name] for name in expected} == expected
+    with pytest.raises(TypeError):
+        found.settings["seed"] = 5
+
+
+def test_the_name_of_a_file_cannot_move_the_cursor(tmp_path):
+    """The short form shows control characters written out."""
+    path = tmp_path / "a\x1b[31mb.csv"
+    simulate("arena", n=40, seed=1).frame().to_csv(path, index=False)
+    assert repr(compare_designs(path, shares=[0.5], draws=2)).isprintable()

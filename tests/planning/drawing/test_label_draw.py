@@ -9,10 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bonwise.auditing.audit import audit
 from bonwise.data.label_design import LabelDesign
+from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, UsageError
 from bonwise.planning.drawing.label_draw import draw_labels
+from bonwise.planning.drawing.label_population import label_population
+from bonwise.planning.drawing.label_rules import _residuals
 from bonwise.stats.partial.label_allocation import size_measure, strata
 from bonwise.testing import simulate
 
@@ -98,13 +102,10 @@ def test_a_design_is_read_back_as_it_was_written(tmp_path, rule, labels, seed):
     frame = scores(24)
     names = dict(zip(frame["prompt_id"].unique(), (f"{HOSTILE[i % 10]}{i}" for i in range(24)), strict=True))
     found = draw_labels(frame.assign(prompt_id=frame["prompt_id"].map(names)), labels=labels, design=rule, seed=seed)
+    (tmp_path / "todo.csv").unlink(missing_ok=True)
     found.write(tmp_path / "todo.csv")
     read = LabelDesign.read(tmp_path / "todo.csv")
-    pd.testing.assert_frame_equal(
-        read.frame().set_index("prompt_id").loc[found.design.prompt_ids],
-        found.design.frame().set_index("prompt_id").loc[found.design.prompt_ids],
-        check_index_type=False,
-    )
+    pd.testing.assert_frame_equal(read.frame(), found.design.frame(), check_column_type=False)
 
 
 def test_labels_are_not_looked_at_before_an_earlier_draw():
@@ -204,7 +205,7 @@ def test_texts_stand_in_the_sheet_where_they_are_asked_for(tmp_path):
         found = draw_labels(source, labels=10, texts=True)
         assert list(found.sheet.columns) == ["prompt_id", "candidate", "oracle_label", "prompt", "text"]
         assert (found.sheet["text"] == found.sheet["prompt_id"] + "/" + found.sheet["candidate"]).all()
-    found.write_sheet(tmp_path / "sheet.csv")
+    found.write(tmp_path / "todo.csv", sheet=tmp_path / "sheet.csv")
     assert pd.read_csv(tmp_path / "sheet.csv")["prompt"].unique().tolist() == ["'=cmd()"]
 
 
@@ -229,8 +230,15 @@ def test_a_judge_that_ties_everything_leaves_nothing_to_choose_by():
         ({"labels": 118, "design": "pair"}, "tells candidates apart in"),
         ({"labels": 10, "design": "margin"}, "unknown rule 'margin'"),
         ({"labels": 10, "seed": -1}, "seed"),
+        ({"labels": 10, "seed": 1.5}, "seed must be a whole number"),
+        ({"labels": 50.5}, "labels must be a whole number"),
+        ({"labels": "x"}, "labels must be a whole number"),
+        ({"labels": True}, "labels must be a whole number"),
+        ({"labels": 10, "after": 3}, "after is an earlier draw"),
+        ({"labels": 10, "exclude": 3}, "exclude takes names"),
+        ({"labels": 10, "design": ["rule"]}, "design is a text"),
         ({"labels": 10, "judge": "nobody"}, "no judge named"),
-        ({"labels": 10, "label_file": pd.DataFrame()}, "a first draw looks at none"),
+        ({"labels": 10, "label_file": pd.DataFrame()}, "a first draw looks at no label"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(arguments, words):
@@ -249,10 +257,10 @@ def test_several_judges_need_a_name():
 @pytest.mark.parametrize(
     ("change", "arguments", "words"),
     [
-        ({}, {"labels": 20}, "20 prompts are drawn already"),
+        ({}, {"labels": 20}, "20 prompts drawn already"),
         ({}, {"labels": 30, "design": "uniform"}, "was drawn by rule, and uniform"),
         ({"judge": "other"}, {"labels": 30, "judge": "judge"}, "drawn for the audit of 'other'"),
-        ({"prompts": 50}, {"labels": 30}, "differ: 10 prompts are in the table alone"),
+        ({"prompts": 50}, {"labels": 30}, "differ: 10 of the prompts in the table alone"),
     ],
 )
 def test_a_first_phase_of_something_else_is_refused(change, arguments, words):
@@ -274,7 +282,7 @@ def test_labels_from_a_file_tell_the_second_phase(tmp_path):
         frame.drop(columns="oracle_label"), labels=120, after=tmp_path / "todo.csv", label_file=filled
     )
     assert second.counts["drawn_now"] == 60
-    assert any("1 of the 60 prompts drawn before" in sentence for sentence in second.sentences)
+    assert any("60 prompts drawn before 1 still" in sentence for sentence in second.sentences)
 
 
 def test_ragged_pools_are_drawn_from():
@@ -291,5 +299,155 @@ def test_the_arena_sample_is_drawn_from(shared):
     """Of the sample's 100 pools 30 are drawn, the clear and spread ones likelier."""
     found = draw_labels(shared / "data" / "arena100" / "scores.csv", labels=30, exclude=["unhelpful"], seed=1)
     assert [one["drawn_now"] for one in found.strata] == [10, 10, 10]
-    assert found.counts["dropped"] == [{"prompt_id": "arena_22", "reason": "lacks base"}]
+    assert found.to_dict()["data"]["dropped"] == [{"prompt_id": "arena_22", "reason": "lacks base"}]
     assert 0.5 < found.width["estimate"] < 1
+
+
+@pytest.fixture
+def topped_up():
+    """Draw 40 prompts and, with their labels on a scale of 0 to 10, 80 in all; return truth and both draws."""
+    truth = simulate("arena", n=200, seed=1).frame()
+    first = draw_labels(truth.drop(columns="oracle_label"), labels=40, seed=1)
+    truth["oracle_label"] = (10 * truth["oracle_label"]).round()
+    filled = first.sheet.drop(columns="oracle_label").merge(truth.drop(columns="judge_score"))
+    second = draw_labels(
+        truth.drop(columns="oracle_label"),
+        labels=80,
+        after=first.design,
+        label_file=filled,
+        label_scale=Scale(0, 10),
+        seed=2,
+    )
+    return truth, filled, first, second
+
+
+def test_the_sheet_of_a_second_phase_holds_the_labels_of_the_first(topped_up):
+    """One file for all phases: the rows of the first as they were filled in, on their scale, then blank ones."""
+    truth, filled, first, second = topped_up
+    sheet = second.sheet
+    pd.testing.assert_frame_equal(sheet.head(160), filled, check_dtype=False)
+    assert sheet["oracle_label"].tail(160).isna().all()
+    assert second.counts["candidate_labels_now"] == 160
+    whole = sheet.drop(columns="oracle_label").merge(truth.drop(columns="judge_score"))
+    found = audit(truth.drop(columns="oracle_label"), labels=whole, label_scale=Scale(0, 10), design=second.design)
+    assert found.metrics["recovery"].n == 80
+    assert found.metrics["recovery"].method == "aipw"
+    assert first.sheet["oracle_label"].isna().all()
+
+
+def test_a_label_that_a_first_phase_still_owes_stays_blank_in_the_sheet(topped_up):
+    """What was drawn and not labelled stands there to be labelled."""
+    truth, filled, first, _ = topped_up
+    second = draw_labels(
+        truth.drop(columns="oracle_label"),
+        labels=80,
+        after=first.design,
+        label_file=filled.iloc[2:],
+        label_scale=Scale(0, 10),
+    )
+    assert second.sheet["oracle_label"].isna().tolist()[:4] == [True, True, False, False]
+
+
+def test_each_phase_keeps_its_seed_and_its_order(topped_up, tmp_path):
+    """The record says by which seed each prompt was drawn, and a later phase does not reorder the first."""
+    _, _, first, second = topped_up
+    design = second.design
+    assert design.seed == 2
+    assert set(design.seeds[design.phase == 1]) == {1}
+    assert set(design.seeds[design.phase != 1]) == {2}
+    second.write(tmp_path / "todo.csv")
+    read = LabelDesign.read(tmp_path / "todo.csv")
+    assert read.seed == 2
+    assert set(read.seeds[read.phase == 1]) == {1}
+    pd.testing.assert_frame_equal(read.frame(), design.frame())
+    assert design.frame()["prompt_id"].head(40).tolist() == first.design.frame()["prompt_id"].head(40).tolist()
+
+
+@pytest.mark.parametrize("rule", ["uniform", "pick"])
+def test_a_second_phase_has_random_numbers_of_its_own(rule):
+    """With the seed of the first phase its draw is not the rest of a single longer one."""
+    frame = scores(200)
+    first = draw_labels(frame, labels=40, design=rule, seed=1).design
+    second = draw_labels(frame, labels=80, after=first, seed=1).design
+    assert second.drawn.tolist() != draw_labels(frame, labels=80, design=rule, seed=1).design.drawn.tolist()
+
+
+def test_a_second_phase_weighs_the_first_by_its_chances():
+    """Residuals come from a regression that counts a prompt of weight 3 three times."""
+    population = label_population(judged_twice(120), judge="first", with_labels=True)
+    rng = np.random.default_rng(3)
+    seen, phi = rng.random(120) < 0.5, rng.normal(size=120)
+    w = rng.integers(1, 5, 120).astype(float)[seen]
+    left, explained = _residuals(phi[seen], population, seen, w)
+    features = population.features()
+    X = np.column_stack((np.ones(120), features.stand_ins[:, 1:3], features.spread))[seen]
+    copies = np.repeat(np.arange(len(w)), w.astype(int))
+    slope = np.linalg.lstsq(X[copies], phi[seen][copies], rcond=None)[0]
+    assert left == pytest.approx(phi[seen] - X @ slope)
+    assert 0 <= explained <= 1
+
+
+def test_a_draw_neither_wipes_labels_nor_another_draw(tmp_path):
+    """The same draw is written again; filled-in labels and another draw stay, and then nothing is written."""
+    out, sheet = tmp_path / "todo.csv", tmp_path / "sheet.csv"
+    draw = draw_labels(scores(60), labels=20, seed=1)
+    for _ in range(2):
+        draw.write(out, sheet=sheet)
+    other = draw_labels(scores(60), labels=20, seed=2)
+    with pytest.raises(UsageError, match="holds another draw") as error:
+        other.write(out)
+    assert "--after" in error.value.hint
+    draw.sheet.assign(oracle_label=[0.5] + [None] * 79).to_csv(sheet, index=False)
+    kept = sheet.read_bytes()
+    with pytest.raises(UsageError, match="holds labels already"):
+        draw.write(out, sheet=sheet)
+    with pytest.raises(UsageError, match="holds labels already"):
+        other.write(tmp_path / "new.csv", sheet=sheet)
+    assert sheet.read_bytes() == kept
+    assert not (tmp_path / "new.csv").exists()
+
+
+def test_an_empty_sheet_is_written_over(tmp_path):
+    """A sheet without a label holds nothing to lose; a file of something else may."""
+    draw = draw_labels(scores(60), labels=20, seed=1)
+    draw.write(tmp_path / "a.csv", sheet=tmp_path / "sheet.csv")
+    draw_labels(scores(60), labels=30, seed=1).write(tmp_path / "b.csv", sheet=tmp_path / "sheet.csv")
+    assert len(pd.read_csv(tmp_path / "sheet.csv")) == 120
+    (tmp_path / "notes.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="holds labels already"):
+        draw.write(tmp_path / "a.csv", sheet=tmp_path / "notes.csv")
+
+
+def test_an_odd_number_of_labels_makes_pairs_and_says_so():
+    """Of 41 labels 40 are used."""
+    found = draw_labels(scores(200), labels=41, design="pair")
+    assert found.counts["candidate_labels_now"] == 40
+    assert "Labels come in pairs: 40 of the 41 asked for are used." in found.sentences
+
+
+def test_settings_of_a_draw_repeat_how_the_table_was_read():
+    """Columns, scales, exclusions and shape stand in the document, and the settings cannot be changed."""
+    frame = scores(60).rename(columns={"judge_score": "rating"})
+    found = draw_labels(
+        frame,
+        labels=20,
+        seed=3,
+        exclude="c3",
+        shape="ragged",
+        columns={"judge_score": "rating"},
+        judge_scale={"judge": Scale(0, 1)},
+        label_scale=Scale(1, 5),
+    )
+    settings = json.loads(json.dumps(found.to_dict()["settings"]))
+    expected = {
+        "seed": 3,
+        "exclude": ["c3"],
+        "shape_asked": "ragged",
+        "columns": {"judge_score": "rating"},
+        "judge_scale": {"judge": "0:1"},
+        "label_scale": "1:5",
+        "label_file": None,
+    }
+    assert {name: settings[name] for name in expected} == expected
+    with pytest.raises(TypeError):
+        found.settings["seed"] = 5

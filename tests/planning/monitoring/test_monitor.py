@@ -7,10 +7,13 @@ import pandas as pd
 import pytest
 
 from bonwise.data.label_design import LabelDesign
+from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, RowError, UsageError
+from bonwise.planning.drawing.label_draw import draw_labels
 from bonwise.planning.monitoring.label_order import labelled_in_order
 from bonwise.planning.monitoring.monitor import monitor
+from bonwise.planning.monitoring.request import Request
 from bonwise.planning.monitoring.vote_order import votes_in_order
 from bonwise.testing import simulate
 
@@ -34,7 +37,7 @@ def strict(found):
 def test_too_few_labels_are_no_error(arena):
     """Before the first look the answer is to go on, with an estimate and no interval."""
     scores, labels = arena
-    found = monitor(scores, labels=labels.iloc[:80], question="precision", half_width=0.1)
+    found = monitor(scores, label_file=labels.iloc[:80], question="precision", half_width=0.1)
     assert found.verdict == "continue"
     assert (found.now.n, found.now.low, found.watched.next_look) == (20, None, 30)
     assert "before the first look" in str(found)
@@ -44,12 +47,12 @@ def test_too_few_labels_are_no_error(arena):
 def test_the_rule_stops_once_and_stays_stopped(arena):
     """The verdict on all labels names the same stop as the verdict at that moment."""
     scores, labels = arena
-    later = monitor(scores, labels=labels, question="precision", half_width=0.1, planned=170)
+    later = monitor(scores, label_file=labels, question="precision", half_width=0.1, planned=170)
     assert later.verdict == "stop: precise enough"
     n = later.stopped.n
     assert n % 10 == 0
-    at_once = monitor(scores, labels=labels.iloc[: 4 * n], question="precision", half_width=0.1, planned=170)
-    before = monitor(scores, labels=labels.iloc[: 4 * n - 1], question="precision", half_width=0.1, planned=170)
+    at_once = monitor(scores, label_file=labels.iloc[: 4 * n], question="precision", half_width=0.1, planned=170)
+    before = monitor(scores, label_file=labels.iloc[: 4 * n - 1], question="precision", half_width=0.1, planned=170)
     assert (at_once.stopped.n, at_once.stopped.half_width) == (n, pytest.approx(later.stopped.half_width))
     assert at_once.stopped.half_width <= 0.1
     assert before.verdict == "continue"
@@ -66,10 +69,10 @@ def test_prompts_count_in_the_order_of_their_last_label():
     labels = pd.DataFrame(
         {"prompt_id": list("acbbcad"), "candidate": list("xxxyyyx"), "oracle_label": [1, 0, 0, 1, 1, 0, 1]}
     )
-    found = labelled_in_order(scores, labels=labels)
+    found = labelled_in_order(scores, Request(question="significance", label_file=labels))
     assert found.prompt_ids.tolist() == ["b", "c", "a"]
     np.testing.assert_allclose(found.gained, [-0.5, -0.5, 0.5])
-    assert (found.pools, found.partly, found.sorted_by_id) == (4, 1, False)
+    assert (found.described.prompts, found.partly, found.sorted_by_id) == (4, 1, False)
 
 
 def test_one_file_holds_scores_and_labels_in_its_own_order():
@@ -82,11 +85,12 @@ def test_one_file_holds_scores_and_labels_in_its_own_order():
             "oracle_label": [1, 0, 0, 1, 1, None],
         }
     )
-    found = labelled_in_order(rows)
+    found = labelled_in_order(rows, Request(question="significance"))
     assert found.prompt_ids.tolist() == ["z", "a"]
     assert found.partly == 1
     blank = rows.assign(oracle_label=[None, None, 0, 1, 1, None])
-    split = labelled_in_order(rows.drop(columns="oracle_label"), labels=blank[[*CELL, "oracle_label"]])
+    apart = Request(question="significance", label_file=blank[[*CELL, "oracle_label"]])
+    split = labelled_in_order(rows.drop(columns="oracle_label"), apart)
     assert split.prompt_ids.tolist() == ["a"]
 
 
@@ -96,17 +100,17 @@ def test_files_frames_and_tables_give_the_same(arena, tmp_path):
     scores.to_csv(tmp_path / "scores.csv", index=False)
     labels.to_csv(tmp_path / "labels.csv", index=False)
     asked = {"question": "significance", "planned": 300}
-    first = monitor(scores, labels=labels, **asked)
-    second = monitor(tmp_path / "scores.csv", labels=tmp_path / "labels.csv", **asked)
-    third = monitor(ScoreTable.from_frame(scores), labels=labels, **asked)
+    first = monitor(scores, label_file=labels, **asked)
+    second = monitor(tmp_path / "scores.csv", label_file=tmp_path / "labels.csv", **asked)
+    third = monitor(ScoreTable.from_frame(scores), label_file=labels, **asked)
     assert first.to_dict()["looks"] == second.to_dict()["looks"] == third.to_dict()["looks"]
 
 
 def test_a_judge_that_helps_is_found_better(arena):
     """The sequence excludes 0 from above, and a recovery that is out of reach from below."""
     scores, labels = arena
-    better = monitor(scores, labels=labels, question="significance")
-    worse = monitor(scores, labels=labels, question="significance", than=0.6)
+    better = monitor(scores, label_file=labels, question="significance")
+    worse = monitor(scores, label_file=labels, question="significance", than=0.6)
     assert better.verdict == "stop: better"
     assert better.stopped.low > 0
     assert worse.verdict == "stop: not better"
@@ -118,11 +122,11 @@ def test_a_judge_that_helps_is_found_better(arena):
 def test_a_judge_that_says_nothing_goes_on(arena):
     """A judge that ties everything is never claimed to be good or bad, and no number of labels is named."""
     scores, labels = arena
-    found = monitor(scores.assign(judge_score=0.5), labels=labels, question="significance")
+    found = monitor(scores.assign(judge_score=0.5), label_file=labels, question="significance")
     assert found.verdict == "continue"
     assert found.expected_more is None
     assert any("no sign of equivalence" in sentence for sentence in found.sentences)
-    assert any("No number of further labels" in sentence for sentence in found.sentences)
+    assert any("No number of further labelled prompts" in sentence for sentence in found.sentences)
     assert strict(found)["now"]["estimate"] == 0
 
 
@@ -130,7 +134,7 @@ def test_equal_labels_are_said_to_be_equal(arena):
     """With nothing to recover there is no estimate, but a reason."""
     scores, labels = arena
     for question in ({"question": "precision", "half_width": 0.1}, {"question": "significance"}):
-        found = monitor(scores, labels=labels.assign(oracle_label=0.5), **question)
+        found = monitor(scores, label_file=labels.assign(oracle_label=0.5), **question)
         assert found.verdict == "continue"
         assert found.now.estimate is None
         assert "all labels are equal" in str(found)
@@ -141,7 +145,7 @@ def test_a_judge_that_is_always_right_is_not_called_precise(arena):
     """Prompts that all recover alike show no spread: the rule goes on and says why."""
     scores, labels = arena
     right = scores.drop(columns="judge_score").merge(labels, on=CELL).rename(columns={"oracle_label": "judge_score"})
-    found = monitor(right, labels=labels, question="precision", half_width=0.1)
+    found = monitor(right, label_file=labels, question="precision", half_width=0.1)
     assert found.verdict == "continue"
     assert "recovered alike" in str(found)
 
@@ -149,9 +153,9 @@ def test_a_judge_that_is_always_right_is_not_called_precise(arena):
 def test_one_labelled_prompt_is_counted(arena):
     """A single prompt has an estimate or a reason, and no interval."""
     scores, labels = arena
-    found = monitor(scores, labels=labels.iloc[:4], question="precision", half_width=0.1)
+    found = monitor(scores, label_file=labels.iloc[:4], question="precision", half_width=0.1)
     assert (found.now.n, found.verdict) == (1, "continue")
-    assert strict(monitor(scores, labels=labels.iloc[:2], question="significance"))["now"]["estimate"] is None
+    assert strict(monitor(scores, label_file=labels.iloc[:2], question="significance"))["now"]["estimate"] is None
 
 
 def test_a_candidate_labelled_twice_is_refused(arena, tmp_path):
@@ -159,14 +163,14 @@ def test_a_candidate_labelled_twice_is_refused(arena, tmp_path):
     scores, labels = arena
     pd.concat([labels, labels.iloc[[3]]]).to_csv(tmp_path / "labels.csv", index=False)
     with pytest.raises(RowError, match=r"row 1602: .* labelled again"):
-        monitor(scores, labels=tmp_path / "labels.csv", question="precision", half_width=0.1)
+        monitor(scores, label_file=tmp_path / "labels.csv", question="precision", half_width=0.1)
 
 
 def test_heavy_tails_are_said(arena):
     """Where a few prompts carry the variance a later first look is recommended, and taken when asked for."""
     scores, labels = arena
     heavy = labels.assign(oracle_label=labels["oracle_label"] * np.where(np.arange(1600) < 12, 40.0, 1.0))
-    asked = {"labels": heavy, "question": "precision", "half_width": 0.001}
+    asked = {"label_file": heavy, "question": "precision", "half_width": 0.001}
     assert any("--first-look 100" in one for one in monitor(scores, **asked).sentences)
     later = monitor(scores, **asked, first_look=100)
     assert later.watched.looks[0].n == 100
@@ -178,8 +182,8 @@ def test_ids_in_order_are_pointed_at(arena):
     scores, labels = arena
     asked = {"question": "precision", "half_width": 0.1}
     ordered = labels.sort_values(CELL)
-    assert any("order of their ids" in one for one in monitor(scores, labels=ordered, **asked).sentences)
-    assert not any("order of their ids" in one for one in monitor(scores, labels=labels, **asked).sentences)
+    assert any("order of their ids" in one for one in monitor(scores, label_file=ordered, **asked).sentences)
+    assert not any("order of their ids" in one for one in monitor(scores, label_file=labels, **asked).sentences)
 
 
 def drawn(scores, rule, taken):
@@ -193,7 +197,7 @@ def drawn(scores, rule, taken):
 def test_only_a_uniform_design_will_do(arena, tmp_path):
     """A uniform draw is taken; unequal chances are refused, and so are labels that it did not draw."""
     scores, labels = arena
-    asked = {"labels": labels, "question": "precision", "half_width": 0.1}
+    asked = {"label_file": labels, "question": "precision", "half_width": 0.1}
     assert monitor(scores, **asked, design=drawn(scores, "uniform", 400)).verdict == "stop: precise enough"
     drawn(scores, "rule", 400).write(tmp_path / "todo.csv")
     with pytest.raises(InputError, match="drawn by the rule 'rule'"):
@@ -207,10 +211,10 @@ def test_of_several_judges_one_is_named(arena):
     scores, labels = arena
     both = pd.concat([scores.assign(judge="a"), scores.assign(judge="b")])
     with pytest.raises(UsageError, match="2 judges"):
-        monitor(both, labels=labels, question="significance")
-    assert monitor(both, labels=labels, question="significance", judge="b").settings["judge"] == "b"
+        monitor(both, label_file=labels, question="significance")
+    assert monitor(both, label_file=labels, question="significance", judge="b").settings["judge"] == "b"
     with pytest.raises(UsageError, match="no judge named 'c'"):
-        monitor(both, labels=labels, question="significance", judge="c")
+        monitor(both, label_file=labels, question="significance", judge="c")
     own = both.merge(labels, on=CELL)
     assert monitor(own, question="significance", judge="a").now.n == 400
 
@@ -218,19 +222,22 @@ def test_of_several_judges_one_is_named(arena):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"question": "precision"}, "needs half_width"),
-        ({"question": "precision", "half_width": 0.0}, "half-width must be above 0"),
-        ({"question": "precision", "half_width": float("nan")}, "half-width must be above 0"),
+        ({"question": "precision"}, r"needs half_width \(--half-width\)"),
+        ({"question": "precision", "half_width": 0.0}, "half_width .* is"),
+        ({"question": "precision", "half_width": float("nan")}, "half_width .* is"),
         ({"question": "precision", "half_width": 0.1, "first_look": 10}, "too early"),
-        ({"question": "precision", "half_width": 0.1, "planned": 0}, "planned must be above 0"),
+        ({"question": "precision", "half_width": 0.1, "planned": 0}, "planned .* is 0"),
         ({"question": "significance", "first_look": 30}, "too early"),
-        ({"question": "significance", "half_width": 0.1}, "half_width means nothing"),
-        ({"question": "significance", "than": 1.0}, "than must be below 1"),
+        ({"question": "significance", "half_width": 0.1}, "half_width .* means nothing"),
+        ({"question": "significance", "than": 1.0}, "than .* is 1"),
         ({"question": "significance", "confidence": 95}, "confidence"),
-        ({"question": "preference"}, "needs verdict"),
-        ({"question": "preference", "verdict": "w", "margin": 0.6}, "margin"),
-        ({"question": "preference", "verdict": "w", "exclude": ["c0"]}, "exclude means nothing"),
-        ({"question": "preference", "verdict": "w", "labels": pd.DataFrame({"a": [1]})}, "labels means nothing"),
+        ({"question": "preference"}, r"needs verdict_col \(--verdict-col\)"),
+        ({"question": "preference", "verdict_col": "w", "margin": 0.6}, "margin"),
+        ({"question": "preference", "verdict_col": "w", "exclude": ["c0"]}, "exclude .* means nothing"),
+        (
+            {"question": "preference", "verdict_col": "w", "label_file": pd.DataFrame({"a": [1]})},
+            r"label_file \(--scores\) means nothing",
+        ),
         ({"question": "peek"}, "no question 'peek'"),
     ],
 )
@@ -247,7 +254,7 @@ def votes(*words):
 
 def asked(frame, **arguments):
     """Ask about votes."""
-    return monitor(frame, question="preference", verdict="winner", **arguments)
+    return monitor(frame, question="preference", verdict_col="winner", **arguments)
 
 
 def test_votes_decide_either_way_or_not_yet():
@@ -272,22 +279,22 @@ def test_ties_count_as_was_said():
     """Left out, half, or against the first answer; without a word they are refused."""
     frame = votes("a", "tie", "b", "", "tie")
     for ties, worth in {"drop": [1, 0], "half": [1, 0.5, 0, 0.5], "pessimistic": [1, 0, 0, 0]}.items():
-        found = votes_in_order(frame, verdict="winner", ties=ties)
+        found = votes_in_order(frame, verdict_col="winner", ties=ties)
         assert found.worth.tolist() == worth
         assert (found.tied, found.blank) == (2, 1)
     with pytest.raises(UsageError, match="2 of 4 votes are ties"):
-        votes_in_order(frame, verdict="winner")
+        votes_in_order(frame, verdict_col="winner")
     with pytest.raises(UsageError, match="cannot count as 'win'"):
-        votes_in_order(frame, verdict="winner", ties="win")
+        votes_in_order(frame, verdict_col="winner", ties="win")
 
 
 def test_models_that_change_places_are_told_apart_by_name():
     """The alphabetically first model is the first answer, whichever column it stood in; three are one too many."""
     frame = pd.DataFrame({"l": ["x", "y", "x"], "r": ["y", "x", "y"], "winner": ["a", "a", "tie"]})
-    found = votes_in_order(frame, verdict="winner", pair=["l", "r"], ties="pessimistic")
+    found = votes_in_order(frame, verdict_col="winner", pair=["l", "r"], ties="pessimistic")
     assert (found.sides, found.worth.tolist()) == (("x", "y"), [1, 0, 0])
     with pytest.raises(InputError, match="3 models"):
-        votes_in_order(frame.assign(r=["y", "x", "z"]), verdict="winner", pair=["l", "r"], ties="drop")
+        votes_in_order(frame.assign(r=["y", "x", "z"]), verdict_col="winner", pair=["l", "r"], ties="drop")
 
 
 def test_votes_on_one_prompt_are_not_independent():
@@ -302,4 +309,174 @@ def test_votes_on_one_prompt_are_not_independent():
 def test_a_table_of_scores_holds_no_votes(arena):
     """It is refused in one line."""
     with pytest.raises(UsageError, match="holds no votes"):
-        monitor(ScoreTable.from_frame(arena[0]), question="preference", verdict="winner")
+        monitor(ScoreTable.from_frame(arena[0]), question="preference", verdict_col="winner")
+
+
+@pytest.fixture(scope="module")
+def half_drawn():
+    """Return scores of 300 prompts, and labels of 150 that a rule with unequal chances drew."""
+    table = simulate("arena", n=300, seed=8).frame()
+    scores = table.drop(columns="oracle_label")
+    draw = draw_labels(scores, labels=150, seed=1)
+    wanted = [name for name, phase in zip(draw.design.prompt_ids, draw.design.phase, strict=True) if phase]
+    order = np.random.default_rng(3).permutation(len(wanted))
+    labels = pd.concat([table[table["prompt_id"] == wanted[at]] for at in order])
+    return scores, labels[[*CELL, "oracle_label"]].reset_index(drop=True), draw.design
+
+
+def test_without_a_statement_labels_of_some_prompts_speak_for_those_alone(half_drawn):
+    """Sentence, document and the verdict's line name the labelled prompts; a statement takes that back."""
+    scores, labels, _ = half_drawn
+    asked = {"label_file": labels, "question": "precision", "half_width": 0.2}
+    found = monitor(scores, **asked)
+    assert (found.verdict, found.describes) == ("stop: precise enough", "labelled prompts")
+    assert any("describe the 150 labelled of 300 prompts" in one for one in found.sentences)
+    assert "stop: precise enough, for the 150 labelled prompts" in str(found).splitlines()
+    assert strict(found)["describes"] == "labelled prompts"
+    stated = monitor(scores, **asked, design="uniform")
+    assert (stated.describes, stated.settings["design"]) == ("all prompts", "uniform")
+    assert not any("describe" in one for one in stated.sentences)
+    assert stated.sentences[-1].startswith("Valid for a uniform draw, labelled in random order")
+    assert stated.watched.stopped == found.watched.stopped
+
+
+def test_an_unequal_draw_is_refused_however_it_is_stated(half_drawn):
+    """By its record or by a column of propensities; equal propensities state a uniform draw."""
+    scores, labels, design = half_drawn
+    asked = {"question": "precision", "half_width": 0.2}
+    with pytest.raises(InputError, match="with unequal chances"):
+        monitor(scores, label_file=labels, design=design, **asked)
+    chances = dict(zip(design.prompt_ids, design.propensity, strict=True))
+    weighted = labels.assign(propensity=labels["prompt_id"].map(chances))
+    with pytest.raises(InputError, match="unequal chances, 0"):
+        monitor(scores, label_file=weighted, **asked)
+    equal = monitor(scores, label_file=labels.assign(propensity=0.5), **asked)
+    assert (equal.describes, equal.settings["design"]) == ("all prompts", "propensity")
+    with pytest.raises(UsageError, match="a design beside it"):
+        monitor(scores, label_file=weighted, design="uniform", **asked)
+    with pytest.raises(UsageError, match="no design 'unifrom'"):
+        monitor(scores, label_file=labels, design="unifrom", **asked)
+
+
+def test_a_few_prompts_may_lack_labels(arena):
+    """With 5 % unlabelled the figures describe all prompts, with more the labelled ones."""
+    scores, labels = arena
+    asked = {"question": "significance"}
+    assert monitor(scores, label_file=labels.iloc[: 4 * 380], **asked).describes == "all prompts"
+    narrow = monitor(scores, label_file=labels.iloc[: 4 * 379], **asked)
+    assert narrow.describes == "labelled prompts"
+    assert any(one.startswith("Recovery on the labelled prompts is above 0") for one in narrow.sentences)
+
+
+def test_a_design_knows_all_scored_prompts(arena):
+    """Prompts that could not have been drawn are none that the labelled ones stand for."""
+    scores, labels = arena
+    design = drawn(scores[scores["prompt_id"] < sorted(set(scores["prompt_id"]))[300]], "uniform", 300)
+    with pytest.raises(InputError, match="100 scored prompts could not have been drawn"):
+        monitor(scores, label_file=labels, design=design, question="significance")
+
+
+def test_settings_repeat_what_was_asked(arena, tmp_path):
+    """Files, columns, scales, exclusions and the draw, read-only; of votes their columns and how ties count."""
+    scores, labels = arena
+    labels.rename(columns={"oracle_label": "points"}).assign(points=labels["oracle_label"] * 7).to_csv(
+        tmp_path / "points.csv", index=False
+    )
+    found = monitor(
+        scores,
+        label_file=tmp_path / "points.csv",
+        columns={"oracle_label": "points"},
+        label_scale=Scale(0, 7),
+        exclude="c3",
+        design="uniform",
+        question="significance",
+    )
+    settings = strict(found)["settings"]
+    assert settings["label_file"] == str(tmp_path / "points.csv")
+    assert settings["columns"]["oracle_label"] == "points"
+    assert settings["columns"]["judge_score"] == "judge_score"
+    assert (settings["label_scale"], settings["exclude"], settings["design"]) == ("0:7", ["c3"], "uniform")
+    with pytest.raises(TypeError):
+        found.settings["exclude"] = ()
+    with pytest.raises(TypeError):
+        found.settings["columns"]["judge"] = "x"
+    frame = pd.DataFrame({"l": ["x", "y"], "r": ["y", "x"], "winner": ["a", "tie"], "q": [1, 2]})
+    settings = strict(asked(frame, pair=["l", "r"], prompt="q", ties="half"))["settings"]
+    assert {key: settings[key] for key in ("verdict_col", "ties", "pair", "prompt", "sides")} == {
+        "verdict_col": "winner",
+        "ties": "half",
+        "pair": ["l", "r"],
+        "prompt": "q",
+        "sides": ["x", "y"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("half_width", "x"),
+        ("half_width", float("inf")),
+        ("half_width", True),
+        ("planned", "a"),
+        ("planned", 3.7),
+        ("first_look", 50.0),
+        ("confidence", "x"),
+        ("label_file", 3),
+        ("judge", 3),
+        ("design", 3),
+        ("columns", "score"),
+        ("label_scale", "0:7"),
+        ("exclude", 3),
+        ("exclude", [3]),
+        ("shape", "round"),
+    ],
+)
+def test_wrong_types_are_refused_in_one_line(arena, name, value):
+    """Text for a number, a fraction for a count: an error that names the argument, and a hint."""
+    with pytest.raises(UsageError, match=name.split("_")[0]) as refused:
+        monitor(arena[0], **{"question": "precision", "half_width": 0.1, name: value})
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize(("name", "value"), [("than", "x"), ("margin", "x"), ("pair", "a,b"), ("ties", 3)])
+def test_wrong_types_are_refused_for_votes_too(name, value):
+    """They name the argument."""
+    with pytest.raises(UsageError, match=name):
+        asked(votes("a"), **{name: value})
+
+
+def test_numbers_of_numpy_are_numbers(arena):
+    """A count or a width that numpy worked out is taken as it is."""
+    found = monitor(
+        arena[0], label_file=arena[1], question="precision", half_width=np.float64(0.1), planned=np.int64(170)
+    )
+    assert found.verdict == "stop: precise enough"
+    strict(found)
+
+
+def test_the_sequence_is_said_to_start_where_it_does(arena):
+    """A later first look is the one that the sentence names."""
+    found = monitor(arena[0], label_file=arena[1], question="significance", first_look=300)
+    assert any("starts at 300 labelled prompts" in one for one in found.sentences)
+
+
+def test_no_number_is_named_near_the_reference(arena):
+    """Within one standard error of the reference no number means anything, and the document says so."""
+    even = asked(votes(*["a", "b"] * 19, "a"))
+    assert even.expected_more is None
+    assert "one standard error" in strict(even)["expected_more_reason"]
+    assert any(one.startswith("No number of further votes can be named") for one in even.sentences)
+    scores, labels = arena
+    level = monitor(scores, label_file=labels, question="significance").now.estimate
+    near = monitor(scores, label_file=labels, question="significance", than=level - 0.01)
+    assert (near.verdict, near.expected_more) == ("continue", None)
+    assert "one standard error" in strict(near)["expected_more_reason"]
+
+
+def test_votes_on_many_pairs_are_not_pooled():
+    """Columns of models with several names are pointed at; one pair in fixed places is enough."""
+    frame = votes(*["a", "b"] * 3).assign(model_a=list("xxyyxx"), model_b="z")
+    with pytest.raises(InputError, match="hold several models") as refused:
+        asked(frame)
+    assert "--pair-col model_a,model_b" in refused.value.hint
+    assert asked(frame.assign(model_a="x")).data["votes"] == 6

@@ -9,6 +9,9 @@ import pytest
 from bonwise.errors import UsageError
 from bonwise.planning.plans.plan import plan
 from bonwise.planning.plans.questions import QUESTIONS
+from bonwise.stats.sequential.confidence_sequence import EARLIEST, sides
+from bonwise.stats.sequential.e_process import mixture_weight, vote_sides
+from bonwise.stats.sequential.running_ratio import RunningRatio
 
 EFFECTS = {
     "recovery>0": {"candidates": 4, "within_r": 0.3},
@@ -160,28 +163,129 @@ def test_the_verdict_compares_with_what_there_is(there, verdict):
 
 
 def test_stopping_early_keeps_a_reserve():
-    """15 to 20 % sooner on average, twice as many in reserve, and the prior's rule of thumb within its bounds."""
+    """Votes: 15 to 20 % sooner on average, twice as many in reserve, the monitor's own rule of thumb."""
     found = plan(question="margin", effect=0.1).sequential
-    assert found == {"fixed": 274, "mean": [219, 233], "reserve": 548, "prior": pytest.approx(12.5)}
-    priors = [plan(question="margin", effect=effect).sequential["prior"] for effect in (0.01, 0.49)]
-    assert priors == [50.0, 1.0]
-    assert plan(question="margin", effect=0.1, raters=2, icc=0.3).sequential is None
-    assert plan(question="within_r>=0.4", candidates=4, within_r=0.5).sequential is None
+    prior = pytest.approx(12.5)
+    assert found == {"fixed": 274, "mean": [219, 233], "reserve": 548, "saves": True, "prior": prior}
+    assert plan(question="margin", effect=0.1, tie_rate=0.2).sequential["mean"] == [274, 291]
+    picks = plan(question="a-vs-b", **EFFECTS["a-vs-b"], design="discordant_preference")
+    assert picks.sequential["mean"][1] == round(0.85 * picks.labels)
 
 
-@pytest.mark.parametrize(("sides", "low", "high"), [(2, 0.78, 0.88), (1, 0.95, 1.08)])
-def test_the_mean_stopping_time_is_as_stated(sides, low, high):
-    """A two-sided normal-mixture sequence on a drifting walk stops after the stated part of the fixed number."""
-    chance = np.random.default_rng(31)
-    drift = {1: 1.6448536, 2: 1.9599640}[sides] + 1.2815516
-    t = np.arange(1, 2001) / 2000 * 4
-    walk = np.cumsum(chance.normal(drift * t[0], np.sqrt(t[0]), (600, len(t))), axis=1)
-    rho2 = 12.0
-    bound = np.sqrt(2 * (t * rho2 + 1) / rho2 * np.log(np.sqrt(t * rho2 + 1) / 0.05))
-    crossed = np.abs(walk) >= bound
-    stopped = np.where(crossed.any(axis=1), t[crossed.argmax(axis=1)], t[-1])
-    assert low <= stopped.mean() <= high
-    assert np.quantile(stopped, 0.9) <= 2.0
+def test_when_votes_stop_knows_nothing_of_the_power_planned_with():
+    """A study planned with power .6 stops where one with .9 does, and so saves nothing."""
+    found = plan(question="margin", effect=0.1, power=0.6)
+    usual = plan(question="margin", effect=0.1)
+    assert found.sequential == {**usual.sequential, "fixed": found.labels, "saves": False}
+    assert any("nothing is gained" in one for one in found.sentences)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"question": "recovery>0", **EFFECTS["recovery>0"]},
+        {"question": "a-vs-b", **EFFECTS["a-vs-b"]},
+        {"question": "within_r>=0.4", "candidates": 4, "within_r": 0.5},
+        {"question": "equivalence", "effect": 0.1},
+        {"question": "margin", "effect": 0.1, "raters": 2, "icc": 0.0},
+        {"question": "margin", "effect": 0.1, "one_cluster": True, "icc": 1e-4},
+    ],
+)
+def test_no_stopping_rule_is_promised_where_there_is_none(asked):
+    """Two labels a prompt, graded picks, correlations, bounds and several votes a prompt cannot be monitored."""
+    found = plan(**asked)
+    assert found.sequential is None
+    assert any(f"No stopping rule is offered for the design {found.design}" in one for one in found.sentences)
+    assert not any("bonwise monitor" in one for one in found.commands)
+
+
+@pytest.mark.parametrize("margin", [0.05, 0.1, 0.2])
+def test_votes_stop_when_the_plan_says(margin):
+    """300 studies by the monitor's own rule: their mean within 8 % of what is stated, nine in ten in the reserve."""
+    stated = plan(question="margin", effect=margin).sequential
+    votes = np.random.default_rng(41).random((300, 4 * stated["fixed"])) < 0.5 + margin
+    wins, counts = votes.cumsum(axis=1).astype(float), np.arange(1.0, votes.shape[1] + 1)
+    out = vote_sides(wins, counts, mixture_weight(margin), 0.5, 0.95) != 0
+    stopped = np.where(out.any(axis=1), out.argmax(axis=1) + 1, votes.shape[1])
+    low, high = stated["mean"]
+    assert 0.92 * low <= stopped.mean() <= 1.08 * high
+    assert np.mean(stopped <= stated["reserve"]) >= 0.9
+
+
+@pytest.mark.parametrize(("n", "r"), [(4, 0.2), (4, 0.4), (8, 0.1)])
+def test_complete_prompts_stop_when_the_plan_says(n, r):
+    """150 studies by the monitor's own rule have the mean and the worst tenth that are stated."""
+    found = plan(question="recovery>0", candidates=n, within_r=r, design="complete")
+    stated, most = found.sequential, 5 * found.prompts + 200
+    chance, stopped = np.random.default_rng(42), []
+    for _ in range(150):
+        labels = chance.standard_normal((most, n))
+        scores = r * labels + np.sqrt(1 - r * r) * chance.standard_normal(labels.shape)
+        gained = labels[np.arange(most), scores.argmax(axis=1)] - labels.mean(axis=1)
+        running = RunningRatio.of(gained, labels.max(axis=1) - labels.mean(axis=1))
+        out = sides(running.at(np.arange(EARLIEST, most + 1)), 0.0, found.prompts, 0.95) != 0
+        stopped.append(n * (EARLIEST + int(out.argmax()) if out.any() else most))
+    low, high = stated["mean"]
+    assert 0.92 * low <= np.mean(stopped) <= 1.08 * high
+    assert np.quantile(stopped, 0.9) == pytest.approx(stated["reserve"], rel=0.15)
+    assert stated["first_look_prompts"] == 200
+    assert low >= 200 * n
+
+
+def test_below_200_complete_prompts_nothing_is_gained():
+    """The plan of 34 prompts says so, and does not send to the monitor."""
+    found = plan(question="recovery>0", candidates=4, within_r=0.4, design="complete")
+    assert found.sequential["mean"] == [800, 800]
+    assert not found.sequential["saves"]
+    assert any("starts at 200" in one and "nothing is gained" in one for one in found.sentences)
+    assert not any("monitor" in one for one in found.commands)
+
+
+@pytest.mark.parametrize("question", EFFECTS)
+def test_every_plan_says_that_finding_nothing_shows_nothing(question):
+    """The sentence stands in all of them, the interval and the bound among them."""
+    assert any(
+        "non-detection is not equivalence" in one for one in plan(question=question, **EFFECTS[question]).sentences
+    )
+
+
+def test_a_plan_says_what_to_type_next():
+    """Pairs are drawn by candidates and gated on the gain, complete prompts by prompts; votes are monitored."""
+    two = plan(question="recovery>0", candidates=4, within_r=0.3)
+    assert two.commands == (
+        "bonwise labels draw scores.csv --design pair --labels 192 --out todo.csv --sheet labels.csv",
+        "bonwise audit scores.csv --labels labels.csv --design todo.csv --fail-under gain=0",
+    )
+    rated = plan(question="recovery>0", candidates=4, within_r=0.3, raters=2, icc=0.2)
+    assert f"--labels {rated.labels // 2} " in rated.commands[0]
+    complete = plan(question="recovery>0", candidates=4, within_r=0.3, design="complete").commands
+    assert "--labels 64 " in complete[0]
+    assert complete[1].endswith("--fail-under recovery=0")
+    assert plan(question="within_r>=0.4", candidates=4, within_r=0.5).commands[1].endswith("within_r=0.4")
+    width = plan(question="recovery", **EFFECTS["recovery"]).commands
+    assert width[-1].endswith("--half-width 0.1 --planned 240")
+    voted = plan(question="margin", effect=0.1, tie_rate=0.1, confidence=0.99).commands
+    words = "bonwise monitor votes.csv --question preference --verdict-col winner --ties drop --margin 0.1"
+    assert voted == (f"{words} --confidence 0.99",)
+    assert plan(question="a-vs-b", **EFFECTS["a-vs-b"]).commands == ()
+
+
+def test_settings_repeat_everything_and_cannot_be_changed():
+    """Prices and what reads the pilot stand in them; a change is refused."""
+    found = plan(question="margin", pilot="31/50", label_cost=0.5)
+    assert found.settings["pilot"] == "31/50"
+    assert found.settings["label_cost"] == 0.5
+    with pytest.raises(TypeError):
+        found.settings["pilot"] = "32/50"
+
+
+def test_a_study_of_few_prompts_is_pointed_at():
+    """The normal law it rests on is not to be trusted with a dozen prompts; votes are counted exactly."""
+    few = plan(question="recovery>0", candidates=4, within_r=0.8, design="complete")
+    assert few.prompts < 20
+    assert any("take 20, or more" in one for one in few.notes)
+    assert not any("take 20" in one for one in plan(question="margin", effect=0.4).notes)
+    assert not any("take 20" in one for one in plan(question="recovery>0", candidates=4, within_r=0.3).notes)
 
 
 def test_a_question_states_its_threshold():
@@ -211,8 +315,11 @@ def test_a_plan_prints_as_a_page():
         ({"question": "margin", "effect": 0.0}, "effect is 0.0"),
         ({"question": "margin", "effect": 0.6}, "effect is 0.6"),
         ({"question": "margin", "effect": float("nan")}, "effect is nan"),
-        ({"question": "margin", "effect": 0.1, "candidates": 4}, "candidates means nothing to the question margin"),
-        ({"question": "margin", "effect": 0.1, "judge_cost": 1.0}, "judge_cost means nothing"),
+        (
+            {"question": "margin", "effect": 0.1, "candidates": 4},
+            "candidates is without meaning for the question margin",
+        ),
+        ({"question": "margin", "effect": 0.1, "judge_cost": 1.0}, "judge_cost is without meaning"),
         ({"question": "margin", "effect": 0.1, "raters": 3}, "resemble each other is not said"),
         ({"question": "margin", "effect": 0.1, "icc": 0.3}, "one rater"),
         ({"question": "margin", "effect": 0.1, "icc": 0.3, "raters": 2, "one_cluster": True}, "contradict"),
@@ -223,10 +330,19 @@ def test_a_plan_prints_as_a_page():
         ({"question": "recovery>0", "candidates": 1, "within_r": 0.3}, "candidates is 1"),
         ({"question": "recovery>0", "candidates": 4, "within_r": 0.3, "design": "pairs"}, "unknown design"),
         ({"question": "recovery>0", "candidates": 4, "within_r": 0.3, "method": "paper"}, "about votes"),
-        ({"question": "recovery>0", "candidates": 4, "within_r": 0.3, "tie_rate": 0.1}, "tie_rate means nothing"),
-        ({"question": "recovery", "candidates": 4, "within_r": 0.3, "half_width": 0.1, "power": 0.8}, "power means"),
+        (
+            {"question": "recovery>0", "candidates": 4, "within_r": 0.3, "tie_rate": 0.1},
+            "tie_rate is without meaning",
+        ),
+        (
+            {"question": "recovery", "candidates": 4, "within_r": 0.3, "half_width": 0.1, "power": 0.8},
+            "power is without meaning",
+        ),
         ({"question": "within_r>=0.5", "candidates": 4, "within_r": 0.5}, "not above r0"),
-        ({"question": "within_r>=0.4", "candidates": 4, "within_r": 0.5, "raters": 2, "icc": 0.1}, "raters means"),
+        (
+            {"question": "within_r>=0.4", "candidates": 4, "within_r": 0.5, "raters": 2, "icc": 0.1},
+            "raters is without meaning",
+        ),
         ({"question": "a-vs-b", "candidates": 4, "within_r": 0.5, "rival_r": 0.5}, "no difference to find"),
         (
             {"question": "a-vs-b", "candidates": 4, "within_r": 0.95, "rival_r": 0.94, "error_correlation": 0.99},
@@ -234,6 +350,32 @@ def test_a_plan_prints_as_a_page():
         ),
         ({"question": "equivalence", "effect": 0.1, "method": "paper"}, "about votes"),
         ({"question": "equivalence", "pilot": "28/50"}, "from a bound"),
+        ({"question": "recovery>0", "candidates": 4, "within_r": 1e-9}, "too small an effect"),
+        ({"question": "recovery", "candidates": 4, "within_r": 0.3, "half_width": 1e-7}, "too small an effect"),
+        ({"question": "recovery", "candidates": 4, "within_r": 0.3, "half_width": 1.5}, "half_width is 1.5"),
+        ({"question": "recovery", "candidates": 4, "within_r": 0.999, "half_width": 0.1}, "errs too little"),
+        ({"question": "within_r>=0.4", "candidates": 4, "within_r": 0.4 + 1e-9}, "too small an effect"),
+        ({"question": "a-vs-b", "candidates": 4, "within_r": 0.5, "rival_r": 0.5 + 1e-9}, "too small an effect"),
+        ({"question": "margin", "effect": "x"}, "effect is 'x'"),
+        ({"question": "margin", "effect": 0.1, "labels": "500"}, "labels is '500'"),
+        ({"question": "margin", "effect": 0.1, "labels": 500.0}, "labels is 500.0"),
+        ({"question": "margin", "effect": 0.1, "judge": "nobody"}, "judge is without meaning for a plan without"),
+        ({"question": "margin", "effect": 0.1, "verdict_col": "winner"}, "verdict_col is without meaning"),
+        ({"question": "margin", "effect": 0.1, "columns": {"judge": "who"}}, "columns is without meaning"),
+        ({"question": "margin", "effect": 0.1, "ties": "drop"}, "ties is without meaning"),
+        ({"question": "recovery>0", "candidates": 4, "within_r": 0.3, "exclude": "c3"}, "exclude is without meaning"),
+        ({"question": "margin", "pilot": "28/50", "judge": "nobody"}, "judge is without meaning for the pilot"),
+        ({"question": "margin", "pilot": "28/50", "exclude": ["c3"]}, "exclude is without meaning for the pilot"),
+        ({"question": "margin", "pilot": "28/50", "columns": {"judge": "w"}}, "columns is without meaning"),
+        (
+            {"question": "margin", "pilot": "28/50", "verdict_col": "winner"},
+            "verdict_col is without meaning for votes",
+        ),
+        ({"question": "margin", "pilot": "28/50", "ties": "half"}, "ties is without meaning for votes"),
+        ({"question": "margin", "pilot": "28/50", "ties": "often"}, "ties cannot count as 'often'"),
+        ({"question": "recovery>0", "pilot": "p.csv", "exclude": 5}, "exclude is 5"),
+        ({"question": "recovery>0", "pilot": "p.csv", "columns": ["judge"]}, "columns is"),
+        ({"question": "recovery>0", "pilot": "p.csv", "ties": "drop"}, "ties is without meaning for the pilot"),
         ({"question": "margin", "effect": 0.1, "pilot": "28/50"}, "both a pilot and effect"),
     ],
 )

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from bonwise.errors import InputError, UsageError
-from bonwise.planning.plans.pilot import PilotSource, gain_pilot, rival_pilot
+from bonwise.planning.plans.pilot import gain_pilot, rival_pilot
+from bonwise.planning.plans.pilot_source import PilotSource
 from bonwise.planning.plans.plan import plan
 from bonwise.stats.power.best_of_n_gain import complete_contrast, two_label_contrast
 from bonwise.stats.power.pilot_effect import shift, standardised, wilson
@@ -136,18 +137,94 @@ def test_a_pilot_with_a_worse_judge_is_infeasible():
     assert even.interval[1] is None
 
 
-def test_votes_are_read_from_a_file(tmp_path):
-    """Words for either side and ties; the ties raise the votes to collect, and the source is named."""
-    path = tmp_path / "votes.csv"
-    rows = ["model_a"] * 31 + ["model_b"] * 19 + ["tie"] * 10
+def voted(path, rows):
+    """Write votes, one a row."""
     path.write_text("id,winner\n" + "".join(f"{at},{word}\n" for at, word in enumerate(rows)), encoding="utf-8")
-    found = plan(question="margin", pilot=path)
-    assert found.settings["tie_rate"] == pytest.approx(1 / 6)
-    assert (found.pilot["wins"], found.pilot["votes"], found.pilot["ties"]) == (31, 50, 10)
-    assert found.labels == pytest.approx(plan(question="margin", pilot="31/50").labels * 1.2, abs=1)
-    assert (
-        plan(question="margin", pilot=str(path), tie_rate=0.0).labels == plan(question="margin", pilot="31/50").labels
-    )
+    return path
+
+
+@pytest.mark.parametrize(
+    ("ties", "wins", "votes", "tie_rate"),
+    [("drop", 31, 50, 1 / 6), ("half", 36, 60, 0.0), ("pessimistic", 31, 60, 0)],
+)
+def test_votes_are_read_from_a_file_with_ties_as_was_said(tmp_path, ties, wins, votes, tie_rate):
+    """Left out they raise the votes to collect; half or against the first side they count; blanks are no votes."""
+    path = voted(tmp_path / "votes.csv", ["model_a"] * 31 + ["model_b"] * 19 + ["tie"] * 10 + [""] * 3)
+    found = plan(question="margin", pilot=str(path), ties=ties)
+    assert (found.pilot["wins"], found.pilot["votes"], found.pilot["ties"]) == (wins, votes, 10)
+    assert found.settings["tie_rate"] == pytest.approx(tie_rate)
+    assert found.settings.items() >= {"pilot": str(path), "ties": ties}.items()
+    alone = plan(question="margin", pilot=f"{wins}/{votes}")
+    assert found.labels == pytest.approx(alone.labels / (1 - tie_rate), abs=1)
+    assert f"--ties {ties}" in found.commands[0]
+
+
+def test_a_tie_rate_means_nothing_where_ties_count(tmp_path):
+    """They decide half a vote, or one: only ties left out raise the votes to collect, by the rate that is said."""
+    path = voted(tmp_path / "votes.csv", ["a"] * 31 + ["b"] * 19 + ["tie"] * 10)
+    with pytest.raises(UsageError, match="tie_rate is without meaning where ties count"):
+        plan(question="margin", pilot=path, ties="half", tie_rate=0.1)
+    fewer = plan(question="margin", pilot=path, ties="drop", tie_rate=0.0)
+    assert fewer.labels == plan(question="margin", pilot="31/50").labels
+
+
+def test_votes_are_those_of_one_pair_whichever_side_it_stood_on():
+    """The alphabetically first model is the first side, under any column names; several pairs are refused."""
+    rows = [("x", "y", "a")] * 20 + [("y", "x", "b")] * 11 + [("x", "y", "b")] * 9 + [("y", "x", "a")] * 10
+    frame = pd.DataFrame(rows, columns=["model_a", "model_b", "winner"])
+    found = plan(question="margin", pilot=frame)
+    assert (found.pilot["wins"], found.pilot["votes"]) == (31, 50)
+    named = frame.rename(columns={"model_a": "left", "model_b": "right"})
+    again = plan(question="margin", pilot=named, pair_col=["left", "right"])
+    assert again.labels == found.labels
+    assert again.settings["pair_col"] == ["left", "right"]
+    assert "--pair-col left,right" in again.commands[0]
+    more = pd.concat([frame, pd.DataFrame([("x", "z", "a")], columns=frame.columns)])
+    with pytest.raises(InputError, match=r"2 pairs of models.*--pair-col"):
+        plan(question="margin", pilot=more)
+
+
+@pytest.mark.shared
+def test_human_votes_on_fifteen_pairs_are_not_pooled(shared):
+    """The MT-Bench votes are refused as they stand, and planned from where one pair is kept."""
+    votes = pd.read_csv(shared / "data" / "mt_bench_human.csv")
+    with pytest.raises(InputError, match="15 pairs of models"):
+        plan(question="margin", pilot=votes, ties="drop")
+    pair = votes[votes["model_a"].isin(["gpt-4", "claude-v1"]) & votes["model_b"].isin(["gpt-4", "claude-v1"])]
+    found = plan(question="margin", pilot=pair, ties="drop")
+    assert (found.pilot["ties"], found.pilot["votes"]) == (55, 145)
+
+
+def test_what_reads_a_pilot_of_scores_stands_in_the_settings():
+    """Judge, columns and a candidate left out, by one name or a list of them."""
+    frame = frame_of().rename(columns={"judge_score": "points"})
+    asked = {"question": "recovery>0", "pilot": frame, "judge": "j", "columns": {"judge_score": "points"}}
+    found = plan(**asked, exclude="c2")
+    assert found.pilot["prompts"] == 20
+    told = {"pilot": "table", "judge": ["j"], "exclude": ["c2"], "columns": {"judge_score": "points"}}
+    assert found.to_dict()["settings"].items() >= told.items()
+    assert found.to_dict() == plan(**asked, exclude=["c2"]).to_dict()
+    assert found.labels != plan(**asked).labels
+
+
+def test_hints_of_a_pilot_name_only_what_a_plan_takes():
+    """No flag of another command: labels are the pilot's own."""
+    with pytest.raises(InputError) as refused:
+        plan(question="recovery>0", pilot=frame_of(oracle_label=np.nan))
+    assert "--label-col" in refused.value.hint
+    assert "--labels" not in refused.value.hint
+    assert "--oracle" not in refused.value.hint
+
+
+def test_a_pilot_of_few_prompts_and_one_without_an_effect_to_speak_of_are_told():
+    """A dozen prompts are a guess; a gain of next to nothing is planned for by no number."""
+    few = plan(question="recovery>0", pilot=table(*normal(12, 4, 0.6, 9)))
+    assert any("A pilot of 12 prompts is a guess" in one for one in few.notes)
+    labels, _ = normal(400, 2, 0.0, 11)
+    even = np.tile([[1.0, 0.0], [0.0, 1.0]], (200, 1))
+    labels[1::2] = labels[::2] + 1e-9 * (even[::2] - 0.5)  # what one pick gains the next one loses, but for a hair
+    found = plan(question="recovery>0", pilot=table(labels, even))
+    assert (found.verdict, found.labels) == ("infeasible", None)
 
 
 @pytest.mark.parametrize("prompts", [50, 250])
@@ -185,14 +262,26 @@ def frame_of(**changes):
         ({"pilot": frame_of(), "judge": "k"}, "no judge named 'k'"),
         ({"pilot": "absent.csv"}, "no such file"),
         ({"pilot": frame_of(), "within_r": 0.3}, "both a pilot and within_r"),
-        ({"question": "a-vs-b", "pilot": frame_of()}, "where two are compared"),
+        (
+            {"question": "a-vs-b", "pilot": frame_of()},
+            r"compares two judges, not 1 .give a pilot that two judges scored",
+        ),
         ({"question": "recovery", "pilot": frame_of(oracle_label=1.0), "half_width": 0.1}, "do not differ"),
         ({"question": "recovery", "pilot": frame_of()}, "needs half_width"),
         ({"question": "within_r>=0.1", "pilot": frame_of(judge_score=1.0)}, "no within-prompt correlation"),
         ({"question": "margin", "pilot": frame_of()}, "no column that holds votes"),
         ({"question": "margin", "pilot": frame_of(), "verdict_col": "winner"}, "no column named 'winner'"),
         ({"question": "margin", "pilot": pd.DataFrame({"winner": ["a", "x"]})}, "no verdict"),
-        ({"question": "margin", "pilot": pd.DataFrame({"winner": ["tie", "tie"]})}, "every vote is a tie"),
+        (
+            {"question": "margin", "pilot": pd.DataFrame({"winner": ["tie", "tie"]}), "ties": "drop"},
+            "every vote is a tie",
+        ),
+        ({"question": "margin", "pilot": pd.DataFrame({"winner": ["a", "tie"]})}, "1 of 2 votes are ties"),
+        ({"question": "margin", "pilot": pd.DataFrame({"winner": ["", None]})}, "no row holds a vote"),
+        ({"question": "margin", "pilot": pd.DataFrame({"winner": ["a"]}), "pair_col": "x"}, "two columns"),
+        ({"question": "margin", "pilot": 5}, "no table"),
+        ({"pilot": 5}, "no table"),
+        ({"question": "a-vs-b", "pilot": frame_of(), "judge": ["j", "j"]}, "names a judge twice"),
         ({"question": "margin", "pilot": "60/50"}, "60 of 50"),
         ({"question": "margin", "pilot": "0/0"}, "0 of 0"),
     ],
@@ -207,6 +296,6 @@ def test_pilots_that_cannot_be_used_are_refused(asked, words):
 def test_several_judges_are_never_chosen_from_silently():
     """A table with two judges needs a name for a question about one."""
     frame = pd.concat([frame_of(judge="a"), frame_of(judge="b")])
-    with pytest.raises(UsageError, match="2 judges and none is named"):
+    with pytest.raises(UsageError, match="2 judges where one is planned for"):
         plan(question="recovery>0", pilot=frame)
     assert plan(question="recovery>0", pilot=frame, judge="a").pilot["judges"] == ["a"]

@@ -187,7 +187,7 @@ def test_picks_worked_by_hand():
     # K = 2: V(random) is half of V(judge), and up to a half more.
     assert found.bounds["value_random"][0] <= 0.2
     assert found.bounds["value_random"][1] >= 0.7
-    assert "recovery" not in found.bounds
+    assert found.bounds["recovery"] == (-1.0, 1.0)
 
 
 @given(st.lists(st.tuples(*[st.sampled_from([0.0, 0.2, 0.5, 1.0])] * 3), min_size=4, max_size=8), st.booleans())
@@ -221,22 +221,52 @@ def test_alike_labels_get_a_bound_not_a_point():
 
 
 def test_one_labelled_prompt_has_no_interval():
-    """A single labelled pair gives an estimate, no interval and no bounds."""
+    """A single labelled pair gives an estimate, no interval, and recovery the bound that any labels leave."""
     draw, scores, labels = as_draw(PROMPTS[:3], np.array([0, -1, -1]), np.array([1, -1, -1]))
     found = candidate_estimate(draw, labels, scores, [], RULE, strata=np.zeros(3, dtype=np.int64), seed=0)
     assert found.estimate.estimate == pytest.approx(0.8 / 3)
     assert "single prompt" in found.estimate.reason
-    assert found.bounds == {}
+    assert found.bounds == {"recovery": (-2.0, 1.0)}
+
+
+@given(pools(most=4, candidates=(2, 4)), st.booleans())
+@settings(max_examples=60)
+def test_recovery_is_bounded_whatever_the_labels(prompts, paired):
+    """With a single labelled prompt the bound of recovery holds, whatever the other labels are."""
+    truth = twins.metrics(prompts)["recovery"]
+    picks, others, _ = next(every_draw(prompts, paired=paired))
+    draw, scores, labels = as_draw(prompts, picks, others if paired else None)
+    if truth is None or not draw.labelled.any():
+        return
+    first = np.arange(len(prompts)) == np.flatnonzero(draw.labelled)[0]
+    draw = CandidateDraw(
+        draw.sizes, draw.top, np.where(first, picks, -1), np.where(first, others, -1) if paired else None
+    )
+    strata = np.zeros(len(prompts), dtype=np.int64)
+    low, high = candidate_estimate(draw, labels, scores, [], RULE, strata=strata, seed=0).bounds["recovery"]
+    assert low - 1e-9 <= truth <= high + 1e-9
+
+
+def test_one_huge_weight_leaves_no_interval():
+    """Picks whose weights are worth fewer than two labels give an estimate alone."""
+    prompts = [([0.9, 0.1], [label, 0.0]) for label in (0.8, 0.6, 0.4, *[0.5] * 500)]
+    picks = np.where(np.arange(len(prompts)) < 4, 2 * np.arange(len(prompts)), -1)
+    draw, scores, labels = as_draw(prompts, picks)
+    strata = (np.arange(len(prompts)) > 2).astype(np.int64)
+    found = candidate_estimate(draw, labels, scores, [], RULE, strata=strata, seed=0)
+    assert found.estimate.low is None
+    assert "worth 1.0 labels" in found.estimate.reason
+    assert found.bounds == {"recovery": (-1.0, 1.0)}
 
 
 def test_labels_of_an_unknown_scale_bound_recovery_alone():
-    """Without a scale no level is bounded, and recovery lies between 0 and the ratio to the best that was seen."""
+    """Without a scale no level is bounded; recovery is, by the ratio to the best that was seen, or in any case."""
     drawn = next(replications(600, 1, seed=SEED, kind="T1"))
     wide = IntervalRule(label_range=(-np.inf, np.inf), label_width=1.0)
     found = draw_and_estimate(drawn, "pair", 250, rule=wide)
     assert found.bounds.keys() == {"recovery"}
     assert found.bounds["recovery"][0] <= 0 < found.bounds["recovery"][1]
-    assert draw_and_estimate(drawn, "pick", 250, rule=wide).bounds == {}
+    assert draw_and_estimate(drawn, "pick", 250, rule=wide).bounds == {"recovery": (-3.0, 1.0)}
 
 
 def test_a_judge_that_skips_prompts_is_used_where_it_scored():

@@ -5,7 +5,7 @@ from statistics import fmean, pstdev
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bonwise.stats.partial.label_allocation import (
@@ -122,6 +122,8 @@ def test_joined_strata_keep_their_order_and_their_bounds(labels_of, most):
 
 
 @given(bounded())
+@example((np.array([5, 5]), np.array([0.0, 5e-324]), 4, np.array([0, 0])))
+@example((np.array([5, 5]), np.array([1.0, 1e308]), 6, np.array([0, 0])))
 def test_allocated_labels_sum_and_stay_within_bounds(case):
     """Counts sum to the labels, hold what was taken, never exceed the prompts, and are the same again."""
     prompts, weights, labels, taken = case

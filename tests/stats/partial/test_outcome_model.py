@@ -155,3 +155,9 @@ def test_a_given_model_needs_ten_labels():
     few = choose_model(features, 9, LinearRegression())
     assert few.name == "stand-in"
     assert "LinearRegression would need 10" in few.reason
+
+
+def test_one_labelled_prompt_is_one():
+    """The reason counts a single labelled prompt as one."""
+    features = label_features(np.array([0.9, 0.1]), np.array([2]))
+    assert choose_model(features, 1).reason.startswith("1 labelled prompt, fewer than")

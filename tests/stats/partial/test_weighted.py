@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bonwise.errors import InputError
+from bonwise.errors import UsageError
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import IntervalRule, difference, estimate
 from bonwise.stats.partial.label_sample import LabelSample
@@ -229,10 +229,33 @@ def test_joining_errs_on_the_large_side():
     assert errors[0] > errors[1]
 
 
-def test_a_stratum_without_labels_is_refused():
-    """Nothing stands for a stratum in which no prompt is labelled, and the error names it."""
-    with pytest.raises(InputError, match=r"stratum 1 .*\(3\)"):
-        weighted_estimates(ESTIMANDS, prompt_sums(*arrays(GOLDEN[:2])), of_sizes([4, 3], [2, 0]), RULE)
+def test_a_stratum_without_labels_is_spoken_for_by_the_next():
+    """A stratum in which nothing is labelled is joined to its neighbour, so that the weights still add up."""
+    sums, joined = prompt_sums(*arrays(GOLDEN[:2])), of_sizes([4, 3], [2, 0])
+    assert (joined.borrowed, joined.weights.sum()) == (3, 7)
+    assert weighted_estimates(ESTIMANDS, sums, joined, RULE) == weighted_estimates(
+        ESTIMANDS, sums, of_sizes([7], [2]), RULE
+    )
+
+
+def test_no_labels_are_refused():
+    """Without any label there is nothing to weigh."""
+    with pytest.raises(UsageError, match="no prompt is labelled"):
+        label_strata(of_sizes([4, 3], [0, 0]))
+
+
+@pytest.mark.parametrize("heavy", [1e6, 3.0])
+def test_one_huge_weight_leaves_no_interval(heavy):
+    """Where the weights are worth fewer than two labels no metric has an interval."""
+    prompts = GOLDEN[:3]
+    sample = LabelSample(np.ones(3, dtype=bool), 1 / np.array([1.0, 1.0, heavy]) / 1e3, None)
+    found = weighted_estimates(ESTIMANDS, prompt_sums(*arrays(prompts)), sample, RULE)
+    if sample.ess >= 2:
+        assert found["value_judge"].low is not None
+        return
+    assert {one.low for one in found.values()} == {None}
+    assert "worth 1.0 labels drawn alike" in found["value_judge"].reason
+    assert found["value_judge"].bounds(0.9) is None
 
 
 def test_one_labelled_prompt_has_no_interval():

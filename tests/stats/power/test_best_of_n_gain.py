@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-import csv
-from pathlib import Path
+import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bonwise.stats.best import best_of_normals
 from bonwise.stats.power.best_of_n_gain import (
@@ -16,13 +17,7 @@ from bonwise.stats.power.best_of_n_gain import (
 from bonwise.stats.power.power import critical_value
 from bonwise.stats.power.sample_size import correlation_pairs, mean_units, paper_votes
 from bonwise.stats.power.two_picks import score_correlation, two_picks, win_share
-
-
-def golden(name):
-    """Read a golden table."""
-    path = Path(__file__).parents[2] / "golden" / f"{name}.csv"
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    return list(csv.DictReader(lines))
+from golden_tables import golden
 
 
 def pools(n, r, prompts, seed):
@@ -45,6 +40,44 @@ def test_the_largest_of_normals_has_the_known_moments(n, e, v):
     found = largest_of_normals(n)
     assert found == pytest.approx((e, v), abs=5e-5)
     assert found[0] == pytest.approx(best_of_normals(np.zeros((1, n)), np.ones((1, n))).regret[0], abs=1e-8)
+
+
+def looped(n, r):
+    """Add up mean and second moment of both contrasts over the highest score and a lower one, by plain loops."""
+    step = 0.05
+    complete, two, second = 0.0, [0.0, 0.0], 0.0
+    below = mean = square = 0.0  # of a standard normal value below x: chance, and parts of its first two moments
+    for i in range(-160, 160):
+        x = step * (i + 0.5)
+        part = step * math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+        half = (below + part / 2, mean + part * x / 2, square + part * x * x / 2)
+        chance = n * part * half[0] ** (n - 1)
+        if half[0] > 1e-12:
+            low, spread = half[1] / half[0], max(0.0, half[2] / half[0] - (half[1] / half[0]) ** 2)
+            apart = (x - low) * (n - 1) / n
+            complete += chance * r * apart
+            second += chance * (r * r * (apart**2 + spread * (n - 1) / n**2) + (1 - r * r) * (1 - 1 / n))
+            two[0] += chance * r * (x - low)
+            two[1] += chance * (r * r * ((x - low) ** 2 + spread) + 2 * (1 - r * r))
+        below, mean, square = below + part, mean + part * x, square + part * x * x
+    return (complete, second - complete**2), (two[0], two[1] - two[0] ** 2)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(2, 32), st.floats(-1, 1))
+def test_contrasts_are_the_sums_of_a_plain_loop(n, r):
+    """Mean and variance of both, from the law of the highest score and of one below it, added up value by value."""
+    complete, two = looped(n, r)
+    assert complete_contrast(n, r) == pytest.approx(complete, abs=3e-3)
+    assert two_label_contrast(n, r) == pytest.approx(two, abs=3e-3)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.floats(-0.98, 0.98))
+def test_the_residual_of_two_candidates_has_a_closed_form(r):
+    """With n = 2 the pick's and the best label's contrasts are halves of one difference of normals."""
+    closed = math.pi * (1 + r * r) / 2 - 2 * r * (math.asin(r) + r * math.sqrt(1 - r * r))
+    assert recovery_residual(2, r) == pytest.approx(closed, abs=1e-5)
 
 
 @pytest.mark.parametrize("row", golden("plan_best_of_n"), ids=lambda row: f"{row['candidates']}-{row['within_r']}")

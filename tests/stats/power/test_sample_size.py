@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import csv
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,13 +27,7 @@ from bonwise.stats.power.sample_size import (
     paper_votes,
     votes,
 )
-
-
-def golden(name):
-    """Read a golden table."""
-    path = Path(__file__).parents[2] / "golden" / f"{name}.csv"
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    return list(csv.DictReader(lines))
+from golden_tables import golden
 
 
 @pytest.mark.parametrize("row", golden("plan_paper_votes"), ids=lambda row: row["row"])

@@ -15,11 +15,14 @@ from bonwise.stats.sequential.confidence_sequence import (
     squared_critical,
 )
 from bonwise.stats.sequential.running_ratio import RunningRatio
+from golden_tables import golden
 from stats.arrivals import running
-from stats.test_coverage import clopper_pearson
+from stats.nominal import clopper_pearson
 
 FULL, THIN = 2000, 200
-PROMPTS, STEP = 3000, 10
+
+(PEEKING,) = (row for row in golden("sequential_naive_peeking") if row["question"] == "recovery")
+PROMPTS, STEP, NAIVE = int(PEEKING["until"]), int(PEEKING["every"]), float(PEEKING["false_claims"])
 
 
 def claims(replications):
@@ -36,7 +39,7 @@ def claims(replications):
 
 def naive(blind):
     """Peek every ten labels at the ordinary 95 % interval, and claim whatever it once excludes."""
-    mean, se = blind.at(np.arange(10, PROMPTS + 1, STEP)).gap(0.0)
+    mean, se = blind.at(np.arange(STEP, PROMPTS + 1, STEP)).gap(0.0)
     return bool((np.abs(mean) > 1.96 * se).any())
 
 
@@ -105,14 +108,14 @@ def test_a_blind_judge_is_seldom_claimed_to_be_good():
     found = claims(THIN)
     assert clopper_pearson(round(THIN * found["from 200"]), THIN)[0] <= 0.05, found
     assert found["from 200"] <= found["from 30"] <= 0.08
-    assert found["naive"] >= 0.3
+    assert found["naive"] == pytest.approx(NAIVE, abs=0.12)
 
 
 @pytest.mark.slow
 def test_a_blind_judge_is_claimed_to_be_good_as_often_as_allowed():
-    """Over 2,000 studies at most 5 % from 200 labels on, and 6 % from 30; naive peeking claims in 30 % or more."""
+    """Over 2,000 studies at most 5 % from 200 labels on, and 6 % from 30; naive peeking as the golden table."""
     found = claims(FULL)
     print(found)  # noqa: T201 - the measured figures
     assert found["from 200"] <= 0.05
     assert found["from 30"] <= 0.06
-    assert 0.3 <= found["naive"] <= 0.55
+    assert found["naive"] == pytest.approx(NAIVE, abs=0.08)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import betaln
 
 from bonwise.stats.sequential.e_process import log_wealth, mixture_weight, share_limits, vote_sides
+from golden_tables import golden
 
 SEED = 20261121
 FULL, THIN = 4000, 400
@@ -17,16 +18,12 @@ CONSTANT = 2.62685576536
 """Votes of a fixed design at power .9, two-sided .05, times the squared margin."""
 
 STOPPING = {
-    (10.0, 0.05): 0.86,
-    (10.0, 0.10): 0.81,
-    (10.0, 0.20): 0.91,
-    (10.0, 0.30): 1.06,
-    (1.0, 0.05): 1.03,
-    (1.0, 0.10): 0.92,
-    (1.0, 0.20): 0.83,
-    (1.0, 0.30): 0.79,
+    (float(row["weight"]), float(row["margin"])): float(row["of_fixed"])
+    for row in golden("sequential_stopping_times")
 }
 """Mean stopping time over the votes of a fixed design, by mixture weight and margin."""
+
+(PEEKING,) = (row for row in golden("sequential_naive_peeking") if row["question"] == "votes")
 
 
 def sides_of(votes, a, than=0.5):
@@ -145,22 +142,23 @@ def test_false_claims_are_at_most_what_was_allowed(a):
 
 @pytest.mark.parametrize(("a", "margin"), [(10.0, 0.2), (1.0, 0.3)])
 def test_claims_come_about_when_expected(a, margin):
-    """Over 400 sequences the mean stopping time is within 12 % of the table."""
+    """Over 400 sequences the mean stopping time is within 12 % of the golden table."""
     assert stopping_time(THIN, a, margin) == pytest.approx(STOPPING[a, margin], rel=0.12)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("a", "margin"), list(STOPPING))
 def test_claims_come_when_expected(a, margin):
-    """Over 4,000 sequences the mean stopping time is within 5 % of the table, in units of a fixed design."""
+    """Over 4,000 sequences the mean stopping time is within 5 % of the golden table, in units of a fixed design."""
     found = stopping_time(FULL, a, margin)
     print(a, margin, found)  # noqa: T201 - the measured figure
     assert found == pytest.approx(STOPPING[a, margin], rel=0.05)
 
 
 def test_peeking_at_plain_tests_claims_what_is_not_there():
-    """Looked at every ten votes up to 500, a plain 5 % test of even votes claims a preference in 30 % of cases."""
-    looks = np.arange(10, 501, 10)
-    wins = drawn(THIN * 10, 500, 0.5, 99).cumsum(axis=1)[:, looks - 1]
+    """Looked at every ten votes up to 500, a plain 5 % test claims one among even votes as often as tabled."""
+    every, until = int(PEEKING["every"]), int(PEEKING["until"])
+    looks = np.arange(every, until + 1, every)
+    wins = drawn(THIN * 10, until, 0.5, 99).cumsum(axis=1)[:, looks - 1]
     claimed = (np.abs(2 * wins - looks) > 1.96 * np.sqrt(looks)).any(axis=1)
-    assert claimed.mean() == pytest.approx(0.304, abs=0.035)
+    assert claimed.mean() == pytest.approx(float(PEEKING["false_claims"]), abs=0.035)

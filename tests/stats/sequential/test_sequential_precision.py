@@ -9,12 +9,14 @@ from scipy import stats
 from bonwise.stats.laws import Fieller
 from bonwise.stats.sequential.running_ratio import RunningRatio, influence_kurtosis
 from bonwise.stats.sequential.sequential_precision import first_look, looks, precision_limits
+from golden_tables import golden
 from stats.arrivals import RECOVERY, running
-from stats.test_coverage import clopper_pearson
+from stats.nominal import clopper_pearson
 
 FULL, THIN = 2000, 200
-CELLS = {0.10: (170, 800), 0.06: (473, 1500)}
-"""Half-width to the labels of a fixed design, and to prompts that are more than enough."""
+CELLS = {float(row["half_width"]): row for row in golden("sequential_precision")}
+ENOUGH = {0.10: 800, 0.06: 1500}
+"""Prompts that are more than enough for a half-width."""
 
 pairs = st.lists(
     st.tuples(st.floats(-1, 1).map(lambda x: round(x, 3)), st.floats(0, 1).map(lambda x: round(x, 3))),
@@ -25,7 +27,7 @@ pairs = st.lists(
 
 def stopped(half_width, replication):
     """Return the number of labels at the stop, and whether the interval there holds the truth."""
-    planned, prompts = CELLS[half_width]
+    planned, prompts = int(CELLS[half_width]["fixed"]), ENOUGH[half_width]
     numbers = looks(first_look(planned), prompts)
     low, high = precision_limits(running(prompts, replication).at(numbers), 0.95)
     narrow = (high - low) / 2 <= half_width
@@ -35,11 +37,14 @@ def stopped(half_width, replication):
 
 
 def assert_held(half_width, replications):
-    """Fail where the 99 % interval of the coverage at the stop lies below .94."""
+    """Fail where the 99 % interval of the coverage lies below .94, or off the golden labels and coverage."""
     labels, held = zip(*(stopped(half_width, one) for one in range(replications)), strict=True)
     print(half_width, np.mean(labels), np.mean(held))  # noqa: T201 - the measured figures
-    assert clopper_pearson(sum(held), replications)[1] >= 0.94
-    assert np.mean(labels) <= 1.1 * CELLS[half_width][0]
+    low, high = clopper_pearson(sum(held), replications)
+    assert high >= 0.94
+    # The golden coverage is itself of 400 studies: three of its standard errors.
+    assert low - 0.033 <= float(CELLS[half_width]["coverage"]) <= high + 0.033
+    assert np.mean(labels) == pytest.approx(float(CELLS[half_width]["labels"]), rel=0.05)
 
 
 @given(pairs)

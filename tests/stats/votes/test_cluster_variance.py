@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.stats.votes.cluster_variance import cluster_ratio, variance_split
+from bonwise.stats.votes.cluster_variance import cluster_ratio, likely_rates, variance_split
 
 VOTES = st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 4)), min_size=2, max_size=25)
 
@@ -71,3 +71,18 @@ def test_the_split_is_unbiased(each):
     # Var of .3 and .7, each half of the time, is .04.
     assert np.mean(between) == pytest.approx(0.04, abs=3 * np.std(between) / len(between) ** 0.5)
     assert np.mean(published) > 0.04 + 0.02 * (each == 2)
+
+
+@given(VOTES)
+def test_likely_rates_vary_as_the_split_says(votes):
+    """Their mean is that of the rates, their variance the part between prompts, 0 where that is below 0."""
+    several = [mine for mine in clusters(votes) if len(mine) > 1]
+    found = likely_rates(*arrays(votes))
+    if len(several) < 2:
+        assert found is None
+        return
+    rates, count = found
+    between = max(variance_split(*arrays(votes)).between, 0.0)
+    assert count.tolist() == [len(mine) for mine in several]
+    assert fmean(rates) == pytest.approx(fmean(map(fmean, several)))
+    assert variance(rates.tolist()) == pytest.approx(between, abs=1e-12)

@@ -6,38 +6,40 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bonwise.errors import UsageError
-from bonwise.stats.votes.two_stage import allocate, screening, simulate_screening
+from bonwise.stats.votes import two_stage
+from bonwise.stats.votes.two_stage import allocate, first_stage_votes, screening, simulate_screening
+from golden_tables import golden
 
 CONCENTRATED = np.r_[np.full(3, 0.25), np.zeros(17)]
 DIFFUSE = np.full(20, 0.0375)
 EVEN = np.ones(20)
-POWER = {  # votes: concentrated proportional and two-stage, diffuse proportional and two-stage
-    700: (0.481, 0.843, 0.521, 0.098),
-    1000: (0.641, 0.989, 0.637, 0.293),
-    1500: (0.826, 0.998, 0.815, 0.615),
-    2500: (0.961, 0.999, 0.961, 0.901),
-}
+MARGINS = {"concentrated": CONCENTRATED, "diffuse": DIFFUSE}
 
 
-@pytest.mark.parametrize(("votes", "expected"), POWER.items())
-def test_the_power_table(votes, expected):
-    """1,500 repetitions meet the published power of both allocations within .03, in both regimes."""
-    plan = screening(votes, 20)
-    found = [simulate_screening(margins, EVEN, plan) for margins in (CONCENTRATED, DIFFUSE)]
-    powers = [power for one in found for power in (one.proportional, one.two_stage)]
-    assert powers == pytest.approx(expected, abs=0.03)
-    assert found[0].mass_kept == pytest.approx(0.88, abs=0.03)
-    assert found[1].mass_kept == pytest.approx(0.20)
-    assert found[0].overlap == pytest.approx(0.53, abs=0.03)
-    assert found[1].overlap == pytest.approx(0.12, abs=0.03)
+@pytest.mark.parametrize("row", golden("votes_two_stage"), ids=lambda row: f"{row['votes']}-{row['margins']}")
+def test_the_power_table(row):
+    """1,500 repetitions meet every recorded figure within .03."""
+    plan = screening(int(row["votes"]), 20, each=int(row["each"]))
+    found = simulate_screening(MARGINS[row["margins"]], EVEN, plan)
+    known = {name: row[name] for name in ("proportional", "two_stage", "mass_kept", "overlap") if row[name]}
+    assert {name: getattr(found, name) for name in known} == {
+        name: pytest.approx(float(value), abs=0.03) for name, value in known.items()
+    }
 
 
-def test_ten_votes_of_screening():
-    """With 10 votes a type and 500 in all: .371 to .806 where concentrated, .366 to .235 where diffuse."""
-    plan = screening(500, 20, each=10)
-    conc, diffuse = (simulate_screening(margins, EVEN, plan) for margins in (CONCENTRATED, DIFFUSE))
-    assert (conc.proportional, conc.two_stage) == pytest.approx((0.371, 0.806), abs=0.03)
-    assert (diffuse.proportional, diffuse.two_stage) == pytest.approx((0.366, 0.235), abs=0.03)
+def test_the_table_screens_as_the_rule_says():
+    """Rows of 30 votes a type are those of ceil(10 ln 20)."""
+    assert first_stage_votes(20) == 30
+    assert screening(1000, 20) == screening(1000, 20, each=30)
+
+
+def test_blocks_of_repetitions_change_nothing_but_the_draws(monkeypatch):
+    """Repetitions made a few at a time count alike, and so many types at once need no more memory."""
+    plan = screening(1000, 20)
+    monkeypatch.setattr(two_stage, "_CHUNK_CELLS", 20 * 64)
+    found = simulate_screening(CONCENTRATED, EVEN, plan)
+    assert (found.proportional, found.two_stage) == pytest.approx((0.641, 0.989), abs=0.03)
+    assert found.repetitions == 1500
 
 
 def test_its_test_is_none_of_the_mean():

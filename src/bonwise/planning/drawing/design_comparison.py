@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,32 +13,19 @@ import numpy.typing as npt
 
 from bonwise.data.panel import Shape
 from bonwise.data.scales import Scale
+from bonwise.data.wording import shown
 from bonwise.errors import InputError, UsageError
+from bonwise.planning.drawing.checked import number, whole_number
+from bonwise.planning.drawing.compared_designs import COMPARED, UNKNOWABLE, DesignVariance, ShareOfLabels
+from bonwise.planning.drawing.comparison_words import comparison_sentences
+from bonwise.planning.drawing.documents import as_document
 from bonwise.planning.drawing.label_population import label_population
 from bonwise.planning.drawing.labelled_pools import LabelledPools, labelled_pools
+from bonwise.printable import printable
 from bonwise.release import release
 from bonwise.stats.correlation import correlation
 from bonwise.stats.estimate import Estimate
-from bonwise.stats.partial.design_variance import (
-    VarianceRatio,
-    by_strata,
-    design_variance,
-    drawn_recoveries,
-    falling_with_rank,
-    pilot_size,
-    two_phase,
-    variance_ratio,
-)
-from bonwise.stats.partial.label_allocation import (
-    LEAST,
-    allocate,
-    level_by_spread,
-    pick_factor,
-    size_measure,
-    strata,
-    tie_strata,
-)
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.partial.label_allocation import size_measure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,56 +37,6 @@ __all__ = ["DesignComparison", "DesignVariance", "ProxyLink", "compare_designs"]
 _Ints = npt.NDArray[np.int64]
 
 SHARES = (0.1, 0.25, 0.5)
-
-_MEANING: Mapping[str, str] = {
-    "uniform": "all prompts alike",
-    "margin": "low margins first: the chance falls with the rank of the margin",
-    "neyman": "level and spread of the judge's scores, after a pilot (by formula: a perfect one)",
-    "stratified": "the size of the top set",
-    "rule": "the size of the top set times the spread of the judge's scores",
-    "rule_further": "the size of the top set times the spread of the further judges' scores",
-    "label_spread": "by the root of the spread of the labels themselves",
-    "optimum": "by the size of each prompt's own deviation",
-}
-
-_UNKNOWABLE = ("label_spread", "optimum")
-
-
-@dataclass(frozen=True, slots=True)
-class DesignVariance:
-    """The variance of recovery under one design at one share, over that of as many labels drawn at random.
-
-    Parameters
-    ----------
-    share : float
-        Of the prompts.
-    labels : int
-        Prompts labelled.
-    labels_only : float
-        By the first-order formula, labels alone.
-    with_scores : float or None
-        The same where a cross-fitted model of the scores takes its part off; also over labels alone at random. None
-        where there are too few prompts to fit one.
-    drawn : VarianceRatio or None
-        Labels alone, by repeated draws; None for the random draws themselves, which are what it is held against.
-    """
-
-    share: float
-    labels: int
-    labels_only: float
-    with_scores: float | None
-    drawn: VarianceRatio | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return this share's part of the document."""
-        return {
-            "share": self.share,
-            "labels": self.labels,
-            "labels_only": self.labels_only,
-            "with_scores": self.with_scores,
-            "drawn": None if self.drawn is None else self.drawn.ratio,
-            "drawn_se": None if self.drawn is None else self.drawn.se,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +95,7 @@ class DesignComparison:
     sentences: tuple[str, ...] = field(repr=False)
 
     def __repr__(self) -> str:
-        return f"<DesignComparison of {', '.join(self.designs)} on {self.settings['source']}>"
+        return f"<DesignComparison of {', '.join(self.designs)} on {printable(self.settings['source'])}>"
 
     def __str__(self) -> str:
         from bonwise.report.labels_text import comparison_text  # noqa: PLC0415 - rendering loads rich
@@ -168,12 +106,12 @@ class DesignComparison:
         """Return the document of schema ``bonwise.label_designs/1``; it holds no NaN."""
         return {
             "schema": "bonwise.label_designs/1",
-            "settings": dict(self.settings),
-            "data": dict(self.counts),
+            "settings": as_document(self.settings),
+            "data": as_document(self.counts),
             "designs": {
                 name: {
-                    "meaning": _MEANING[name],
-                    "feasible": name not in _UNKNOWABLE,
+                    "meaning": COMPARED[name],
+                    "feasible": name not in UNKNOWABLE,
                     "shares": [one.to_dict() for one in found],
                 }
                 for name, found in self.designs.items()
@@ -190,7 +128,7 @@ def compare_designs(  # noqa: PLR0913 - the one front door of the comparison; al
     judge: str | None = None,
     draws: int = 200,
     seed: int = 0,
-    labels: str | Path | pd.DataFrame | None = None,
+    label_file: str | Path | pd.DataFrame | None = None,
     exclude: str | Sequence[str] = (),
     shape: Shape | None = None,
     columns: Mapping[str, str] | None = None,
@@ -211,9 +149,11 @@ def compare_designs(  # noqa: PLR0913 - the one front door of the comparison; al
     draws : int
         Repeated draws behind the simulated column, 2 or more.
     seed : int
-    labels : str, pathlib.Path or pandas.DataFrame, optional
+    label_file : str, pathlib.Path or pandas.DataFrame, optional
         Labels from elsewhere, joined on prompt and candidate.
-    exclude, shape, columns, judge_scale, label_scale
+    exclude : str or sequence of str
+        Candidate names to leave out.
+    shape, columns, judge_scale, label_scale
         As in `bonwise.audit`.
     confidence : float
         Of the intervals of the correlations.
@@ -225,7 +165,8 @@ def compare_designs(  # noqa: PLR0913 - the one front door of the comparison; al
     Raises
     ------
     bonwise.errors.InputError
-        Labels are missing or leave recovery undefined; a share labels fewer than two prompts; several judges.
+        Labels are missing or leave recovery undefined; a share labels fewer than two prompts; several judges; an
+        argument of the wrong kind.
 
     Examples
     --------
@@ -234,7 +175,9 @@ def compare_designs(  # noqa: PLR0913 - the one front door of the comparison; al
     >>> found.designs["uniform"][0].labels_only
     1.0
     """
-    _refuse(shares, draws, seed, confidence)
+    shares = _checked_shares(shares)
+    draws, seed = whole_number("draws", draws, 2, "200"), whole_number("seed", seed, 0, "1")
+    _refuse_confidence(confidence)
     population = label_population(
         source,
         judge=judge,
@@ -243,39 +186,47 @@ def compare_designs(  # noqa: PLR0913 - the one front door of the comparison; al
         columns=columns,
         judge_scale=judge_scale,
         label_scale=label_scale,
-        labels=labels,
+        label_file=label_file,
         with_labels=True,
     )
     pools = labelled_pools(population, seed)
     counts = [_labels_at(share, len(pools.phi), population.table.source) for share in shares]
-    sizes = _sizes(pools)
     by_share = [
-        _at_share(sizes, pools, share, m, draws=draws, seed=seed) for share, m in zip(shares, counts, strict=True)
+        ShareOfLabels.of(pools, share, m, draws=draws, seed=seed).variances()
+        for share, m in zip(shares, counts, strict=True)
     ]
-    designs = {name: tuple(found[name] for found in by_share) for name in _MEANING if name in by_share[0]}
+    designs = {name: tuple(found[name] for found in by_share) for name in COMPARED if name in by_share[0]}
     settings = {
         **population.settings(),
-        "shares": list(shares),
+        "shares": shares,
         "draws": draws,
         "seed": seed,
         "confidence": confidence,
-        "exclude": [exclude] if isinstance(exclude, str) else list(exclude),
         "version": release(),
     }
-    return DesignComparison(designs, _chain(pools, confidence), settings, pools.counts(), _sentences(designs, pools))
+    return DesignComparison(
+        MappingProxyType(designs),
+        _chain(pools, confidence),
+        MappingProxyType(settings),
+        MappingProxyType(pools.counts()),
+        comparison_sentences(designs),
+    )
 
 
-def _refuse(shares: Sequence[float], draws: int, seed: int, confidence: float) -> None:
-    for share in shares:
+def _checked_shares(shares: object) -> tuple[float, ...]:
+    if isinstance(shares, str) or not isinstance(shares, Sequence | np.ndarray):
+        raise UsageError(f"shares are several numbers, not {shown(shares)}", hint="such as shares=[0.25]")
+    found = tuple(number("a share", share, "0.25 for a quarter") for share in shares)
+    for share in found:
         if not 0 < share < 1:
             raise UsageError(f"a share must lie between 0 and 1, not {share:g}", hint="such as 0.25 for a quarter")
-    if not shares or len(set(shares)) < len(shares):
-        raise UsageError("shares must be given, and each once", hint="such as --share 0.1 --share 0.25")
-    if draws < 2:
-        raise UsageError(f"draws must be at least 2, not {draws}", hint="such as 200")
-    if seed < 0:
-        raise UsageError(f"a seed must not be negative, as {seed} is", hint="such as 0")
-    if not 0.5 <= confidence < 1:
+    if not found or len(set(found)) < len(found):
+        raise UsageError("shares must be given, and each once", hint="such as 0.1 and 0.25")
+    return found
+
+
+def _refuse_confidence(confidence: float) -> None:
+    if not 0.5 <= number("confidence", confidence, "0.95") < 1:
         raise UsageError(f"confidence must lie in [0.5, 1), not {confidence:g}", hint="such as 0.95")
 
 
@@ -287,71 +238,6 @@ def _labels_at(share: float, prompts: int, source: str) -> int:
             hint="give a share that labels at least two prompts and leaves one unlabelled",
         )
     return labels
-
-
-def _sizes(pools: LabelledPools) -> dict[str, Floats]:
-    """Return what each design takes the spread of a prompt's outcome to be in proportion to."""
-    found = {
-        "margin": falling_with_rank(np.round(pools.tops.margin, TIE_DECIMALS)),
-        "rule": size_measure(pools.scores, pools.sizes),
-        "stratified": pick_factor(pools.tops.tied, pools.sizes),
-        "label_spread": _own(np.sqrt(pools.label_spread)),
-        "optimum": _own(pools.phi),
-    }
-    if pools.second is not None:
-        found["rule_further"] = size_measure(pools.scores, pools.sizes, pools.second)
-    return found
-
-
-def _at_share(
-    sizes: Mapping[str, Floats], pools: LabelledPools, share: float, labels: int, *, draws: int, seed: int
-) -> dict[str, DesignVariance]:
-    """Return the variance of every design at one share."""
-    alike = np.zeros(len(pools.phi), dtype=np.int64), np.array([labels])
-    outcomes, base = (pools.gain, pools.best), design_variance(pools.phi, *alike)
-    at_random = drawn_recoveries(outcomes, by_strata(*alike), draws, (seed, labels, 0))
-    fitted = pools.model is not None
-    left = design_variance(pools.left, *alike) / base
-    designs = {"uniform": DesignVariance(share, labels, 1.0, left if fitted else None, None)}
-    for stream, name in enumerate(_MEANING):
-        if name != "neyman" and name not in sizes:
-            continue
-        found, counts = _drawn_by(name, sizes.get(name), pools, labels)
-        draw = two_phase(outcomes, found, labels) if name == "neyman" else by_strata(found, counts)
-        simulated = drawn_recoveries(outcomes, draw, draws, (seed, labels, stream))
-        # What is best to draw by differs where a model takes its part off.
-        other = _drawn_by(name, _own(pools.left), pools, labels) if name == "optimum" else (found, counts)
-        designs[name] = DesignVariance(
-            share,
-            labels,
-            design_variance(pools.phi, found, counts) / base,
-            design_variance(pools.left, *other) / base if fitted else None,
-            variance_ratio(simulated, at_random, pools.recovery),
-        )
-    return designs
-
-
-def _own(deviations: Floats) -> Floats:
-    """Return sizes by each prompt's own deviation; one whose own is 0 is drawn all the same."""
-    found: Floats = np.abs(deviations) + 0.02 * float(np.abs(deviations).mean())
-    return found
-
-
-def _drawn_by(name: str, size: Floats | None, pools: LabelledPools, labels: int) -> tuple[_Ints, _Ints]:
-    """Return strata and how many labels each takes; of ``neyman`` those that a perfect pilot would give."""
-    if size is None:
-        # A stratum that the pilot misses takes at least one label of those left.
-        most = min(labels, LEAST * (labels - pilot_size(labels)))
-        found = level_by_spread(pools.tops.mean, pools.tops.spread, most)
-        held = np.bincount(found)
-        means = np.bincount(found, weights=pools.phi) / held
-        sd: Floats = np.sqrt(np.bincount(found, weights=(pools.phi - means[found]) ** 2) / held)
-    else:
-        cut: Callable[[Floats, int], _Ints] = tie_strata if name == "stratified" else strata
-        found = cut(size, labels)
-        held = np.bincount(found)
-        sd = np.bincount(found, weights=size) / held
-    return found, allocate(held.astype(np.int64), held * sd, labels)
 
 
 def _chain(pools: LabelledPools, confidence: float) -> tuple[ProxyLink, ...]:
@@ -380,34 +266,3 @@ def _chain(pools: LabelledPools, confidence: float) -> tuple[ProxyLink, ...]:
         ProxyLink(source, target, correlation(figures[source], figures[target], confidence=confidence))
         for source, target in links
     )
-
-
-def _attained(name: str, found: DesignVariance) -> float:
-    """Return the ratio that a user would see: of ``neyman`` after real pilots, not the perfect one of the formula."""
-    return found.drawn.ratio if name == "neyman" and found.drawn is not None else found.labels_only
-
-
-def _sentences(designs: Mapping[str, tuple[DesignVariance, ...]], pools: LabelledPools) -> tuple[str, ...]:
-    said = []
-    feasible = {name: found for name, found in designs.items() if name not in _UNKNOWABLE}
-    for at, one in enumerate(designs["uniform"]):
-        ratios = {name: _attained(name, found[at]) for name, found in feasible.items()}
-        best = min(ratios, key=ratios.__getitem__)
-        ratio = ratios[best]
-        saved = (
-            "no design has a smaller variance than labels at random"
-            if best == "uniform"
-            else f"{best} has {ratio:.2f} of the variance of labels at random ({np.sqrt(ratio):.2f} of the width)"
-        )
-        said.append(f"Labelling {100 * one.share:g}% of the prompts ({one.labels:,}), {saved}.")
-    if pools.model is None:
-        said.append("These are too few prompts to fit a model of the scores, so labels stand alone.")
-    else:
-        said.append(
-            f"With the scores as covariates ({pools.model}) the variance of labels at random is "
-            f"{designs['uniform'][0].with_scores:.2f} of what it is without."
-        )
-    said.append(
-        "The figures describe these prompts; the designs that look at labels are marked, and nobody can draw by them."
-    )
-    return tuple(said)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +17,10 @@ from bonwise.data.label_design import BY_CANDIDATE, BY_PROMPT, LabelDesign
 from bonwise.data.panel import Shape
 from bonwise.data.scales import Scale
 from bonwise.data.wording import listed, shown
-from bonwise.data.writing import csv_frame, write_whole
 from bonwise.errors import InputError, UsageError
+from bonwise.planning.drawing.checked import text_or_none, whole_number
+from bonwise.planning.drawing.documents import as_document
+from bonwise.planning.drawing.label_files import write_draw
 from bonwise.planning.drawing.label_phase import LabelPhase, share_out
 from bonwise.planning.drawing.label_population import LabelPopulation, label_population
 from bonwise.planning.drawing.label_rules import MEANING, Rule, refined, rule_of
@@ -42,7 +46,7 @@ class LabelDraw:
     design : LabelDesign
         All phases up to this one.
     settings : mapping
-        What was asked for; repeated in the document.
+        All that was asked for; repeated in the document.
     counts : mapping
         ``prompts``, ``cells`` and ``dropped`` of the table; ``drawn`` prompts over all phases, ``drawn_now``, and
         ``candidate_labels_now``.
@@ -56,7 +60,8 @@ class LabelDraw:
     sentences : tuple of str
         What was drawn, by what, and what to do next.
     sheet : pandas.DataFrame
-        ``prompt_id, candidate, oracle_label``: what to label now, labels blank.
+        ``prompt_id, candidate, oracle_label``: what to label now, labels blank, after what was drawn in earlier
+        phases, with the labels that it has. Where the table itself holds labels, what to label now alone.
     """
 
     design: LabelDesign
@@ -70,7 +75,7 @@ class LabelDraw:
 
     def __repr__(self) -> str:
         return (
-            f"<LabelDraw by {self.design.rule}: {self.counts['drawn_now']:,} of {self.counts['prompts']:,} prompts, "
+            f"<LabelDraw by {self.design.rule}: {self.counts['drawn_now']:,} of {_prompts(self.counts['prompts'])}, "
             f"phase {self.settings['phase']}>"
         )
 
@@ -83,21 +88,30 @@ class LabelDraw:
         """Return the document of schema ``bonwise.labels/1``; it holds no NaN."""
         return {
             "schema": "bonwise.labels/1",
-            "settings": dict(self.settings),
-            "data": dict(self.counts),
-            "strata": [dict(one) for one in self.strata],
+            "settings": as_document(self.settings),
+            "data": as_document(self.counts),
+            "strata": as_document(self.strata),
             "ess": self.ess,
-            "width_ratio": dict(self.width),
+            "width_ratio": as_document(self.width),
             "sentences": list(self.sentences),
         }
 
-    def write(self, path: str | Path) -> None:
-        """Write the design, for ``bonwise audit --design`` to read."""
-        self.design.write(path)
+    def write(self, path: str | Path, *, sheet: str | Path | None = None) -> None:
+        """Write the design, for ``bonwise audit --design`` to read, and the label sheet.
 
-    def write_sheet(self, path: str | Path) -> None:
-        """Write the empty label sheet as CSV; cells that a spreadsheet would run are defused."""
-        write_whole(Path(path), csv_frame(self.sheet))
+        Parameters
+        ----------
+        path : str or pathlib.Path
+            Of the design.
+        sheet : str or pathlib.Path, optional
+            Of the sheet, a CSV; cells that a spreadsheet would run are defused.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            Another design stands there, or a sheet with labels; nothing is written then.
+        """
+        write_draw(self.design, self.sheet, Path(path), None if sheet is None else Path(sheet))
 
 
 def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the source are named
@@ -135,7 +149,9 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
         An earlier phase: what it drew stays drawn.
     label_file : str, pathlib.Path or pandas.DataFrame, optional
         Labels of the earlier phases, where the table does not hold them.
-    exclude, shape, columns, judge_scale, label_scale
+    exclude : str or sequence of str
+        Candidate names to leave out.
+    shape, columns, judge_scale, label_scale
         As in `bonwise.audit`.
     texts : bool
         Whether the sheet holds the words of prompts and candidates too, where the source has columns of them.
@@ -148,7 +164,7 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
     ------
     bonwise.errors.InputError
         One line: an unknown rule, fewer than two prompts, more than there are, several judges and none named, a
-        first phase of another table, rule or judge.
+        first phase of another table, rule or judge, an argument of the wrong kind.
 
     Examples
     --------
@@ -156,8 +172,9 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
     >>> draw_labels(simulate("arena", n=300, seed=1).frame(), labels=60, seed=1)
     <LabelDraw by rule: 60 of 300 prompts, phase 1>
     """
-    earlier = LabelDesign.read(after) if isinstance(after, str | Path) else after
-    _refuse(labels, seed, design, earlier, label_file)
+    earlier = _earlier(after)
+    labels, seed = whole_number("labels", labels, -math.inf, "100"), whole_number("seed", seed, 0, "1")
+    _refuse(labels, design, earlier, label_file)
     name = design or (earlier.rule if earlier is not None else "rule")
     population = label_population(
         source,
@@ -167,7 +184,7 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
         columns=columns,
         judge_scale=judge_scale,
         label_scale=label_scale,
-        labels=label_file,
+        label_file=label_file,
         with_labels=earlier is not None,
     )
     before = None if earlier is None else _placed(earlier, population)
@@ -183,7 +200,7 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
         **population.counts(),
         "drawn": int(drawn.drawn.sum()),
         "drawn_now": int(now.sum()),
-        "candidate_labels_now": len(sheet),
+        "candidate_labels_now": phase.cells_now(now),
     }
     settings = {
         **population.settings(),
@@ -191,30 +208,35 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
         "labels": labels,
         "seed": seed,
         "phase": phase.number,
-        "exclude": [exclude] if isinstance(exclude, str) else list(exclude),
+        "texts": bool(texts),
         "after": None if earlier is None else earlier.source,
         "version": release(),
     }
     sentences = (*phase.said(counts, labels), *said, *rule.sentences, *phase.said_of_the_next(labels))
     return LabelDraw(
         drawn,
-        settings,
-        counts,
+        MappingProxyType(settings),
+        MappingProxyType(counts),
         phase.strata(),
         phase.ess,
-        phase.width(),
+        MappingProxyType(phase.width()),
         sentences,
         with_texts(sheet, source, population.table) if texts else sheet,
     )
 
 
-def _refuse(
-    labels: int, seed: int, design: str | None, earlier: LabelDesign | None, label_file: object | None
-) -> None:
+def _earlier(after: object) -> LabelDesign | None:
+    if after is None or isinstance(after, LabelDesign):
+        return after
+    if not isinstance(after, str | Path):
+        raise UsageError(f"after is an earlier draw, not {shown(after)}", hint="give its file, or its LabelDesign")
+    return LabelDesign.read(after)
+
+
+def _refuse(labels: int, design: str | None, earlier: LabelDesign | None, label_file: object | None) -> None:
+    text_or_none("design", design, "design='rule'")
     if design is not None and design not in MEANING:
         raise UsageError(f"unknown rule {shown(design)}", hint=f"the rules are {listed((*BY_PROMPT, *BY_CANDIDATE))}")
-    if seed < 0:
-        raise UsageError(f"a seed must not be negative, as {seed} is", hint="such as 0")
     if labels < 2:
         raise UsageError(
             f"{labels} labelled prompt{'' if labels == 1 else 's'} cannot show how much prompts differ",
@@ -222,7 +244,8 @@ def _refuse(
         )
     if label_file is not None and earlier is None:
         raise UsageError(
-            "labels were given, and a first draw looks at none", hint="leave them out, or name the earlier draw"
+            "label_file was given, and a first draw looks at no label",
+            hint="leave it (--label-file) out, or name the earlier draw (--after)",
         )
     if design is not None and earlier is not None and earlier.rule != design:
         raise UsageError(
@@ -243,9 +266,9 @@ def _placed(earlier: LabelDesign, population: LabelPopulation) -> LabelDesign:
     strange, gone = int((at < 0).sum()), len(earlier.prompt_ids) - int((at >= 0).sum())
     if strange or gone:
         raise InputError(
-            f"{earlier.source} and {population.table.source} differ: {strange:,} prompts are in the table alone and "
-            f"{gone:,} in the design alone",
-            hint="draw from the same table with the same --exclude and shape",
+            f"{earlier.source} and {population.table.source} differ: {strange:,} of the prompts in the table alone "
+            f"and {gone:,} in the design alone",
+            hint="draw from the same table with the same exclude (--exclude) and shape",
         )
     _, stratum = np.unique(earlier.stratum[at], return_inverse=True)
     picks, others = ([side[x] for x in at.tolist()] if len(side) else () for side in (earlier.picks, earlier.others))
@@ -253,6 +276,7 @@ def _placed(earlier: LabelDesign, population: LabelPopulation) -> LabelDesign:
         earlier,
         prompt_ids=panel.prompt_ids,
         phase=earlier.phase[at],
+        seeds=earlier.seeds[at],
         propensity=earlier.propensity[at],
         stratum=stratum.astype(np.int64),
         picks=picks,
@@ -265,16 +289,18 @@ def _prompts_asked(name: str, labels: int, population: LabelPopulation, taken: i
     prompts = labels // 2 if name == "pair" else labels
     there = len(population.panel.sizes)
     if prompts < 2:
-        raise UsageError(f"{labels} labels make {prompts} pair", hint="ask for at least 4 labels, better 100 or more")
+        raise UsageError(
+            f"{labels} labels make {prompts} pair", hint="ask for at least 4 labels (--labels), better 100 or more"
+        )
     if prompts > there:
         raise UsageError(
-            f"{population.table.source} holds {there:,} prompts, and {prompts:,} were asked to be labelled",
+            f"{population.table.source} holds {_prompts(there)}, and {prompts:,} were asked to be labelled",
             hint=f"ask for at most {there:,}",
         )
     if taken and prompts <= taken:
         raise UsageError(
-            f"{taken:,} prompts are drawn already, and {prompts:,} were asked for in all",
-            hint="labels counts all phases: ask for more than were drawn before",
+            f"{_prompts(taken)} drawn already, and {prompts:,} asked for in all",
+            hint="labels (--labels) counts all phases: ask for more than were drawn before",
         )
     return prompts
 
@@ -287,7 +313,7 @@ def _applied(
         raise InputError(
             f"{population.table.source}: the judge ties all candidates of every prompt, so a pick and another "
             "candidate tell nothing apart",
-            hint="the judge's picks are random picks; label whole pools by --design uniform to see what is at stake",
+            hint="the judge's picks are random picks; label whole pools (design uniform) to see what is at stake",
         )
     if before is None:
         return rule_of("uniform" if name == "neyman" else name, population, prompts), ()
@@ -308,11 +334,15 @@ def _open_prompts(population: LabelPopulation) -> int:
     return int((top_of_scores(panel.scores, panel.sizes).tied < panel.sizes).sum())
 
 
+def _prompts(count: int) -> str:
+    return f"{count:,} prompt{'' if count == 1 else 's'}"
+
+
 def _unlabelled(drawn: _Mask, complete: _Mask) -> tuple[str, ...]:
     owed, extra = int((drawn & ~complete).sum()), int((complete & ~drawn).sum())
     found = []
     if owed:
-        found.append(f"{owed:,} of the {int(drawn.sum()):,} prompts drawn before are not completely labelled yet.")
+        found.append(f"Of the {int(drawn.sum()):,} prompts drawn before {owed:,} still lack labels.")
     if extra:
-        found.append(f"{extra:,} labelled prompts were never drawn; they say nothing of the others and are left out.")
+        found.append(f"Labelled but never drawn: {_prompts(extra)}; they say nothing of the others and are left out.")
     return tuple(found)

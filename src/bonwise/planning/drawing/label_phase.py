@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -126,22 +127,30 @@ class LabelPhase:
             panel.judge,
             picks,
             others,
+            seeds=np.where(earlier > 0, seed if self.before is None else self.before.seeds, seed),
         )
         return design, now
+
+    def cells_now(self, now: _Mask) -> int:
+        """Return how many candidates of the prompts drawn now are to be labelled."""
+        each = {"pick": 1, "pair": 2}.get(self.name)
+        return int(self.population.panel.sizes[now].sum()) if each is None else each * int(now.sum())
 
     def strata(self) -> tuple[Mapping[str, Any], ...]:
         """Return each stratum's part of the document."""
         size, held = self.rule.size, self.held
         means = None if size is None else np.bincount(self.rule.strata, weights=size) / self.rule.prompts
         return tuple(
-            {
-                "stratum": h,
-                "prompts": int(prompts),
-                "drawn_before": int(held[h]),
-                "drawn_now": int(self.counts[h] - held[h]),
-                "propensity": float(self.counts[h] / prompts),
-                "mean_size": None if means is None else float(means[h]),
-            }
+            MappingProxyType(
+                {
+                    "stratum": h,
+                    "prompts": int(prompts),
+                    "drawn_before": int(held[h]),
+                    "drawn_now": int(self.counts[h] - held[h]),
+                    "propensity": float(self.counts[h] / prompts),
+                    "mean_size": None if means is None else float(means[h]),
+                }
+            )
             for h, prompts in enumerate(self.rule.prompts)
         )
 
@@ -187,12 +196,13 @@ class LabelPhase:
             "pick": f"the judge's pick of each ({cells})",
             "pair": f"the judge's pick and one other candidate of each ({cells})",
         }.get(self.name, f"all candidates of each ({cells})")
+        verb = "is" if counts["drawn_now"] == 1 else "are"
         said = [
-            f"{counts['drawn_now']:,} of {counts['prompts']:,} prompts are to be labelled now{more}: {what}.",
+            f"{counts['drawn_now']:,} of {counts['prompts']:,} prompts {verb} to be labelled now{more}: {what}.",
             f"Drawn by {self.name}: {MEANING[self.name]}.",
         ]
         if self.name == "pair" and labels % 2:
-            said.append("Labels come in pairs, so one of them is left over.")
+            said.append(f"Labels come in pairs: {labels - 1:,} of the {labels:,} asked for are used.")
         return tuple(said)
 
     def said_of_the_next(self, labels: int) -> tuple[str, ...]:
@@ -203,5 +213,8 @@ class LabelPhase:
             f"This is the pilot of {labels:,} labelled prompts: label it, then draw the others with this file as the "
             "earlier draw."
         )
-        few = "With fewer than 250 labels its intervals hold less often than they say: rule needs no pilot."
+        few = (
+            f"With fewer than {ENOUGH_FOR_NEYMAN} labels its intervals hold less often than they say: rule needs no "
+            "pilot."
+        )
         return (said, few) if labels < ENOUGH_FOR_NEYMAN else (said,)

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
+from bonwise.data.cell_scores import further_scores
 from bonwise.data.labels import join_labels
 from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, shown
 from bonwise.errors import UsageError
+from bonwise.planning.drawing.checked import text_or_none, texts
+from bonwise.stats.partial.label_features import LabelFeatures, label_features, mean_of_judges
 from bonwise.stats.sums import Floats
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["LabelPopulation", "label_population"]
 
@@ -33,35 +35,30 @@ class LabelPopulation:
     table : ScoreTable
     panel : Panel
         Of the audited judge; labels are NaN where they were not asked for.
-    further : tuple of str
-        The other judges of the table.
-    others : tuple of ndarray of float64, shape (cells,)
-        Their scores of the panel's cells, NaN where they gave none.
+    further : mapping of str to ndarray of float64, shape (cells,)
+        Scores that the other judges of the table gave the panel's cells, NaN where they gave none.
     labels_in_table : bool
         Whether the table came with labels of its own.
+    asked : mapping
+        How the table was to be read: label file, exclusions, shape, columns and scales.
     """
 
     table: ScoreTable = field(repr=False)
     panel: Panel = field(repr=False)
-    further: tuple[str, ...]
-    others: tuple[Floats, ...] = field(repr=False)
+    further: Mapping[str, Floats] = field(repr=False)
     labels_in_table: bool
+    asked: Mapping[str, Any] = field(repr=False)
 
     @property
     def second(self) -> Floats | None:
         """Mean score of the further judges that scored all candidates of a prompt, NaN where none did."""
-        sizes = self.panel.sizes
-        starts = np.cumsum(sizes) - sizes
-        total, judges = np.zeros(int(sizes.sum())), np.zeros(len(sizes))
-        for scores in self.others:
-            whole = np.logical_and.reduceat(np.isfinite(scores), starts)
-            total += np.where(np.repeat(whole, sizes), scores, 0.0)
-            judges += whole
-        if not judges.any():
-            return None
-        cells = np.repeat(judges, sizes)
-        mean: Floats = np.divide(total, cells, out=np.full(len(total), np.nan), where=cells > 0)
-        return mean
+        T, scored = mean_of_judges(tuple(self.further.values()), self.panel.sizes)
+        return np.where(np.repeat(scored, self.panel.sizes), T, np.nan) if scored.any() else None
+
+    def features(self) -> LabelFeatures:
+        """Return what scores say of every prompt; the audited judge stands in for itself where it is alone."""
+        second = self.second
+        return label_features(self.panel.scores, self.panel.sizes, (self.panel.scores if second is None else second,))
 
     @property
     def complete(self) -> npt.NDArray[np.bool_]:
@@ -70,13 +67,14 @@ class LabelPopulation:
         return done
 
     def settings(self) -> dict[str, Any]:
-        """Return what a document repeats of the table."""
+        """Return what a document repeats of the table and of how it was read."""
         return {
             "source": self.table.source,
             "judge": self.panel.judge,
-            "further_judges": list(self.further),
+            "further_judges": tuple(self.further),
             "shape": self.panel.shape,
             "labels_in_table": self.labels_in_table,
+            **self.asked,
         }
 
     def counts(self) -> dict[str, Any]:
@@ -84,7 +82,9 @@ class LabelPopulation:
         return {
             "prompts": len(self.panel.sizes),
             "cells": len(self.panel.scores),
-            "dropped": [{"prompt_id": one.prompt_id, "reason": one.reason} for one in self.panel.dropped],
+            "dropped": tuple(
+                MappingProxyType({"prompt_id": one.prompt_id, "reason": one.reason}) for one in self.panel.dropped
+            ),
         }
 
 
@@ -97,7 +97,7 @@ def label_population(  # noqa: PLR0913 - what two front doors share; all but the
     columns: Mapping[str, str] | None = None,
     judge_scale: Mapping[str, Scale] | Scale | None = None,
     label_scale: Scale | None = None,
-    labels: str | Path | pd.DataFrame | None = None,
+    label_file: str | Path | pd.DataFrame | None = None,
     with_labels: bool = False,
 ) -> LabelPopulation:
     """Lay out one judge's pools.
@@ -109,7 +109,7 @@ def label_population(  # noqa: PLR0913 - what two front doors share; all but the
         The audited one; needed where the table holds several.
     exclude, shape, columns, judge_scale, label_scale
         As in `bonwise.audit`.
-    labels : str, pathlib.Path or pandas.DataFrame, optional
+    label_file : str, pathlib.Path or pandas.DataFrame, optional
         Labels from elsewhere.
     with_labels : bool
         Otherwise the labels of the table are not looked at.
@@ -119,19 +119,41 @@ def label_population(  # noqa: PLR0913 - what two front doors share; all but the
     bonwise.errors.InputError
         One line: what, which row or column, how to mend; several judges and none named.
     """
-    table = _table(source, columns, judge_scale, label_scale, apart=labels is not None)
+    _refuse_kinds(source, label_file, judge, shape)
+    left_out = texts("exclude", exclude)
+    table = _table(source, columns, judge_scale, label_scale, apart=label_file is not None)
     own = table.has_labels
     if not with_labels:
         table = replace(table, frame=table.frame.assign(oracle_label=np.nan))
-    elif labels is not None:
-        table = join_labels(table, labels, columns=columns, label_scale=label_scale)
+    elif label_file is not None:
+        table = join_labels(table, label_file, columns=columns, label_scale=label_scale)
     name = _audited(table, judge)
-    panels = lay_out(table, exclude=(exclude,) if isinstance(exclude, str) else tuple(exclude), shape=shape)
-    mine = next(panel for panel in panels if panel.judge == name)
-    others = [panel for panel in panels if panel.judge != name]
-    return LabelPopulation(
-        table, mine, tuple(one.judge for one in others), tuple(_aligned(mine, one) for one in others), own
-    )
+    mine = next(panel for panel in lay_out(table, exclude=left_out, shape=shape) if panel.judge == name)
+    asked = {
+        "label_file": "labels" if isinstance(label_file, pd.DataFrame) else label_file and str(label_file),
+        "exclude": left_out,
+        "shape_asked": shape,
+        "columns": MappingProxyType(dict(columns or {})),
+        "judge_scale": MappingProxyType({whose: str(scale) for whose, scale in _by_judge(judge_scale).items()}),
+        "label_scale": label_scale and str(label_scale),
+    }
+    return LabelPopulation(table, mine, MappingProxyType(further_scores(table, mine)), own, asked)
+
+
+def _by_judge(scale: Mapping[str, Scale] | Scale | None) -> Mapping[str, Scale]:
+    return {"": scale} if isinstance(scale, Scale) else scale or {}
+
+
+def _refuse_kinds(source: object, label_file: object, judge: object, shape: object) -> None:
+    if not isinstance(source, str | Path | pd.DataFrame | ScoreTable):
+        raise UsageError(f"scores are a file or a table, not {shown(source)}", hint="such as 'scores.csv'")
+    if label_file is not None and not isinstance(label_file, str | Path | pd.DataFrame):
+        raise UsageError(
+            f"label_file is a file or a table, not {shown(label_file)}", hint="such as label_file='labels.csv'"
+        )
+    text_or_none("judge", judge, "judge='first'")
+    if shape not in (None, "rectangular", "ragged"):
+        raise UsageError(f"no shape {shown(shape)}", hint="choose of rectangular, ragged")
 
 
 def _table(
@@ -160,20 +182,10 @@ def _audited(table: ScoreTable, judge: str | None) -> str:
     if judge is None:
         raise UsageError(
             f"{table.source} holds {len(table.judges)} judges, and labels are drawn for the audit of one",
-            hint=f"name it with --judge (judge=): {listed(table.judges)}; the others then help to choose the prompts",
+            hint=f"name it with judge (--judge): {listed(table.judges)}; the others then help to choose the prompts",
         )
     if judge not in table.judges:
         raise UsageError(
             f"{table.source}: no judge named {shown(judge)}", hint=f"the judges are {listed(table.judges)}"
         )
     return judge
-
-
-def _aligned(mine: Panel, other: Panel) -> Floats:
-    """Return another judge's scores of this panel's cells, NaN where it did not score the whole prompt."""
-    shared = np.asarray(mine.prompt_ids.isin(other.prompt_ids), dtype=bool)
-    found = np.full(len(mine.scores), np.nan)
-    found[np.repeat(shared, mine.sizes)] = other.keep(
-        np.asarray(other.prompt_ids.isin(mine.prompt_ids), dtype=bool)
-    ).scores
-    return found

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.planning.drawing.label_population import LabelPopulation
-from bonwise.planning.drawing.score_features import stand_ins
 from bonwise.stats.partial.label_allocation import (
     level_by_spread,
     pick_factor,
@@ -147,7 +146,8 @@ def _looked_at(population: LabelPopulation, second: Floats | None) -> tuple[str,
         )
         return (said,)
     missing = int(np.isnan(second[np.cumsum(population.panel.sizes) - 1]).sum())
-    lacking = f"; {missing:,} prompts lack them and count as of mean spread" if missing else ""
+    counts = "prompt lacks them and counts" if missing == 1 else "prompts lack them and count"
+    lacking = f"; {missing:,} {counts} as of mean spread" if missing else ""
     return (f"The spread is that of the scores of {', '.join(population.further)}{lacking}.",)
 
 
@@ -221,7 +221,7 @@ def refined(name: str, rule: Rule, population: LabelPopulation, seen: _Mask, wei
         return replace(rule, sentences=(*rule.sentences, said))
     phi = gain - float(w @ gain) / float(w @ best) * best
     groups = rule.strata[seen]
-    said = f"The spread of the outcomes of {int(seen.sum()):,} labelled prompts decided where the others were drawn."
+    said = f"The spread of the outcomes of {_counted(int(seen.sum()))} decided where the others were drawn."
     sentences = (*rule.sentences, said)
     if rule.size is None:
         within = phi - (np.bincount(groups, phi) / np.maximum(np.bincount(groups), 1))[groups]
@@ -235,7 +235,7 @@ def refined(name: str, rule: Rule, population: LabelPopulation, seen: _Mask, wei
 def _too_few(name: str, seen: int, labels: int) -> str:
     if seen < _FEWEST_SEEN:
         instead = "all strata count alike" if name == "neyman" else "the scores alone decide where to label"
-        return f"{seen} labelled prompts are fewer than the {_FEWEST_SEEN} it takes to see a spread; {instead}."
+        return f"{_counted(seen)} so far, and it takes {_FEWEST_SEEN} to see a spread; {instead}."
     if labels < ENOUGH_TO_REFINE and name != "neyman":
         return (
             f"Below {ENOUGH_TO_REFINE} labelled prompts in all, the spread seen so far is too uncertain to go by; "
@@ -244,11 +244,15 @@ def _too_few(name: str, seen: int, labels: int) -> str:
     return ""
 
 
+def _counted(seen: int) -> str:
+    return f"{seen:,} labelled prompt{'' if seen == 1 else 's'}"
+
+
 def _residuals(phi: Floats, population: LabelPopulation, seen: _Mask, w: Floats) -> tuple[Floats, float]:
     """Return what a weighted regression on p1, p2 and sd T leaves, and the share it explains (adjusted)."""
-    panel = population.panel
-    found = stand_ins(panel.scores, panel.sizes, population.second)
-    X = np.column_stack((np.ones(len(phi)), *(found[name][seen] for name in ("pick", "best", "spread"))))
+    features = population.features()
+    p1_and_p2, spread = np.asarray(features.stand_ins)[seen, 1:3], np.asarray(features.spread)[seen]
+    X = np.column_stack((np.ones(len(phi)), p1_and_p2, spread))
     root = np.sqrt(w)[:, None]
     slope, *_ = np.linalg.lstsq(root * X, root[:, 0] * phi, rcond=None)
     left: Floats = phi - X @ slope

@@ -12,17 +12,21 @@ import pandas as pd
 
 from bonwise.data.reading import read_raw
 from bonwise.data.table import ScoreTable
-from bonwise.stats.sums import TIE_DECIMALS
+from bonwise.stats.sums import Floats
+from bonwise.stats.top_of_scores import at_top
 
 if TYPE_CHECKING:
     from bonwise.data.label_design import LabelDesign
     from bonwise.data.panel import Panel
+    from bonwise.data.scales import Scale
     from bonwise.planning.drawing.label_population import LabelPopulation
 
 __all__ = ["drawn_pairs", "label_sheet", "with_texts"]
 
 _TEXTS = ("prompt", "text", "response")
 """Columns with the words of the prompt and of the candidate; what a judge said is not for the annotator's eyes."""
+
+_TYPED_DECIMALS = 9
 
 _Ints = npt.NDArray[np.int64]
 _Mask = npt.NDArray[np.bool_]
@@ -51,11 +55,11 @@ def drawn_pairs(
     if rule not in ("pick", "pair"):
         return (), ()
     names = np.asarray(panel.candidates, dtype=object)[panel.names]
-    at_top = _at_top(panel)
+    top = at_top(panel.scores, panel.sizes)
     found = []
     for mask, wanted, kept in (
-        (at_top, True, None if before is None else before.picks),
-        (~at_top, rule == "pair", None if before is None else before.others),
+        (top, True, None if before is None else before.picks),
+        (~top, rule == "pair", None if before is None else before.others),
     ):
         drawn = np.full(len(now), "", dtype=object) if not kept else np.asarray(kept, dtype=object)
         cells = _one_of(mask, panel.sizes, rng)
@@ -63,13 +67,6 @@ def drawn_pairs(
             drawn[now] = names[cells[now]]
         found.append(drawn.tolist())
     return found[0], found[1]
-
-
-def _at_top(panel: Panel) -> _Mask:
-    scores = np.round(panel.scores, TIE_DECIMALS)
-    top = np.maximum.reduceat(scores, np.cumsum(panel.sizes) - panel.sizes)
-    at_top: _Mask = scores == np.repeat(top, panel.sizes)
-    return at_top
 
 
 def _one_of(mask: _Mask, sizes: _Ints, rng: np.random.Generator) -> _Ints:
@@ -83,16 +80,19 @@ def _one_of(mask: _Mask, sizes: _Ints, rng: np.random.Generator) -> _Ints:
 def label_sheet(population: LabelPopulation, design: LabelDesign, now: _Mask) -> pd.DataFrame:
     """Return one row for each candidate to label: prompts in the order of the design, candidates by name.
 
-    A pick does not stand before the other candidate of its pair, because the order would give it away.
+    A pick does not stand before the other candidate of its pair, because the order would give it away. Candidates of
+    earlier phases stand first, with the labels that they have, so that one file holds the labels of all phases;
+    where the table itself holds labels, they stand there.
 
     Parameters
     ----------
     population : LabelPopulation
     design : LabelDesign
     now : ndarray of bool, shape (prompts,)
+        Prompts drawn in the last phase.
     """
     panel = population.panel
-    cells = np.repeat(now, panel.sizes)
+    cells = np.repeat(now if population.labels_in_table else design.drawn, panel.sizes)
     names = np.asarray(panel.candidates, dtype=object)[panel.names]
     if design.by_candidate:
         sides = [np.repeat(np.asarray(side, dtype=object), panel.sizes) for side in (design.picks, design.others)]
@@ -101,7 +101,16 @@ def label_sheet(population: LabelPopulation, design: LabelDesign, now: _Mask) ->
     turn = np.repeat(np.argsort(design.order), panel.sizes)
     at = np.flatnonzero(cells)
     at = at[np.argsort(turn[at], kind="stable")]
-    return pd.DataFrame({"prompt_id": prompts[at], "candidate": names[at], "oracle_label": np.nan})
+    labels = np.where(np.repeat(now, panel.sizes), np.nan, _as_given(panel.labels, population.table.label_scale))
+    return pd.DataFrame({"prompt_id": prompts[at], "candidate": names[at], "oracle_label": labels[at]})
+
+
+def _as_given(labels: Floats, scale: Scale | None) -> Floats:
+    """Return labels on the scale that they were declared on, as they were typed up to the last bits."""
+    if scale is None:
+        return labels
+    found: Floats = np.round(scale.low + labels * (scale.high - scale.low), _TYPED_DECIMALS)
+    return found
 
 
 def with_texts(

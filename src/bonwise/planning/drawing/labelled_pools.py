@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.data.panel import MAY_LACK
 from bonwise.errors import InputError
 from bonwise.planning.drawing.label_population import LabelPopulation
-from bonwise.planning.drawing.score_features import own_features, stand_ins
-from bonwise.stats.gain_model import cross_fitted
-from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.stats.partial.label_features import LabelFeatures, label_features, outcomes
+from bonwise.stats.partial.score_residuals import recovery_deviations, score_residuals
+from bonwise.stats.sums import Floats, prompt_sums
 from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
 
 __all__ = ["LabelledPools", "labelled_pools"]
-
-MAY_LACK = 0.05
-"""Share of prompts that may lack labels; these are left out."""
-
-_FEWEST_TO_FIT = 100
 
 _Ints = npt.NDArray[np.int64]
 
@@ -36,36 +33,49 @@ class LabelledPools:
     sizes : ndarray of int64
     second : ndarray of float64, shape (cells,), or None
         Mean score of the further judges.
+    features : LabelFeatures
+        What scores say of the prompts, as an audit uses it.
     tops : TopOfScores
-    gain, best : ndarray of float64
-        Y1 and Y2: label of the pick, and best label, both less the mean label.
+    Y : ndarray of float64, shape (prompts, 5)
+        The outcomes; Y1 and Y2, of which recovery is made, are label of the pick, and best label, less the mean.
     recovery : float
     phi : ndarray of float64
         Y1 - rho Y2.
     left : ndarray of float64
-        What a cross-fitted model of the scores leaves of phi.
+        What a model of the scores, cross-fitted to all labels, leaves of phi.
     label_spread, further_spread : ndarray of float64
         Standard deviation over the candidates of the labels, and of the further judges' scores.
-    model : str or None
-        In words; None where there are too few prompts to fit one.
     unlabelled : int
         Prompts left out for want of labels.
+    dropped : tuple of mapping
+        Prompts left out for any other cause: ``prompt_id`` and ``reason``.
     """
 
     scores: Floats = field(repr=False)
     sizes: _Ints = field(repr=False)
     second: Floats | None = field(repr=False)
+    features: LabelFeatures = field(repr=False)
     tops: TopOfScores = field(repr=False)
-    gain: Floats = field(repr=False)
-    best: Floats = field(repr=False)
+    Y: Floats = field(repr=False)
     recovery: float
     phi: Floats = field(repr=False)
     left: Floats = field(repr=False)
     label_spread: Floats = field(repr=False)
     further_spread: Floats = field(repr=False)
-    model: str | None
     unlabelled: int
-    dropped: tuple[dict[str, str], ...] = field(repr=False)
+    dropped: tuple[MappingProxyType[str, str], ...] = field(repr=False)
+
+    @property
+    def gain(self) -> Floats:
+        """Y1: what the pick is worth beyond a random pick."""
+        found: Floats = self.Y[:, 1]
+        return found
+
+    @property
+    def best(self) -> Floats:
+        """Y2: what the best candidate is worth beyond a random pick."""
+        found: Floats = self.Y[:, 2]
+        return found
 
     def counts(self) -> dict[str, Any]:
         """Return the counts of the document."""
@@ -73,9 +83,8 @@ class LabelledPools:
             "prompts": len(self.sizes),
             "cells": len(self.scores),
             "unlabelled": self.unlabelled,
-            "dropped": [dict(one) for one in self.dropped],
+            "dropped": self.dropped,
             "recovery": self.recovery,
-            "model": self.model,
             "all_tied": int((self.tops.tied == self.sizes).sum()),
         }
 
@@ -100,28 +109,26 @@ def labelled_pools(population: LabelPopulation, seed: int) -> LabelledPools:
     cells = np.repeat(kept, population.panel.sizes)
     sizes, scores = population.panel.sizes[kept], population.panel.scores[cells]
     labels = population.panel.labels[cells]
-    sums = Sums(*prompt_sums(scores, labels, sizes))
-    gain, best = sums.J - sums.R, sums.M - sums.R
-    rho = _recovery(gain, best, population.table.source)
-    phi = gain - rho * best
+    features = label_features(scores, sizes, [one[cells] for one in population.further.values()])
+    Y = outcomes(prompt_sums(scores, labels, sizes))
+    rho, phi = _told_apart(Y, population.table.source)
     second = population.second
     further = None if second is None else second[cells]
-    left, model = _left(phi, scores, sizes, further, seed)
+    everything = np.ones(len(sizes), dtype=bool)
     return LabelledPools(
         scores,
         sizes,
         further,
+        features,
         top_of_scores(scores, sizes),
-        gain,
-        best,
+        Y,
         rho,
         phi,
-        left,
+        score_residuals(Y, features, everything, seed=seed).left,
         top_of_scores(labels, sizes).spread,
         top_of_scores(scores if further is None else further, sizes).spread,
-        model,
         lacking,
-        tuple({"prompt_id": one.prompt_id, "reason": one.reason} for one in population.panel.dropped),
+        population.counts()["dropped"],
     )
 
 
@@ -130,37 +137,24 @@ def _complete(population: LabelPopulation) -> tuple[npt.NDArray[np.bool_], int]:
     lacking = int((~kept).sum())
     if not kept.any() or lacking > MAY_LACK * len(kept):
         raise InputError(
-            f"{population.table.source}: {lacking:,} of {len(kept):,} prompts are not completely labelled, and "
-            "designs are compared on labels that are all known",
-            hint="give a completely labelled table, such as that of an earlier audit, or --label-file FILE",
+            f"{population.table.source}: {lacking:,} of {len(kept):,} prompts lack labels, and designs are "
+            "compared on labels that are all known",
+            hint="give a completely labelled table, such as that of an earlier audit, or a label_file (--label-file)",
         )
     return kept, lacking
 
 
-def _recovery(gain: Floats, best: Floats, source: str) -> float:
-    if float(best.sum()) <= 0:
+def _told_apart(Y: Floats, source: str) -> tuple[float, Floats]:
+    """Return recovery and phi, refusing labels and picks that leave nothing to estimate."""
+    if float(Y[:, 2].sum()) <= 0:
         raise InputError(
             f"{source}: the labels of a prompt never differ, so there is no recovery to estimate",
             hint="labels must tell candidates of a prompt apart",
         )
-    rho = float(gain.sum() / best.sum())
-    if float(np.abs(gain - rho * best).max()) < 1e-12:
+    rho, phi = recovery_deviations(Y)
+    if float(np.abs(phi).max()) < 1e-12:
         raise InputError(
             f"{source}: recovery is {rho:g} in every prompt, so no design has anything to save",
             hint="compare designs on a judge that tells candidates apart",
         )
-    return rho
-
-
-def _left(phi: Floats, scores: Floats, sizes: _Ints, second: Floats | None, seed: int) -> tuple[Floats, str | None]:
-    """Return what a model leaves of phi, its prediction tuned so that it never adds variance, and its name."""
-    features = {f"own_{name}": values for name, values in own_features(scores, sizes).items()}
-    if second is not None:
-        features |= stand_ins(scores, sizes, second)
-    predicted = cross_fitted(features, phi, seed=seed)
-    if len(phi) < _FEWEST_TO_FIT or np.isnan(predicted).any():
-        return phi, None
-    around = predicted - predicted.mean()
-    variance = float(around @ around)
-    power = min(max(float(around @ phi) / variance, 0.0), 1.0) if variance > 0 else 0.0
-    return phi - power * around, "a cross-fitted ridge regression"
+    return rho, phi

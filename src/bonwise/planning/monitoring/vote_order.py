@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from bonwise.data.identifiers import as_categories
-from bonwise.data.reading import read_raw
-from bonwise.data.table import counted_rows
+from bonwise.data.table import open_rows
 from bonwise.data.verdict_words import preferences_of, require_columns
-from bonwise.data.votes import TIES, Ties, VoteTable
-from bonwise.data.wording import listed, shown
-from bonwise.errors import InputError, UsageError
+from bonwise.data.votes import Ties, VoteTable
+from bonwise.data.wording import listed
+from bonwise.errors import InputError
 from bonwise.stats.sums import Floats
 
 __all__ = ["Votes", "votes_in_order"]
 
-_TIE_COUNTS: Mapping[str, float] = {"drop": np.nan, "half": 0.5, "pessimistic": 0.0}
-"""For the first answer."""
+_MODELS = ("model_a", "model_b")
+"""Columns that name the models in public files of votes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +50,7 @@ class Votes:
 def votes_in_order(
     source: str | Path | pd.DataFrame,
     *,
-    verdict: str,
+    verdict_col: str,
     ties: Ties | None = None,
     pair: Sequence[str] = (),
     prompt: str | None = None,
@@ -62,7 +60,7 @@ def votes_in_order(
     Parameters
     ----------
     source : str, pathlib.Path or pandas.DataFrame
-    verdict : str
+    verdict_col : str
         Column of the votes: 1 or 2, a or b, model_a or model_b, tie; a blank is none.
     ties : {"drop", "half", "pessimistic"}, optional
         Left out, half a vote for each, or a vote against the first answer; needed where there are any.
@@ -79,49 +77,63 @@ def votes_in_order(
 
     Examples
     --------
-    >>> votes_in_order(pd.DataFrame({"winner": ["a", "b", "tie"]}), verdict="winner", ties="half").worth.tolist()
+    >>> votes_in_order(pd.DataFrame({"winner": ["a", "b", "tie"]}), verdict_col="winner", ties="half").worth.tolist()
     [1.0, 0.0, 0.5]
     """
-    if ties is not None and ties not in TIES:
-        raise UsageError(f"ties cannot count as {shown(ties)}", hint=f"choose of {listed(TIES)}")
-    read = _of_pair(source, verdict, pair, prompt) if pair else _of_column(source, verdict, prompt)
-    values, prompts, name, sides, blank = read
-    if prompt is not None and len(np.unique(prompts)) < len(values):
+    prompts = [] if prompt is None else [prompt]
+    if pair:
+        table = VoteTable.read(source, verdict=verdict_col, pair=pair, prompt=prompts)
+    else:
+        table = _of_column(source, verdict_col, prompt)
+    _refuse_several(table)
+    if prompt is not None:
+        _refuse_repeated(table)
+    tied = table.ties
+    # Nothing is known of a vote to come: where so far all were ties there is nothing to refuse.
+    worth = np.zeros(0) if ties == "drop" and tied.all() else 1 - table.under(ties).preferred
+    sides = (table.models[0], table.models[1])
+    return Votes(worth, table.source, sides, sum(table.dropped.values()), int(tied.sum()))
+
+
+def _of_column(source: str | Path | pd.DataFrame, verdict_col: str, prompt: str | None) -> VoteTable:
+    """Read votes on two answers that never change places."""
+    raw, name = open_rows(source)
+    require_columns(raw, [verdict_col, *([] if prompt is None else [prompt])], name)
+    if all(column in raw.columns for column in _MODELS) and len(raw[list(_MODELS)].drop_duplicates()) > 1:
         raise InputError(
-            f"{name}: {len(values):,} votes on {len(np.unique(prompts)):,} prompts",
-            hint="votes on one prompt are not independent: keep the first vote of each prompt",
+            f"{name}: {_MODELS[0]} and {_MODELS[1]} hold several models, and one sequence of looks is for one pair",
+            hint=f"keep the rows of one pair, and name the columns with --pair-col {','.join(_MODELS)}",
         )
-    tied = values == 0.5
-    if tied.any() and ties is None:
-        raise UsageError(
-            f"{name}: {int(tied.sum()):,} of {len(values):,} votes are ties, and how they count was not said",
-            hint="give --ties drop, --ties half, or --ties pessimistic (against the first answer)",
-        )
-    counted = np.where(tied, _TIE_COUNTS[ties or "drop"], values)
-    return Votes(counted[~np.isnan(counted)], name, sides, blank, int(tied.sum()))
-
-
-_Read = tuple[Floats, npt.NDArray[np.int64], str, tuple[str, str], int]
-
-
-def _of_column(source: str | Path | pd.DataFrame, verdict: str, prompt: str | None) -> _Read:
-    name = "table" if isinstance(source, pd.DataFrame) else str(source)
-    raw = counted_rows(source, name) if isinstance(source, pd.DataFrame) else read_raw(Path(source))
-    require_columns(raw, [verdict, *([prompt] if prompt is not None else [])], name)
-    values = preferences_of(raw[verdict], name)
-    given = ~np.isnan(values)
+    first_wins = preferences_of(raw[verdict_col], name)
+    given = ~np.isnan(first_wins)
     prompts = np.arange(len(raw))
     if prompt is not None:
         prompts = as_categories(raw[prompt], role="prompt_id", source=name).codes.astype(np.int64)
-    return values[given], prompts[given], name, ("first", "second"), int(np.count_nonzero(~given))
+    votes = int(given.sum())
+    return VoteTable(
+        name,
+        ("first", "second"),
+        np.zeros(votes, dtype=np.int64),
+        np.ones(votes, dtype=np.int64),
+        prompts[given],
+        prompt is not None,
+        1 - first_wins[given],
+        {"no verdict": len(raw) - votes},
+    )
 
 
-def _of_pair(source: str | Path | pd.DataFrame, verdict: str, pair: Sequence[str], prompt: str | None) -> _Read:
-    table = VoteTable.read(source, verdict=verdict, pair=pair, prompt=[prompt] if prompt is not None else [])
+def _refuse_several(table: VoteTable) -> None:
     if len(table.models) > 2:
         raise InputError(
             f"{table.source}: {len(table.models)} models, and one sequence of looks is for one pair",
             hint=f"keep the rows of one pair of {listed(table.models)}",
         )
-    sides = (table.models[0], table.models[1])
-    return 1 - table.preferred, table.prompt, table.source, sides, sum(table.dropped.values())
+
+
+def _refuse_repeated(table: VoteTable) -> None:
+    votes, prompts = len(table.prompt), len(np.unique(table.prompt))
+    if prompts < votes:
+        raise InputError(
+            f"{table.source}: {votes:,} votes on {prompts:,} prompts",
+            hint="votes on one prompt are not independent: keep the first vote of each prompt",
+        )

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from scipy import optimize
 
 from bonwise.errors import InputError, UsageError
-from bonwise.planning.plans.asked import Asked
 from bonwise.planning.plans.pilot_figures import GainPilot, RivalPilot
+from bonwise.planning.plans.request import SMALLEST_EFFECT, Request
 from bonwise.planning.plans.sizing import Sizing
 from bonwise.stats.power.best_of_n_gain import Contrast, complete_contrast, largest_of_normals, two_label_contrast
 from bonwise.stats.power.pilot_effect import Shift
@@ -28,16 +28,16 @@ _CONTRASTS = {"complete": complete_contrast, "two_label": two_label_contrast}
 _SMALLEST, _LARGEST = 1e-6, 1 - 1e-9
 
 
-def gain_from_r(asked: Asked, design: str) -> Sizing:
+def gain_from_r(request: Request, design: str) -> Sizing:
     """Size ``recovery>0`` from a within-prompt correlation."""
-    n, r = int(asked.required("candidates")), float(asked.required("within_r"))
+    n, r = int(request.required("candidates")), float(request.required("within_r"))
     contrast = _CONTRASTS[design]
     found, none = contrast(n, r), contrast(n, 0.0)
     theta = found.standardised
 
     def reach(units: float) -> float | None:
         def excess(one: float) -> float:
-            return mean_power(contrast(n, one).standardised, units, asked.confidence, 1) - asked.power
+            return mean_power(contrast(n, one).standardised, units, request.confidence, 1) - request.power
 
         if units <= 0 or excess(_LARGEST) < 0:
             return None
@@ -46,32 +46,31 @@ def gain_from_r(asked: Asked, design: str) -> Sizing:
     return Sizing(
         design=design,
         sides=1,
-        n=mean_units(theta, asked.power, asked.confidence, 1),
-        at=lambda units: mean_power(theta, units, asked.confidence, 1),
+        n=mean_units(theta, request.power, request.confidence, 1),
+        at=lambda units: mean_power(theta, units, request.confidence, 1),
         reach=reach,
         reach_of="within_r",
         effect={"within_r": r},
         each=n if design == "complete" else 2,
         scores=n,
-        equal=equal_mean_units(Contrast(found.mean, none.variance).standardised, asked.power, asked.confidence),
+        equal=equal_mean_units(Contrast(found.mean, none.variance).standardised, request.power, request.confidence),
         equal_to=f"the gain of a judge with within_r 0 lies within that of {r:g} on either side of 0",
-        sequential="mean",
+        sequential="significance" if design == "complete" else None,
         notes=(NORMAL,),
     )
 
 
-def gain_from_pilot(asked: Asked, design: str, pilot: GainPilot) -> Sizing:
+def gain_from_pilot(request: Request, design: str, pilot: GainPilot) -> Sizing:
     """Size ``recovery>0`` from the standardised gain of a pilot."""
     _refuse_constant(pilot.source, pilot.standardised(design))
     theta, spread, share = pilot.standardised(design), pilot.spread(design), pilot.share(design)
-    n, ends = _from_shift(theta, asked, 1)
-    drift = math.sqrt(mean_units(1.0, asked.power, asked.confidence, 1))
-    equal = equal_mean_units(abs(theta.estimate), asked.power, asked.confidence) if theta.estimate else None
+    n, ends = _from_shift(theta, request, 1)
+    drift = math.sqrt(mean_units(1.0, request.power, request.confidence, 1))
     return Sizing(
         design=design,
         sides=1,
         n=_times(n, share),
-        at=lambda units: mean_power(theta.estimate, units / share, asked.confidence, 1),
+        at=lambda units: mean_power(theta.estimate, units / share, request.confidence, 1),
         reach=lambda units: drift / math.sqrt(units / share) * spread if units > 0 else None,
         reach_of="gain in the unit of the labels",
         effect={"gain": pilot.gain, "standardised": theta.estimate},
@@ -79,10 +78,10 @@ def gain_from_pilot(asked: Asked, design: str, pilot: GainPilot) -> Sizing:
         each=round(pilot.candidates) if design == "complete" else 2,
         scores=pilot.candidates,
         ends=None if ends is None else (_times(ends[0], share), _times(ends[1], share)),
-        equal=_times(equal, share),
+        equal=_times(_equal(theta, request), share),
         equal_to="the gain lies within the pilot's on either side of 0",
-        sequential="mean",
-        pilot=pilot.describe(theta, asked.confidence, f"standardised gain, {design}"),
+        sequential="significance" if design == "complete" else None,
+        pilot=pilot.describe(theta, request.confidence, f"standardised gain, {design}"),
         notes=_unequal_pools(pilot.unequal),
     )
 
@@ -93,9 +92,9 @@ class _Rivals(NamedTuple):
     none: Contrast
 
 
-def _rivals(asked: Asked) -> _Rivals:
-    n, r_a, r_b = (asked.required(name) for name in ("candidates", "within_r", "rival_r"))
-    errors = float(asked.required("error_correlation"))
+def _rivals(request: Request) -> _Rivals:
+    n, r_a, r_b = (request.required(name) for name in ("candidates", "within_r", "rival_r"))
+    errors = float(request.required("error_correlation"))
     if r_a == r_b:
         raise UsageError(
             "both judges have the same within_r: there is no difference to find", hint="give another rival_r"
@@ -115,47 +114,46 @@ def _square(r: float, e: float, v: float) -> float:
     return r * r * (v + e * e) + 1 - r * r
 
 
-def rivals_from_r(asked: Asked) -> Sizing:
+def rivals_from_r(request: Request) -> Sizing:
     """Size judge A against judge B, each pick graded, from their within-prompt correlations."""
-    found = _rivals(asked)
+    found = _rivals(request)
     theta, share = found.contrast.standardised, found.picks.disagree
-    drift = math.sqrt(mean_units(1.0, asked.power, asked.confidence, 2))
+    drift = math.sqrt(mean_units(1.0, request.power, request.confidence, 2))
     spread = math.sqrt(found.contrast.variance)
-    equal = equal_mean_units(abs(found.none.standardised), asked.power, asked.confidence)
+    equal = equal_mean_units(abs(found.none.standardised), request.power, request.confidence)
     return Sizing(
         design="discordant",
         sides=2,
-        n=mean_units(abs(theta), asked.power, asked.confidence, 2) * share,
-        at=lambda units: mean_power(abs(theta), units / share, asked.confidence, 2),
+        n=mean_units(abs(theta), request.power, request.confidence, 2) * share,
+        at=lambda units: mean_power(abs(theta), units / share, request.confidence, 2),
         reach=lambda units: drift * spread / math.sqrt(units / share) if units > 0 else None,
         reach_of="difference of mean label in within-prompt standard deviations",
         effect={
-            "within_r": float(asked.required("within_r")),
-            "rival_r": float(asked.required("rival_r")),
+            "within_r": float(request.required("within_r")),
+            "rival_r": float(request.required("rival_r")),
             "difference": found.contrast.mean,
             "disagree": share,
         },
         share=share,
         each=2,
-        scores=2 * float(asked.required("candidates")),
+        scores=2 * float(request.required("candidates")),
         equal=equal * share,
         equal_to="two equally good judges differ by less than the planned difference",
-        sequential="mean",
-        notes=(NORMAL, f"The errors of the two judges are taken to correlate by {asked.error_correlation:g}."),
+        notes=(NORMAL, f"The errors of the two judges are taken to correlate by {request.error_correlation:g}."),
     )
 
 
-def rival_from_pilot(asked: Asked, pilot: RivalPilot) -> Sizing:
+def rival_from_pilot(request: Request, pilot: RivalPilot) -> Sizing:
     """Size judge A against judge B, each pick graded, from a pilot with both judges."""
     _refuse_constant(pilot.source, pilot.standardised())
     theta, spread, share = pilot.standardised(), pilot.spread(), pilot.disagree
-    n, ends = _from_shift(theta, asked, 2)
-    drift = math.sqrt(mean_units(1.0, asked.power, asked.confidence, 2))
+    n, ends = _from_shift(theta, request, 2)
+    drift = math.sqrt(mean_units(1.0, request.power, request.confidence, 2))
     return Sizing(
         design="discordant",
         sides=2,
         n=_times(n, share),
-        at=lambda units: mean_power(abs(theta.estimate), units / share, asked.confidence, 2),
+        at=lambda units: mean_power(abs(theta.estimate), units / share, request.confidence, 2),
         reach=lambda units: drift * spread / math.sqrt(units / share) if units > 0 else None,
         reach_of="difference of mean label in the unit of the labels",
         effect={"difference": pilot.difference, "standardised": theta.estimate, "disagree": share},
@@ -163,12 +161,9 @@ def rival_from_pilot(asked: Asked, pilot: RivalPilot) -> Sizing:
         each=2,
         scores=2 * pilot.candidates,
         ends=None if ends is None else (_times(ends[0], share), _times(ends[1], share)),
-        equal=(
-            share * equal_mean_units(abs(theta.estimate), asked.power, asked.confidence) if theta.estimate else None
-        ),
+        equal=_times(_equal(theta, request), share),
         equal_to="the difference lies within the pilot's on either side of 0",
-        sequential="mean",
-        pilot=pilot.describe(theta, asked.confidence, "standardised difference of the picks"),
+        pilot=pilot.describe(theta, request.confidence, "standardised difference of the picks"),
         notes=("Where a judge ties several candidates, its pick is one of them at random.",),
     )
 
@@ -181,21 +176,29 @@ def _refuse_constant(source: str, theta: Shift) -> None:
         )
 
 
+def _equal(theta: Shift, request: Request) -> float | None:
+    """Return the units that show an effect smaller than the pilot's; None where the pilot's is none itself."""
+    bound = abs(theta.estimate)
+    return equal_mean_units(bound, request.power, request.confidence) if bound >= SMALLEST_EFFECT else None
+
+
 def _times(value: float | None, factor: float) -> float | None:
     return None if value is None else value * factor
 
 
 def _from_shift(
-    theta: Shift, asked: Asked, sides: int
+    theta: Shift, request: Request, sides: int
 ) -> tuple[float | None, tuple[float | None, float | None] | None]:
     """Invert an interval of a standardised mean: the larger the effect, the smaller the number."""
-    low, high = theta.at(asked.confidence)
+    low, high = theta.at(request.confidence)
     if sides == 2 and high < -low:
         low, high = -high, -low
     estimate = abs(theta.estimate) if sides == 2 else theta.estimate
 
     def units(one: float) -> float | None:
-        return mean_units(one, asked.power, asked.confidence, sides) if one > 0 and math.isfinite(one) else None
+        # As of a correlation: what is smaller cannot be told from no effect.
+        planned = SMALLEST_EFFECT <= one < math.inf
+        return mean_units(one, request.power, request.confidence, sides) if planned else None
 
     least, most = units(high), units(low)
     return units(estimate), None if least is None and most is None else (least, most)

@@ -2,59 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from bonwise.data.opening import open_table
 from bonwise.data.panel import Panel, lay_out
+from bonwise.data.table import ScoreTable, open_rows
 from bonwise.data.wording import listed, shown
 from bonwise.errors import InputError, UsageError
 from bonwise.planning.plans.pilot_figures import GainPilot, Moments, RivalPilot
+from bonwise.planning.plans.pilot_source import PilotSource
 from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums, prompt_sums
+from bonwise.stats.top_of_scores import at_top
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bonwise.data.table import ScoreTable
-
-__all__ = ["LEAST_PROMPTS", "PilotSource", "gain_pilot", "rival_pilot"]
+__all__ = ["LEAST_PROMPTS", "gain_pilot", "rival_pilot"]
 
 LEAST_PROMPTS = 5
 """Labelled prompts a pilot must hold for an interval on anything."""
-
-
-@dataclass(frozen=True, slots=True)
-class PilotSource:
-    """Where a pilot is, and how its columns are called.
-
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
-    judges : tuple of str
-        Which judges of the table; all of them where empty.
-    exclude : tuple of str
-        Candidate names to leave out.
-    columns : mapping of str to str
-        Role to column.
-    verdict : str, optional
-        Column of votes.
-    """
-
-    source: str | Path | pd.DataFrame | ScoreTable
-    judges: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    columns: Mapping[str, str] = field(default_factory=dict)
-    verdict: str | None = None
-
-    @property
-    def name(self) -> str:
-        """What to call it in a sentence."""
-        return str(self.source) if isinstance(self.source, str | Path) else "table"
 
 
 def gain_pilot(source: PilotSource) -> GainPilot:
@@ -68,8 +33,8 @@ def gain_pilot(source: PilotSource) -> GainPilot:
     panels = _panels(source)
     if len(panels) > 1:
         raise UsageError(
-            f"{source.name}: {len(panels)} judges and none is named",
-            hint=f"name one of {listed(panel.judge for panel in panels)} with judge",
+            f"{source.name}: {len(panels)} judges where one is planned for",
+            hint=f"name one with judge (--judge), of {listed(panel.judge for panel in panels)}",
         )
     return _gain(source, _labelled(source, panels[0]))
 
@@ -85,8 +50,8 @@ def rival_pilot(source: PilotSource) -> RivalPilot:
     panels = _panels(source)
     if len(panels) != 2:
         raise UsageError(
-            f"{source.name}: {len(panels)} judges where two are compared",
-            hint=f"name two judges of {listed(panel.judge for panel in panels)} with judge, A first",
+            f"{source.name}: a-vs-b compares two judges, not {len(panels)}",
+            hint=_which_two(panels),
         )
     first, second = (panel.keep(panel.prompt_ids.isin(other.prompt_ids)) for panel, other in _both(panels))
     first, second = _labelled(source, first), _labelled(source, second)
@@ -99,13 +64,39 @@ def _both(panels: Sequence[Panel]) -> tuple[tuple[Panel, Panel], tuple[Panel, Pa
     return (panels[0], panels[1]), (panels[1], panels[0])
 
 
+def _which_two(panels: Sequence[Panel]) -> str:
+    names = listed(panel.judge for panel in panels)
+    if len(panels) < 2:
+        return f"give a pilot that two judges scored, told apart by its column judge; this one is of {names}"
+    return f"name two with judge (--judge, given twice), A first, of {names}"
+
+
 def _panels(source: PilotSource) -> tuple[Panel, ...]:
-    table = open_table(source.source, columns=source.columns or None)
-    found = {panel.judge: panel for panel in lay_out(table, exclude=source.exclude)}
-    for judge in source.judges:
+    found = {panel.judge: panel for panel in lay_out(_table(source), exclude=source.exclude)}
+    for judge in source.judge:
         if judge not in found:
             raise UsageError(f"{source.name}: no judge named {shown(judge)}", hint=f"the judges are {listed(found)}")
-    return tuple(found[judge] for judge in source.judges or found)
+    if len(set(source.judge)) < len(source.judge):
+        raise UsageError("judge names a judge twice", hint="name each judge once")
+    return tuple(found[judge] for judge in source.judge or found)
+
+
+def _table(source: PilotSource) -> ScoreTable:
+    given = source.source
+    if isinstance(given, ScoreTable):
+        if source.columns:
+            raise UsageError("the columns of a ScoreTable are fixed", hint="give them to ScoreTable.read")
+        table = given
+    elif isinstance(given, str | Path):
+        table = ScoreTable.read(given, columns=source.columns)
+    else:
+        table = ScoreTable.from_frame(open_rows(given)[0], columns=source.columns)
+    if not table.has_labels:
+        raise InputError(
+            f"{source.name}: a pilot without oracle labels says nothing",
+            hint="its labels stand in its own column oracle_label, or the one that --label-col (columns) names",
+        )
+    return table
 
 
 def _labelled(source: PilotSource, panel: Panel) -> Panel:
@@ -121,8 +112,7 @@ def _labelled(source: PilotSource, panel: Panel) -> Panel:
 def _gain(source: PilotSource, panel: Panel) -> GainPilot:
     sums = Sums(*prompt_sums(panel.scores, panel.labels, panel.sizes))
     starts = np.cumsum(panel.sizes) - panel.sizes
-    scores = np.round(panel.scores, TIE_DECIMALS)
-    top = (scores == np.repeat(np.maximum.reduceat(scores, starts), panel.sizes)).astype(np.float64)
+    top = at_top(panel.scores, panel.sizes).astype(np.float64)
     labels = panel.labels - panel.labels.mean()
     leaders = np.add.reduceat(top, starts)
     picks, every = (
@@ -135,18 +125,12 @@ def _gain(source: PilotSource, panel: Panel) -> GainPilot:
 def _against(first: Panel, second: Panel) -> tuple[Floats, Floats, Floats]:
     """Return, a prompt, how likely the picks differ, A's is the better one, and B's is."""
     same = Sums(*prompt_sums(first.scores, second.scores, first.sizes)).same_top
+    mine, other = (at_top(panel.scores, panel.sizes) for panel in (first, second))
     starts = np.cumsum(first.sizes) - first.sizes
     wins, losses = np.zeros(len(starts)), np.zeros(len(starts))
     for x, (start, size) in enumerate(zip(starts.tolist(), first.sizes.tolist(), strict=True)):
         cells = slice(start, start + size)
         labels = first.labels[cells]
-        apart = labels[_top(first.scores[cells])][:, None] - labels[_top(second.scores[cells])][None, :]
-        ahead = np.sign(np.round(apart, TIE_DECIMALS))
+        ahead = np.sign(np.round(labels[mine[cells]][:, None] - labels[other[cells]][None, :], TIE_DECIMALS))
         wins[x], losses[x] = np.mean(ahead > 0), np.mean(ahead < 0)
     return 1 - same, wins, losses
-
-
-def _top(scores: Floats) -> npt.NDArray[np.bool_]:
-    rounded = np.round(scores, TIE_DECIMALS)
-    top: npt.NDArray[np.bool_] = rounded == rounded.max()
-    return top

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from bonwise.planning.plans import answer
-from bonwise.planning.plans.asked import Asked, Method
-from bonwise.planning.plans.pilot import PilotSource
+from bonwise.planning.plans import outcome
+from bonwise.planning.plans.next_steps import commands
+from bonwise.planning.plans.pilot_source import PilotSource
 from bonwise.planning.plans.questions import ERROR_CORRELATION, QUESTIONS, read_question
+from bonwise.planning.plans.request import Method, Request
 from bonwise.planning.plans.sentences import sentences
 from bonwise.planning.plans.sizing import Layout, Sizing
 from bonwise.release import release
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bonwise.data.table import ScoreTable
+    from bonwise.data.votes import Ties
 
 __all__ = ["Plan", "plan"]
 
@@ -31,7 +34,7 @@ class Plan:
     ----------
     question : str
     settings : mapping
-        The arguments, with the version.
+        The arguments, those that read the pilot among them, with the version; read-only.
     design : str
         What is labelled of a prompt: ``two_label``, ``complete``, ``discordant``, ``discordant_preference`` or
         ``votes``.
@@ -82,13 +85,18 @@ class Plan:
     equivalence: Mapping[str, Any] | None = field(repr=False)
     design_effect: float | None = field(repr=False)
     pilot: Mapping[str, Any] | None = field(repr=False)
-    verdict: answer.Verdict
+    verdict: outcome.Verdict
     notes: tuple[str, ...] = field(repr=False)
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """What the plan says in words."""
         return tuple(sentences(self._figures()))
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """What to type next, with file names to be put in; empty where there is nothing to type."""
+        return tuple(commands(self._figures()))
 
     def __str__(self) -> str:
         from bonwise.report.plan_text import plan_text  # noqa: PLC0415 - rendering loads rich
@@ -99,7 +107,12 @@ class Plan:
         """Return the document of schema ``bonwise.plan/1``; it holds no NaN."""
         figures = self._figures()
         del figures["notes"]
-        return {"schema": "bonwise.plan/1", **figures, "sentences": list(self.sentences)}
+        return {
+            "schema": "bonwise.plan/1",
+            **figures,
+            "sentences": list(self.sentences),
+            "commands": list(self.commands),
+        }
 
     def _figures(self) -> dict[str, Any]:
         keys = ("question", "settings", "design", "sides", "prompts", "labels", "cost", "mde", "mde_of")
@@ -107,7 +120,7 @@ class Plan:
         ends = None if self.interval is None else list(self.interval)
         return {
             **found,
-            "settings": dict(self.settings),
+            "settings": _plain(self.settings),
             "interval": ends,
             "verdict": self.verdict,
             "raw": None if self.raw is None else dict(self.raw),
@@ -133,9 +146,11 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
     r0: float | None = None,
     pilot: str | Path | pd.DataFrame | ScoreTable | None = None,
     judge: str | Sequence[str] | None = None,
-    exclude: Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
     verdict_col: str | None = None,
+    pair_col: str | Sequence[str] = (),
+    ties: Ties | None = None,
     design: str | None = None,
     labels: int | None = None,
     prompts: int | None = None,
@@ -175,12 +190,18 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
         In place of an effect: a labelled table of scores; for ``margin`` votes, such as ``28/50`` or a file.
     judge : str or sequence of str, optional
         Which judge of the pilot; two of them for ``a-vs-b``.
-    exclude : sequence of str, optional
+    exclude : str or sequence of str, optional
         Candidate names of the pilot to leave out.
     columns : mapping of str to str, optional
         Role to column of the pilot.
     verdict_col : str, optional
         Column of the pilot's votes.
+    pair_col : sequence of str, optional
+        The two columns that name the models of a vote, ``model_a`` and ``model_b`` where there are such; the
+        alphabetically first model is then the first side, and all votes must be on one pair.
+    ties : {"drop", "half", "pessimistic"}, optional
+        How ties among the pilot's votes count: not, half a vote for each side, or against the first side; needed
+        where there are any.
     design : str, optional
         ``two_label`` (default) or ``complete`` for ``recovery>0``; ``discordant`` (default: both picks graded) or
         ``discordant_preference`` (one preference) for ``a-vs-b``.
@@ -221,7 +242,7 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
     ('two_label', 96, 192, 'feasible')
     """
     name, stated = read_question(question)
-    asked = Asked(
+    request = Request(
         question=name,
         candidates=candidates,
         within_r=within_r,
@@ -243,48 +264,57 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
         one_cluster=one_cluster,
         tie_rate=tie_rate,
     )
-    judges = (judge,) if isinstance(judge, str) else tuple(judge or ())
-    source = None if pilot is None else PilotSource(pilot, judges, tuple(exclude), columns or {}, verdict_col)
-    return _answered(asked, QUESTIONS[name].size(asked, source))
+    source = PilotSource.of(
+        pilot,
+        judge=judge,
+        exclude=exclude,
+        columns=columns,
+        verdict_col=verdict_col,
+        pair_col=pair_col,
+        ties=ties,
+    )
+    sizing = QUESTIONS[name].size(request, source)
+    settings = {**_settings(request, sizing), **({} if source is None else source.settings()), "version": release()}
+    return _answered(request, sizing, MappingProxyType(settings))
 
 
-def _answered(asked: Asked, sizing: Sizing) -> Plan:
-    layout = Layout.of(sizing, asked)
+def _answered(request: Request, sizing: Sizing, settings: Mapping[str, Any]) -> Plan:
+    layout = Layout.of(sizing, request)
     needed = layout.counts(sizing.n)
     groups = None if sizing.n is None else layout.groups(sizing.n)
     raw = None
     if groups is not None:
-        raw = {"prompts": groups / sizing.share, "labels": groups * sizing.each * asked.raters}
+        raw = {"prompts": groups / sizing.share, "labels": groups * sizing.each * request.raters}
     elif sizing.n is not None:
         raw = {"independent": sizing.n}
-    ends = answer.interval(sizing, layout)
+    ends = outcome.interval(sizing, layout)
     inflated = None if sizing.n is None else layout.dependence.inflated(sizing.n)
     equal = layout.counts(sizing.equal)
     return Plan(
-        question=asked.question,
-        settings=_settings(asked, sizing),
+        question=request.question,
+        settings=settings,
         design=sizing.design,
         sides=sizing.sides,
         prompts=None if needed is None else needed.prompts,
         labels=None if needed is None else needed.labels,
         raw=raw,
-        cost=answer.cost(asked, sizing, needed),
+        cost=outcome.cost(request, sizing, needed),
         effect=sizing.effect,
-        mde=answer.detectable(sizing, layout, asked, needed),
+        mde=outcome.detectable(sizing, layout, request, needed),
         mde_of=sizing.reach_of,
         interval=None if ends is None else (ends[0], ends[1]),
-        power_table=tuple(answer.power_table(sizing, layout, asked, needed)),
-        sequential=answer.sequential(asked, sizing, needed),
+        power_table=tuple(outcome.power_table(sizing, layout, request, needed)),
+        sequential=outcome.sequential(request, sizing, layout, needed),
         equivalence=None if equal is None else {**equal._asdict(), "shows": sizing.equal_to},
         design_effect=None if inflated is None or not sizing.n else inflated / sizing.n,
         pilot=sizing.pilot,
-        verdict=answer.verdict(asked, needed),
-        notes=sizing.notes,
+        verdict=outcome.verdict(request, needed),
+        notes=(*sizing.notes, *outcome.small_study(sizing, needed)),
     )
 
 
-def _settings(asked: Asked, sizing: Sizing) -> dict[str, Any]:
-    given = {name: value for name, value in asked.given().items() if name != "question"}
+def _settings(request: Request, sizing: Sizing) -> dict[str, Any]:
+    given = {name: value for name, value in request.given().items() if name != "question"}
     given["design"] = sizing.design
     if sizing.design in {"votes", "discordant_preference"}:
         given["tie_rate"] = sizing.tie_rate
@@ -292,6 +322,10 @@ def _settings(asked: Asked, sizing: Sizing) -> dict[str, Any]:
         del given["method"]
     if sizing.shows == "half_width":
         del given["power"]
-    if asked.question == "a-vs-b" and sizing.pilot is None:
+    if request.question == "a-vs-b" and sizing.pilot is None:
         given.setdefault("error_correlation", ERROR_CORRELATION)
-    return {**given, "version": release()}
+    return given
+
+
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in settings.items()}

@@ -7,26 +7,32 @@ import math
 from scipy import special
 
 from bonwise.errors import UsageError
-from bonwise.planning.plans.asked import Asked
 from bonwise.planning.plans.mean_question import NORMAL
 from bonwise.planning.plans.pilot_figures import GainPilot
+from bonwise.planning.plans.request import SMALLEST_EFFECT, Request
 from bonwise.planning.plans.sizing import Sizing
 from bonwise.stats.power.best_of_n_gain import recovery_residual
 from bonwise.stats.power.power import correlation_power, critical_value
 from bonwise.stats.power.sample_size import correlation_pairs, equal_mean_units, mean_units
+from bonwise.stats.power.two_picks import CLOSEST
 
 __all__ = ["recovery_from_pilot", "recovery_from_r", "threshold_from_pilot", "threshold_from_r"]
 
 _HALF_WIDTH = "half-width of recovery's interval"
 
 
-def recovery_from_r(asked: Asked) -> Sizing:
+def recovery_from_r(request: Request) -> Sizing:
     """Size recovery to a half-width from a within-prompt correlation, which is the recovery under normality."""
-    n, r = int(asked.required("candidates")), float(asked.required("within_r"))
-    return _recovery(asked, recovery_residual(n, r), n, effect={"within_r": r}, notes=(NORMAL,))
+    n, r = int(request.required("candidates")), float(request.required("within_r"))
+    if r > CLOSEST:
+        raise UsageError(
+            f"within_r is {r:g}: such a judge errs too little to leave a width to plan for",
+            hint=f"give a within_r up to {CLOSEST:g}",
+        )
+    return _recovery(request, recovery_residual(n, r), n, effect={"within_r": r}, notes=(NORMAL,))
 
 
-def recovery_from_pilot(asked: Asked, pilot: GainPilot) -> Sizing:
+def recovery_from_pilot(request: Request, pilot: GainPilot) -> Sizing:
     """Size recovery to a half-width from the influence of a pilot's prompts."""
     found = pilot.residual()
     if not math.isfinite(found.estimate):
@@ -34,24 +40,24 @@ def recovery_from_pilot(asked: Asked, pilot: GainPilot) -> Sizing:
             f"{pilot.source}: the labels do not differ within prompts, or the judge is never wrong",
             hint="a pilot must hold prompts on which something can be gained and lost",
         )
-    low, high = found.at(asked.confidence)
-    z2 = (critical_value(asked.confidence, 2) / float(asked.required("half_width"))) ** 2
+    low, high = found.at(request.confidence)
+    z2 = (critical_value(request.confidence, 2) / float(request.required("half_width"))) ** 2
     ends = tuple(z2 * math.exp(end) if math.isfinite(end) else None for end in (low, high))
     recovery = float((pilot.sums.J - pilot.sums.R).sum() / (pilot.sums.M - pilot.sums.R).sum())
     return _recovery(
-        asked,
+        request,
         math.exp(found.estimate),
         pilot.candidates,
         effect={"recovery": recovery},
         ends=(ends[0], ends[1]),
         pilot=pilot.describe(
-            found, asked.confidence, "standard deviation of one prompt's influence", lambda x: math.exp(x / 2)
+            found, request.confidence, "standard deviation of one prompt's influence", lambda x: math.exp(x / 2)
         ),
     )
 
 
 def _recovery(
-    asked: Asked,
+    request: Request,
     residual: float,
     candidates: float,
     *,
@@ -60,8 +66,8 @@ def _recovery(
     pilot: dict[str, object] | None = None,
     notes: tuple[str, ...] = (),
 ) -> Sizing:
-    half_width = float(asked.required("half_width"))
-    z = critical_value(asked.confidence, 2)
+    half_width = float(request.required("half_width"))
+    z = critical_value(request.confidence, 2)
 
     def width(units: float) -> float:
         return z * math.sqrt(residual / units) if units > 0 else math.inf
@@ -84,16 +90,16 @@ def _recovery(
     )
 
 
-def threshold_from_r(asked: Asked) -> Sizing:
+def threshold_from_r(request: Request) -> Sizing:
     """Size ``within_r>=r0`` from the correlation that is expected, by Fisher's z."""
-    n, r, r0 = int(asked.required("candidates")), float(asked.required("within_r")), float(asked.required("r0"))
+    n, r, r0 = int(request.required("candidates")), float(request.required("within_r")), float(request.required("r0"))
     if r <= r0:
         raise UsageError(
             f"within_r {r:g} is not above r0 {r0:g}: no number of labels shows that it is",
             hint="give a within_r above r0",
         )
     apart, degrees = math.atanh(r) - math.atanh(r0), n - 1
-    drift = math.sqrt(mean_units(1.0, asked.power, asked.confidence, 1))
+    drift = math.sqrt(mean_units(1.0, request.power, request.confidence, 1))
 
     def reach(units: float) -> float | None:
         pairs = units * degrees - 2
@@ -102,37 +108,37 @@ def threshold_from_r(asked: Asked) -> Sizing:
     return Sizing(
         design="complete",
         sides=1,
-        n=correlation_pairs(apart, asked.power, asked.confidence) / degrees,
-        at=lambda units: correlation_power(r, r0, units * degrees, asked.confidence),
+        n=correlation_pairs(apart, request.power, request.confidence) / degrees,
+        at=lambda units: correlation_power(r, r0, units * degrees, request.confidence),
         reach=reach,
         reach_of="within_r",
         effect={"within_r": r, "r0": r0},
         each=n,
         scores=n,
-        equal=(2 + equal_mean_units(apart, asked.power, asked.confidence)) / degrees,
+        equal=(2 + equal_mean_units(apart, request.power, request.confidence)) / degrees,
         equal_to=f"within_r lies no further from {r0:g} than planned for, on either side",
         notes=(NORMAL,),
     )
 
 
-def threshold_from_pilot(asked: Asked, pilot: GainPilot) -> Sizing:
+def threshold_from_pilot(request: Request, pilot: GainPilot) -> Sizing:
     """Size ``within_r>=r0`` from a pilot: its correlation, and the scatter of its Fisher z over prompts."""
-    r0, found = float(asked.required("r0")), pilot.within_z()
+    r0, found = float(request.required("r0")), pilot.within_z()
     if not math.isfinite(found.estimate) or not math.isfinite(found.se) or found.se == 0:
         raise UsageError(
             f"{pilot.source}: the pilot has no within-prompt correlation with a standard error",
             hint="scores and labels must both differ within prompts",
         )
     one, start = found.prompts * found.se**2, math.atanh(r0)
-    drift = math.sqrt(mean_units(1.0, asked.power, asked.confidence, 1))
+    drift = math.sqrt(mean_units(1.0, request.power, request.confidence, 1))
 
     def units(z: float) -> float | None:
-        return one * (drift / (z - start)) ** 2 if z > start else None
+        return one * (drift / (z - start)) ** 2 if z - start >= SMALLEST_EFFECT else None
 
-    low, high = found.at(asked.confidence)
+    low, high = found.at(request.confidence)
     ends = units(high), units(low)
     apart = found.estimate - start
-    z_alpha = critical_value(asked.confidence, 1)
+    z_alpha = critical_value(request.confidence, 1)
     return Sizing(
         design="complete",
         sides=1,
@@ -144,7 +150,11 @@ def threshold_from_pilot(asked: Asked, pilot: GainPilot) -> Sizing:
         each=round(pilot.candidates),
         scores=pilot.candidates,
         ends=None if ends == (None, None) else ends,
-        equal=one * equal_mean_units(abs(apart), asked.power, asked.confidence) if apart else None,
+        equal=(
+            one * equal_mean_units(abs(apart), request.power, request.confidence)
+            if abs(apart) >= SMALLEST_EFFECT
+            else None
+        ),
         equal_to=f"within_r lies no further from {r0:g} than the pilot's, on either side",
-        pilot=pilot.describe(found, asked.confidence, "within_r", math.tanh),
+        pilot=pilot.describe(found, request.confidence, "within_r", math.tanh),
     )

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from bonwise.errors import UsageError
 from bonwise.planning.plans import mean_question, precision_question, votes_question
-from bonwise.planning.plans.asked import Asked
-from bonwise.planning.plans.pilot import PilotSource, gain_pilot, rival_pilot
+from bonwise.planning.plans.pilot import gain_pilot, rival_pilot
+from bonwise.planning.plans.pilot_source import OF_SCORES, OF_VOTES, PilotSource
+from bonwise.planning.plans.request import Request
 from bonwise.planning.plans.sizing import Sizing
 from bonwise.planning.plans.vote_pilot import vote_pilot
 
@@ -44,15 +45,18 @@ class Question:
         Arguments and design to a sizing.
     from_pilot : callable or None
         The same with a pilot; None where a pilot cannot answer.
+    reads : tuple of str
+        What says how its pilot is read.
     """
 
     name: str
     designs: tuple[str, ...]
     takes: frozenset[str]
-    from_effect: Callable[[Asked, str], Sizing]
-    from_pilot: Callable[[Asked, str, PilotSource], Sizing] | None = None
+    from_effect: Callable[[Request, str], Sizing]
+    from_pilot: Callable[[Request, str, PilotSource], Sizing] | None = None
+    reads: tuple[str, ...] = OF_SCORES
 
-    def size(self, asked: Asked, pilot: PilotSource | None) -> Sizing:
+    def size(self, request: Request, pilot: PilotSource | None) -> Sizing:
         """Size the question.
 
         Raises
@@ -60,57 +64,63 @@ class Question:
         bonwise.errors.UsageError
             An argument that means nothing to it, or one that is missing.
         """
-        design = asked.design or self.designs[0]
+        design = request.design or self.designs[0]
         if design not in self.designs:
             raise UsageError(
                 f"unknown design {design!r} for {self.name}", hint=f"the designs are {', '.join(self.designs)}"
             )
-        self._refuse(asked, design)
+        self._refuse(request, design)
         if pilot is None:
-            return self.from_effect(asked, design)
+            return self.from_effect(request, design)
         if self.from_pilot is None:
             raise UsageError(
                 f"{self.name} is planned from a bound, not from a pilot", hint="give effect, the bound to stay within"
             )
-        given = sorted(name for name in _FROM_PILOT if getattr(asked, name) is not None)
+        given = sorted(name for name in _FROM_PILOT if getattr(request, name) is not None)
         if given:
             raise UsageError(
                 f"both a pilot and {given[0]}", hint=f"a pilot stands in for {given[0]}: give one of them"
             )
-        return self.from_pilot(asked, design, pilot)
+        for name in pilot.given():
+            if name not in self.reads:
+                raise UsageError(
+                    f"{name} is without meaning for the pilot of the question {self.name}",
+                    hint=f"such a pilot takes {', '.join(self.reads)}",
+                )
+        return self.from_pilot(request, design, pilot)
 
-    def _refuse(self, asked: Asked, design: str) -> None:
+    def _refuse(self, request: Request, design: str) -> None:
         votes = design in {"votes", "discordant_preference"}
         takes = self.takes | ({"tie_rate"} if votes else frozenset())
-        defaults = Asked(question=asked.question)
-        for name, value in asked.given().items():
+        defaults = Request(question=request.question)
+        for name, value in request.given().items():
             if name not in takes and value != getattr(defaults, name):
                 raise UsageError(
-                    f"{name} means nothing to the question {self.name} with the design {design}",
+                    f"{name} is without meaning for the question {self.name} with the design {design}",
                     hint=f"it takes {', '.join(sorted(takes - {'question'}))}",
                 )
-        if asked.method == "paper" and (not votes or self.name == "equivalence"):
+        if request.method == "paper" and (not votes or self.name == "equivalence"):
             raise UsageError(
                 f"method paper is equation 8, which is about votes, not about {self.name} with the design {design}",
                 hint="leave the method out",
             )
 
 
-def _with_errors(asked: Asked) -> Asked:
-    return asked if asked.error_correlation is not None else replace(asked, error_correlation=ERROR_CORRELATION)
+def _with_errors(request: Request) -> Request:
+    return request if request.error_correlation is not None else replace(request, error_correlation=ERROR_CORRELATION)
 
 
-def _rivals(asked: Asked, design: str) -> Sizing:
-    stated = _with_errors(asked)
+def _rivals(request: Request, design: str) -> Sizing:
+    stated = _with_errors(request)
     if design == "discordant":
         return mean_question.rivals_from_r(stated)
     return votes_question.picks_from_r(stated)
 
 
-def _rival_pilot(asked: Asked, design: str, source: PilotSource) -> Sizing:
+def _rival_pilot(request: Request, design: str, source: PilotSource) -> Sizing:
     if design == "discordant":
-        return mean_question.rival_from_pilot(asked, rival_pilot(source))
-    return votes_question.picks_from_pilot(asked, rival_pilot(source))
+        return mean_question.rival_from_pilot(request, rival_pilot(source))
+    return votes_question.picks_from_pilot(request, rival_pilot(source))
 
 
 QUESTIONS: Mapping[str, Question] = {
@@ -121,21 +131,21 @@ QUESTIONS: Mapping[str, Question] = {
             ("two_label", "complete"),
             _ALWAYS | _ONE_JUDGE | _RATERS,
             mean_question.gain_from_r,
-            lambda asked, design, source: mean_question.gain_from_pilot(asked, design, gain_pilot(source)),
+            lambda request, design, source: mean_question.gain_from_pilot(request, design, gain_pilot(source)),
         ),
         Question(
             "recovery",
             ("complete",),
             (_ALWAYS - {"power"}) | _ONE_JUDGE | {"half_width"},
-            lambda asked, _: precision_question.recovery_from_r(asked),
-            lambda asked, _, source: precision_question.recovery_from_pilot(asked, gain_pilot(source)),
+            lambda request, _: precision_question.recovery_from_r(request),
+            lambda request, _, source: precision_question.recovery_from_pilot(request, gain_pilot(source)),
         ),
         Question(
             "within_r>=r0",
             ("complete",),
             _ALWAYS | _ONE_JUDGE | {"r0"},
-            lambda asked, _: precision_question.threshold_from_r(asked),
-            lambda asked, _, source: precision_question.threshold_from_pilot(asked, gain_pilot(source)),
+            lambda request, _: precision_question.threshold_from_r(request),
+            lambda request, _, source: precision_question.threshold_from_pilot(request, gain_pilot(source)),
         ),
         Question(
             "a-vs-b",
@@ -148,14 +158,15 @@ QUESTIONS: Mapping[str, Question] = {
             "margin",
             ("votes",),
             _ALWAYS | _RATERS | {"effect"},
-            lambda asked, _: votes_question.margin_from_effect(asked),
-            lambda asked, _, source: votes_question.margin_from_pilot(asked, vote_pilot(source)),
+            lambda request, _: votes_question.margin_from_effect(request),
+            lambda request, _, source: votes_question.margin_from_pilot(request, vote_pilot(source)),
+            OF_VOTES,
         ),
         Question(
             "equivalence",
             ("votes",),
             _ALWAYS | _RATERS | {"effect"},
-            lambda asked, _: votes_question.equal_bound(asked),
+            lambda request, _: votes_question.equal_bound(request),
         ),
     )
 }

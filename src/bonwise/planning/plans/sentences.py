@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bonwise.stats.sequential.sequential_precision import first_look
+
 __all__ = ["sentences"]
 
 _LABELLED = {
@@ -18,23 +20,32 @@ _LABELLED = {
     "votes": "Ask which of the two sides is better.",
 }
 
-_SIDES = {
-    1: "One-sided, as the gate of an audit.",
-    2: "Two-sided.",
-}
+_GATE = 0.95
+
+_NO_PROOF = "non-detection is not equivalence"
 
 
 def sentences(document: Mapping[str, Any]) -> Iterator[str]:
     """Yield the sentences of a plan's document."""
     yield _LABELLED[document["design"]]
     if document["question"] != "equivalence":
-        yield "Two-sided, as a printed interval." if document["question"] == "recovery" else _SIDES[document["sides"]]
+        yield _sides(document)
     yield _verdict(document)
     if document["pilot"] is not None:
         yield _from_pilot(document)
     yield from _not_finding(document)
     yield _stopping(document)
     yield from document["notes"]
+
+
+def _sides(document: Mapping[str, Any]) -> str:
+    if document["question"] == "recovery":
+        return "Two-sided, as a printed interval."
+    if document["sides"] == 2:
+        return "Two-sided."
+    if document["settings"]["confidence"] == _GATE:
+        return "One-sided, as the gate of an audit."
+    return "One-sided; the gate of an audit is so at 95 %, whatever was planned for."
 
 
 def _verdict(document: Mapping[str, Any]) -> str:
@@ -87,33 +98,42 @@ def _from_pilot(document: Mapping[str, Any]) -> str:
 
 def _not_finding(document: Mapping[str, Any]) -> Iterator[str]:
     if document["question"] == "equivalence":
-        yield "Not showing equivalence is no proof of a difference either."
+        yield f"Finding no difference would not do: {_NO_PROOF}. Not showing equivalence is no proof of a difference."
         return
     if document["question"] == "recovery":
-        yield "An interval that covers 0 does not show that the recovery is 0."
+        yield f"An interval that covers 0 does not show that the recovery is 0: {_NO_PROOF}."
         return
     found = document["equivalence"]
     more = ""
     if found is not None and found["labels"] is not None:
         more = f" To show that {found['shows']} takes {found['labels']:,} labels (two one-sided tests)."
-    yield f"Not finding an effect would not show that there is none: non-detection is not equivalence.{more}"
+    yield f"Not finding an effect would not show that there is none: {_NO_PROOF}.{more}"
 
 
 def _stopping(document: Mapping[str, Any]) -> str:
     found = document["sequential"]
     if found is None:
         if document["question"] == "recovery":
-            return "Stopping once the interval is narrow enough (bonwise monitor) takes about as many labels."
-        return "No rule for stopping early is offered here: label as many as planned, then test once."
+            return (
+                "Stopping once the interval is narrow enough (bonwise monitor) takes about as many labels, and never "
+                f"fewer than {first_look(document['prompts'])} prompts."
+            )
+        return (
+            f"No stopping rule is offered for the design {document['design']} here: label as many as planned, then "
+            "test once."
+        )
     low, high = found["mean"]
-    mean = f"{low:,} to {high:,} labels on average where the effect is as planned"
-    sooner = (
-        "15 to 20 % sooner than the fixed number"
-        if document["sides"] == 2
-        else "no saving on average, as its interval has two sides and this test one"
-    )
-    prior = f" The rule of thumb for its prior is a = {found['prior']:.3g}." if "prior" in found else ""
+    about = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    mean = f"{about} labels on average where the effect is as planned, {found['reserve']:,}"
+    saved = "" if found["saves"] else " On average nothing is gained by it here."
+    if "first_look_prompts" in found:
+        first = found["first_look_prompts"]
+        return (
+            f"Looking again and again takes a test that allows it; that of bonwise monitor starts at {first:,} "
+            f"completely labelled prompts, below which nothing is gained. It takes {mean} or more in the worst tenth "
+            f"of studies.{saved}"
+        )
     return (
-        f"Looking again and again takes a test that allows it, such as those of bonwise monitor: {mean} ({sooner}), "
-        f"but keep {found['reserve']:,} in reserve for the worst tenth of studies.{prior}"
+        f"Looking again and again takes a test that allows it, that of bonwise monitor: {mean} in reserve for the "
+        f"worst tenth of studies. The rule of thumb for its prior is a = {found['prior']:.3g}.{saved}"
     )

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from bonwise.planning.plans.asked import Asked
+from bonwise.planning.plans.request import Request
 from bonwise.stats.power.design_effect import Clusters, Dependence, OneCluster
 
 __all__ = ["Counts", "Layout", "Sizing"]
 
 _ROUNDING = 1e-9
 
-Sequential = Literal["votes", "mean", "precision"]
+Sequential = Literal["votes", "significance", "precision"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +52,8 @@ class Sizing:
         What these tests show.
     tie_rate : float
         Share of votes that decide nothing.
-    sequential : {"votes", "mean", "precision"}, optional
-        Which sequential rule there is; None for none.
+    sequential : {"votes", "significance", "precision"}, optional
+        Which rule for stopping early there is for the design; None for none.
     margin : float, optional
         Of votes, for the prior of the sequential test.
     pilot : mapping, optional
@@ -107,11 +107,11 @@ class Layout:
     tie_rate: float = 0.0
 
     @classmethod
-    def of(cls, sizing: Sizing, asked: Asked) -> Layout:
+    def of(cls, sizing: Sizing, request: Request) -> Layout:
         """Return the layout of a question."""
-        icc = asked.icc or 0.0
-        dependence = OneCluster(icc) if asked.one_cluster else Clusters(asked.raters, icc)
-        return cls(dependence, asked.raters, sizing.share, sizing.each, sizing.tie_rate)
+        icc = request.icc or 0.0
+        dependence = OneCluster(icc) if request.one_cluster else Clusters(request.raters, icc)
+        return cls(dependence, request.raters, sizing.share, sizing.each, sizing.tie_rate)
 
     def groups(self, units: float) -> float | None:
         """Return the labelled prompts that so many independent units take, not rounded; None where none suffice."""

@@ -6,42 +6,49 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bonwise.data.preferences import PreferenceTable
-from bonwise.data.reading import read_raw
+from bonwise.data.table import ScoreTable, open_rows
+from bonwise.data.verdict_words import preferences_of, require_columns
+from bonwise.data.votes import Ties, VoteTable
 from bonwise.data.wording import listed
-from bonwise.errors import ColumnError, UsageError
+from bonwise.errors import ColumnError, InputError, UsageError
+from bonwise.planning.plans.pilot_source import PilotSource
 from bonwise.stats.power.pilot_effect import wilson
-
-if TYPE_CHECKING:
-    from bonwise.planning.plans.pilot import PilotSource
+from bonwise.stats.sums import Floats
 
 __all__ = ["VotePilot", "vote_pilot"]
 
 _COUNT = re.compile(r"\s*(\d+)\s*/\s*(\d+)\s*")
-_COLUMNS = ("verdict", "winner", "vote", "preference", "preferred")
-_ROW = "bonwise row"
+_VERDICTS = ("verdict", "winner", "vote", "preference", "preferred")
+_MODELS = ("model_a", "model_b")
+
+_WORTH: Mapping[Ties, float] = {"drop": np.nan, "half": 0.5, "pessimistic": 0.0}
+"""Of a tie, for the first side."""
 
 
 @dataclass(frozen=True, slots=True)
 class VotePilot:
-    """Votes for the first and for the second side; ties decide nothing.
+    """Votes for the first and for the second side.
 
     Parameters
     ----------
     source : str
     wins, votes : float
-        Of decisive votes, those for the first side, and all.
+        Of the votes that count, those for the first side, and all.
+    tie_rate : float
+        Share of all votes that do not count: ties that decide nothing.
     ties : float
+        Ties among the votes, however they count.
     """
 
     source: str
     wins: float
     votes: float
+    tie_rate: float = 0.0
     ties: float = 0.0
 
     def __post_init__(self) -> None:
@@ -56,17 +63,12 @@ class VotePilot:
         """Share of wins less one half."""
         return self.wins / self.votes - 0.5
 
-    @property
-    def tie_rate(self) -> float:
-        """Share of votes that decide nothing."""
-        return self.ties / (self.ties + self.votes)
-
     def ends(self, confidence: float) -> tuple[float, float]:
         """Return Wilson's interval of the margin."""
         low, high = wilson(self.wins, self.votes, confidence)
         return low - 0.5, high - 0.5
 
-    def describe(self, confidence: float, **more: Any) -> dict[str, Any]:
+    def describe(self, confidence: float) -> dict[str, Any]:
         """Return the pilot's part of the document."""
         low, high = self.ends(confidence)
         return {
@@ -78,7 +80,6 @@ class VotePilot:
             "estimate": self.margin,
             "low": low,
             "high": high,
-            **more,
         }
 
 
@@ -88,39 +89,67 @@ def vote_pilot(source: PilotSource) -> VotePilot:
     Raises
     ------
     bonwise.errors.InputError
-        No count and no file of votes, or a word that is no verdict.
+        No count and no file of votes, a word that is no verdict, votes on several pairs of models, or ties that
+        nothing was said about.
     """
     given = source.source
     if isinstance(given, str) and (counted := _COUNT.fullmatch(given)):
-        return VotePilot(given.strip(), float(counted[1]), float(counted[2]))
-    if isinstance(given, str | Path):
-        frame = read_raw(Path(given))
-    elif isinstance(given, pd.DataFrame):
-        frame = given
-    else:
-        raise UsageError("a table of scores holds no votes", hint="give a file of votes, or wins/votes such as 28/50")
-    column = _column(frame, source)
-    # One vote a row: rows are what the table tells apart.
-    rows = pd.DataFrame({column: frame[column], _ROW: np.arange(len(frame))}, index=frame.index)
-    verdicts = PreferenceTable.read(rows, verdicts=[column], oracle=column, prompt=[_ROW]).verdicts[:, 0]
-    wins, losses = float(np.sum(verdicts == 1)), float(np.sum(verdicts == 0))
-    if not wins + losses:
-        raise UsageError(f"{source.name}: every vote is a tie", hint="a margin needs votes that decide something")
-    return VotePilot(source.name, wins, wins + losses, float(len(verdicts) - wins - losses))
-
-
-def _column(frame: pd.DataFrame, source: PilotSource) -> str:
-    names: Mapping[str, str] = {str(name).strip().lower(): str(name) for name in frame.columns}
-    if source.verdict is not None:
-        if source.verdict not in frame.columns:
-            raise ColumnError(
-                f"{source.name}: no column named {source.verdict!r}", hint=f"the columns are {listed(frame.columns)}"
+        for name in source.given():
+            raise UsageError(
+                f"{name} is without meaning for votes that are counted already", hint=f"leave {name} out"
             )
-        return source.verdict
-    found = [names[word] for word in _COLUMNS if word in names]
+        return VotePilot(given.strip(), float(counted[1]), float(counted[2]))
+    if isinstance(given, ScoreTable):
+        raise UsageError("a table of scores holds no votes", hint="give a file of votes, or wins/votes such as 28/50")
+    return _counted(_values(given, source), source)
+
+
+def _counted(values: Floats, source: PilotSource) -> VotePilot:
+    tied = values == 0.5
+    if tied.any() and source.ties is None:
+        raise UsageError(
+            f"{source.name}: {int(tied.sum()):,} of {len(values):,} votes are ties, and how they count was not said",
+            hint="give ties (--ties): drop, half, or pessimistic (against the first side)",
+        )
+    worth = np.where(tied, _WORTH[source.ties or "drop"], values)
+    kept = worth[~np.isnan(worth)]
+    if not len(values):
+        raise InputError(f"{source.name}: no row holds a vote", hint="check the columns that were named")
+    if not len(kept):
+        raise InputError(
+            f"{source.name}: every vote is a tie", hint="a margin needs votes that decide, or another way with ties"
+        )
+    left_out = float(len(values) - len(kept))
+    return VotePilot(
+        source.name, float(kept.sum()), float(len(kept)), left_out / len(values), ties=float(np.sum(tied))
+    )
+
+
+def _values(given: str | Path | pd.DataFrame, source: PilotSource) -> Floats:
+    """Return the votes: 1 for the first side, 0 for the second, 1/2 for a tie; rows without one are none."""
+    raw, _ = open_rows(given)
+    verdict = source.verdict_col or _verdict_column(raw, source)
+    pair = source.pair_col or (_MODELS if all(name in raw.columns for name in _MODELS) else ())
+    if not pair:
+        require_columns(raw, [verdict], source.name)
+        values = preferences_of(raw[verdict], source.name)
+        return values[~np.isnan(values)]
+    table = VoteTable.read(given, verdict=verdict, pair=pair)
+    pairs = len(np.unique(table.first * len(table.models) + table.second))
+    if pairs > 1:
+        raise InputError(
+            f"{source.name}: votes on {pairs} pairs of models, and a margin is that of one pair",
+            hint=f"keep the rows of one pair of {listed(table.models)}; pair_col (--pair-col) names its columns",
+        )
+    return 1 - table.preferred
+
+
+def _verdict_column(raw: pd.DataFrame, source: PilotSource) -> str:
+    names: Mapping[str, str] = {str(name).strip().lower(): str(name) for name in raw.columns}
+    found = [names[word] for word in _VERDICTS if word in names]
     if len(found) != 1:
         raise ColumnError(
             f"{source.name}: {'no column' if not found else 'more than one column'} that holds votes",
-            hint="name it with verdict_col; it holds 1 or 2, a or b, model_a or model_b, or tie",
+            hint="name it with verdict_col (--verdict-col); it holds 1 or 2, a or b, model_a or model_b, or tie",
         )
     return found[0]

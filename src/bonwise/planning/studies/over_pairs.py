@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bonwise.planning.studies.pair_votes import PairVotes, VoteSettings, needed
+from bonwise.planning.studies.pair_votes import LEVELS, PairVotes, needed
+from bonwise.planning.studies.vote_settings import VoteSettings
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.sums import Floats
 from bonwise.stats.votes.detectability import z_law, z_quantiles
@@ -157,7 +158,9 @@ class OverPairs:
             "pairs": len(tested),
             "above_threshold": sum(one.kappa > self.settings.threshold for one in found),
             "above_chance": sum(one.kappa > one.null_quantile for one in found),
-            "above_chance_expected": 0.05 * len(tested),
+            "above_chance_expected": LEVELS[0] * len(tested),
+            # By permutation: the chi-squared law is rough where prompts have few votes.
+            "heterogeneous": sum(one.homogeneity.p_permuted <= LEVELS[0] for one in found),
             "recommend_two_stage": [
                 [one.first, one.second]
                 for one, its in zip(tested, found, strict=True)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bonwise.data.votes import TIES, Ties
-from bonwise.errors import UsageError
+from bonwise.planning.studies.screening_plan import ScreeningPlan, plan_screening
+from bonwise.planning.studies.vote_settings import VoteSettings
 from bonwise.stats.confidence import clustered_mean
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.power.sample_size import paper_votes
@@ -20,76 +20,13 @@ from bonwise.stats.votes.concentration import Concentration, concentration, sign
 from bonwise.stats.votes.detectability import Pool, detection_rate, z_score
 from bonwise.stats.votes.information import kl_bounds, kl_content, least_error, least_votes
 
-__all__ = ["LEVELS", "PairVotes", "VoteSettings", "needed", "study_pair"]
+__all__ = ["LEVELS", "PairVotes", "needed", "study_pair"]
 
 LEVELS = (0.05, 0.01)
 """Levels of the two-sided tests that equation 8 counts votes for."""
 
 NO_PROMPTS = "no prompt column was named"
 ALONE = "no two prompts have two votes each: chance within prompts and differences between them look the same"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class VoteSettings:
-    """What a study of votes was asked to do; its result repeats it.
-
-    Parameters
-    ----------
-    ties : {"drop", "half", "pessimistic"}, optional
-    near_tie : float
-        tau: the largest margin of a near tie, in (0, 1/2).
-    power : float
-        Probability to see a preference that is there, in (.5, 1).
-    confidence : float
-        Of the two-sided intervals, in [.5, 1).
-    fewest_votes : int
-        Pairs with fewer are left out and counted.
-    kept_share : float
-        q: the part of prompts that screening keeps, in (0, 1).
-    threshold : float
-        What kappa has to exceed besides chance.
-    votes_at : tuple of int
-        Sizes of subsamples for the rates of detection.
-    z_at : tuple of int
-        Sizes of subsamples for z.
-    resamples, permutations : int
-        Of the bootstrap over pairs, and of the null of kappa.
-    seed : int
-        Of both.
-    """
-
-    ties: Ties | None = None
-    near_tie: float = 0.10
-    power: float = 0.90
-    confidence: float = 0.95
-    fewest_votes: int = 10
-    kept_share: float = 0.2
-    threshold: float = 1.5
-    votes_at: tuple[int, ...] = (25, 50, 100, 200, 500, 1000)
-    z_at: tuple[int, ...] = (50, 100)
-    resamples: int = 2000
-    permutations: int = 999
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.ties is not None and self.ties not in TIES:
-            raise UsageError(f"ties cannot count as {self.ties!r}", hint=f"choose of {', '.join(TIES)}")
-        limits = {
-            "near_tie": (0 < self.near_tie < 0.5, "between 0 and 0.5, such as 0.1"),
-            "power": (0.5 < self.power < 1, "between 0.5 and 1, such as 0.9"),
-            "confidence": (0.5 <= self.confidence < 1, "in [0.5, 1), such as 0.95"),
-            "fewest_votes": (self.fewest_votes >= 2, "2 or more, such as 10"),
-            "kept_share": (0 < self.kept_share < 1, "between 0 and 1, such as 0.2"),
-            "threshold": (self.threshold > 1, "above 1, such as 1.5"),
-            "votes_at": (all(n >= 1 for n in self.votes_at), "counts of votes, such as 100"),
-            "z_at": (all(n >= 1 for n in self.z_at), "counts of votes, such as 100"),
-            "resamples": (self.resamples >= 2, "2 or more, such as 2000"),
-            "permutations": (self.permutations >= 19, "19 or more, such as 999"),
-            "seed": (self.seed >= 0, "0 or more"),
-        }
-        for name, (fits, wanted) in limits.items():
-            if not fits:
-                raise UsageError(f"{name} cannot be {getattr(self, name)}", hint=f"{name} is {wanted}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +57,7 @@ class PairVotes:
     signal : Estimate
         Mean squared margin of the prompts, debiased.
     concentration : Concentration or None
+    screening : ScreeningPlan or None
     detection : mapping
         Rates of detection by size of the subsample, with and without replacement.
     settings : VoteSettings
@@ -138,6 +76,7 @@ class PairVotes:
     variance: VarianceSplit | None
     signal: Estimate
     concentration: Concentration | None
+    screening: ScreeningPlan | None
     detection: Mapping[str, Mapping[int, float | None]] = field(repr=False)
     settings: VoteSettings = field(repr=False)
 
@@ -182,6 +121,7 @@ class PairVotes:
             "information": self._information(),
             "signal": self.signal.to_dict(),
             "concentration": self._concentration(),
+            "screening": self._screening(),
             "detection": {way: {str(n): rate for n, rate in found.items()} for way, found in self.detection.items()},
         }
 
@@ -224,15 +164,17 @@ class PairVotes:
             reason = "fewer than two prompts, or all votes alike" if self.prompts else NO_PROMPTS
             return {"kappa": None, "recommend_two_stage": False, "reason": reason}
         found = asdict(self.concentration)
-        # Algorithm 1 spends ceil(10 ln m) votes on every prompt before it narrows.
-        each = math.ceil(10 * math.log(self.prompts))
         return {
             **{key: _finite(one) if isinstance(one, float) else one for key, one in found.items()},
             "exceeds_threshold": self.concentration.kappa > self.settings.threshold,
             "exceeds_chance": self.concentration.kappa > self.concentration.null_quantile,
             "recommend_two_stage": self.concentration.concentrated(self.settings.threshold),
-            "screening": {"types": self.prompts, "each": each, "first_stage": self.prompts * each},
         }
+
+    def _screening(self) -> dict[str, Any]:
+        if self.screening is None:
+            return {"plan": None, "simulated": None, "reason": ALONE if self.prompts else NO_PROMPTS}
+        return self.screening.to_dict()
 
 
 def study_pair(
@@ -270,6 +212,7 @@ def study_pair(
         variance_split(values, prompt) if named else None,
         signal(values, prompt, settings.confidence) if named else untold,
         _concentration_of(values, prompt, settings) if named else None,
+        plan_screening(values, prompt, settings) if named else None,
         _detection(pool, settings),
         settings,
     )

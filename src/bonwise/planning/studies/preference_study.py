@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bonwise.data.votes import Ties, VoteTable
-from bonwise.errors import InputError
+from bonwise.errors import InputError, UsageError
 from bonwise.planning.studies.over_pairs import OverPairs
-from bonwise.planning.studies.pair_votes import PairVotes, VoteSettings, study_pair
+from bonwise.planning.studies.pair_votes import PairVotes, study_pair
+from bonwise.planning.studies.vote_settings import VoteSettings
 from bonwise.release import release
 
 if TYPE_CHECKING:
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PreferenceStudy", "study_preferences"]
 
-_COUNTING = {
+_COUNTING: Mapping[Ties | None, str] = {
     None: "no vote is a tie",
     "drop": "ties are left out: the best case, for a tie says nothing for either side",
     "half": "a tie counts half a vote for each side",
@@ -45,9 +48,10 @@ class PreferenceStudy:
         Distinct prompts behind the votes; 0 where no prompt column was named.
     dropped : mapping of str to int
         Votes left out, by reason.
-    columns : mapping
-        Columns that were named.
-    settings : VoteSettings
+    over_pairs : mapping
+        Figures over pairs, by their names in the document: margins, near ties, ties, detection and the rest.
+    settings : mapping
+        Every argument as it was given or by default, and what it means; read-only.
     """
 
     source: str
@@ -56,8 +60,8 @@ class PreferenceStudy:
     rows: int
     prompts: int
     dropped: Mapping[str, int]
-    columns: Mapping[str, Any] = field(repr=False)
-    settings: VoteSettings = field(repr=False)
+    over_pairs: Mapping[str, Any] = field(repr=False)
+    settings: Mapping[str, Any] = field(repr=False)
 
     def __str__(self) -> str:
         from bonwise.report.votes_text import votes_text  # noqa: PLC0415 - rendering loads rich
@@ -78,15 +82,8 @@ class PreferenceStudy:
                 "prompts": self.prompts or None,
                 "dropped": dict(self.dropped),
             },
-            "settings": {
-                **{key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self.settings).items()},
-                **self.columns,
-                "counting": _COUNTING[self.settings.ties],
-                "first": "alphabetically first of the two names",
-                "source": self.source,
-                "version": release(),
-            },
-            **OverPairs(self.pairs, self.settings).to_dict(),
+            "settings": deepcopy(dict(self.settings)),
+            **deepcopy(dict(self.over_pairs)),
             "pairs": [one.to_dict() for one in self.pairs],
         }
 
@@ -94,9 +91,9 @@ class PreferenceStudy:
 def study_preferences(  # noqa: PLR0913 - one argument a role, all but the source named
     source: str | Path | pd.DataFrame,
     *,
-    verdict: str,
-    pair: Sequence[str],
-    prompt: Sequence[str] = (),
+    verdict_col: str,
+    pair_col: Sequence[str],
+    prompt_col: str | Sequence[str] = (),
     ties: Ties | None = None,
     near_tie: float = 0.10,
     power: float = 0.90,
@@ -108,6 +105,7 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     z_at: Sequence[int] = (50, 100),
     resamples: int = 2000,
     permutations: int = 999,
+    repetitions: int = 1500,
     seed: int = 0,
 ) -> PreferenceStudy:
     """Study raw votes, pair by pair and over the pairs (Lee 2026).
@@ -116,13 +114,13 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     ----------
     source : str, pathlib.Path or pandas.DataFrame
         One row a vote.
-    verdict : str
+    verdict_col : str
         Column that says which model won (1/2, a/b, model_a/model_b, tie).
-    pair : sequence of str
+    pair_col : sequence of str
         The two columns that name the models.
-    prompt : sequence of str
-        Columns that together name the prompt, the unit of the intervals of one pair; every vote is a unit of its
-        own where none is named.
+    prompt_col : str or sequence of str
+        Column, or columns that together name the prompt, the unit of the intervals of one pair; every vote is a unit
+        of its own where none is named.
     ties : {"drop", "half", "pessimistic"}, optional
         How a tie counts; needed where there are ties. Pessimistic: for the alphabetically second model.
     near_tie : float
@@ -137,18 +135,23 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
         Of the concentration: q, and what kappa has to exceed besides chance.
     votes_at, z_at : sequence of int
         Sizes of subsamples for rates of detection, and for z.
-    resamples, permutations, seed : int
+    resamples, permutations, repetitions : int
+        Of the bootstrap over pairs, of the null of the concentration, and of simulated screening.
+    seed : int
+        Of all three.
 
     Raises
     ------
     bonwise.errors.InputError
-        A column that is absent, a verdict that is none, ties without a way to count them, or too few votes.
+        A column that is absent, a verdict that is none, or too few votes.
+    bonwise.errors.UsageError
+        Ties without a way to count them, or an argument of another type or out of its range.
 
     Examples
     --------
     >>> import pandas as pd
     >>> votes = pd.DataFrame({"a": "x", "b": "y", "q": [n // 2 for n in range(20)], "won": ["a", "a", "b", "a"] * 5})
-    >>> found = study_preferences(votes, verdict="won", pair=["a", "b"], prompt=["q"])
+    >>> found = study_preferences(votes, verdict_col="won", pair_col=["a", "b"], prompt_col="q")
     >>> found.pairs[0].win_rate.estimate, found.pairs[0].margin
     (0.25, -0.25)
     """
@@ -160,14 +163,33 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
         fewest_votes=fewest_votes,
         kept_share=kept_share,
         threshold=threshold,
-        votes_at=tuple(votes_at),
-        z_at=tuple(z_at),
+        votes_at=votes_at,
+        z_at=z_at,
         resamples=resamples,
         permutations=permutations,
+        repetitions=repetitions,
         seed=seed,
     )
-    columns = {"verdict": verdict, "pair": list(pair), "prompt": list(prompt)}
-    return _study(VoteTable.read(source, verdict=verdict, pair=pair, prompt=prompt), settings, columns)
+    columns = {
+        "verdict_col": _named("verdict_col", verdict_col, most=1)[0],
+        "pair_col": _named("pair_col", pair_col),
+        "prompt_col": _named("prompt_col", prompt_col),
+    }
+    return _study(_read(source, columns), settings, columns)
+
+
+def _named(argument: str, given: str | Sequence[str], *, most: int | None = None) -> list[str]:
+    """Return the columns that an argument names."""
+    found = [given] if isinstance(given, str) else list(given) if isinstance(given, Sequence) else [given]
+    if not all(isinstance(one, str) for one in found) or (most is not None and len(found) != most):
+        what = "the name of a column" if most == 1 else "names of columns"
+        raise UsageError(f"{argument} is {what}, not {given!r}", hint="such as prompt_col=['question_id']")
+    return found
+
+
+def _read(source: str | Path | pd.DataFrame, columns: Mapping[str, Any]) -> VoteTable:
+    verdict, pair, prompt = (columns[name] for name in ("verdict_col", "pair_col", "prompt_col"))
+    return VoteTable.read(source, verdict=verdict, pair=pair, prompt=prompt)
 
 
 def _study(cast: VoteTable, settings: VoteSettings, columns: Mapping[str, Any]) -> PreferenceStudy:
@@ -182,9 +204,28 @@ def _study(cast: VoteTable, settings: VoteSettings, columns: Mapping[str, Any]) 
     if few[0]:
         dropped[f"pair with fewer than {settings.fewest_votes:,} votes"] = few[1]
     kept = {(one.first, one.second) for one in pairs}
-    prompts = _distinct_prompts(table, kept) if table.prompts_named else 0
-    rows = len(cast.preferred) + sum(cast.dropped.values())
-    return PreferenceStudy(table.source, tuple(pairs), few[0], rows, prompts, dropped, columns, settings)
+    return PreferenceStudy(
+        table.source,
+        tuple(pairs),
+        few[0],
+        len(cast.preferred) + sum(cast.dropped.values()),
+        _distinct_prompts(table, kept) if table.prompts_named else 0,
+        MappingProxyType(dropped),
+        MappingProxyType(OverPairs(tuple(pairs), settings).to_dict()),
+        MappingProxyType(_said(settings, columns, table.source)),
+    )
+
+
+def _said(settings: VoteSettings, columns: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """Return every argument, and what it means."""
+    return {
+        **settings.to_dict(),
+        **columns,
+        "counting": _COUNTING[settings.ties],
+        "first": "alphabetically first of the two names",
+        "source": source,
+        "version": release(),
+    }
 
 
 def _pairs(cast: VoteTable, table: VoteTable, settings: VoteSettings) -> tuple[list[PairVotes], tuple[int, int]]:

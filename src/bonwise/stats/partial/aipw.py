@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.errors import UsageError
 from bonwise.stats import recovery, top1
 from bonwise.stats.estimand import Estimand
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.estimation import IntervalRule, estimate, from_jackknife
 from bonwise.stats.laws import Fieller, Student
 from bonwise.stats.partial.label_features import LabelFeatures, outcomes
-from bonwise.stats.partial.label_interval import Influence, fieller, influence, student
+from bonwise.stats.partial.label_interval import Influence, fieller, influence, student, where_labels_carry
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.partial.model_choice import LABELS_ONLY, ModelChoice, choose_model
 from bonwise.stats.partial.outcome_model import FOLDS, OutcomeModel, cross_fit
@@ -25,7 +24,6 @@ from bonwise.stats.sums import Floats
 __all__ = ["PartialEstimates", "partial_estimates"]
 
 _UNBOUNDED = f"unbounded: {NOT_DISTINGUISHABLE}"
-
 _ESTIMANDS = (*top1.ESTIMANDS, *recovery.ESTIMANDS)
 
 # Each metric as a contrast of the means of R, Y1 = J - R, Y2 = M - R, same_top and hit: sums and differences of
@@ -111,8 +109,8 @@ def partial_estimates(
     features : LabelFeatures
         Of all prompts.
     sample : LabelSample
-        Over all prompts. Weights are scaled to add up to the number of prompts, in every stratum with labels, or
-        overall where prompts were drawn independently.
+        Over all prompts. Weights are scaled to add up to the number of prompts, in every stratum, or overall where
+        prompts were drawn independently.
     rule : IntervalRule
         Where some prompts have no labels, intervals come from influence values whatever its `kind`.
     model : OutcomeModel, optional
@@ -142,8 +140,6 @@ def partial_estimates(
     >>> found.metrics["gain"].estimate, found.model.name
     (0.5, 'labels only')
     """
-    if not sample.count:
-        raise UsageError("no prompt is labelled", hint="label all candidates of some prompts")
     problem = _Problem(
         outcomes(sums), ScaledSample.of(sample), estimate(_ESTIMANDS, sums, replace(rule, kind="default"))
     )
@@ -165,7 +161,9 @@ def partial_estimates(
 
 
 def _beside(found: Estimate, alone: Estimate, ess: float) -> Estimate:
-    return replace(found, method="aipw", ess=ess, labelled_only=alone.with_method("labelled_only"))
+    return replace(
+        where_labels_carry(found, ess), method="aipw", ess=ess, labelled_only=alone.with_method("labelled_only")
+    )
 
 
 def _folds(problem: _Problem, features: LabelFeatures, seed: int) -> npt.NDArray[np.int64]:
@@ -221,9 +219,9 @@ def _metric(e: Estimand, found: Influence, problem: _Problem, sample: LabelSampl
         if room @ found.means <= 0:
             return Estimate.undefined(_UNBOUNDED, labels)
         law, se = fieller(found, gain, room, limits)
-        if labels > 1 and law.at(rule.confidence) is None:
-            return Estimate.undefined(_UNBOUNDED, labels)
         value = law.a / law.b
+        if labels > 1 and law.at(rule.confidence) is None:
+            return Estimate.undefined(f"{_UNBOUNDED}; the ratio itself is {min(value, limits[1]):.3g}", labels)
     # A weighted mean of labels and predictions may leave the range of the metric; the interval never does.
     value = float(np.clip(value, *limits))
     made = from_jackknife(value, se, labels, limits, rule.confidence, exact=None, law=law)
@@ -254,12 +252,10 @@ def _notes(sample: LabelSample, rule: IntervalRule, features: LabelFeatures) -> 
     partial = not sample.labelled.all()
     if rule.kind == "bootstrap" and partial:
         notes.append("some prompts have no labels: intervals come from influence values, not from the bootstrap")
-    if sample.strata is not None and partial and np.ptp(sample.strata) > 0:
-        bare = ~np.isin(sample.strata, sample.strata[sample.labelled])
-        if bare.any():
-            notes.append(
-                f"{int(bare.sum())} prompts lie in strata without any label: the labels of others speak for them"
-            )
+    if sample.borrowed:
+        notes.append(
+            f"{sample.borrowed} prompts lie in strata without any label: those of the next stratum speak for them"
+        )
     if features.imputed:
         notes.append(
             f"{features.imputed} prompts lack scores of every further judge: the mean of the others stands there"

@@ -11,12 +11,20 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from bonwise.stats.bounds import Unlabelled, recovery_bounds
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import IntervalRule, from_jackknife
 from bonwise.stats.laws import Exact
 from bonwise.stats.partial.candidate_labels import CandidateDraw, known_of_pairs, model_of
 from bonwise.stats.partial.candidate_model import tuning
-from bonwise.stats.partial.label_interval import Influence, fieller, influence, student
+from bonwise.stats.partial.label_interval import (
+    Influence,
+    fieller,
+    influence,
+    labels_carry,
+    student,
+    where_labels_carry,
+)
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.partial.scaled_sample import ScaledSample
 from bonwise.stats.sums import Floats
@@ -38,12 +46,15 @@ class CandidateEstimate:
     tuning : float
         Share of the model that was used, from 0 (labels alone) to 1.
     bounds : mapping of str to tuple of float
-        Lower and upper ends between which a metric lies at the rule's confidence.
+        Lower and upper ends between which a metric lies at the rule's confidence; recovery always among them.
+    borrowed : int
+        Prompts of strata without labels, for which those of the next stratum speak.
     """
 
     estimate: Estimate
     tuning: float
     bounds: Mapping[str, tuple[float, float]] = field(repr=False)
+    borrowed: int = 0
 
 
 def candidate_estimate(
@@ -82,7 +93,12 @@ def candidate_estimate(
     lies between the ratios of the gain to the two, whichever sign the gain has; the bound reaches from the lowest to
     the highest end of their Fieller intervals and holds at least as often as either. Without a known scale the
     second ratio is 0. Where the gain is positive its upper end is that of the labelled candidates taken for the
-    whole pool. The picks alone do not bound recovery: taken for the whole pool, they recover everything.
+    whole pool.
+
+    On any scale ``J - R >= -(K - a) / a (M - R)``, with equality where all others are equal and no worse than the
+    picks, so that recovery lies between the largest such loss of the table's pools and 1. Where picks alone are
+    labelled that is the whole bound, and their labels cannot narrow it: whatever the picks are worth, the others may
+    all be worse, which makes the picks the best, or all be better. Bounds of pairs are cut at it.
     """
     sample, known = _sample(draw, strata)
     model = model_of(draw, labels, scores, others, sample, seed=seed)
@@ -101,10 +117,10 @@ def candidate_estimate(
     estimate = replace(
         means.estimate(contrast, contrast=draw.others is not None),
         method="aipw",
-        ess=float(means.weights.sum() ** 2 / np.sum(means.weights**2)),
+        ess=means.ess,
         labelled_only=_alone(outcome[draw.labelled], means.limits(contrast=draw.others is not None), rule),
     )
-    return CandidateEstimate(estimate, share, means.bounds(contrast))
+    return CandidateEstimate(estimate, share, means.bounds(contrast), sample.borrowed)
 
 
 def _sample(
@@ -160,6 +176,12 @@ class _Means:
         weights: Floats = self.sample.weights[self.draw.labelled]
         return weights
 
+    @property
+    def ess(self) -> float:
+        """Effective number of prompts with labels."""
+        weights = self.weights
+        return float(weights.sum() ** 2 / np.sum(weights**2))
+
     def limits(self, *, contrast: bool) -> tuple[float, float]:
         low, high = self.rule.label_range
         return (low - high, high - low) if contrast else (low, high)
@@ -170,7 +192,7 @@ class _Means:
         law = student(self.found, toward, limits)
         vary = np.abs(self.found.pulls @ toward).max() > 1e-12 * max(1.0, abs(law.estimate)) / len(self.draw.sizes)
         value = float(np.clip(law.estimate, *limits))
-        return from_jackknife(
+        made = from_jackknife(
             value,
             law.se if vary else 0.0,
             n,
@@ -179,6 +201,7 @@ class _Means:
             exact=lambda: self._exact(value, limits),
             law=replace(law, estimate=value),
         )
+        return where_labels_carry(made, self.ess)
 
     def _exact(self, value: float, limits: tuple[float, float]) -> Exact:
         """Return the bound where all labelled prompts are alike.
@@ -201,7 +224,14 @@ class _Means:
             found = self._recovery(gain, rows) if name == "recovery" else self._value(name, rows)
             if found is not None:
                 out[name] = found
+        out["recovery"] = self._within_worst_case(out.get("recovery"))
         return out
+
+    def _within_worst_case(self, found: tuple[float, float] | None) -> tuple[float, float]:
+        """Cut a bound of recovery at what holds for any labels whatever."""
+        pools = Unlabelled(self.draw.sizes.astype(float), self.draw.tied)
+        low, high = recovery_bounds(0.0, 0.0, pools, (0.0, 1.0))
+        return (low, high) if found is None else (max(low, found[0]), min(high, found[1]))
 
     def _value(self, name: str, rows: Sequence[Floats]) -> tuple[float, float] | None:
         low, *rest = (self.estimate(row, contrast=name == "gain") for row in rows)
@@ -211,7 +241,7 @@ class _Means:
     def _recovery(self, gain: Floats, rows: Sequence[Floats]) -> tuple[float, float] | None:
         found = [(0.0, 0.0)] if len(rows) == 1 else []
         for row in rows:
-            if self.found.means @ row <= 0 or int(self.draw.labelled.sum()) < 2:
+            if self.found.means @ row <= 0 or not labels_carry(self.ess):
                 return None
             law, se = fieller(self.found, gain, row, (-np.inf, 1.0))
             ends = law.at(self.rule.confidence)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.stats.partial.candidate_model import Measured, Modelled, modelled
+from bonwise.stats.partial.label_features import mean_of_judges
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.partial.scaled_sample import ScaledSample
 from bonwise.stats.sums import TIE_DECIMALS, Floats
@@ -116,7 +117,7 @@ def covariates(draw: CandidateDraw, scores: Floats, others: Sequence[Floats]) ->
         Scores of further judges, NaN where one did not score: T of a prompt is over those that scored all of it, and
         the mean over the other prompts where none did.
     """
-    T = _mean_of(others, draw.sizes)
+    T = _stand_in(others, draw.sizes)
     paired = draw.others is not None
     columns = [scores] if paired else [scores, *_level(scores, draw.sizes)]
     if T is not None:
@@ -133,18 +134,10 @@ def _level(values: Floats, sizes: _Ints) -> tuple[Floats, Floats]:
     return mean, np.repeat(spread, sizes)
 
 
-def _mean_of(others: Sequence[Floats], sizes: _Ints) -> Floats | None:
-    starts = np.cumsum(sizes) - sizes
-    total, judges = np.zeros(int(sizes.sum())), np.zeros(len(sizes))
-    for scores in others:
-        whole = np.logical_and.reduceat(np.isfinite(scores), starts)
-        total += np.where(np.repeat(whole, sizes), scores, 0.0)
-        judges += whole
-    scored = np.repeat(judges > 0, sizes)
-    if not scored.any():
-        return None
-    T: Floats = total / np.repeat(np.maximum(judges, 1), sizes)
-    return np.where(scored, T, T[scored].mean())
+def _stand_in(others: Sequence[Floats], sizes: _Ints) -> Floats | None:
+    T, scored = mean_of_judges(others, sizes)
+    cells = np.repeat(scored, sizes)
+    return np.where(cells, T, T[cells].mean()) if scored.any() else None
 
 
 def model_of(

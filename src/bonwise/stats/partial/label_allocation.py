@@ -243,7 +243,7 @@ def _filled(low: Floats, high: Floats, weights: Floats, labels: int) -> Floats:
     """Return ``clip(c w, low, high)`` with the c at which it sums to the labels."""
     # A weight of 0 still takes labels once every other stratum is full.
     most = float(weights.max())
-    w = np.maximum(weights, 1e-6 * most) if most > 0 else np.ones(len(weights))
+    w = np.maximum(weights / most, 1e-6) if most > 0 else np.ones(len(weights))
     left, right = 0.0, float((high / w).max())
     for _ in range(200):
         middle = (left + right) / 2

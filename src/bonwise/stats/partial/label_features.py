@@ -11,7 +11,7 @@ import numpy.typing as npt
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 from bonwise.stats.top_of_scores import top_of_scores
 
-__all__ = ["OUTCOMES", "LabelFeatures", "label_features", "outcomes"]
+__all__ = ["OUTCOMES", "LabelFeatures", "label_features", "mean_of_judges", "outcomes"]
 
 OUTCOMES = ("random", "judge_gain", "oracle_gain", "top1", "hit")
 """R, Y1 = J - R, Y2 = M - R, same_top and hit of a prompt: every estimate is made from their means."""
@@ -162,7 +162,7 @@ def label_features(scores: Floats, sizes: _Ints, others: Sequence[Floats] = ()) 
     """
     scores, sizes = np.asarray(scores, dtype=float), np.asarray(sizes, dtype=np.int64)
     judge, all_tied = _judge_features(scores, sizes)
-    T, scored = _mean_of(others, sizes)
+    T, scored = mean_of_judges(others, sizes)
     if not scored.any():
         return LabelFeatures(judge, all_tied, sizes, None, None, ~scored)
     cells = np.repeat(scored, sizes)
@@ -191,8 +191,25 @@ def _judge_features(scores: Floats, sizes: _Ints) -> tuple[Floats, npt.NDArray[n
     return np.column_stack(columns).astype(float), all_tied
 
 
-def _mean_of(others: Sequence[Floats], sizes: _Ints) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return T of every cell and which prompts have it."""
+def mean_of_judges(others: Sequence[Floats], sizes: _Ints) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Return the mean T of every cell over the judges that scored its whole prompt, and which prompts have it.
+
+    Parameters
+    ----------
+    others, sizes
+        As in `label_features`.
+
+    Returns
+    -------
+    tuple of ndarray
+        T, shape (cells,), 0 where there is none; whether it is there, shape (prompts,).
+
+    Examples
+    --------
+    >>> T, scored = mean_of_judges([np.array([.6, .8, .1, np.nan])], np.array([2, 2]))
+    >>> T.tolist(), scored.tolist()
+    ([0.6, 0.8, 0.0, 0.0], [True, False])
+    """
     total, judges = np.zeros(int(sizes.sum())), np.zeros(len(sizes))
     starts = np.cumsum(sizes) - sizes
     for scores in others:

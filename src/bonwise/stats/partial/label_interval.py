@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from bonwise.stats.estimate import Estimate
 from bonwise.stats.laws import Fieller, Student
 from bonwise.stats.partial.scaled_sample import ScaledSample
 from bonwise.stats.sums import Floats
 
-__all__ = ["Influence", "degrees_of_freedom", "fieller", "influence", "student"]
+__all__ = ["Influence", "degrees_of_freedom", "fieller", "influence", "labels_carry", "student", "where_labels_carry"]
 
 _FEWEST_TO_CENTRE = 3
 _FLOOR_UP_TO = 50  # labels up to which the degrees of freedom have a floor
+_FEWEST_EFFECTIVE = 2  # labels drawn alike that say anything of their own scatter
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,19 +78,20 @@ def influence(m: Floats, Y: Floats, draw: ScaledSample) -> Influence:
     adjusted[draw.rows] += factor[of, None] * pulls
     adjusted -= adjusted.mean(axis=0)
     covariance = adjusted.T @ adjusted / max(prompts - 1, 1) / prompts
-    return Influence(m.mean(axis=0) + weight @ e / prompts, covariance, pulls / prompts, adjusted)
+    # The labels' mean, moved by how the labelled prompts are predicted to differ: to the last bit that mean where
+    # every prompt is predicted alike.
+    apart = m - m[draw.rows[0]]
+    means = draw.mean(Y) + apart.mean(axis=0) - draw.mean(apart[draw.rows])
+    return Influence(means, covariance, pulls / prompts, adjusted)
 
 
 def _centres(e: Floats, draw: ScaledSample) -> tuple[Floats, Floats]:
     """Return of every stratum the mean of e, shape (strata, outcomes), and the factor f."""
     drawn, weight, of = draw.drawn, draw.weight, draw.stratum[draw.rows]
     own = (drawn >= _FEWEST_TO_CENTRE) | (len(drawn) == 1)
-    total = np.bincount(of, weights=weight, minlength=len(drawn))
-    sums = [np.bincount(of, weights=weight * column, minlength=len(drawn)) for column in e.T]
-    means = np.column_stack(sums) / np.where(total > 0, total, 1.0)[:, None]
+    sums = [np.bincount(of, weights=weight * column) for column in e.T]
+    means = np.column_stack(sums) / np.bincount(of, weights=weight)[:, None]
     centres = np.where(own[:, None], means, draw.mean(e))
-    # Where nothing is labelled there is no residual whose mean could be added.
-    centres[drawn == 0] = 0.0
     lost = np.divide(1 - draw.share, drawn - 1, out=np.zeros(len(drawn)), where=own & (drawn > 1))
     return centres, np.sqrt(1 + lost)
 
@@ -153,3 +156,25 @@ def fieller(
         for left, right in ((numerator, numerator), (numerator, denominator), (denominator, denominator))
     )
     return Fieller(a, b, caa, cab, cbb, df, limits), float(np.sqrt(variance))
+
+
+def labels_carry(ess: float) -> bool:
+    """Tell whether weights are worth two labels or more, so that an interval can rest on their scatter."""
+    return ess > _FEWEST_EFFECTIVE - 1e-9
+
+
+def where_labels_carry(found: Estimate, ess: float) -> Estimate:
+    """Return an estimate, without its interval where its weights are worth fewer than two labels.
+
+    One heavy label then is the estimate, and the scatter of the light ones says nothing of it.
+
+    Parameters
+    ----------
+    found : Estimate
+    ess : float
+        Effective number of labelled prompts.
+    """
+    if found.low is None or labels_carry(ess):
+        return found
+    reason = f"no interval: the weights are worth {ess:.1f} labels drawn alike, and an interval needs 2"
+    return replace(found, low=None, high=None, se=None, interval=None, law=None, reason=reason)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.errors import UsageError
 from bonwise.stats.sums import Floats
 
 __all__ = ["LabelSample"]
@@ -27,6 +28,8 @@ class LabelSample:
     strata : ndarray of int64, shape (prompts,), or None
         h: within a stratum all prompts were drawn alike, a fixed number of them without replacement. None where
         prompts were drawn independently of each other, each with its own propensity.
+    borrowed : int
+        Prompts of strata in which nothing was labelled: those of the next stratum stand for them.
 
     Examples
     --------
@@ -38,6 +41,7 @@ class LabelSample:
     labelled: npt.NDArray[np.bool_]
     propensity: Floats
     strata: _Ints | None
+    borrowed: int = 0
 
     @classmethod
     def uniform(cls, labelled: npt.NDArray[np.bool_]) -> LabelSample:
@@ -48,16 +52,54 @@ class LabelSample:
 
     @classmethod
     def realised(cls, labelled: npt.NDArray[np.bool_], strata: _Ints) -> LabelSample:
-        """Return the stratified sample with the shares that were labelled, ``pi_h = n_h / N_h``."""
-        _, owner = np.unique(strata, return_inverse=True)
-        share = np.bincount(owner, weights=labelled) / np.bincount(owner)
-        return cls(labelled, share[owner], strata)
+        """Return the stratified sample with the shares that were labelled, ``pi_h = n_h / N_h``.
+
+        A stratum in which nothing was labelled is joined to the next one that holds labels, the last to the one
+        before: nothing else can stand for its prompts, and neighbours are alike, for rules number strata by size.
+
+        Examples
+        --------
+        >>> found = LabelSample.realised(np.array([True, False, True, False]), np.array([0, 1, 2, 2]))
+        >>> found.strata.tolist(), found.propensity.round(3).tolist(), found.borrowed
+        ([0, 2, 2, 2], [1.0, 0.333, 0.333, 0.333], 1)
+        """
+        named, owner = np.unique(strata, return_inverse=True)
+        filled = np.flatnonzero(np.bincount(owner, weights=labelled))
+        if len(filled):
+            to = filled[np.searchsorted(filled, np.arange(len(named))).clip(max=len(filled) - 1)]
+            joined = to[owner]
+        else:
+            joined = owner
+        share = np.bincount(joined, weights=labelled) / np.maximum(np.bincount(joined), 1)
+        return cls(labelled, share[joined], named[joined], int(np.count_nonzero(joined != owner)))
 
     def keep(self, prompts: npt.NDArray[np.bool_]) -> LabelSample:
         """Return the sample of some of the prompts, with the shares of its strata that are labelled among them."""
         if self.strata is None:
             return LabelSample(self.labelled[prompts], self.propensity[prompts], None)
         return LabelSample.realised(self.labelled[prompts], self.strata[prompts])
+
+    def grouped(self) -> tuple[_Ints, _Ints]:
+        """Return the stratum of each prompt, from 0 in the order of their numbers, and the labelled prompts of each.
+
+        Prompts that were drawn independently of each other are one stratum.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            No prompt is labelled.
+        ValueError
+            A stratum without labels; `realised` joins it to another.
+        """
+        if not self.labelled.any():
+            raise UsageError("no prompt is labelled", hint="label all candidates of some prompts")
+        if self.strata is None:
+            return np.zeros(len(self.labelled), dtype=np.int64), np.array([self.count])
+        owner = np.unique(self.strata, return_inverse=True)[1]
+        counts = np.bincount(owner, weights=self.labelled).astype(np.int64)
+        if not counts.all():
+            raise ValueError("a stratum holds no labelled prompt")
+        return owner, counts
 
     @property
     def count(self) -> int:
@@ -79,4 +121,5 @@ class LabelSample:
     def ess(self) -> float:
         """Effective number of labelled prompts, ``(sum w)^2 / sum w^2`` with w = R / pi."""
         weights = self.weights
-        return float(weights.sum() ** 2 / np.sum(weights**2))
+        squares = float(weights @ weights)
+        return float(weights.sum() ** 2 / squares) if squares else 0.0

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.errors import InputError
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.sums import Floats
 
@@ -71,8 +70,8 @@ def label_strata(sample: LabelSample) -> LabelStrata:
 
     Raises
     ------
-    bonwise.errors.InputError
-        No prompt is labelled, or none of a whole stratum.
+    bonwise.errors.UsageError
+        No prompt is labelled.
 
     Examples
     --------
@@ -81,16 +80,7 @@ def label_strata(sample: LabelSample) -> LabelStrata:
     >>> found.of_prompts.tolist(), found.counts.tolist(), found.prompts.tolist()
     ([0, 0, 0, 0, 1, 1], [3.0, 2.0], [4.0, 2.0])
     """
-    stratum = np.zeros(len(sample.labelled), dtype=np.int64) if sample.strata is None else sample.strata
-    named, owner = np.unique(stratum, return_inverse=True)
-    counts = np.bincount(owner, weights=sample.labelled, minlength=len(named)).astype(float)
-    empty = np.flatnonzero(counts == 0)
-    if empty.size:
-        raise InputError(
-            f"no prompt of stratum {named[empty[0]]} is labelled, so nothing stands for its prompts "
-            f"({np.count_nonzero(owner == empty[0]):,})",
-            hint="label at least one prompt of every stratum",
-        )
+    owner, counts = sample.grouped()
     of_prompts = _joined(counts)[owner]
     mine = of_prompts[sample.labelled]
     weights: Floats = sample.weights[sample.labelled]
@@ -103,14 +93,14 @@ def label_strata(sample: LabelSample) -> LabelStrata:
     )
 
 
-def _joined(counts: Floats) -> _Ints:
+def _joined(counts: _Ints) -> _Ints:
     """Number strata anew so that each new one holds two labelled prompts."""
-    new, found, held = 0, [], 0.0
+    new, found, held = 0, [], 0
     for count in counts.tolist():
         found.append(new)
         held += count
         if held >= 2:
-            new, held = new + 1, 0.0
+            new, held = new + 1, 0
     last = max(new - 1, 0) if held < 2 else new
     joined: _Ints = np.minimum(np.array(found, dtype=np.int64), last)
     return joined

@@ -102,7 +102,7 @@ def _with_further(features: LabelFeatures, labels: int) -> ModelChoice:
 
 
 def _fewer(labels: int, than: int) -> str:
-    return f"{labels} labelled prompts, fewer than {than}"
+    return f"{labels} labelled prompt{'s' * (labels != 1)}, fewer than {than}"
 
 
 def _enough(labels: int) -> str:

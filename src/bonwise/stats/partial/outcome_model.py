@@ -109,12 +109,12 @@ def _groups(features: LabelFeatures, *, brief: bool) -> Sequence[list[int]]:
 
 def _standardised(columns: Sequence[Floats]) -> Floats:
     """Return columns with mean 0 and standard deviation 1, shape (prompts, covariates); constant ones are 0."""
-    out = np.empty((len(columns), len(columns[0])))
-    for row, column in zip(out, columns, strict=True):
-        np.subtract(column, column.mean(), out=row)
-        spread = np.sqrt(row @ row / len(row))
-        varies = spread > 1e-12 * max(1.0, float(np.abs(column).max()))
-        np.multiply(row, 1 / spread if varies else 0.0, out=row)
+    out = np.array(columns)
+    largest = np.abs(out).max(axis=1)
+    out -= out.mean(axis=1, keepdims=True)
+    spread = np.sqrt(np.einsum("kx,kx->k", out, out) / out.shape[1])
+    varies = spread > 1e-12 * np.maximum(1.0, largest)
+    out *= np.divide(1.0, spread, out=np.zeros(len(spread)), where=varies)[:, None]
     return out.T
 
 

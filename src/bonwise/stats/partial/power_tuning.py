@@ -40,8 +40,10 @@ def power_tuning(m: Floats, Y: Floats, draw: ScaledSample, rho: float) -> Floats
     around = draw.weight[:, None] * (left - draw.mean(left))
     scale = np.einsum("xk,xk->k", pull, pull)
     cross = scale + np.einsum("xk,xk->k", pull[draw.rows], around)
-    # What is left of constant predictions after their mean is rounding, and its direction means nothing.
-    noise = 1e-24 * np.sum((draw.q - 1) ** 2) * np.max(predicted**2, axis=0)
+    # What is left of constant predictions after their mean is rounding, and its direction means nothing; so is what
+    # is left where the two gains cancel.
+    size = np.max(np.abs(m) @ np.abs(directions).T, axis=0)
+    noise = 1e-24 * np.sum((draw.q - 1) ** 2) * size**2
     lam: Floats = np.clip(np.divide(cross, scale, out=np.zeros(len(scale)), where=scale > noise), 0.0, 1.0)
     return lam
 

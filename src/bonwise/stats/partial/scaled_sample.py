@@ -25,7 +25,7 @@ class ScaledSample:
     rows : ndarray of int64, shape (labelled prompts,)
         Positions of the labelled prompts.
     q : ndarray of float64, shape (prompts,)
-        R / pi, scaled to add up to N_h in every stratum with labels; 0 where unlabelled.
+        R / pi, scaled to add up to N_h in every stratum; 0 where unlabelled.
     stratum : ndarray of int64, shape (prompts,)
         0, 1, ...; all 0 where prompts were drawn independently of each other.
     drawn, share : ndarray, shape (strata,)
@@ -45,14 +45,10 @@ class ScaledSample:
         Independent draws form one stratum: scaled to their own sum, weights give a mean that does not suffer from
         how many prompts the draw happened to take.
         """
-        if sample.strata is None:
-            stratum = np.zeros(len(sample.labelled), dtype=np.int64)
-        else:
-            stratum = np.unique(sample.strata, return_inverse=True)[1]
-        size, drawn = np.bincount(stratum), np.bincount(stratum, weights=sample.labelled).astype(np.int64)
+        stratum, drawn = sample.grouped()
+        size = np.bincount(stratum)
         q = sample.weights
-        total = np.bincount(stratum, weights=q)
-        q *= np.divide(size, total, out=np.zeros(len(total)), where=total > 0)[stratum]
+        q *= (size / np.bincount(stratum, weights=q))[stratum]
         return cls(np.flatnonzero(sample.labelled), q, stratum, drawn, drawn / size)
 
     @property

@@ -23,6 +23,7 @@ from bonwise.stats.estimation import (
     without_wild,
 )
 from bonwise.stats.laws import Exact, Fieller, Student
+from bonwise.stats.partial.label_interval import where_labels_carry
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.partial.label_strata import LabelStrata, label_strata
 from bonwise.stats.sums import Floats, Sums
@@ -56,8 +57,8 @@ def weighted_estimates(
 
     Raises
     ------
-    bonwise.errors.InputError
-        A stratum holds no labelled prompt.
+    bonwise.errors.UsageError
+        No prompt is labelled.
 
     Notes
     -----
@@ -110,8 +111,8 @@ def weighted_difference(
 
     Raises
     ------
-    bonwise.errors.InputError
-        A stratum holds no labelled prompt.
+    bonwise.errors.UsageError
+        No prompt is labelled.
     """
     found = _estimate(estimands, [minus(e) for e in estimands], _weighted([first, second], sample, rule))
 
@@ -123,8 +124,14 @@ def weighted_difference(
 
 
 def _beside(found: dict[str, Estimate], alone: dict[str, Estimate], sample: LabelSample) -> dict[str, Estimate]:
+    ess = sample.ess
     return {
-        name: replace(one, method="weighted", ess=sample.ess, labelled_only=alone[name].with_method("labelled_only"))
+        name: replace(
+            where_labels_carry(one, ess),
+            method="weighted",
+            ess=ess,
+            labelled_only=alone[name].with_method("labelled_only"),
+        )
         for name, one in found.items()
     }
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from bonwise.stats.sums import Floats
 
-__all__ = ["VarianceSplit", "cluster_ratio", "variance_split"]
+__all__ = ["VarianceSplit", "cluster_ratio", "likely_rates", "variance_split"]
 
 _Ints = npt.NDArray[np.int64]
 
@@ -112,3 +112,38 @@ def variance_split(values: Floats, prompt: _Ints) -> VarianceSplit | None:
         *published,
         published[0] - published[1],
     )
+
+
+def likely_rates(values: Floats, prompt: _Ints) -> tuple[Floats, Floats] | None:
+    """Return win rates that vary between prompts as much as prompts differ, chance within prompts taken out.
+
+    ``x + (x_q - x) sqrt(max(between, 0) / total)`` with the mean x of the rates x_q: the rates as seen vary more than
+    those behind them. A supposition for planning, no estimate of the rate of any one prompt.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (votes,)
+        In [0, 1].
+    prompt : ndarray of int64, shape (votes,)
+
+    Returns
+    -------
+    rates, votes : ndarray of float64, shape (prompts with two votes or more,)
+        None where fewer than two prompts hold two votes.
+
+    Examples
+    --------
+    >>> found = likely_rates(np.array([1.0, 1, 1, 0, 0, 0]), np.array([0, 0, 1, 1, 2, 2]))
+    >>> found[0].round(3).tolist(), found[1].tolist()
+    ([0.908, 0.5, 0.092], [2.0, 2.0, 2.0])
+    """
+    split = variance_split(values, prompt)
+    if split is None:
+        return None
+    _, owner = np.unique(prompt, return_inverse=True)
+    count = np.bincount(owner).astype(np.float64)
+    several = count > 1
+    rate: Floats = (np.bincount(owner, weights=values) / count)[several]
+    part = np.sqrt(max(split.between, 0.0) / split.total) if split.total > 0 else 0.0
+    rates: Floats = np.clip(rate.mean() + part * (rate - rate.mean()), 0.0, 1.0)
+    return rates, count[several]

@@ -11,7 +11,7 @@ from scipy import special
 
 from bonwise.stats.sums import Floats
 
-__all__ = ["kl_bounds", "kl_content", "least_error", "least_information", "least_votes", "stream_information"]
+__all__ = ["kl_bounds", "kl_content", "least_error", "least_information", "least_votes"]
 
 _BOUNDED = 0.25
 """Margin up to which the paper proves its upper bound."""
@@ -44,11 +44,6 @@ def kl_bounds(margin: float) -> tuple[float, float | None]:
     (0.005, 0.005625)
     """
     return 2 * margin**2, 2.25 * margin**2 if abs(margin) <= _BOUNDED else None
-
-
-def stream_information(margins: Floats) -> float:
-    """Return the nats of a stream of votes, the sum of what each carries (equation 7)."""
-    return float(kl_content(margins).sum())
 
 
 def least_error(information: float) -> float:

@@ -17,9 +17,11 @@ from bonwise.stats.sums import Floats
 from bonwise.stats.votes.concentration import kept_types
 from bonwise.stats.votes.detectability import rejections
 
-__all__ = ["Screening", "ScreeningPower", "allocate", "screening", "simulate_screening"]
+__all__ = ["Screening", "ScreeningPower", "allocate", "first_stage_votes", "screening", "simulate_screening"]
 
 _Ints = npt.NDArray[np.int64]
+
+_CHUNK_CELLS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,17 @@ class ScreeningPower:
     repetitions: int
 
 
+def first_stage_votes(types: int, factor: float = 10.0) -> int:
+    """Return ``b = ceil(c ln m)``, the votes that the first stage spends on each of m types.
+
+    Examples
+    --------
+    >>> first_stage_votes(20)
+    30
+    """
+    return int(np.ceil(factor * np.log(types)))
+
+
 def screening(
     votes: int, types: int, *, share: float = 0.2, factor: float = 10.0, each: int | None = None
 ) -> Screening:
@@ -104,7 +117,7 @@ def screening(
     """
     if types < 2 or not 0 < share < 1:
         raise UsageError("screening needs two types and a kept share between 0 and 1", hint="such as share=0.2")
-    b = int(np.ceil(factor * np.log(types))) if each is None else each
+    b = first_stage_votes(types, factor) if each is None else each
     if votes <= types * b:
         raise UsageError(
             f"screening {types:,} types with {b:,} votes each takes {types * b:,} votes and leaves none of {votes:,}",
@@ -168,23 +181,34 @@ def simulate_screening(
     seed : int
     """
     rng = np.random.default_rng(seed)
-    rate, weight = 0.5 + margins, weights / weights.sum()
-    spread = rng.multinomial(plan.votes, weight, size=repetitions)
-    proportional = rejections(plan.votes, level)[rng.binomial(spread, rate).sum(axis=1)]
-    seen = rng.binomial(plan.each, rate, size=(repetitions, plan.types)) / plan.each - 0.5
+    weight = weights / weights.sum()
+    signal = weight * margins**2
+    oracle = set(np.argsort(-signal, kind="stable")[: plan.kept].tolist())
+    tests = rejections(plan.votes, level), rejections(plan.second_stage, level)
+    step = max(1, _CHUNK_CELLS // plan.types)
+    found = np.empty((4, repetitions))
+    for at in range(0, repetitions, step):
+        rows = min(step, repetitions - at)
+        won, kept, second = _run(0.5 + margins, weight, plan, rows, rng)
+        shared = np.array([len(oracle.intersection(some)) for some in kept.tolist()])
+        held = signal[kept].sum(axis=1)
+        found[:, at : at + rows] = tests[0][won], tests[1][second], held, shared / (2 * plan.kept - shared)
+    proportional, two_stage, mass, overlap = found.mean(axis=1).tolist()
+    whole = float(signal.sum())
+    return ScreeningPower(proportional, two_stage, mass / whole if whole else float("nan"), overlap, repetitions)
+
+
+def _run(
+    rate: Floats, weight: Floats, plan: Screening, rows: int, rng: np.random.Generator
+) -> tuple[_Ints, _Ints, _Ints]:
+    """Return votes won where all are spread by weight, the types kept, and votes won in the second stage."""
+    spread = rng.multinomial(plan.votes, weight, size=rows)
+    won = rng.binomial(spread, rate).sum(axis=1)
+    seen = rng.binomial(plan.each, rate, size=(rows, plan.types)) / plan.each - 0.5
     kept = _strongest(seen**2, plan.kept, rng)
     chance = weight[kept] / weight[kept].sum(axis=1, keepdims=True)
     second = rng.binomial(rng.multinomial(plan.second_stage, chance), rate[kept]).sum(axis=1)
-    signal = weight * margins**2
-    oracle = set(np.argsort(-signal, kind="stable")[: plan.kept].tolist())
-    shared = np.array([len(oracle.intersection(some)) for some in kept.tolist()])
-    return ScreeningPower(
-        float(proportional.mean()),
-        float(rejections(plan.second_stage, level)[second].mean()),
-        float(signal[kept].sum(axis=1).mean() / signal.sum()) if signal.any() else float("nan"),
-        float((shared / (2 * plan.kept - shared)).mean()),
-        repetitions,
-    )
+    return won, kept, second
 
 
 def _strongest(squares: Floats, kept: int, rng: np.random.Generator) -> _Ints:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Literal, cast
 
 from bonwise.errors import UsageError
 from bonwise.stats.power.sample_size import SMALLEST_MARGIN
 
-__all__ = ["Asked", "Method", "read_method"]
+__all__ = ["SMALLEST_EFFECT", "Method", "Request", "read_method"]
 
 Method = Literal["exact", "paper"]
 
@@ -26,6 +27,9 @@ _BETWEEN = {
 
 _COUNTS = {"candidates": 2, "labels": 1, "prompts": 1, "raters": 1}
 _NOT_NEGATIVE = ("label_cost", "judge_cost")
+
+SMALLEST_EFFECT = 1e-3
+"""Correlation, difference of correlations or half-width below which no study is planned: millions of prompts."""
 
 
 def read_method(text: str) -> Method:
@@ -46,8 +50,16 @@ def read_method(text: str) -> Method:
     return cast("Method", text)
 
 
+def _between(low: float, high: float) -> Callable[[float], bool]:
+    return lambda value: low < value < high
+
+
+def _whole_from(least: int) -> Callable[[float], bool]:
+    return lambda value: isinstance(value, int) and value >= least
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Request:
     """The arguments of a plan; None where one was not given. `bonwise.planning.plans.plan.plan` describes them."""
 
     question: str
@@ -73,18 +85,34 @@ class Asked:
 
     def __post_init__(self) -> None:
         for name, (low, high) in _BETWEEN.items():
-            self._check(name, lambda value, a=low, b=high: a < value < b, f"a number between {low:g} and {high:g}")
+            self._check(name, _between(low, high), f"a number between {low:g} and {high:g}")
         for name, least in _COUNTS.items():
-            self._check(name, lambda value, a=least: value == int(value) >= a, f"a whole number, {least} or more")
+            self._check(name, _whole_from(least), f"a whole number, {least} or more")
         for name in _NOT_NEGATIVE:
             self._check(name, lambda value: value >= 0, "a number, 0 or more")
-        self._check("half_width", lambda value: value > 0, "a number above 0")
+        self._check("half_width", lambda value: 0 < value < 1, "a number between 0 and 1")
         self._check("icc", lambda value: 0 <= value <= 1, "a number from 0 to 1")
         self._check("tie_rate", lambda value: 0 <= value < 1, "a share from 0 to below 1")
         read_method(self.method)
+        self._check_size()
         self._check_dependence()
 
-    def _check(self, name: str, fits: Any, words: str) -> None:
+    def _check_size(self) -> None:
+        """Refuse an effect that nobody can mean: the number it takes is beyond any study."""
+        apart = {"within_r": self.within_r, "half_width": self.half_width}
+        if self.within_r is not None:
+            for name, other in (("rival_r", self.rival_r), ("r0", self.r0)):
+                # The same value twice, or the wrong order, has words of its own.
+                if other is not None and other != self.within_r:
+                    apart[f"the distance of within_r from {name}"] = abs(self.within_r - other)
+        for name, value in apart.items():
+            if value is not None and value < SMALLEST_EFFECT:
+                raise UsageError(
+                    f"{name} is {value:.3g}, too small an effect to plan for: it would take millions of prompts",
+                    hint=f"plan for the smallest effect that would matter, {SMALLEST_EFFECT:g} or more",
+                )
+
+    def _check(self, name: str, fits: Callable[[float], bool], words: str) -> None:
         value = getattr(self, name)
         if value is None:
             return

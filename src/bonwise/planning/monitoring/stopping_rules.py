@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.planning.monitoring.projection import CLOSE, TOO_EARLY, Expected, expected_until
 from bonwise.stats.sequential.confidence_sequence import sequence_limits, sides
 from bonwise.stats.sequential.e_process import log_wealth, share_limits, vote_sides
 from bonwise.stats.sequential.running_ratio import RunningRatio
@@ -19,10 +20,8 @@ __all__ = ["Look", "Verdict", "Watched", "watch_precision", "watch_significance"
 
 Verdict = Literal["continue", "stop: precise enough", "stop: better", "stop: not better"]
 
-_Ints = npt.NDArray[np.int64]
-
-_FARTHEST = 1_000_000
 _SHOWN = 12
+_STOPPED, _EARLY = Expected(0), Expected(None, TOO_EARLY)
 _TOP = 1.0  # a pick gains at most what the best candidate does
 
 
@@ -67,8 +66,8 @@ class Watched:
         The first look at which the rule said stop; labels after it do not change the verdict.
     next_look : int or None
         Number of prompts at which the rule looks next; None where it has stopped.
-    expected_more : int or None
-        About how many more are to come until it stops, if things stay as they are; None where no number can be named.
+    expected : Expected
+        About how many more are to come until it stops, if things stay as they are.
     looks : tuple of Look
         Some of the looks so far, at most a dozen, the last one among them.
     """
@@ -77,7 +76,7 @@ class Watched:
     now: Look
     stopped: Look | None
     next_look: int | None
-    expected_more: int | None
+    expected: Expected
     looks: tuple[Look, ...] = field(default=(), repr=False)
 
 
@@ -104,15 +103,15 @@ def watch_precision(running: RunningRatio, *, half_width: float, first: int, con
         now = _looks_of_ratio(running, *precision_limits(running, confidence))(prompts - 1)
     if narrow.any():
         at = int(narrow.argmax())
-        return Watched("stop: precise enough", now, made(at), None, 0, _some(made, len(numbers), at))
+        return Watched("stop: precise enough", now, made(at), None, _STOPPED, _some(made, len(numbers), at))
     upcoming = int(numbers[-1]) + STEP if numbers.size else first
 
     def enough(count: Floats) -> npt.NDArray[np.bool_]:
         ends = precision_limits(running.projected(count), confidence)
         return np.asarray((ends[1] - ends[0]) / 2 <= half_width)
 
-    more = _until(enough, upcoming, prompts) if numbers.size else None
-    return Watched("continue", now, None, upcoming, more, _some(made, len(numbers)))
+    expected = expected_until(enough, upcoming, prompts) if numbers.size else _EARLY
+    return Watched("continue", now, None, upcoming, expected, _some(made, len(numbers)))
 
 
 def watch_significance(
@@ -140,14 +139,18 @@ def watch_significance(
     now = made(len(numbers) - 1) if numbers.size else _early(running, first)
     if side.any():
         at = int(np.flatnonzero(side)[0])
-        return Watched(_side(side[at]), now, made(at), None, 0, _some(made, len(numbers), at))
+        return Watched(_side(side[at]), now, made(at), None, _STOPPED, _some(made, len(numbers), at))
 
     def enough(count: Floats) -> npt.NDArray[np.bool_]:
         return np.asarray(sides(running.projected(count), than, target, confidence) != 0)
 
     upcoming = max(first, prompts + 1)
-    more = _until(enough, upcoming, prompts) if numbers.size else None
-    return Watched("continue", now, None, upcoming, more, _some(made, len(numbers)))
+    expected = _EARLY
+    if numbers.size:
+        mean, se = seen.gap(than)
+        close = abs(mean[-1]) <= se[-1]
+        expected = Expected(None, CLOSE) if close else expected_until(enough, upcoming, prompts)
+    return Watched("continue", now, None, upcoming, expected, _some(made, len(numbers)))
 
 
 def watch_votes(values: Floats, *, than: float, weight: float, confidence: float) -> Watched:
@@ -173,14 +176,18 @@ def watch_votes(values: Floats, *, than: float, weight: float, confidence: float
     now = made(len(values) - 1) if len(values) else Look(0, None, reason="no votes yet")
     if side.any():
         at = int(np.flatnonzero(side)[0])
-        return Watched(_side(side[at]), now, made(at), None, 0, _some(made, len(values), at))
+        return Watched(_side(side[at]), now, made(at), None, _STOPPED, _some(made, len(values), at))
 
     def enough(count: Floats) -> npt.NDArray[np.bool_]:
         return np.asarray(log_wealth(share * count, count, weight, than) >= -np.log1p(-confidence))
 
-    share = float(np.mean(values)) if len(values) else than
-    more = _until(enough, len(values) + 1, len(values)) if len(values) else None
-    return Watched("continue", now, None, len(values) + 1, more, _some(made, len(values)))
+    expected = _EARLY
+    if len(values):
+        share = float(np.mean(values))
+        # The spread at the reference: that of a few equal votes is 0 and says nothing.
+        close = abs(share - than) <= np.sqrt(than * (1 - than) / len(values))
+        expected = Expected(None, CLOSE) if close else expected_until(enough, len(values) + 1, len(values))
+    return Watched("continue", now, None, len(values) + 1, expected, _some(made, len(values)))
 
 
 def _side(side: float) -> Verdict:
@@ -228,10 +235,3 @@ def _some(made: Callable[[int], Look], count: int, stop: int | None = None) -> t
 def _spread(count: int, stop: int | None) -> Iterator[int]:
     chosen = set(np.unique(np.linspace(0, count - 1, _SHOWN).round().astype(int)).tolist()) if count else set()
     yield from sorted(chosen | ({stop} if stop is not None else set()))
-
-
-def _until(enough: Callable[[Floats], npt.NDArray[np.bool_]], start: int, now: int) -> int | None:
-    """Return how many more there are to come until something is enough, None beyond a million."""
-    counts = np.unique(np.geomspace(start, max(_FARTHEST, 2 * start), 4000).round())
-    found = enough(counts)
-    return int(counts[found.argmax()]) - now if found.any() else None

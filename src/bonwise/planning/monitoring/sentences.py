@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bonwise.planning.monitoring.watching import Watched
+from bonwise.planning.monitoring.stopping_rules import Watched
+from bonwise.planning.monitoring.uniform_draw import Described
 
 __all__ = ["of_order", "of_prompts", "of_verdict", "of_votes"]
 
 _HEAVY = 20.0
 _LATER = 100
 """First look where a few prompts carry much of the variance."""
+_FEW = 10
 
 
 def of_verdict(found: Watched, settings: Mapping[str, Any], unit: str) -> Iterator[str]:
@@ -25,28 +27,33 @@ def of_verdict(found: Watched, settings: Mapping[str, Any], unit: str) -> Iterat
     first = settings.get("first_look", 1)
     if found.now.n < first:
         yield f"Too early: {found.now.n:,} of the {first:,} {unit} before the first look."
-    elif found.expected_more is not None:
+    elif found.expected.more is not None:
         yield (
-            f"If estimate and spread stay as they are, about {found.expected_more:,} more {unit} are to be expected."
+            f"If estimate and spread stay as they are, about {found.expected.more:,} more {unit} are to be expected."
         )
-    elif found.now.n:
-        yield "No number of further labels can be named: as things stand the rule would not stop."
+    else:
+        yield f"No number of further {unit} can be named: {found.expected.reason}."
 
 
-def of_prompts(question: str, found: Watched, data: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
+def of_prompts(
+    question: str, found: Watched, data: Mapping[str, Any], settings: Mapping[str, Any], described: Described
+) -> Iterator[str]:
     """Yield what the rules on recovery rest on."""
     if question == "significance":
-        than = settings["than"]
+        than, whose = settings["than"], "Recovery" if described.all_prompts else "Recovery on the labelled prompts"
         if found.verdict == "stop: better":
-            yield f"Recovery is above {than:g}: the confidence sequence excludes {than:g} from above."
+            yield f"{whose} is above {than:g}: the confidence sequence excludes {than:g} from above."
         elif found.verdict == "stop: not better":
-            yield f"Recovery is not above {than:g}: the whole confidence sequence lies below it."
+            yield f"{whose} is not above {than:g}: the whole confidence sequence lies below it."
         else:
             yield (
                 f"Not having excluded {than:g} is no sign of equivalence. Where recovery is {than:g} this rule "
                 "seldom stops: set a largest number of labels beforehand."
             )
-        yield "The sequence holds at all looks together; it is asymptotic, so it starts at 200 labelled prompts."
+        yield (
+            "The sequence holds at all looks together; it is asymptotic, so it starts at "
+            f"{settings['first_look']:,} labelled prompts."
+        )
     kurtosis = data["kurtosis"]
     if kurtosis is not None and kurtosis > _HEAVY:
         early = question == "precision" and settings["first_look"] < _LATER
@@ -57,20 +64,14 @@ def of_prompts(question: str, found: Watched, data: Mapping[str, Any], settings:
         )
 
 
-def of_order(from_design: bool, sorted_by_id: bool, prompts: int) -> Iterator[str]:
-    """Yield what is assumed of the order of labelling."""
-    drawn = "drawn by the design and then labelled" if from_design else "labelled"
-    yield f"Valid where prompts were {drawn} in random order, all settings being fixed before the first label."
+def of_order(sorted_by_id: bool, prompts: int) -> Iterator[str]:
+    """Yield what is assumed of the draw and of the order of labelling."""
+    yield "Valid for a uniform draw, labelled in random order, all settings being fixed before the first label."
     if sorted_by_id and prompts >= _FEW:
         yield "They were completed in the order of their ids: where ids follow topic or date that is not random."
 
 
-_FEW = 10
-
-
-def of_votes(
-    found: Watched, data: Mapping[str, Any], settings: Mapping[str, Any], prompt_named: bool
-) -> Iterator[str]:
+def of_votes(found: Watched, data: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the rule on votes rests on."""
     first, second = settings["sides"]
     than = settings["than"]
@@ -83,5 +84,7 @@ def of_votes(
     if data["ties"]:
         how = {"drop": "are left out", "half": "count half", "pessimistic": f"count against {first}"}
         yield f"{data['ties']:,} ties {how[settings['ties']]}."
-    each = "with one vote a prompt" if prompt_named else "one vote a prompt (--prompt-col checks it)"
+    each = (
+        "with one vote a prompt" if settings["prompt"] is not None else "one vote a prompt (--prompt-col checks it)"
+    )
     yield f"Valid for independent votes, {each}, all settings being fixed before the first vote."

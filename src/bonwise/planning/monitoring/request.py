@@ -1,0 +1,193 @@
+"""What a monitor is asked: every argument checked once, for its own range and for the question."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+import pandas as pd
+
+from bonwise.data.label_design import LabelDesign
+from bonwise.data.panel import Shape
+from bonwise.data.scales import Scale
+from bonwise.data.votes import Ties, tie_value
+from bonwise.data.wording import listed, shown
+from bonwise.errors import UsageError
+from bonwise.stats.sequential.confidence_sequence import EARLIEST
+from bonwise.stats.sequential.sequential_precision import first_look
+
+__all__ = ["Question", "Request", "read_names"]
+
+Question = Literal["precision", "significance", "preference"]
+
+_OF_RECOVERY = (
+    "planned",
+    "first_look",
+    "label_file",
+    "judge",
+    "design",
+    "exclude",
+    "shape",
+    "columns",
+    "label_scale",
+)
+
+_TAKEN_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "half_width": ("precision",),
+        "than": ("significance", "preference"),
+        **dict.fromkeys(_OF_RECOVERY, ("precision", "significance")),
+        **dict.fromkeys(("verdict_col", "ties", "pair", "prompt", "margin"), ("preference",)),
+    }
+)
+"""What only some questions take."""
+
+_NEEDED = {
+    "half_width": ("precision", "such as 0.06: how precisely recovery is to be known"),
+    "verdict_col": ("preference", "such as winner: the column of the votes"),
+}
+
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = MappingProxyType(
+    {
+        "label_file": ((str, Path, pd.DataFrame), "a file of labels, or a frame"),
+        "judge": ((str,), "the name of a judge"),
+        "design": ((str, Path, LabelDesign), "uniform, or the file of a uniform draw"),
+        "columns": ((Mapping,), "a mapping of role to column"),
+        "label_scale": ((Scale,), "a Scale, LOW:HIGH on the command line"),
+        "pair": ((list, tuple), "two columns, such as model_a and model_b"),
+    }
+)
+
+_FLAGS = {
+    "label_file": "--scores",
+    "columns": "--candidate-col and the like",
+    "shape": "--rectangular, --ragged",
+    "pair": "--pair-col",
+    "prompt": "--prompt-col",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Request:
+    """The arguments of `bonwise.planning.monitoring.monitor.monitor`, which describes them; None: not given.
+
+    Examples
+    --------
+    >>> Request(question="precision", half_width=0.06, planned=473).earliest_look
+    48
+    """
+
+    question: Question
+    half_width: float | None = None
+    than: float | None = None
+    planned: int | None = None
+    first_look: int | None = None
+    confidence: float = 0.95
+    label_file: str | Path | pd.DataFrame | None = field(default=None, repr=False)
+    judge: str | None = None
+    exclude: tuple[str, ...] = ()
+    shape: Shape | None = None
+    columns: Mapping[str, str] | None = None
+    label_scale: Scale | None = None
+    design: str | Path | LabelDesign | None = None
+    verdict_col: str | None = None
+    ties: Ties | None = None
+    pair: Sequence[str] = ()
+    prompt: str | None = None
+    margin: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.question not in get_args(Question):
+            raise UsageError(f"no question {shown(self.question)}", hint=f"choose of {listed(get_args(Question))}")
+        self._check_question()
+        self._check_numbers()
+        for name, (kinds, words) in _KINDS.items():
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, kinds):
+                raise UsageError(f"{_spelt(name)} is {shown(value)}", hint=f"it is {words}")
+        if self.shape not in (None, "rectangular", "ragged"):
+            raise UsageError(f"no shape {shown(self.shape)}", hint="choose of rectangular, ragged")
+        if self.ties is not None:
+            tie_value(self.ties)
+
+    def _check_question(self) -> None:
+        for name, questions in _TAKEN_BY.items():
+            if self.question not in questions and _given(getattr(self, name)):
+                raise UsageError(
+                    f"{_spelt(name)} means nothing for {self.question}", hint=f"it is for {listed(questions)}"
+                )
+        for name, (question, words) in _NEEDED.items():
+            if self.question == question and getattr(self, name) is None:
+                raise UsageError(f"{question} needs {_spelt(name)}", hint=words)
+
+    def _check_numbers(self) -> None:
+        self._check("confidence", lambda value: 0.5 <= value < 1, "a number from 0.5 to below 1, such as 0.95")
+        self._check("half_width", lambda value: value > 0, "a number above 0, such as 0.06")
+        self._check("margin", lambda value: 0 < value <= 0.5, "a number above 0 and at most 0.5, such as 0.1")
+        if self.question == "preference":
+            self._check("than", lambda value: 0 < value < 1, "a share of votes, above 0 and below 1")
+        else:
+            self._check("than", lambda value: value < 1, "a recovery, below 1")
+        for name in ("planned", "first_look"):
+            self._check(name, lambda value: value >= 1, "a whole number of prompts, 1 or more", Integral)
+
+    def _check(self, name: str, fits: Any, words: str, kind: type = Real) -> None:
+        value = getattr(self, name)
+        if value is None:
+            return
+        number = isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)  # type: ignore[arg-type]
+        if not number or not fits(value):
+            raise UsageError(f"{_spelt(name)} is {shown(value)}", hint=f"it is {words}")
+
+    @property
+    def earliest_look(self) -> int:
+        """Number of labelled prompts before which the rule does not look.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            An earlier look is wanted.
+        """
+        least = first_look(self.planned) if self.question == "precision" else EARLIEST
+        if self.first_look is not None and self.first_look < least:
+            raise UsageError(
+                f"a first look at {self.first_look:,} labelled prompts is too early",
+                hint=f"{least:,} or later keeps what is claimed",
+            )
+        return least if self.first_look is None else int(self.first_look)
+
+
+def read_names(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Return one name or several as a tuple.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        Neither a name nor a sequence of them.
+
+    Examples
+    --------
+    >>> read_names("c3"), read_names(["c3", "c4"])
+    (('c3',), ('c3', 'c4'))
+    """
+    if isinstance(names, str):
+        return (names,)
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise UsageError(
+            f"{_spelt('exclude')} is {shown(names)}", hint="it is one candidate's name, or a list of names"
+        )
+    return tuple(names)
+
+
+def _given(value: object) -> bool:
+    return value is not None and not (isinstance(value, Sequence | Mapping) and not len(value))
+
+
+def _spelt(name: str) -> str:
+    """Name an argument as both Python and the command line know it."""
+    return f"{name} ({_FLAGS.get(name, '--' + name.replace('_', '-'))})"

@@ -1,0 +1,110 @@
+"""Where a pilot is, and how it is to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from bonwise.data.votes import TIES, Ties
+from bonwise.data.wording import listed, shown
+from bonwise.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bonwise.data.table import ScoreTable
+
+__all__ = ["OF_SCORES", "OF_VOTES", "PilotSource"]
+
+OF_SCORES = ("judge", "exclude", "columns")
+OF_VOTES = ("verdict_col", "pair_col", "ties")
+"""Arguments that say how a pilot of scores, and one of votes, is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class PilotSource:
+    """Where a pilot is, and how it is to be read.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    judge : tuple of str
+        Which judges of the table; all of them where empty.
+    exclude : tuple of str
+        Candidate names to leave out.
+    columns : mapping of str to str
+        Role to column.
+    verdict_col : str, optional
+        Column of votes.
+    pair_col : tuple of str
+        The two columns that name the models of a vote.
+    ties : {"drop", "half", "pessimistic"}, optional
+        How ties count.
+    """
+
+    source: str | Path | pd.DataFrame | ScoreTable
+    judge: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    verdict_col: str | None = None
+    pair_col: tuple[str, ...] = ()
+    ties: Ties | None = None
+
+    @classmethod
+    def of(
+        cls,
+        source: str | Path | pd.DataFrame | ScoreTable | None,
+        *,
+        judge: str | Sequence[str] | None = None,
+        exclude: str | Sequence[str] = (),
+        columns: Mapping[str, str] | None = None,
+        verdict_col: str | None = None,
+        pair_col: str | Sequence[str] = (),
+        ties: Ties | None = None,
+    ) -> PilotSource | None:
+        """Take what a caller gave, None where there is no pilot.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            Something said about a pilot that there is not, or a way to count ties that does not exist.
+        """
+        if ties is not None and ties not in TIES:
+            raise UsageError(f"ties cannot count as {shown(ties)}", hint=f"choose of {listed(TIES)}")
+        if columns is not None and not isinstance(columns, Mapping):
+            raise UsageError(f"columns is {shown(columns)}", hint="columns maps a role to the name of its column")
+        names = _names(judge, "judge"), _names(exclude, "exclude")
+        pair = _names(pair_col, "pair_col")
+        found = cls("" if source is None else source, *names, columns or {}, verdict_col, pair, ties)
+        if source is not None:
+            return found
+        for name in found.given():
+            raise UsageError(
+                f"{name} is without meaning for a plan without a pilot",
+                hint=f"give the pilot too, or leave {name} out",
+            )
+        return None
+
+    @property
+    def name(self) -> str:
+        """What to call it in a sentence."""
+        return str(self.source) if isinstance(self.source, str | Path) else "table"
+
+    def given(self) -> dict[str, Any]:
+        """Return what was said about reading it."""
+        return {name: value for name in (*OF_SCORES, *OF_VOTES) if (value := getattr(self, name))}
+
+    def settings(self) -> dict[str, Any]:
+        """Return its part of the settings that a plan repeats."""
+        said = {name: list(value) if isinstance(value, tuple) else value for name, value in self.given().items()}
+        columns = {"columns": MappingProxyType(dict(self.columns))} if self.columns else {}
+        return {"pilot": self.name, **said, **columns}
+
+
+def _names(given: str | Sequence[str] | None, name: str) -> tuple[str, ...]:
+    if given is not None and not (isinstance(given, Sequence) and all(isinstance(one, str) for one in given)):
+        raise UsageError(f"{name} is {shown(given)}", hint=f"{name} is a name, or a list of names")
+    return (given,) if isinstance(given, str) else tuple(given or ())

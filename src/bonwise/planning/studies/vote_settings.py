@@ -1,0 +1,111 @@
+"""What a study of votes is asked to do, checked before a file is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from bonwise.data.votes import Ties, tie_value
+from bonwise.errors import UsageError
+
+__all__ = ["VoteSettings"]
+
+
+_NUMBERS = (int, float, np.integer, np.floating)
+
+
+def _whole(least: int) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least
+
+
+def _number(fits: Callable[[float], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, _NUMBERS) and not isinstance(value, bool) and fits(float(value))
+
+
+def _counts(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str) and all(map(_whole(1), value))
+
+
+_LIMITS: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
+    {
+        "near_tie": (_number(lambda value: 0 < value < 0.5), "a number between 0 and 0.5, such as 0.1"),
+        "power": (_number(lambda value: 0.5 < value < 1), "a number between 0.5 and 1, such as 0.9"),
+        "confidence": (_number(lambda value: 0.5 <= value < 1), "a number in [0.5, 1), such as 0.95"),
+        "fewest_votes": (_whole(2), "a whole number, 2 or more, such as 10"),
+        "kept_share": (_number(lambda value: 0 < value < 1), "a number between 0 and 1, such as 0.2"),
+        "threshold": (_number(lambda value: 1 < value < float("inf")), "a number above 1, such as 1.5"),
+        "votes_at": (_counts, "a sequence of counts of votes, such as (50, 100)"),
+        "z_at": (_counts, "a sequence of counts of votes, such as (50, 100)"),
+        "resamples": (_whole(2), "a whole number, 2 or more, such as 2000"),
+        "permutations": (_whole(19), "a whole number, 19 or more, such as 999"),
+        "repetitions": (_whole(2), "a whole number, 2 or more, such as 1500"),
+        "seed": (_whole(0), "a whole number, 0 or more"),
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VoteSettings:
+    """What a study of votes was asked to do; its result repeats it.
+
+    Parameters
+    ----------
+    ties : {"drop", "half", "pessimistic"}, optional
+    near_tie : float
+        tau: the largest margin of a near tie, in (0, 1/2).
+    power : float
+        Probability to see a preference that is there, in (.5, 1).
+    confidence : float
+        Of the two-sided intervals, in [.5, 1).
+    fewest_votes : int
+        Pairs with fewer are left out and counted.
+    kept_share : float
+        q: the part of prompts that screening keeps, in (0, 1).
+    threshold : float
+        What kappa has to exceed besides chance.
+    votes_at : sequence of int
+        Sizes of subsamples for the rates of detection.
+    z_at : sequence of int
+        Sizes of subsamples for z.
+    resamples, permutations, repetitions : int
+        Of the bootstrap over pairs, of the null of kappa, and of simulated screening.
+    seed : int
+        Of all three.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A setting of another type, or out of its range.
+    """
+
+    ties: Ties | None = None
+    near_tie: float = 0.10
+    power: float = 0.90
+    confidence: float = 0.95
+    fewest_votes: int = 10
+    kept_share: float = 0.2
+    threshold: float = 1.5
+    votes_at: Sequence[int] = (25, 50, 100, 200, 500, 1000)
+    z_at: Sequence[int] = (50, 100)
+    resamples: int = 2000
+    permutations: int = 999
+    repetitions: int = 1500
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.ties is not None:
+            tie_value(self.ties)
+        for name, (fits, wanted) in _LIMITS.items():
+            value = getattr(self, name)
+            if not fits(value):
+                raise UsageError(f"{name} cannot be {value!r}", hint=f"{name} is {wanted}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings by name, sequences as lists."""
+        given = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        found = {key: one.item() if isinstance(one, np.generic) else one for key, one in given.items()}
+        return found | {name: [int(one) for one in found[name]] for name in ("votes_at", "z_at")}
