@@ -61,7 +61,7 @@ def ratio(numerator: Floats, denominator: Floats, scale: Floats | float = 1.0) -
     scale : ndarray or float
         Size of the terms the denominator was summed from: below 1e-12 of it is rounding error.
     """
-    numerator, denominator, scale = np.broadcast_arrays(numerator, denominator, scale)
     usable = denominator > 1e-12 * scale
-    quotient: Floats = np.divide(numerator, denominator, out=np.full(numerator.shape, np.nan), where=usable)
+    out = np.full(np.broadcast(numerator, usable).shape, np.nan)
+    quotient: Floats = np.divide(numerator, denominator, out=out, where=usable)
     return quotient

@@ -227,7 +227,7 @@ def one_estimate(e: Estimand, sample: JudgeSums, value: float, se: float, law: L
     if not np.isfinite(value):
         return Estimate.undefined(f"undefined: needs {e.needs}", n)
     # Only rounding can carry an estimate beyond the range of its metric.
-    value = float(np.clip(value, *limits))
+    value = min(max(value, limits[0]), limits[1])
     if e.parts is not None and n > 1:
         fieller = sample.fieller(e.parts, limits)
         if fieller.at(confidence) is None:

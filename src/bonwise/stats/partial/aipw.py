@@ -15,10 +15,11 @@ from bonwise.stats.laws import Fieller, Student
 from bonwise.stats.partial.label_features import LabelFeatures, outcomes
 from bonwise.stats.partial.label_interval import Influence, fieller, influence, student, where_labels_carry
 from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.partial.model_choice import LABELS_ONLY, ModelChoice, choose_model
-from bonwise.stats.partial.outcome_model import FOLDS, OutcomeModel, cross_fit
+from bonwise.stats.partial.model_choice import ModelChoice, choose_model
+from bonwise.stats.partial.outcome_model import OutcomeModel
 from bonwise.stats.partial.power_tuning import power_tuning, share_explained
-from bonwise.stats.partial.scaled_sample import ScaledSample, fold_of
+from bonwise.stats.partial.predictions import predictions, prompt_folds
+from bonwise.stats.partial.scaled_sample import ScaledSample
 from bonwise.stats.sums import Floats
 
 __all__ = ["PartialEstimates", "partial_estimates"]
@@ -143,7 +144,7 @@ def partial_estimates(
     problem = _Problem(
         outcomes(sums), ScaledSample.of(sample), estimate(_ESTIMANDS, sums, replace(rule, kind="default"))
     )
-    folds = _folds(problem, features, seed)
+    folds = prompt_folds(features, problem.draw, problem.Y, seed)
     fit = _fit(problem, features, folds, model)
     if problem.draw.complete:
         # Nothing is left to predict: the complete-data rule, whose t has n - 1 degrees of freedom, is exact.
@@ -166,13 +167,6 @@ def _beside(found: Estimate, alone: Estimate, ess: float) -> Estimate:
     )
 
 
-def _folds(problem: _Problem, features: LabelFeatures, seed: int) -> npt.NDArray[np.int64]:
-    draw = problem.draw
-    seen = np.zeros((problem.Y.shape[1], len(draw.q)))
-    seen[:, draw.rows] = problem.Y.T
-    return fold_of(np.array([*features.identity(), draw.q, *seen]), draw.rows, FOLDS, seed)
-
-
 def _fit(
     problem: _Problem, features: LabelFeatures, folds: npt.NDArray[np.int64], model: OutcomeModel | None
 ) -> _Fit:
@@ -181,7 +175,7 @@ def _fit(
     choice = choose_model(features, len(Y), model)
     centre = draw.mean(Y)
     rho = centre[1] / centre[2] if centre[2] > 0 else 0.0
-    predicted = _predicted(choice, features, problem, folds)
+    predicted = predictions(choice, features, draw, Y, folds)
     if predicted is None:
         m, tuning = np.tile(centre, (len(draw.q), 1)), np.zeros(len(centre))
     else:
@@ -189,20 +183,6 @@ def _fit(
         m = tuning * predicted + (1 - tuning) * centre
     explained = share_explained(m[draw.rows], Y, draw, np.array([0.0, 1.0, -rho, 0.0, 0.0]))
     return _Fit(influence(m, Y, draw), choice, float(tuning[1]), explained)
-
-
-def _predicted(
-    choice: ModelChoice, features: LabelFeatures, problem: _Problem, folds: npt.NDArray[np.int64]
-) -> Floats | None:
-    """Return predictions, and in their place what is known without labels; None where labels stand alone."""
-    if choice.name == LABELS_ONLY:
-        return None
-    values = features.stand_ins
-    if choice.regressor is not None:
-        values = cross_fit(choice.regressor, features, problem.draw, problem.Y, folds, brief=choice.brief)
-    known = features.known()
-    found: Floats = np.where(np.isnan(known), np.asarray(values), known)
-    return found
 
 
 def _metric(e: Estimand, found: Influence, problem: _Problem, sample: LabelSample, rule: IntervalRule) -> Estimate:
@@ -223,7 +203,7 @@ def _metric(e: Estimand, found: Influence, problem: _Problem, sample: LabelSampl
         if labels > 1 and law.at(rule.confidence) is None:
             return Estimate.undefined(f"{_UNBOUNDED}; the ratio itself is {min(value, limits[1]):.3g}", labels)
     # A weighted mean of labels and predictions may leave the range of the metric; the interval never does.
-    value = float(np.clip(value, *limits))
+    value = min(max(value, limits[0]), limits[1])
     made = from_jackknife(value, se, labels, limits, rule.confidence, exact=None, law=law)
     return _alike(made, alone, sample) if made.low is None and labels > 1 else made
 

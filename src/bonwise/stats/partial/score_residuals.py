@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from bonwise.stats.partial.label_features import LabelFeatures
 from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.partial.model_choice import LABELS_ONLY, ModelChoice, choose_model
-from bonwise.stats.partial.outcome_model import FOLDS, cross_fit
+from bonwise.stats.partial.model_choice import choose_model
 from bonwise.stats.partial.power_tuning import power_tuning
-from bonwise.stats.partial.scaled_sample import ScaledSample, fold_of
+from bonwise.stats.partial.predictions import predictions, prompt_folds
+from bonwise.stats.partial.scaled_sample import ScaledSample
 from bonwise.stats.sums import Floats
 
 __all__ = ["ScoreResiduals", "recovery_deviations", "score_residuals"]
@@ -75,9 +75,9 @@ def score_residuals(
     draw = ScaledSample.of(LabelSample.uniform(labelled))
     seen = Y[draw.rows]
     choice = choose_model(features, len(draw.rows))
-    if choice.name == LABELS_ONLY:
+    m = predictions(choice, features, draw, seen, prompt_folds(features, draw, seen, seed))
+    if m is None:
         return ScoreResiduals(phi, choice.name)
-    m = _predicted(choice, features, draw, seen, seed)
     of_phi = m[:, 1] - rho * m[:, 2]
     around = of_phi - of_phi.mean()
     if draw.complete:
@@ -92,15 +92,3 @@ def score_residuals(
 def _first_guess(draw: ScaledSample, seen: Floats) -> float:
     centre = draw.mean(seen)
     return float(centre[1] / centre[2]) if centre[2] > 0 else 0.0
-
-
-def _predicted(choice: ModelChoice, features: LabelFeatures, draw: ScaledSample, seen: Floats, seed: int) -> Floats:
-    values = features.stand_ins
-    if choice.regressor is not None:
-        outcomes = np.zeros((seen.shape[1], len(draw.q)))
-        outcomes[:, draw.rows] = seen.T
-        folds = fold_of(np.array([*features.identity(), draw.q, *outcomes]), draw.rows, FOLDS, seed)
-        values = cross_fit(choice.regressor, features, draw, seen, folds, brief=choice.brief)
-    known = features.known()
-    found: Floats = np.where(np.isnan(known), np.asarray(values), known)
-    return found
