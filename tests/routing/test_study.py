@@ -306,7 +306,7 @@ def test_a_quarter_of_the_simulated_prompts_routed_captures_what_it_should(halve
 
 @pytest.mark.shared
 def test_correlations_with_the_gain_are_the_prototypes(shared):
-    """Pilot: .01, .28, .29 for margin, width and scatter of five draws (methods.md, section 2), to .02."""
+    """Pilot: .01, .28, .29 for margin, width and scatter of five draws, to .02."""
     frame = pd.read_parquet(shared / "data" / "simulated" / "pilot_like_20000.parquet")
     signals = route(frame.drop(columns=[f"draw_{k}" for k in range(5, 9)]))["judge"].signals
     found = [signals[name].corr_gain.estimate for name in ("margin", "interval_width", "draw_sd")]
