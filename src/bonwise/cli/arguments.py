@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -34,6 +34,7 @@ __all__ = [
     "columns",
     "deliver",
     "emit",
+    "forced_shape",
     "names",
     "numbers",
     "refuse_overwriting",
@@ -124,6 +125,19 @@ def say(line: str) -> None:
     from bonwise.report.console import write
 
     write(f"bonwise: {printable(line)}\n", sys.stderr)
+
+
+def forced_shape(rectangular: bool, ragged: bool) -> Literal["rectangular", "ragged"] | None:
+    """Return the shape that two flags force, None where neither does.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        Both were given.
+    """
+    if rectangular and ragged:
+        raise UsageError("--rectangular and --ragged contradict each other", hint="give one of them")
+    return "rectangular" if rectangular else "ragged" if ragged else None
 
 
 def refuse_overwriting(inputs: Iterable[str | Path | None], outputs: Iterable[str | Path | None]) -> None:

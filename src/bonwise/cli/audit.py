@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bonwise.cli import arguments as given
-from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,8 +69,7 @@ def audit(
 
     Exit codes: 0 every gate met, 1 a gate not met, 2 bad input, 3 inconclusive.
     """
-    if rectangular and ragged:
-        raise UsageError("--rectangular and --ragged contradict each other", hint="give one of them")
+    shape = given.forced_shape(rectangular, ragged)
     record = None if design in (None, "uniform") else Path(design)
     given.refuse_overwriting((file, labels, record), (json, per_prompt))
     from bonwise.auditing.audit import audit as run
@@ -88,7 +86,7 @@ def audit(
         confidence=confidence,
         resamples=resamples,
         seed=seed,
-        shape="rectangular" if rectangular else "ragged" if ragged else None,
+        shape=shape,
         thresholds=given.numbers(threshold, "--threshold"),
         columns=given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, propensity_col),
         judge_scale=given.scales(judge_scale),

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from bonwise.cli import arguments as given
-from bonwise.errors import UsageError
 
 __all__ = ["compare"]
 
@@ -33,8 +32,7 @@ def compare(
 
     The columns named are those of the label file.
     """
-    if rectangular and ragged:
-        raise UsageError("--rectangular and --ragged contradict each other", hint="give one of them")
+    shape = given.forced_shape(rectangular, ragged)
     given.refuse_overwriting((first, second, labels), (json,))
     from bonwise.auditing.compare import compare as run
     from bonwise.data.scales import parse_scale
@@ -45,7 +43,7 @@ def compare(
         second,
         labels=labels,
         confidence=confidence,
-        shape="rectangular" if rectangular else "ragged" if ragged else None,
+        shape=shape,
         as_picked=as_picked,
         columns=given.columns(prompt_col, candidate_col, None, label_col, None, None),
         label_scale=None if label_scale is None else parse_scale(label_scale),

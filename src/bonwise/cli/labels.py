@@ -11,7 +11,6 @@ from bonwise.cli import arguments as given
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
-    from bonwise.data.panel import Shape
     from bonwise.planning.drawing.label_draw import LabelDraw
 
 __all__ = ["app"]
@@ -61,7 +60,7 @@ def draw(
     label_scale: given.LabelScale = None,
 ) -> int:
     """Draw the prompts to label, with the probability of each; labels are looked at after an earlier draw only."""
-    shape = _shape(rectangular, ragged)
+    shape = given.forced_shape(rectangular, ragged)
     _refuse_dash(out=out, sheet=sheet)
     given.refuse_overwriting((file, after, label_file), (out, sheet, json))
     from bonwise.data.flags import table_flags
@@ -119,7 +118,7 @@ def compare(
     label_scale: given.LabelScale = None,
 ) -> int:
     """Compare label designs on a completely labelled file: how much each would make recovery vary."""
-    shape = _shape(rectangular, ragged)
+    shape = given.forced_shape(rectangular, ragged)
     given.refuse_overwriting((file, label_file), (json,))
     from bonwise.data.scales import parse_scale
     from bonwise.planning.drawing.design_comparison import SHARES, compare_designs
@@ -141,12 +140,6 @@ def compare(
     ).to_dict()
     given.deliver(comparison_parts(document), document, json)
     return 0
-
-
-def _shape(rectangular: bool, ragged: bool) -> Shape | None:
-    if rectangular and ragged:
-        raise UsageError("--rectangular and --ragged contradict each other", hint="give one of them")
-    return "rectangular" if rectangular else "ragged" if ragged else None
 
 
 def _refuse_dash(**outputs: Path | None) -> None:

@@ -54,8 +54,7 @@ def monitor(
     May be asked after every label. Exit codes: 0 stop: precise enough or better; 1 stop: not better; 3 continue, or a
     stop for the labelled prompts alone (many prompts lack labels, and --design does not say how they were drawn).
     """
-    if rectangular and ragged:
-        raise UsageError("--rectangular and --ragged contradict each other", hint="give one of them")
+    shape = given.forced_shape(rectangular, ragged)
     given.refuse_overwriting((file, scores, None if design == "uniform" else design), (json,))
     asked = _question(question, half_width, significance, verdict_col)
     from bonwise.data.scales import parse_scale
@@ -74,7 +73,7 @@ def monitor(
         confidence=confidence,
         judge=judge,
         exclude=given.names(exclude),
-        shape="rectangular" if rectangular else "ragged" if ragged else None,
+        shape=shape,
         columns=given.columns(None if of_votes else prompt_col, candidate_col, score_col, label_col, judge_col, None),
         label_scale=None if label_scale is None else parse_scale(label_scale),
         design=design,

@@ -45,8 +45,7 @@ def route(
     label_scale: given.LabelScale = None,
 ) -> int:
     """Hold every routing signal against the gain of a perfect judge, and recommend one."""
-    if rectangular and ragged:
-        raise UsageError("--rectangular and --ragged contradict each other", hint="give one of them")
+    shape = given.forced_shape(rectangular, ragged)
     if judge is not None and save is None:
         raise UsageError("--judge says whose router to save, and none is saved", hint="give --save FILE too")
     given.refuse_overwriting((file, labels), (json, save))
@@ -65,7 +64,7 @@ def route(
         strong_cost=strong_cost,
         confidence=confidence,
         seed=seed,
-        shape="rectangular" if rectangular else "ragged" if ragged else None,
+        shape=shape,
         columns=given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, propensity_col),
         judge_scale=given.scales(judge_scale),
         label_scale=None if label_scale is None else parse_scale(label_scale),
