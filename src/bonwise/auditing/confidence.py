@@ -12,10 +12,9 @@ import pandas as pd
 
 from bonwise.auditing.settings import check_confidence
 from bonwise.data.opening import open_table
-from bonwise.data.reading import read_raw
 from bonwise.data.scales import Scale
 from bonwise.data.statements import LEVELS, Statements, Ties, pair_statements, plain_statements
-from bonwise.data.table import ScoreTable, counted_rows
+from bonwise.data.table import ScoreTable, open_rows
 from bonwise.errors import ColumnError, InputError, UsageError
 from bonwise.release import release
 from bonwise.stats.confidence import Calibration, calibration, clustered_mean, means_by_group
@@ -104,8 +103,7 @@ def audit_confidence(
     check_confidence(confidence)
     if ties not in get_args(Ties):
         raise UsageError(f"oracle ties cannot be {ties!r}", hint=f"one of {', '.join(get_args(Ties))}")
-    name = "table" if isinstance(source, pd.DataFrame) else str(source)
-    raw = counted_rows(source, name) if isinstance(source, pd.DataFrame) else read_raw(Path(source))
+    raw, name = open_rows(source)
     settings: dict[str, Any] = {"source": name, "confidence": confidence, "oracle_ties": ties, "version": release()}
     if {"probability", "outcome"} <= set(raw.columns):
         found = plain_statements(raw, name, ties)

@@ -13,7 +13,8 @@ from bonwise.data.label_design import LabelDesign
 from bonwise.data.panel import MAY_LACK, Panel
 from bonwise.data.wording import shown
 from bonwise.errors import InputError, UsageError
-from bonwise.stats.partial.candidate_labels import CandidateDraw, top_cells
+from bonwise.stats.partial.candidate_labels import CandidateDraw
+from bonwise.stats.top_of_scores import at_top
 
 __all__ = ["DrawnCandidates", "drawn_candidates"]
 
@@ -75,7 +76,7 @@ def drawn_candidates(panel: Panel, design: LabelDesign) -> DrawnCandidates:
             f"as {shown(panel.prompt_ids[strange][0])}",
             hint="give the design that was drawn from these prompts",
         )
-    top, drawn = top_cells(panel.scores, panel.sizes), design.drawn[at]
+    top, drawn = at_top(panel.scores, panel.sizes), design.drawn[at]
     whole = CandidateDraw(panel.sizes, top, np.full(len(at), -1)).all_tied & (design.rule == "pair")
     _refuse_other_chances(design, panel, at, whole)
     roles = [("pick", design.picks, top), ("other candidate", design.others, ~top)]

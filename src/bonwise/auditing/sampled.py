@@ -66,7 +66,7 @@ def sampled_metrics(
     panel = labelling.panel
     known = panel.keep(sample.labelled)
     sums, rule = prompt_sums(known.scores, known.labels, known.sizes), settings.rule(known.labels)
-    found = weighted_estimates([e for e in ESTIMANDS if e.on_labels], sums, sample, rule)
+    found: dict[str, Estimate] = {}
     notes: dict[str, Any] = {"ess": sample.ess}
     if labelling.method == "aipw":
         features = label_features(panel.scores, panel.sizes, list(further.values()))
@@ -74,6 +74,7 @@ def sampled_metrics(
         partial = partial_estimates(sums, features, sample, rule, model=model, seed=settings.seed)
         found |= partial.metrics
         notes |= _model_notes(partial, list(further))
+    found |= weighted_estimates([e for e in ESTIMANDS if e.on_labels and e.name not in found], sums, sample, rule)
     weights = sample.weights[sample.labelled]
     bias = panel_level_bias(known, settings, weights).with_method("weighted")
     found = {**found, **judge_only(panel, settings), "level_bias": bias}

@@ -12,9 +12,8 @@ import pandas as pd
 from bonwise.data.columns import FLAGS, resolve_columns
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import check_propensities, parse_numbers
-from bonwise.data.reading import read_raw
 from bonwise.data.scales import to_unit
-from bonwise.data.table import counted_rows
+from bonwise.data.table import open_rows
 from bonwise.data.wording import listed, shown
 from bonwise.errors import ColumnError, InputError, RowError
 
@@ -145,10 +144,7 @@ def _read_labels(
     columns: Mapping[str, str],
     label_scale: Scale | None,
 ) -> _Labels:
-    if isinstance(labels, pd.DataFrame):
-        source, raw = "labels", counted_rows(labels, "labels")
-    else:
-        source, raw = str(labels), read_raw(Path(labels))
+    raw, source = open_rows(labels, "labels")
     wanted = _wanted(raw, table, columns, source)
     taken = resolve_columns(raw, wanted, source=source, required=_REQUIRED, roles=(*_REQUIRED, "propensity"))
     prompts = as_categories(raw[taken["prompt_id"]], role="prompt_id", source=source)

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from bonwise.stats.estimation import IntervalRule
 from bonwise.stats.partial.candidate_estimate import candidate_estimate
-from bonwise.stats.partial.candidate_labels import CandidateDraw, covariates, known_of_pairs, top_cells
+from bonwise.stats.partial.candidate_labels import CandidateDraw, covariates, known_of_pairs
 from bonwise.stats.partial.candidate_model import Measured, modelled, tuning
 from bonwise.stats.partial.label_interval import influence, student
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.partial.scaled_sample import ScaledSample
+from bonwise.stats.top_of_scores import at_top
 from bonwise.testing import simulate
 from stats import twins
 from stats.nominal import assert_covered
@@ -51,7 +52,7 @@ def every_draw(prompts, *, paired):
 def as_draw(prompts, picks, others=None):
     """Lay a draw out as arrays."""
     scores, labels, sizes = arrays(prompts)
-    return CandidateDraw(sizes, top_cells(scores, sizes), picks, others), scores, labels
+    return CandidateDraw(sizes, at_top(scores, sizes), picks, others), scores, labels
 
 
 @given(pools(most=3, candidates=(2, 4)), st.booleans())
@@ -272,7 +273,7 @@ def test_labels_of_an_unknown_scale_bound_recovery_alone():
 def test_a_judge_that_skips_prompts_is_used_where_it_scored():
     """A further judge without scores of some prompts stands at its mean there and changes nothing else."""
     scores, labels, sizes = arrays(PROMPTS)
-    draw = CandidateDraw(sizes, top_cells(scores, sizes), np.full(4, -1))
+    draw = CandidateDraw(sizes, at_top(scores, sizes), np.full(4, -1))
     T = labels.copy()
     T[1] = np.nan
     columns, filled = covariates(draw, scores, [T, np.full(12, np.nan)])

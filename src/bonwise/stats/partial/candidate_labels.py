@@ -16,29 +16,15 @@ from bonwise.stats.partial.candidate_model import Measured, Modelled, modelled
 from bonwise.stats.partial.label_features import mean_of_judges
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.partial.scaled_sample import ScaledSample
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.sums import Floats
 
-__all__ = ["CandidateDraw", "covariates", "known_of_pairs", "model_of", "top_cells"]
+__all__ = ["CandidateDraw", "covariates", "known_of_pairs", "model_of"]
 
 FEWEST_TO_FIT = 30
 """Labelled prompts from which a model is fitted."""
 
 _Ints = npt.NDArray[np.int64]
 _Mask = npt.NDArray[np.bool_]
-
-
-def top_cells(scores: Floats, sizes: _Ints) -> _Mask:
-    """Mark the candidates that share the highest score of their prompt, ties after rounding.
-
-    Examples
-    --------
-    >>> top_cells(np.array([.3, .1 + .2, .2]), np.array([3])).tolist()
-    [True, True, False]
-    """
-    scores = np.round(scores, TIE_DECIMALS)
-    best = np.maximum.reduceat(scores, np.cumsum(sizes) - sizes)
-    top: _Mask = scores == np.repeat(best, sizes)
-    return top
 
 
 @dataclass(frozen=True, slots=True, eq=False)
