@@ -1,0 +1,119 @@
+"""What a study is made on: each judge's completely scored and labelled prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bonwise.auditing.labelling import Labelling, label_state
+from bonwise.auditing.settings import Settings
+from bonwise.data.opening import open_table
+from bonwise.data.panel import Panel, Shape, lay_out
+from bonwise.data.scales import Scale
+from bonwise.data.table import ScoreTable
+from bonwise.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Judged", "open_judged"]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The judges of a table, each on the prompts that it scored completely and that are labelled.
+
+    Parameters
+    ----------
+    table : ScoreTable
+    panels : mapping of str to Panel
+        By judge; labels are complete.
+    prompts : mapping of str to int
+        Prompts that each judge scored completely, labelled or not.
+    methods : mapping of str to str
+        ``complete``, or ``labelled_only`` where more prompts lack labels than may be dropped: figures then describe
+        the labelled prompts alone.
+    not_studied : mapping of str to str
+        The judges without such a prompt, and why.
+    settings : Settings
+    """
+
+    table: ScoreTable = field(repr=False)
+    panels: Mapping[str, Panel]
+    prompts: Mapping[str, int]
+    methods: Mapping[str, str]
+    not_studied: Mapping[str, str]
+    settings: Settings = field(repr=False)
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """The settings of a study's document, and where the scores came from."""
+        settings = self.settings.to_dict()
+        keys = ("confidence", "exclude", "control", "seed", "version")
+        shape = next(iter(self.panels.values())).shape
+        out = {key: settings[key] for key in keys} | {"shape": shape, "source": self.table.source}
+        return out if self.table.reference is None else {**out, "reference": self.table.reference}
+
+    def counts(self, judge: str) -> dict[str, Any]:
+        """Return the counts behind a judge's figures: prompts, rows, dropped prompts by reason, method."""
+        panel = self.panels[judge]
+        reasons: dict[str, int] = {}
+        for one in panel.dropped:
+            reasons[one.reason] = reasons.get(one.reason, 0) + 1
+        return {
+            "prompts": len(panel.sizes),
+            "rows": int(panel.sizes.sum()),
+            "unlabelled_prompts": self.prompts[judge] - len(panel.sizes),
+            "dropped": reasons,
+            "method": self.methods[judge],
+        }
+
+
+def open_judged(
+    source: str | Path | pd.DataFrame | ScoreTable,
+    settings: Settings,
+    *,
+    labels: str | Path | pd.DataFrame | None = None,
+    oracle: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    judge_scale: Mapping[str, Scale] | Scale | None = None,
+    label_scale: Scale | None = None,
+) -> Judged:
+    """Open a table for a study; the parameters are those of `bonwise.audit`.
+
+    Excluded candidates and the control are left out of the panels.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        One line: what, which row or column, how to mend; also where no judge has a labelled prompt.
+    """
+    table = open_table(
+        source, labels=labels, oracle=oracle, columns=columns, judge_scale=judge_scale, label_scale=label_scale
+    )
+    table.check_scales()
+    return _judged(table, settings, (*settings.exclude, *settings.control), settings.shape)
+
+
+def _judged(table: ScoreTable, settings: Settings, exclude: Sequence[str], shape: Shape | None) -> Judged:
+    found: dict[str, Labelling] = {}
+    refused: dict[str, str] = {}
+    for panel in lay_out(table, exclude=exclude, shape=shape):
+        labelling = label_state(panel) if len(panel.sizes) else None
+        if labelling is None or not labelling.labelled.any():
+            refused[panel.judge] = "no prompt that it scored completely has labels for all its candidates"
+        else:
+            found[panel.judge] = labelling
+    if not found:
+        first, reason = next(iter(refused.items()))
+        raise InputError(f"{table.source}: no judge can be studied; {first!r}: {reason}", hint="see bonwise doctor")
+    return Judged(
+        table,
+        {name: one.panel.keep(one.labelled) for name, one in found.items()},
+        {name: len(one.panel.sizes) for name, one in found.items()},
+        {name: one.method for name, one in found.items()},
+        refused,
+        settings,
+    )

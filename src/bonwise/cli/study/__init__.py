@@ -1,0 +1,1 @@
+"""``bonwise study``: one module a study."""

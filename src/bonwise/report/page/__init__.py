@@ -1,0 +1,1 @@
+"""Pages: documents as HTML that a browser shows without asking anyone for anything."""

@@ -1,0 +1,122 @@
+"""One way to draw: matplotlib to SVG whose colours are those of the page, light or dark."""
+
+from __future__ import annotations
+
+import io
+import re
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, cast
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+__all__ = ["COLOURS", "SIZE", "drawn"]
+
+COLOURS: Mapping[str, str] = MappingProxyType(
+    {
+        "ink": "#010101",
+        "muted": "#020202",
+        "grid": "#030303",
+        "judge": "#040404",
+        "oracle": "#050505",
+        "random": "#060606",
+        "other": "#070707",
+        "good": "#080808",
+        "bad": "#090909",
+        "band": "#0a0a0a",
+    }
+)
+"""Stand-ins by what is drawn; in the page each becomes the variable ``--NAME`` of its style sheet."""
+
+SIZE = (4.6, 3.0)
+"""Inches: at the width of a phone the letters of a drawing of this size can still be read."""
+
+_STYLE: dict[str, Any] = {
+    "svg.fonttype": "none",  # text stays text: it can be searched, read aloud, and follows the page's colours
+    "text.parse_math": False,  # a dollar in a name from a file is a dollar
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": COLOURS["muted"],
+    "axes.labelcolor": COLOURS["ink"],
+    "axes.axisbelow": True,
+    "text.color": COLOURS["ink"],
+    "xtick.color": COLOURS["muted"],
+    "ytick.color": COLOURS["muted"],
+    "xtick.labelcolor": COLOURS["ink"],
+    "ytick.labelcolor": COLOURS["ink"],
+    "grid.color": COLOURS["grid"],
+    "grid.linewidth": 0.7,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "figure.dpi": 144,
+}
+
+# matplotlib keeps its settings in one place for all threads.
+_ALONE = threading.Lock()
+
+_TAG = re.compile(r"<[^>]*>")
+_FAMILY = re.compile(r"font-family: [^;\"]*")
+_ADDRESS = re.compile(r'(\bid="|url\(#|xlink:href="#)')
+_WHOLE_PAGE = re.compile(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", re.DOTALL)
+
+
+def drawn(paint: Callable[[Axes], None], *, key: str, size: tuple[float, float] = SIZE) -> str:
+    """Draw one pair of axes and return it as markup for the body of a page.
+
+    Parameters
+    ----------
+    paint : callable
+        Draws on the axes, in the colours of `COLOURS`. Names from files go through `bonwise.printable` first. Dense
+        scatters are given ``rasterized=True``; they need a colour that reads on light and dark paper, such as
+        ``#7f8fa6``, for a picture in a picture follows no style sheet.
+    key : str
+        Unlike that of any other drawing on the page: lower-case letters, digits and hyphens.
+    size : tuple of float
+        Inches.
+
+    Returns
+    -------
+    str
+        ``<svg>`` without a size of its own: it fills the width that it is given.
+
+    Examples
+    --------
+    >>> markup = drawn(lambda axes: axes.plot([0, 1], [0, 1], color=COLOURS["judge"]), key="line")
+    >>> markup.startswith("<svg"), "var(--judge)" in markup
+    (True, True)
+    """
+    with _ALONE, mpl.rc_context(cast("Any", {**_STYLE, "svg.hashsalt": key})), warnings.catch_warnings():
+        # Letters that its own font lacks are measured as boxes; the reader's browser has them.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasSVG(figure)
+        paint(figure.add_subplot())
+        stream = io.StringIO()
+        figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return _for_the_page(stream.getvalue(), key)
+
+
+def _for_the_page(markup: str, key: str) -> str:
+    # A style sheet inside a drawing would hold for the whole page.
+    markup = _WHOLE_PAGE.sub("", markup[markup.index("<svg") :])
+    # What stands between tags may be a name from a file, and stays as it is.
+    markup = _TAG.sub(lambda tag: _tag(tag.group(), key), markup)
+    head, rest = markup.split(">", 1)
+    head = re.sub(r' (width|height)="[^"]*"', "", head)
+    return f'{head} aria-hidden="true" focusable="false">{rest}'.strip()
+
+
+def _tag(markup: str, key: str) -> str:
+    # One page holds several drawings, and an address must mean one thing.
+    markup = _FAMILY.sub("font-family: var(--sans)", _ADDRESS.sub(rf"\g<1>{key}-", markup))
+    for name, stand_in in COLOURS.items():
+        markup = markup.replace(stand_in, f"var(--{name})")
+    return markup

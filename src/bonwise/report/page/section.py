@@ -1,0 +1,75 @@
+"""What every page is made of: sections of sentences, figures and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["Figure", "Section", "Table"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing with what it says in words.
+
+    Parameters
+    ----------
+    svg : str
+        As `bonwise.report.page.canvas.drawn` makes it: trusted markup, every name in it escaped.
+    title : str
+        Short; text, escaped by the page.
+    says : str
+        What is to be seen, with its figures: the caption, and what a screen reader reads.
+    """
+
+    svg: str
+    title: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of text.
+
+    Parameters
+    ----------
+    headers : sequence of str
+    rows : sequence of sequence of str
+        Cells as they are to be read; the page escapes them and writes out what cannot be printed.
+    title : str
+    words : sequence of int
+        Columns of words, set to the left; the others hold figures.
+    strong : sequence of int
+        Rows to stand out.
+    """
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    words: Sequence[int] = (0,)
+    strong: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a page under a heading.
+
+    Parameters
+    ----------
+    title : str
+    anchor : str
+        Its address on the page: lower-case letters, digits and hyphens.
+    sentences : sequence of str
+        What was found, before any drawing.
+    figures : sequence of Figure
+    tables : sequence of Table
+    notes : sequence of str
+        What to keep in mind, below.
+    """
+
+    title: str
+    anchor: str
+    sentences: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+    tables: Sequence[Table] = ()
+    notes: Sequence[str] = ()
