@@ -10,7 +10,8 @@ from bonwise.calls.reply import Choice, TokenLogprobs
 
 def said(ask, *texts):
     """Return the answers to an ask whose samples said these texts."""
-    return Answers(tuple(Answer(ask.read(one if isinstance(one, Choice) else Choice(one))) for one in texts))
+    choices = [one if isinstance(one, Choice) else Choice(one) for one in texts]
+    return Answers(tuple(Answer(ask.read(one), one.text) for one in choices))
 
 
 def answered(judge, prompt, candidates, texts):

@@ -285,3 +285,17 @@ def test_stated_confidences_stand_beside_their_orders():
     (row,) = pair_rows([judged(Score(0.5), Score(0.5), preferences=(pair,))], [judge("j")])
     cells = dict(zip(PAIR_HEADER, row, strict=True))
     assert (cells["confidence_first"], cells["confidence_second"]) == (4, "")
+
+
+def test_the_words_of_a_judge_stand_beside_its_score_where_they_are_asked_for(run):
+    """With `raw` the last column holds what was said of the candidate alone: by each draw, and where none was read."""
+    found, judges = run
+    header, rows = score_table(found, judges, raw=True)
+    assert header[-1] == "raw"
+    assert [row[:-1] for row in rows] == score_table(found, judges)[1]
+    raw = {spec.name: [row[-1] for row in rows if row[2] == spec.name] for spec in judges}
+    pointwise, _, resampled, pairwise, quantized = raw.values()
+    assert all(pointwise)
+    assert quantized == pointwise
+    assert max(said.count("\n\n") for said in resampled) == 2
+    assert not any(pairwise)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CandidateCol",
     "Confidence",
+    "HtmlTarget",
     "JsonTarget",
     "JudgeCol",
     "LabelCol",
@@ -56,6 +57,7 @@ ScoreScales = Annotated[
 ]
 LabelScale = Annotated[str | None, typer.Option("--label-scale", help="Scale of the labels, LOW:HIGH.")]
 JsonTarget = Annotated[str | None, typer.Option("--json", help="Write the JSON document here; - for stdout.")]
+HtmlTarget = Annotated[Path | None, typer.Option("--html", help="Write the page here, for a browser.")]
 Confidence = Annotated[float, typer.Option("--confidence", help="Of the two-sided intervals.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")]
 
@@ -170,8 +172,14 @@ def emit(text: str) -> None:
     write(text, sys.stdout)
 
 
-def deliver(parts: Iterable[RenderableType], document: Mapping[str, object], target: str | None) -> None:
-    """Write the document as strict JSON where ``--json`` asks for it, then print the result.
+def deliver(
+    parts: Iterable[RenderableType],
+    document: Mapping[str, object],
+    target: str | None,
+    *,
+    html: str | Path | None = None,
+) -> None:
+    """Write the document as strict JSON where ``--json`` asks for it, and as a page, then print the result.
 
     Standard output belongs to the document when it goes there; words step aside to standard error.
     """
@@ -180,6 +188,10 @@ def deliver(parts: Iterable[RenderableType], document: Mapping[str, object], tar
     from bonwise.data.writing import write_whole
     from bonwise.report.console import show
 
+    if html is not None:
+        from bonwise.report.page.pages import page
+
+        write_whole(Path(html), page(document))
     text = json.dumps(document, indent=2, allow_nan=False) + "\n"
     if target == "-":
         emit(text)

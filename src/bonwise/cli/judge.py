@@ -48,6 +48,7 @@ def judge(
     ],
     out: Annotated[str, typer.Option("--out", help="Where the scores go (CSV); - for stdout.")] = "-",
     pairs: Annotated[str | None, typer.Option("--pairs", help="Where single comparisons go (CSV).")] = None,
+    raw: Annotated[bool, typer.Option("--raw", help="Write what the judge said too, in a column raw.")] = False,
     model: ModelName = None,
     base_url: BaseUrl = None,
     run: RunFolder = RUN,
@@ -83,18 +84,18 @@ def judge(
     )
     judged: list[Judged] = []
     course = judge_all(asked, judges, engine, run, judged.append)
-    _write(judged, judges, out, pairs)
+    _write(judged, judges, out, pairs, raw=raw)
     return outcome(course)
 
 
-def _write(judged: Sequence[Judged], judges: Sequence[Judge], out: str, pairs: str | None) -> None:
+def _write(judged: Sequence[Judged], judges: Sequence[Judge], out: str, pairs: str | None, *, raw: bool) -> None:
     from bonwise.data.verdicts import Unscored
     from bonwise.data.writing import csv_text
     from bonwise.judges.judged_table import PAIR_HEADER, pair_rows, score_table
     from bonwise.judges.order_effect import order_effects
     from bonwise.judges.resampled import Resampled
 
-    header, rows = score_table(judged, judges)
+    header, rows = score_table(judged, judges, raw=raw)
     _deliver(csv_text(header, rows), out)
     if pairs is not None:
         _deliver(csv_text(PAIR_HEADER, pair_rows(judged, judges)), pairs)

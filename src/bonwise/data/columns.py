@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["FLAGS", "NUMERIC", "ROLES", "WORDS", "resolve_columns"]
+__all__ = ["FLAGS", "NUMERIC", "ROLES", "SPOKEN", "WORDS", "resolve_columns"]
 
 ROLES = (
     "prompt_id",
@@ -35,7 +35,10 @@ ROLES = (
 
 NUMERIC = frozenset({"judge_score", "oracle_label", "low", "high", "ci_width", "propensity"})
 
-WORDS = frozenset({"prompt", "text", "raw", "response", "unscored"})
+SPOKEN = ("prompt", "text", "response", "raw")
+"""Columns with the words of prompts, candidates and judges."""
+
+WORDS = frozenset({*SPOKEN, "unscored"})
 """Columns of words: shown where they help, never strata."""
 
 FLAGS: Mapping[str, str] = MappingProxyType(

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.data.cells import distinct_cells, mean_by_cell, positions
-from bonwise.data.columns import ROLES, WORDS, resolve_columns
+from bonwise.data.columns import ROLES, SPOKEN, WORDS, resolve_columns
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import check_propensities, parse_numbers
 from bonwise.data.reading import read_raw
@@ -58,6 +58,8 @@ class ScoreTable:
         many ``rows``; empty where there are none.
     label_rows : pandas.Series, optional
         Of a label file: its row numbers in their order, by cell key, under the file's name.
+    words : pandas.DataFrame, optional
+        The columns ``prompt``, ``text``, ``response`` and ``raw`` of the source as they stand, by its row numbers.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class ScoreTable:
     reference: str | None = None
     labels_left_out: Mapping[str, int] = field(default_factory=dict, repr=False)
     label_rows: pd.Series | None = field(default=None, repr=False)
+    words: pd.DataFrame | None = field(default=None, repr=False)
 
     @classmethod
     def read(
@@ -143,6 +146,7 @@ class ScoreTable:
             MappingProxyType(taken),
             MappingProxyType(dict(scales)),
             label_scale,
+            words=_words(frame, taken),
         )
         _refuse_duplicates(table)
         return table
@@ -372,6 +376,11 @@ def _canonical(
     used = {*taken.values(), *out, *(("sd",) if wide else ())}  # the spread of the draws is no stratum
     out.update({str(c): frame[c].to_numpy(copy=True) for c in frame.columns if c not in used and c not in WORDS})
     return pd.DataFrame(out, index=frame.index, copy=False)
+
+
+def _words(frame: pd.DataFrame, taken: Mapping[str, str]) -> pd.DataFrame | None:
+    spoken = [name for name in SPOKEN if name in frame.columns and name not in taken.values()]
+    return frame[spoken] if spoken else None
 
 
 def _judges(frame: pd.DataFrame, taken: Mapping[str, str], source: str) -> pd.Categorical:

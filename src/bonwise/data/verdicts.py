@@ -26,6 +26,8 @@ class Score:
         Ends of an interval that holds the value: elicited from the judge, or from repeated draws.
     draws : tuple of float or None
         The single draws behind a mean, in the order of their sample index; None where one is unscored.
+    raw : str
+        What the judge said, as it was received; see `kept`. Empty where it said nothing of this candidate alone.
 
     Raises
     ------
@@ -44,6 +46,7 @@ class Score:
     low: float | None = field(default=None, repr=False)
     high: float | None = field(default=None, repr=False)
     draws: tuple[float | None, ...] = field(default=(), repr=False)
+    raw: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         value = plain_number(self.value)
@@ -91,7 +94,7 @@ Verdict = Score | Unscored
 
 
 def kept(text: str) -> str:
-    """Return what an `Unscored` keeps of a reply: of a long one the middle is left out, with a note.
+    """Return what a verdict keeps of a reply: of a long one the middle is left out, with a note.
 
     Examples
     --------

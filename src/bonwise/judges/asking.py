@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from bonwise.calls.answer import Answers
 from bonwise.calls.ask import Ask, Model, model_from_spec
 from bonwise.calls.reply import Choice
-from bonwise.data.verdicts import Score, Unscored, Verdict
+from bonwise.data.verdicts import Score, Unscored, Verdict, kept
 from bonwise.errors import UsageError
 from bonwise.judges.parse.reply import VERSION
 from bonwise.judges.protocol import Conclusion, Judge
@@ -181,7 +181,7 @@ def concluded_alone(
     verdicts: list[Verdict] = [EMPTY] * len(candidates)
     for one, found in zip(candidates_with_words(candidates), answers, strict=True):
         said = reading(found)
-        verdicts[one] = said if isinstance(said, Unscored) else score(said)
+        verdicts[one] = said if isinstance(said, Unscored) else replace(score(said), raw=kept(found.answers[0].raw))
     return Conclusion(tuple(verdicts))
 
 

@@ -22,11 +22,11 @@ PAIR_HEADER = (
 )
 
 
-def score_table(judged: Sequence[Judged], judges: Sequence[Judge]) -> Table:
+def score_table(judged: Sequence[Judged], judges: Sequence[Judge], *, raw: bool = False) -> Table:
     """Return header and rows: one row per prompt, candidate and judge, in input order.
 
     An unscored candidate has a blank score, and the reason in the column ``unscored``. The columns ``low``
-    and ``high``, ``sd`` and ``draw_0``, ``draw_1`` ... stand there when a judge filled them.
+    and ``high``, ``sd`` and ``draw_0``, ``draw_1`` ... stand there when a judge filled them; `raw` adds what it said.
     """
     verdicts = [verdict for one in judged for found in one.judgments for verdict in found.verdicts]
     scores = [verdict for verdict in verdicts if isinstance(verdict, Score)]
@@ -35,8 +35,13 @@ def score_table(judged: Sequence[Judged], judges: Sequence[Judge]) -> Table:
     header = _ALWAYS + (("low", "high") if interval else ())
     if draws:
         header += ("sd", *(f"draw_{at}" for at in range(draws)))
+    header += ("raw",) * raw
     rows = [
-        (one.pool.prompt_id, candidate.id, judge.name, *_cells(found.verdicts[at], interval=interval, draws=draws))
+        (
+            *(one.pool.prompt_id, candidate.id, judge.name),
+            *_cells(found.verdicts[at], interval=interval, draws=draws),
+            *((found.verdicts[at].raw,) * raw),
+        )
         for one in judged
         for at, candidate in enumerate(one.pool.candidates)
         for judge, found in zip(judges, one.judgments, strict=True)

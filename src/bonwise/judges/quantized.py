@@ -100,7 +100,7 @@ class Quantized:
             return Unscored(f"{score.value:g} lies off [0, 1]")
         low, high = (None if end is None else self._level(end) for end in (score.low, score.high))
         draws = tuple(None if draw is None else self._level(draw) for draw in score.draws)
-        return Score(self._level(score.value), low=low, high=high, draws=draws)
+        return Score(self._level(score.value), low=low, high=high, draws=draws, raw=score.raw)
 
     def _level(self, value: float) -> float:
         return math.floor(value * (self.bins - 1) + 0.5) / (self.bins - 1)

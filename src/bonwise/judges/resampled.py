@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from bonwise.calls.answer import Answer, Answers
 from bonwise.calls.ask import Ask
-from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
+from bonwise.data.verdicts import Preference, Score, Unscored, Verdict, kept
 from bonwise.errors import UsageError
 from bonwise.judges.asking import (
     MISSING,
@@ -166,13 +166,18 @@ class Resampled:
         scored = [value for value in values if value is not None]
         if not scored:
             return most_common((one for one in drawn if isinstance(one, Unscored)), "draws")
-        mean = statistics.fmean(scored)
+        mean, said = statistics.fmean(scored), _said(drawn)
         if len(scored) < 2:
-            return Score(mean, draws=values)
+            return Score(mean, draws=values, raw=said)
         half = (
             _quantile((1 + self.confidence) / 2, len(scored) - 1) * statistics.stdev(scored) / math.sqrt(len(scored))
         )
-        return Score(mean, low=mean - half, high=mean + half, draws=values)
+        return Score(mean, low=mean - half, high=mean + half, draws=values, raw=said)
+
+
+def _said(drawn: Sequence[Verdict]) -> str:
+    """Return what was said in all draws, one below the other."""
+    return kept("\n\n".join(filter(None, (one.raw for one in drawn))))
 
 
 def _draw(answers: Answers, number: int) -> Answers:
