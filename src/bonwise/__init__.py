@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from bonwise.auditing.compare import PickComparison, compare
     from bonwise.auditing.confidence import ConfidenceAudit, audit_confidence
     from bonwise.auditing.preferences import PreferenceAudit, audit_preferences
+    from bonwise.auditing.studies.calibration import CalibrationStudy, study_calibration
+    from bonwise.auditing.studies.label_strategy.draw import PairDraw, draw_pairs
+    from bonwise.auditing.studies.label_strategy.result import LabelStrategyStudy
+    from bonwise.auditing.studies.label_strategy.study import study_label_strategy
+    from bonwise.auditing.studies.label_strategy.verdict_study import study_verdicts
+    from bonwise.auditing.studies.mix import MixStudy, study_mix
+    from bonwise.auditing.studies.requirements import RequirementsStudy, study_requirements
     from bonwise.data.label_design import LabelDesign
     from bonwise.data.pool import Candidate, Pool
     from bonwise.data.scales import Scale
@@ -52,6 +59,7 @@ __all__ = [
     "Adaptive",
     "Audit",
     "BonwiseError",
+    "CalibrationStudy",
     "CallError",
     "Candidate",
     "ConfidenceAudit",
@@ -65,9 +73,12 @@ __all__ = [
     "Knockout",
     "LabelDesign",
     "LabelDraw",
+    "LabelStrategyStudy",
     "LedgerError",
     "Logprob",
+    "MixStudy",
     "Monitor",
+    "PairDraw",
     "Pairwise",
     "PickComparison",
     "Plan",
@@ -78,6 +89,7 @@ __all__ = [
     "PreferenceStudy",
     "Probability",
     "Quantized",
+    "RequirementsStudy",
     "Resample",
     "Resampled",
     "RoundRobin",
@@ -101,11 +113,17 @@ __all__ = [
     "compare",
     "compare_designs",
     "draw_labels",
+    "draw_pairs",
     "monitor",
     "plan",
     "route",
     "select",
+    "study_calibration",
+    "study_label_strategy",
+    "study_mix",
     "study_preferences",
+    "study_requirements",
+    "study_verdicts",
 ]
 
 __version__: str
@@ -114,6 +132,7 @@ _HOMES = {
     "Adaptive": "bonwise.selection.strategies.adaptive",
     "Audit": "bonwise.auditing.audit",
     "BonwiseError": "bonwise.errors",
+    "CalibrationStudy": "bonwise.auditing.studies.calibration",
     "CallError": "bonwise.errors",
     "Candidate": "bonwise.data.pool",
     "ConfidenceAudit": "bonwise.auditing.confidence",
@@ -127,9 +146,12 @@ _HOMES = {
     "Knockout": "bonwise.selection.strategies.knockout",
     "LabelDesign": "bonwise.data.label_design",
     "LabelDraw": "bonwise.planning.drawing.label_draw",
+    "LabelStrategyStudy": "bonwise.auditing.studies.label_strategy.result",
     "LedgerError": "bonwise.errors",
     "Logprob": "bonwise.judges.logprob",
+    "MixStudy": "bonwise.auditing.studies.mix",
     "Monitor": "bonwise.planning.monitoring.monitor",
+    "PairDraw": "bonwise.auditing.studies.label_strategy.draw",
     "Pairwise": "bonwise.judges.pairwise",
     "PickComparison": "bonwise.auditing.compare",
     "Plan": "bonwise.planning.plans.plan",
@@ -140,6 +162,7 @@ _HOMES = {
     "PreferenceStudy": "bonwise.planning.studies.preference_study",
     "Probability": "bonwise.judges.probability",
     "Quantized": "bonwise.judges.quantized",
+    "RequirementsStudy": "bonwise.auditing.studies.requirements",
     "Resample": "bonwise.selection.strategies.resample",
     "Resampled": "bonwise.judges.resampled",
     "RoundRobin": "bonwise.selection.strategies.round_robin",
@@ -162,11 +185,17 @@ _HOMES = {
     "compare": "bonwise.auditing.compare",
     "compare_designs": "bonwise.planning.drawing.design_comparison",
     "draw_labels": "bonwise.planning.drawing.label_draw",
+    "draw_pairs": "bonwise.auditing.studies.label_strategy.draw",
     "monitor": "bonwise.planning.monitoring.monitor",
     "plan": "bonwise.planning.plans.plan",
     "route": "bonwise.routing.study",
     "select": "bonwise.selection.select",
+    "study_calibration": "bonwise.auditing.studies.calibration",
+    "study_label_strategy": "bonwise.auditing.studies.label_strategy.study",
+    "study_mix": "bonwise.auditing.studies.mix",
     "study_preferences": "bonwise.planning.studies.preference_study",
+    "study_requirements": "bonwise.auditing.studies.requirements",
+    "study_verdicts": "bonwise.auditing.studies.label_strategy.verdict_study",
 }
 
 

@@ -23,7 +23,11 @@ def folder(tmp_path, monkeypatch, service):
     """Lay out the files that the pages' commands name."""
     monkeypatch.chdir(tmp_path)
     pools = [
-        {"prompt_id": f"p{x}", "prompt": "Name a colour", "candidates": ["red", "the colour green", "blue " * x]}
+        {
+            "prompt_id": f"p{x:07d}",  # a prompt of the scores too
+            "prompt": "Name a colour",
+            "candidates": ["red", "the colour green", "blue " * x, "sea green"],
+        }
         for x in range(20)
     ]
     Path("pools.jsonl").write_text("".join(json.dumps(pool) + "\n" for pool in pools), encoding="utf-8")

@@ -13,6 +13,7 @@ GUIDES = (
     "docs/judges.md",
     "docs/label_designs.md",
     "docs/logged_picks.md",
+    "docs/pages.md",
     "docs/partial_labels.md",
     "docs/planning.md",
     "docs/preference_studies.md",
@@ -23,6 +24,10 @@ GUIDES = (
     "docs/sequential.md",
     "docs/spending.md",
     "docs/strategies.md",
+    "docs/study_calibration.md",
+    "docs/study_label_strategy.md",
+    "docs/study_mix.md",
+    "docs/study_requirements.md",
     "docs/value_of_information.md",
 )
 TYPED = [(page, words) for page in GUIDES for words in commands(page)]

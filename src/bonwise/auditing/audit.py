@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bonwise.auditing.comparison import Comparison, compare_judges
 from bonwise.auditing.gates import Gate, check_gate, open_gate
@@ -28,7 +28,14 @@ from bonwise.stats.estimate import Estimate
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Audit", "audit"]
+__all__ = ["Audit", "SupportsDocument", "audit"]
+
+
+class SupportsDocument(Protocol):
+    """A result that gives its document."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it, with its schema."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +70,8 @@ class Audit:
         Labels of prompts that were not there to audit: ``prompts`` and ``rows``; empty where there are none.
     covariates : mapping of str to str
         The judges that only help to audit another one, and why; gates do not ask for them.
+    table : ScoreTable or None
+        The table that was audited.
     """
 
     judges: Mapping[str, JudgeAudit]
@@ -77,6 +86,7 @@ class Audit:
     picks: Picks | None = field(default=None, repr=False)
     labels_left_out: Mapping[str, int] = field(default_factory=dict)
     covariates: Mapping[str, str] = field(default_factory=dict)
+    table: ScoreTable | None = field(default=None, repr=False)
 
     def __getitem__(self, metric: str) -> Estimate:
         return self.metrics[metric]
@@ -89,6 +99,11 @@ class Audit:
         from bonwise.report.audit_text import audit_text  # noqa: PLC0415 - rendering loads rich
 
         return audit_text(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        from bonwise.report.page.pages import fragment  # noqa: PLC0415 - drawing loads matplotlib
+
+        return fragment(self.to_dict())
 
     @property
     def metrics(self) -> Mapping[str, Estimate]:
@@ -164,6 +179,39 @@ class Audit:
             for metric, found in judge.metrics.items()
         ]
         return pd.DataFrame(rows)
+
+    def to_html(
+        self,
+        path: str | Path,
+        *,
+        pools: str | Path | None = None,
+        gates: Mapping[str, float] | None = None,
+        also: Sequence[SupportsDocument] = (),
+    ) -> None:
+        """Write the page of the audit: one file that a browser shows without asking anyone for anything.
+
+        Where there are more prompts than a page can hold, all of them go to a file beside it, ``NAME-prompts.csv``.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path
+        pools : str or pathlib.Path, optional
+            Pools with the words of prompts and candidates, where the table does not hold them.
+        gates : mapping of str to float, optional
+            Metric to the value it must exceed, shown with the outcome.
+        also : sequence
+            Further results that the page shows as sections, such as that of `bonwise.route`, or of a study.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            The pools cannot be read, or hold none of the prompts.
+        bonwise.errors.FileError
+            The page cannot be written.
+        """
+        from bonwise.auditing.exhibits.page import write_page  # noqa: PLC0415 - drawing loads matplotlib
+
+        write_page(self, path, pools=pools, gates=gates, also=[one.to_dict() for one in also])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document of schema ``bonwise.audit/1``; it holds no NaN."""
@@ -300,6 +348,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
             scales=_declared(table),
             picks=picks,
             labels_left_out=table.labels_left_out,
+            table=table,
         )
     if as_picked:
         raise UsageError("only of logged picks can the drawn ones be taken", hint="leave --as-picked out")
@@ -345,6 +394,7 @@ def _audit(table: ScoreTable, settings: Settings, stated: StatedDraw | None) -> 
         refused,
         labels_left_out=table.labels_left_out,
         covariates=covariates,
+        table=table,
     )
 
 

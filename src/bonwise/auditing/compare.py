@@ -116,6 +116,24 @@ class PickComparison:
             "settings": dict(self.settings),
         }
 
+    def to_html(self, path: str | Path) -> None:
+        """Write the page of the comparison, for a browser.
+
+        Raises
+        ------
+        bonwise.errors.FileError
+            The file cannot be written.
+        """
+        from bonwise.data.writing import write_whole  # noqa: PLC0415 - a page loads what draws
+        from bonwise.report.page.pages import page  # noqa: PLC0415
+
+        write_whole(Path(path), page(self.to_dict()))
+
+    def _repr_html_(self) -> str:
+        from bonwise.report.page.pages import fragment  # noqa: PLC0415 - a page loads what draws
+
+        return fragment(self.to_dict())
+
 
 def compare(  # noqa: PLR0913 - all but the two files are named
     first: str | Path,

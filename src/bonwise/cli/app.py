@@ -25,6 +25,7 @@ from bonwise.cli import (
     select,
     strategies,
 )
+from bonwise.cli.study import group
 
 __all__ = ["app"]
 
@@ -51,6 +52,7 @@ app.command("preferences")(preferences.preferences)
 app.command("judges")(judges.judges)
 app.command("strategies")(strategies.strategies)
 app.add_typer(labels.app)
+app.add_typer(group.app)
 app.add_typer(prompts.app)
 app.add_typer(ledger.app)
 

@@ -178,10 +178,12 @@ def deliver(
     target: str | None,
     *,
     html: str | Path | None = None,
+    aside: bool = False,
 ) -> None:
     """Write the document as strict JSON where ``--json`` asks for it, and as a page, then print the result.
 
-    Standard output belongs to the document when it goes there; words step aside to standard error.
+    Standard output belongs to the document when it goes there, or to another one (`aside`); words step aside to
+    standard error.
     """
     import json
 
@@ -197,4 +199,4 @@ def deliver(
         emit(text)
     elif target is not None:
         write_whole(Path(target), text)
-    show(parts, sys.stderr if target == "-" else sys.stdout)
+    show(parts, sys.stderr if aside or target == "-" else sys.stdout)

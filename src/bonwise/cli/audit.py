@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bonwise.cli import arguments as given
+from bonwise.cli.routing_signals import routing
+from bonwise.cli.summaries import write_junit, write_markdown
+from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +56,15 @@ def audit(
         bool, typer.Option("--as-picked", help="Of logged picks: what the seed drew, not its expectation.")
     ] = False,
     json: given.JsonTarget = None,
+    html: given.HtmlTarget = None,
+    pools: Annotated[
+        Path | None, typer.Option(help="Pools (JSONL) with the words of prompts and candidates, for --html.")
+    ] = None,
+    markdown: Annotated[
+        str | None,
+        typer.Option(help="Write a summary in Markdown here, - for stdout; appended to $GITHUB_STEP_SUMMARY if set."),
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write the gates as JUnit XML here.")] = None,
     per_prompt: Annotated[
         Path | None, typer.Option(help="Write one row a prompt here (CSV or JSONL), the worst first.")
     ] = None,
@@ -71,7 +83,9 @@ def audit(
     """
     shape = given.forced_shape(rectangular, ragged)
     record = None if design in (None, "uniform") else Path(design)
-    given.refuse_overwriting((file, labels, record), (json, per_prompt))
+    _refuse_unused(html, pools, junit, fail_under, json, markdown)
+    rest = None if html is None else html.with_name(f"{html.stem}-prompts.csv")
+    given.refuse_overwriting((file, labels, record, pools), (json, per_prompt, html, rest, markdown, junit))
     from bonwise.auditing.audit import audit as run
     from bonwise.data.scales import parse_scale
 
@@ -94,12 +108,39 @@ def audit(
         as_picked=as_picked,
         design=design,
     )
-    gates = found.check(given.numbers(fail_under, "--fail-under"))
-    _deliver(found, gates, json=json, per_prompt=per_prompt)
+    values = given.numbers(fail_under, "--fail-under")
+    gates = found.check(values)
+    if html is not None:
+        found.to_html(html, pools=pools, gates=values, also=routing(found))
+    _deliver(found, gates, json=json, per_prompt=per_prompt, markdown=markdown, junit=junit)
     return _exit_code(gates)
 
 
-def _deliver(found: Audit, gates: Sequence[Gate], *, json: str | None, per_prompt: Path | None) -> None:
+def _refuse_unused(
+    html: Path | None,
+    pools: Path | None,
+    junit: Path | None,
+    fail_under: list[str] | None,
+    json: str | None,
+    markdown: str | None,
+) -> None:
+    if json == markdown == "-":
+        raise UsageError("--json - and --markdown - both take standard output", hint="write one of them to a file")
+    if pools is not None and html is None:
+        raise UsageError("--pools without --html", hint="the words of pools are shown on the page: add --html FILE")
+    if junit is not None and not fail_under:
+        raise UsageError("--junit without a gate", hint="add one, such as --fail-under recovery=0.2")
+
+
+def _deliver(
+    found: Audit,
+    gates: Sequence[Gate],
+    *,
+    json: str | None,
+    per_prompt: Path | None,
+    markdown: str | None,
+    junit: Path | None,
+) -> None:
     from bonwise.report.audit_text import audit_parts
 
     document = found.to_dict()
@@ -107,7 +148,11 @@ def _deliver(found: Audit, gates: Sequence[Gate], *, json: str | None, per_promp
         document["gates"] = [gate.to_dict() for gate in gates]
     if per_prompt is not None:
         _write_per_prompt(found, per_prompt)
-    given.deliver(audit_parts(document), document, json)
+    if junit is not None:
+        write_junit(document, junit)
+    if markdown is not None:
+        write_markdown(document, markdown)
+    given.deliver(audit_parts(document), document, json, aside=markdown == "-")
 
 
 def _write_per_prompt(found: Audit, path: Path) -> None:

@@ -23,6 +23,7 @@ def compare(
     ragged: Annotated[bool, typer.Option("--ragged", help="A shorter pool is a pool.")] = False,
     confidence: given.Confidence = 0.95,
     json: given.JsonTarget = None,
+    html: given.HtmlTarget = None,
     prompt_col: given.PromptCol = None,
     candidate_col: given.CandidateCol = None,
     label_col: given.LabelCol = None,
@@ -33,7 +34,7 @@ def compare(
     The columns named are those of the label file.
     """
     shape = given.forced_shape(rectangular, ragged)
-    given.refuse_overwriting((first, second, labels), (json,))
+    given.refuse_overwriting((first, second, labels), (json, html))
     from bonwise.auditing.compare import compare as run
     from bonwise.data.scales import parse_scale
     from bonwise.report.compare_text import compare_parts
@@ -48,5 +49,5 @@ def compare(
         columns=given.columns(prompt_col, candidate_col, None, label_col, None, None),
         label_scale=None if label_scale is None else parse_scale(label_scale),
     ).to_dict()
-    given.deliver(compare_parts(document), document, json)
+    given.deliver(compare_parts(document), document, json, html=html)
     return 0

@@ -61,6 +61,7 @@ def plan(
         str | None, typer.Option(help="How ties of the pilot count: drop, half or pessimistic (against the first).")
     ] = None,
     json: given.JsonTarget = None,
+    html: given.HtmlTarget = None,
     prompt_col: given.PromptCol = None,
     candidate_col: given.CandidateCol = None,
     score_col: given.ScoreCol = None,
@@ -71,7 +72,7 @@ def plan(
 
     A plan is an answer whatever it says: the exit code is 0 where the study is underpowered or infeasible too.
     """
-    given.refuse_overwriting((pilot,), (json,))
+    given.refuse_overwriting((pilot,), (json, html))
     from bonwise.planning.plans.plan import plan as run
     from bonwise.planning.plans.request import read_method
     from bonwise.report.plan_text import plan_parts
@@ -105,5 +106,5 @@ def plan(
         one_cluster=one_cluster,
         tie_rate=tie_rate,
     ).to_dict()
-    given.deliver(plan_parts(document), document, json)
+    given.deliver(plan_parts(document), document, json, html=html)
     return 0

@@ -35,6 +35,7 @@ def route(
     rectangular: Annotated[bool, typer.Option("--rectangular", help="Every prompt must carry all names.")] = False,
     ragged: Annotated[bool, typer.Option("--ragged", help="A shorter pool is a pool.")] = False,
     json: given.JsonTarget = None,
+    html: given.HtmlTarget = None,
     prompt_col: given.PromptCol = None,
     candidate_col: given.CandidateCol = None,
     score_col: given.ScoreCol = None,
@@ -48,7 +49,7 @@ def route(
     shape = given.forced_shape(rectangular, ragged)
     if judge is not None and save is None:
         raise UsageError("--judge says whose router to save, and none is saved", hint="give --save FILE too")
-    given.refuse_overwriting((file, labels), (json, save))
+    given.refuse_overwriting((file, labels), (json, html, save))
     from bonwise.data.scales import parse_scale
     from bonwise.report.route_text import route_parts
     from bonwise.routing.study import route as run
@@ -72,5 +73,5 @@ def route(
     if save is not None:
         found.save(save, judge)
     document = found.to_dict()
-    given.deliver(route_parts(document), document, json)
+    given.deliver(route_parts(document), document, json, html=html)
     return 0

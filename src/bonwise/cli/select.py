@@ -6,14 +6,17 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from bonwise.cli.arguments import Seed, emit, say
+from bonwise.cli.arguments import HtmlTarget, Seed, emit, refuse_overwriting, say
+from bonwise.cli.picked_page import PickedPage
 from bonwise.cli.picks import Picks
 from bonwise.cli.running import (
+    BAD_INPUT,
     RUN,
     BaseUrl,
     DryRun,
@@ -32,6 +35,7 @@ from bonwise.cli.running import (
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
+    from bonwise.cli.summary import Course
     from bonwise.data.pool import Pool
     from bonwise.judges.protocol import Judge
     from bonwise.routing.router import Router
@@ -85,6 +89,7 @@ def select(
     reask: Reask = 0,
     seed: Seed = 0,
     dry_run: DryRun = False,
+    html: HtmlTarget = None,
 ) -> int:
     """Write one line a pool to standard output, in input order."""
     if len(judge) > 1:
@@ -93,12 +98,16 @@ def select(
     router = _router(made, judge[0], strong, route, second, {"share": share, "among": among})
     plan = made.plan(judge[0], strategy, router, on_failure, deadline)
     source = _source(pools)
+    refuse_overwriting((pools,), (html,))
     if dry_run:
         from bonwise.cli.dry_run import show_plan
 
         if str(pools) == STANDARD_INPUT:
             raise UsageError("--dry-run looks at the pools more than once", hint="write them to a file first")
+        if html is not None:
+            raise UsageError("--dry-run picks nothing, so there is no page", hint="leave --html out")
         return show_plan(source, plan, run, reask, share=0.0 if router is None else router.share)
+    page = None if html is None else PickedPage(html, str(pools))
     # A line that is no pool is found before a cent is spent.
     total = None if str(pools) == STANDARD_INPUT else sum(1 for _ in source())
     engine = engine_from(
@@ -113,18 +122,30 @@ def select(
         deadline=deadline,
         reask=reask,
     )
-    picks = Picks(plan, router)
+    run_of = partial(choose_all, plan=plan, engine=engine, run=run, total=total, at_once=max_concurrency)
+    return _pick_all(source, run_of, Picks(plan, router), page)
+
+
+def _pick_all(
+    source: Callable[[], Iterator[Pool]], run_of: Callable[..., Course], picks: Picks, page: PickedPage | None
+) -> int:
+    """Write the picks as they come, then the page; whatever ends the run, what was found is said."""
 
     def write(pick: Selection) -> None:
         picks.note(pick)
+        if page is not None:
+            page.note(pick)
         emit(json.dumps(pick.to_dict(), allow_nan=False, ensure_ascii=False) + "\n")
 
+    course, kept = None, True
     try:
-        course = choose_all(source(), plan, engine, run, write, total=total, at_once=max_concurrency)
+        course = run_of(source() if page is None else page.passing(source()), each=write)
     finally:
         for line in picks.lines():
             say(line)
-    return outcome(course)
+        if page is not None:
+            kept = page.leave(course)
+    return outcome(course) or (0 if kept else BAD_INPUT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def run_demo(folder: Path, *, seed: int = 0) -> Demo:
     ----------
     folder : pathlib.Path
         Made if absent; holds ``pools.jsonl``, ``labels.csv``, ``scores.csv``, one file of winners a
-        judge, one of picks a policy, ``audit.json`` and ``per_prompt.csv`` afterwards.
+        judge, one of picks a policy, ``audit.json``, ``audit.html`` and ``per_prompt.csv`` afterwards.
     seed : int
         Breaks ties and draws the two simulated judges.
     """
@@ -90,6 +90,7 @@ def run_demo(folder: Path, *, seed: int = 0) -> Demo:
     found = audit(folder / "scores.csv", labels=folder / "labels.csv")
     write_whole(folder / "audit.json", json.dumps(found.to_dict(), indent=2, allow_nan=False) + "\n")
     write_whole(folder / "per_prompt.csv", csv_frame(found.per_prompt()))
+    found.to_html(folder / "audit.html", pools=folder / "pools.jsonl")
     paradox = audit(_long(two_judges(seed=seed)))
     policies = tuple(run_policies(tasks, folder, folder / "labels.csv", seed))
     answers = sum(len(task.pool.candidates) for task in tasks)

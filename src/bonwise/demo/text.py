@@ -47,14 +47,16 @@ def demo_parts(demo: Demo) -> Iterator[RenderableType]:
         "so it does not spend just the 8 scores it was asked to."
     )
     yield Text("")
-    yield Text(f"Every file of this journey is in {printable(demo.folder)}. Make it yourself:", style="bold")
+    page = shell_path(demo.folder / "audit.html")
+    yield Text(f"Every file of this journey is in {printable(demo.folder)}; the audit for a browser: {page}.")
+    yield Text("Make it yourself:", style="bold")
     pools, scores, labels, winners = (
         shell_path(demo.folder / name) for name in ("pools.jsonl", "scores.csv", "labels.csv", "winners.jsonl")
     )
     yield command(f"  bonwise select {pools} --judge local:lexical > {winners}")
     yield command(f"  bonwise judge {pools} --judge local:lexical --judge local:format --out {scores}")
     yield command(f"  bonwise doctor {scores}")
-    yield command(f"  bonwise audit {scores} --labels {labels}")
+    yield command(f"  bonwise audit {scores} --labels {labels} --pools {pools} --html {page}")
     yield command(f"  bonwise compare {_file(demo.policies[0])} {_file(demo.policies[-1])} --labels {labels}")
 
 

@@ -102,6 +102,24 @@ class RouteStudy:
             "not_studied": dict(self.not_studied),
         }
 
+    def to_html(self, path: str | Path) -> None:
+        """Write the page of the study, for a browser.
+
+        Raises
+        ------
+        bonwise.errors.FileError
+            The file cannot be written.
+        """
+        from bonwise.data.writing import write_whole  # noqa: PLC0415 - a page loads what draws
+        from bonwise.report.page.pages import page  # noqa: PLC0415
+
+        write_whole(Path(path), page(self.to_dict()))
+
+    def _repr_html_(self) -> str:
+        from bonwise.report.page.pages import fragment  # noqa: PLC0415 - a page loads what draws
+
+        return fragment(self.to_dict())
+
 
 def route(  # noqa: PLR0913 - the one front door of the study; all but the source are named
     source: str | Path | pd.DataFrame | ScoreTable,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from bonwise.calls.bill import Bill
@@ -145,6 +146,11 @@ class Selection:
 
         return selection_text(self.to_dict())
 
+    def _repr_html_(self) -> str:
+        from bonwise.report.page.pages import fragment  # noqa: PLC0415 - rendering loads jinja2
+
+        return fragment(self._document())
+
     @property
     def calls(self) -> int:
         """Calls of a model that were sent."""
@@ -192,4 +198,32 @@ class Selection:
             "latency": round(self.latency, 3),
             "unscored": dict(self.unscored),
             "settings": dict(self.settings),
+        }
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the page of the pick; of the candidates' texts it holds that of the best.
+
+        Raises
+        ------
+        bonwise.errors.FileError
+            The page cannot be written.
+        """
+        from bonwise.data.writing import write_whole  # noqa: PLC0415 - a pick that nobody writes needs none of it
+        from bonwise.report.page.pages import page  # noqa: PLC0415 - rendering loads jinja2
+
+        write_whole(Path(path), page(self._document()))
+
+    def _document(self) -> dict[str, Any]:
+        """Return the document of schema ``bonwise.selections/1`` that holds this pick alone."""
+        from bonwise.selection.totals import Totals  # noqa: PLC0415 - totals are made of selections
+
+        totals, line = Totals(), self.to_dict()
+        totals.note(self)
+        words = [{"id": one, "text": self.text if at == self.index else None} for at, one in enumerate(self.ids)]
+        return {
+            "schema": "bonwise.selections/1",
+            "settings": line["settings"],
+            "totals": totals.to_dict(),
+            "picks": [{"pick": line, "prompt": None, "candidates": words}],
+            "of": 1,
         }

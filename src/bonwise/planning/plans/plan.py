@@ -114,6 +114,24 @@ class Plan:
             "commands": list(self.commands),
         }
 
+    def to_html(self, path: str | Path) -> None:
+        """Write the page of the plan, for a browser.
+
+        Raises
+        ------
+        bonwise.errors.FileError
+            The file cannot be written.
+        """
+        from bonwise.data.writing import write_whole  # noqa: PLC0415 - a page loads what draws
+        from bonwise.report.page.pages import page  # noqa: PLC0415
+
+        write_whole(Path(path), page(self.to_dict()))
+
+    def _repr_html_(self) -> str:
+        from bonwise.report.page.pages import fragment  # noqa: PLC0415 - a page loads what draws
+
+        return fragment(self.to_dict())
+
     def _figures(self) -> dict[str, Any]:
         keys = ("question", "settings", "design", "sides", "prompts", "labels", "cost", "mde", "mde_of")
         found: dict[str, Any] = {key: getattr(self, key) for key in keys}

@@ -1,0 +1,84 @@
+"""How far apart the candidates of a prompt are, and how often they are exactly equal (Figure 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.sums import TIE_DECIMALS, Floats
+
+__all__ = ["differences"]
+
+_Ints = npt.NDArray[np.int64]
+
+_BINS_A_SIDE = 20
+
+
+def differences(values: Floats, sizes: _Ints) -> dict[str, Any] | None:
+    """Count the differences between any two candidates of a prompt, exact ties apart.
+
+    A pair counts in both directions, so the histogram is symmetric about 0.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (cells,)
+        Scores or labels grouped by prompt, no NaN; they tie after rounding to nine decimals.
+    sizes : ndarray of int64, shape (prompts,)
+        Candidates a prompt.
+
+    Returns
+    -------
+    dict or None
+        ``edges`` of the bins, one of which is centred at 0; ``counts`` of the pairs that are not tied, in both
+        directions; ``ties`` and ``pairs``, each pair once. None without a prompt.
+
+    Examples
+    --------
+    >>> found = differences(np.array([.5, .5, .9]), np.array([3]))
+    >>> found["ties"], found["pairs"], sum(found["counts"])
+    (1, 3, 4)
+    """
+    if not len(sizes):
+        return None
+    values = np.round(values, TIE_DECIMALS)
+    starts = np.cumsum(sizes) - sizes
+    reach = float((np.maximum.reduceat(values, starts) - np.minimum.reduceat(values, starts)).max())
+    width = _nice(reach / _BINS_A_SIDE) if reach > 0 else 1 / _BINS_A_SIDE
+    side = _bin(np.array([reach]), width)[0]
+    counts, ties = np.zeros(side + 1, dtype=np.int64), 0
+    for apart in _apart(values, sizes):
+        untied = apart[apart > 0]
+        ties += len(apart) - len(untied)
+        counts += np.bincount(_bin(untied, width), minlength=side + 1)
+    both = np.concatenate([counts[:0:-1], [2 * counts[0]], counts[1:]])
+    edges = (np.arange(-side, side + 2) - 0.5) * width
+    return {
+        "edges": np.round(edges, 12).tolist(),
+        "counts": both.tolist(),
+        "ties": int(ties),
+        "pairs": int((sizes * (sizes - 1) // 2).sum()),
+    }
+
+
+def _apart(values: Floats, sizes: _Ints) -> Iterator[Floats]:
+    """Yield the distances of candidates that stand d apart in their pool, for d = 1, 2 and so on."""
+    first = np.arange(len(values))
+    last = np.repeat(np.cumsum(sizes) - 1, sizes)
+    for d in range(1, int(sizes.max())):
+        # What is too near the end of its pool for this distance is so for every greater one.
+        first = first[first + d <= last[first]]
+        yield np.abs(values[first + d] - values[first])
+
+
+def _bin(apart: Floats, width: float) -> _Ints:
+    # A difference on an edge, as 0.05 on bins of 0.02, falls outwards on both sides whatever the rounding.
+    return np.floor(apart / width + 0.5 + 1e-6).astype(np.int64)
+
+
+def _nice(width: float) -> float:
+    """Return the smallest of 1, 2 and 5 times a power of ten that is no smaller."""
+    unit = 10.0 ** np.floor(np.log10(width))
+    return float(next(step * unit for step in (1, 2, 5, 10) if step * unit >= width * (1 - 1e-9)))

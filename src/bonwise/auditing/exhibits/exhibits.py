@@ -1,0 +1,104 @@
+"""What the page of an audit shows beyond its metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bonwise.auditing.exhibits.differences import differences
+from bonwise.auditing.exhibits.prompts import prompt_rows
+from bonwise.auditing.exhibits.spread import spread
+from bonwise.auditing.exhibits.strata import strata
+from bonwise.auditing.judge_audit import JudgeAudit
+from bonwise.data.panel import Panel
+from bonwise.data.table import ScoreTable
+from bonwise.data.words import Words
+from bonwise.stats.top_of_scores import at_top
+
+__all__ = ["exhibits"]
+
+
+def exhibits(
+    judges: Sequence[JudgeAudit],
+    table: ScoreTable | None,
+    words: Words | None,
+    *,
+    seed: int,
+    confidence: float = 0.95,
+) -> dict[str, Any]:
+    """Return what is drawn of each judge, and the prompts to look into.
+
+    What needs labels rests on the completely labelled prompts; where single candidates were drawn for labelling there
+    are none to rest on.
+
+    Parameters
+    ----------
+    judges : sequence of JudgeAudit
+    table : ScoreTable or None
+        That was audited, for its strata.
+    words : Words or None
+        What stands in the prompts and candidates.
+    seed : int
+        Of the points of scatters.
+    confidence : float
+        Of the intervals by stratum.
+
+    Returns
+    -------
+    dict
+        Of schema ``bonwise.exhibits/1``; it holds no NaN. ``judges`` holds by name: ``chance``, the top-1 accuracy
+        and hit rate of random picks; ``differences`` of ``judge`` and ``oracle``, see `differences`; ``spread``;
+        ``strata`` and ``strata_left_out``. ``prompts`` holds ``rows`` and ``of``, see `prompt_rows`.
+    """
+    return {
+        "schema": "bonwise.exhibits/1",
+        "judges": {judge.judge: _shown(judge, table, seed, confidence) for judge in judges},
+        "prompts": prompt_rows(judges, words),
+    }
+
+
+def _shown(judge: JudgeAudit, table: ScoreTable | None, seed: int, confidence: float) -> dict[str, Any]:
+    whole, method = judge.labelling.panel, judge.labelling.method
+    labelled = _labelled(judge)
+    kinds, left_out = (
+        ([], [])
+        if table is None
+        else strata(
+            table,
+            labelled,
+            confidence=confidence,
+            method="complete" if method == "complete" else "labelled_only",
+            logged=judge.logged,
+        )
+    )
+    sides = {
+        "judge": None if judge.logged else differences(whole.scores, whole.sizes),
+        "oracle": differences(labelled.labels, labelled.sizes),
+    }
+    return {
+        "chance": _chance(labelled, whole if method == "aipw" else labelled),
+        "differences": None if judge.logged else sides,
+        "spread": None if judge.logged else spread(labelled.scores, labelled.labels, labelled.sizes, seed=seed),
+        "strata": kinds,
+        "strata_left_out": left_out,
+    }
+
+
+def _labelled(judge: JudgeAudit) -> Panel:
+    """Return the completely labelled prompts; none where single candidates were drawn."""
+    chosen = judge.labelling.labelled
+    # Such a draw labels a whole pool only where the judge's own scores left few candidates in question.
+    return judge.labelling.panel.keep(chosen if judge.drawn is None else np.zeros_like(chosen))
+
+
+def _chance(labelled: Panel, described: Panel) -> dict[str, float | None]:
+    """Return what random picks reach: on the prompts that the audit describes, hit rates on those with labels."""
+    best = at_top(labelled.labels, labelled.sizes)
+    starts = np.cumsum(labelled.sizes) - labelled.sizes
+    shares = np.add.reduceat(best.astype(float), starts) / labelled.sizes if len(starts) else np.zeros(0)
+    return {
+        "top1_accuracy": float((1 / described.sizes).mean()) if len(described.sizes) else None,
+        "hit_rate": float(shares.mean()) if len(shares) else None,
+    }

@@ -1,0 +1,186 @@
+"""The headline metrics by kind of prompt, for every column of the table that says one thing of each prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.auditing.judge_audit import NO_SCORES, OF_PICKS
+from bonwise.auditing.settings import Settings
+from bonwise.data.panel import Panel
+from bonwise.data.table import ScoreTable
+from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimation import estimate
+from bonwise.stats.sums import prompt_sums
+
+__all__ = ["METRICS", "strata"]
+
+METRICS = ("recovery", "within_r", "tie_rate", "top1_accuracy")
+
+_ESTIMANDS = tuple(e for e in ESTIMANDS if e.name in METRICS)
+
+_MOST_COLUMNS, _MOST_VALUES, _FEWEST_PROMPTS, _GROUPS = 20, 12, 10, 3
+
+_Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    value: str
+    kind: str  # "value", "range", "blank" or "other"
+    prompts: npt.NDArray[np.bool_]
+
+
+class _LeftOut(Exception):  # noqa: N818 - no error: a column that says nothing here
+    """Why a column has no rows."""
+
+
+def strata(
+    table: ScoreTable, panel: Panel, *, confidence: float, method: str = "complete", logged: bool = False
+) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """Return the headline metrics of a judge by the values of each column that is constant within prompts.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        That the panel was laid out from.
+    panel : Panel
+        The judge's completely labelled prompts.
+    confidence : float
+        Of the two-sided intervals.
+    method : str
+        ``labelled_only`` where the figures of the audit stand for more prompts than these.
+    logged : bool
+        Whether the scores only say what was picked.
+
+    Returns
+    -------
+    shown : list of dict
+        One a ``column``, with ``rows``: ``value``, its ``kind`` (``value``, ``range`` of numbers, ``blank``, or
+        ``other`` for rare values together), how many ``prompts`` it rests on, and ``metrics``.
+    left_out : list of dict
+        The other columns, ``column``, and the ``reason``.
+    """
+    shown: list[dict[str, Any]] = []
+    left_out: list[dict[str, str]] = []
+    if not len(panel.sizes):
+        return shown, [{"column": column, "reason": "no prompt is labelled completely"} for column in table.strata]
+    sums, rule = (
+        prompt_sums(panel.scores, panel.labels, panel.sizes),
+        Settings(confidence=confidence).rule(panel.labels),
+    )
+    cells = _cells(table, panel)
+    for column in table.strata:
+        try:
+            rows = _rows_of(table, column, cells, room=len(shown) < _MOST_COLUMNS)
+        except _LeftOut as reason:
+            left_out.append({"column": column, "reason": str(reason)})
+            continue
+        figures = [_figures(row, estimate(_ESTIMANDS, sums[:, row.prompts], rule), method, logged) for row in rows]
+        shown.append({"column": column, "rows": figures})
+    return shown, left_out
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Rows of the table behind a panel, grouped by prompt."""
+
+    rows: _Ints  # positions in the table
+    starts: _Ints  # of each prompt, in the order of the panel
+
+
+def _cells(table: ScoreTable, panel: Panel) -> _Cells:
+    frame = table.frame
+    at = panel.prompt_ids.get_indexer(table.prompts)[frame["prompt_id"].cat.codes.to_numpy()]
+    used = np.zeros(len(panel.candidates), dtype=bool)
+    used[panel.names] = True
+    mine = (frame["judge"] == panel.judge).to_numpy() & (at >= 0) & used[frame["candidate"].cat.codes.to_numpy()]
+    rows = np.flatnonzero(mine)
+    rows = rows[np.argsort(at[rows], kind="stable")]
+    return _Cells(rows, np.flatnonzero(np.diff(at[rows], prepend=-1)))
+
+
+def _rows_of(table: ScoreTable, column: str, cells: _Cells, *, room: bool) -> list[_Row]:
+    if not room:
+        raise _LeftOut(f"{_MOST_COLUMNS} columns are shown already")
+    return list(_rows(_of_prompts(table.frame[column].iloc[cells.rows], cells)))
+
+
+def _of_prompts(column: pd.Series, cells: _Cells) -> pd.Series:
+    """Return a column's value of each prompt, missing where it is blank."""
+    if not pd.api.types.is_numeric_dtype(column):
+        column = column.astype(object).map(str, na_action="ignore")
+    codes, found = pd.factorize(column)
+    blank = np.array([isinstance(one, str) and not one.strip() for one in found] + [True])
+    codes = np.where(blank[codes], -1, codes)
+    owner = np.repeat(np.arange(len(cells.starts)), np.diff(cells.starts, append=len(cells.rows)))
+    if (codes != codes[cells.starts][owner]).any():
+        raise _LeftOut("it differs within prompts")
+    return pd.Series(found).reindex(codes[cells.starts]).reset_index(drop=True)
+
+
+def _rows(values: pd.Series) -> Iterator[_Row]:
+    """Group prompts by what a column says of them."""
+    blank = values.isna().to_numpy()
+    distinct = values[~blank].unique()
+    if len(distinct) > _MOST_VALUES:
+        rows = list(_ranges(values, blank))
+    else:
+        rows = [_Row(_written(one), "value", (values == one).to_numpy()) for one in sorted(distinct, key=_order)]
+    if len(rows) + bool(blank.any()) < 2:
+        raise _LeftOut("it is blank" if not len(distinct) else "it says the same of every prompt")
+    rare = [row for row in rows if row.prompts.sum() < _FEWEST_PROMPTS]
+    yield from (row for row in rows if row.prompts.sum() >= _FEWEST_PROMPTS)
+    if len(rare) == 1:
+        yield rare[0]
+    elif rare:
+        yield _Row(f"(other {len(rare)} values)", "other", np.any([row.prompts for row in rare], axis=0))
+    if blank.any():
+        yield _Row("(blank)", "blank", blank)
+
+
+def _ranges(values: pd.Series, blank: npt.NDArray[np.bool_]) -> Iterator[_Row]:
+    """Cut numbers into three groups of about as many prompts each."""
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
+    if not np.isfinite(numbers[~blank]).all():
+        raise _LeftOut(f"it has more than {_MOST_VALUES} values, which are no numbers")
+    known = numbers[~blank]
+    cuts = np.quantile(known, np.arange(1, _GROUPS) / _GROUPS)
+    group = np.where(blank, -1, np.searchsorted(cuts, numbers, side="left"))
+    for at in range(_GROUPS):
+        mine = group == at
+        if mine.any():
+            ends = (_written(end, digits=4) for end in (numbers[mine].min(), numbers[mine].max()))
+            yield _Row(" to ".join(ends), "range", mine)
+
+
+def _figures(row: _Row, found: Mapping[str, Estimate], method: str, logged: bool) -> dict[str, Any]:
+    if logged:
+        found = {name: e if name in OF_PICKS else Estimate.undefined(NO_SCORES, e.n) for name, e in found.items()}
+    return {
+        "value": row.value,
+        "kind": row.kind,
+        "prompts": int(row.prompts.sum()),
+        "metrics": {name: found[name].with_method(method).to_dict() for name in METRICS},
+    }
+
+
+def _written(value: Any, *, digits: int = 10) -> str:
+    """Write a value as it stands; a number that is not whole to some digits."""
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    return f"{value:.15g}" if float(value).is_integer() else f"{value:.{digits}g}"
+
+
+def _order(value: Any) -> tuple[int, float, str]:
+    """Order values as numbers where they are numbers, and as texts otherwise."""
+    try:
+        return 0, float(value), str(value)
+    except ValueError:
+        return 1, 0.0, str(value)

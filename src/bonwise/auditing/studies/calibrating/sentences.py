@@ -1,0 +1,116 @@
+"""What calibrating does to a judge, in plain words with the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bonwise.auditing.studies.calibrating.calibrators import COVARIATE_METHODS
+from bonwise.auditing.studies.calibrating.judge_calibration import JudgeCalibration, MethodCalibration
+from bonwise.stats.estimate import Estimate
+
+__all__ = ["calibration_sentences"]
+
+
+def calibration_sentences(found: JudgeCalibration) -> tuple[str, ...]:
+    """Return the findings, the most important first."""
+    return (
+        *_recovery(found),
+        *(_picks(name, one) for name, one in found.methods.items()),
+        *(_correlations(name, one) for name, one in found.methods.items()),
+        *_tie_breaks(found),
+        *_levels(found),
+        *(f"{_called(name)} is left out: {why}." for name, why in found.left_out.items()),
+    )
+
+
+def _recovery(found: JudgeCalibration) -> Iterator[str]:
+    """Say first whether any way of calibrating changes what is recovered."""
+    changes = {name: one.changes["recovery"] for name, one in found.methods.items()}
+    undefined = next((one.reason for one in changes.values() if one.estimate is None), None)
+    if undefined is not None:
+        yield f"Whether calibrating changes recovery cannot be told: {undefined}."
+        return
+    better = {name: one for name, one in changes.items() if one.low is not None and one.low > 0}
+    worse = {name: one for name, one in changes.items() if one.high is not None and one.high < 0}
+    unseen = {name: one for name, one in changes.items() if name not in better and name not in worse}
+    if better:
+        yield f"Calibrating raises recovery with {_listed(better)}."
+    if worse:
+        yield f"Calibrating lowers recovery with {_listed(worse)}."
+    if unseen:
+        start = "No change of recovery is seen" if better or worse else "Calibrating is not seen to change recovery"
+        yield f"{start}: {_listed(unseen)}."
+
+
+def _picks(name: str, one: MethodCalibration) -> str:
+    whole, untied = one.picks, one.picks_untied
+    rises = ", a map that never falls," if one.rises and name not in COVARIATE_METHODS else ""
+    unique = f"{untied.picks_changed:,} of {untied.prompts:,}" if untied.prompts else "none"
+    return (
+        f"{_called(name)}{rises} changes {whole.picks_changed:,} of {whole.prompts:,} picks, {unique} where no tie "
+        f"stood at the top; unique picks newly tied: {whole.picks_newly_tied:,}, ties at the top broken: "
+        f"{whole.ties_broken:,}."
+    )
+
+
+def _correlations(name: str, one: MethodCalibration) -> str:
+    parts = [f"{metric} {_percent(one.relative[metric])}" for metric in ("global_r", "within_r")]
+    parts.append(f"sign_agreement {_signed(one.changes['sign_agreement'])}")
+    return f"{_called(name)}: {', '.join(parts)}."
+
+
+def _tie_breaks(found: JudgeCalibration) -> Iterator[str]:
+    """Say whether ties are broken in favour of the better candidate; sign_agreement, over other pairs, cannot."""
+    for name, one in found.methods.items():
+        share = one.tie_breaks
+        if name not in COVARIATE_METHODS or share.estimate is None or share.low is None or share.high is None:
+            continue
+        verdict = "better than" if share.low > 0.5 else "worse than" if share.high < 0.5 else "not told apart from"
+        yield (
+            f"{_called(name)} orders {_plain(share)} of the pairs that the raw scores tie as the labels do: "
+            f"{verdict} guessing."
+        )
+
+
+def _levels(found: JudgeCalibration) -> Iterator[str]:
+    if found.raw_level.estimate is None:
+        yield f"Level: {found.raw_level.reason}."
+        return
+    after = ", ".join(f"{_plain(one.level)} after {name.replace('_', ' ')}" for name, one in found.methods.items())
+    before = _plain(found.raw_level)
+    yield f"Level: the mean score of the worst candidate is off its mean label by {before} raw, {after}."
+
+
+def _called(name: str) -> str:
+    return (name[0].upper() + name[1:]).replace("_", " ")
+
+
+def _listed(changes: dict[str, Estimate]) -> str:
+    return "; ".join(f"{name.replace('_', ' ')} {_signed(one)}" for name, one in changes.items())
+
+
+def _signed(one: Estimate) -> str:
+    if one.estimate is None:
+        return f"unknown ({one.reason})"
+    return f"{_near_0(one.estimate, 3):+.3f}{_ends(one, 1, 3)}"
+
+
+def _percent(one: Estimate) -> str:
+    if one.estimate is None:
+        return f"unknown ({one.reason})"
+    return f"{_near_0(100 * one.estimate, 1):+.1f}%{_ends(one, 100, 1)}"
+
+
+def _plain(one: Estimate) -> str:
+    return "-" if one.estimate is None else f"{one.estimate:.3f}{_ends(one, 1, 3)}"
+
+
+def _ends(one: Estimate, unit: float, digits: int) -> str:
+    if one.low is None or one.high is None:
+        return ""
+    return f" [{_near_0(unit * one.low, digits):.{digits}f}, {_near_0(unit * one.high, digits):.{digits}f}]"
+
+
+def _near_0(value: float, digits: int) -> float:
+    """Round, a rounding error below 0 into a plain 0."""
+    return round(value, digits) + 0.0

@@ -1,0 +1,234 @@
+"""Would calibrating a judge's scores against labels help selection? Every metric and every pick, before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bonwise.auditing.settings import Settings
+from bonwise.auditing.studies.calibrating.covariates import Covariates, covariates_of
+from bonwise.auditing.studies.calibrating.judge_calibration import JudgeCalibration, calibrate_judge
+from bonwise.auditing.studies.calibrating.sentences import calibration_sentences
+from bonwise.auditing.studies.judged import Judged, open_judged
+from bonwise.data.panel import Panel, Shape
+from bonwise.data.scales import Scale
+from bonwise.data.table import ScoreTable
+from bonwise.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["CalibrationStudy", "calibration_of", "study_calibration"]
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationStudy:
+    """What calibrating does to the metrics and the picks of every judge.
+
+    Parameters
+    ----------
+    judges : mapping of str to JudgeCalibration
+    settings : mapping
+        What was asked for; repeated in the document.
+    not_studied : mapping of str to str
+        The judges that could not be studied, and why.
+    """
+
+    judges: Mapping[str, JudgeCalibration]
+    settings: Mapping[str, Any]
+    not_studied: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<CalibrationStudy of {', '.join(self.judges)} on {self.settings['source']}>"
+
+    def __str__(self) -> str:
+        from bonwise.report.calibration_text import calibration_text  # noqa: PLC0415 - rendering loads rich
+
+        return calibration_text(self.to_dict())
+
+    def __getitem__(self, judge: str) -> JudgeCalibration:
+        if judge not in self.judges:
+            raise UsageError(f"no study of a judge {judge!r}", hint=f"the judges are {', '.join(self.judges)}")
+        return self.judges[judge]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document of schema ``bonwise.study/1``; it holds no NaN."""
+        return {
+            "schema": "bonwise.study/1",
+            "study": "calibration",
+            "settings": dict(self.settings),
+            "judges": {name: found.to_dict() for name, found in self.judges.items()},
+            "not_studied": dict(self.not_studied),
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a judge, calibration, kind (``metric``, ``change`` or ``relative``) and metric."""
+        import pandas as pd  # noqa: PLC0415 - loaded anyway by whoever made the study
+
+        return pd.DataFrame(row for judge in self.judges.values() for row in _rows(judge))
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the page of this study, self-contained."""
+        from bonwise.data.writing import write_whole  # noqa: PLC0415 - drawing loads matplotlib
+        from bonwise.report.page.pages import page  # noqa: PLC0415
+
+        write_whole(Path(path), page(self.to_dict()))
+
+    def _repr_html_(self) -> str:
+        from bonwise.report.page.pages import fragment  # noqa: PLC0415 - drawing loads matplotlib
+
+        return fragment(self.to_dict())
+
+
+def _rows(judge: JudgeCalibration) -> Iterator[dict[str, Any]]:
+    for metric, found in {**judge.raw, "level": judge.raw_level}.items():
+        yield {"judge": judge.judge, "calibration": "raw", "kind": "metric", "metric": metric, **found.to_dict()}
+    for method, one in judge.methods.items():
+        kinds = {
+            "metric": {**one.metrics, "level": one.level},
+            "change": {**one.changes, "level": one.level_change},
+            "relative": one.relative,
+        }
+        for kind, estimates in kinds.items():
+            for metric, found in estimates.items():
+                key = {"judge": judge.judge, "calibration": method, "kind": kind, "metric": metric}
+                yield {**key, **found.to_dict()}
+
+
+def study_calibration(  # noqa: PLR0913 - the one front door of the study; all but the source are named
+    source: str | Path | pd.DataFrame | ScoreTable,
+    *,
+    labels: str | Path | pd.DataFrame | None = None,
+    oracle: str | None = None,
+    exclude: str | Sequence[str] = (),
+    covariates: str | Sequence[str] = (),
+    pools: str | Path | None = None,
+    folds: int = 5,
+    confidence: float = 0.95,
+    seed: int = 0,
+    shape: Shape | None = None,
+    columns: Mapping[str, str] | None = None,
+    judge_scale: Mapping[str, Scale] | Scale | None = None,
+    label_scale: Scale | None = None,
+) -> CalibrationStudy:
+    """Calibrate each judge's scores against the labels, and tell what that does to its picks.
+
+    Four ways, each learned on the other folds of prompts: ``isotonic``, ``two_stage``, ``two_stage_covariates`` and
+    ``gradient_boosting``; see `docs/study_calibration.md` (Landesberg 2026, arXiv:2603.12520, appendices A, M and P).
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+        Long table ``prompt_id, candidate, judge_score, oracle_label`` and optional columns.
+    labels : str, pathlib.Path or pandas.DataFrame, optional
+        Labels from elsewhere, joined on prompt and candidate.
+    oracle : str, optional
+        ``judge:NAME`` takes one judge of the table as the reference.
+    exclude : str or sequence of str
+        Candidate names to leave out.
+    covariates : str or sequence of str
+        Numeric columns of the table, one value a candidate, or ``length``: the characters of its text. Without any,
+        the length where the texts are known.
+    pools : str or pathlib.Path, optional
+        Pools with the texts of the candidates; otherwise a column ``text`` or ``response`` of the table.
+    folds : int
+        Parts of the prompts, 2 or more, of which each is calibrated by a map learned on the others.
+    confidence : float
+        Of the two-sided intervals, clustered by prompt, in [0.5, 1).
+    seed : int
+        Deals the prompts to folds.
+    shape : {"rectangular", "ragged"}, optional
+        Forced; see `docs/tables.md`.
+    columns : mapping of str to str, optional
+        Role to column name.
+    judge_scale, label_scale : Scale, optional
+        Declared scales; values are mapped to [0, 1].
+
+    Returns
+    -------
+    CalibrationStudy
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        One line: what, which row or column, how to mend.
+
+    Examples
+    --------
+    >>> from bonwise.testing import simulate
+    >>> found = study_calibration(simulate("arena", n=200, seed=1).frame())
+    >>> found["judge"].methods["isotonic"].picks.picks_changed
+    0
+    >>> list(found["judge"].left_out)
+    ['two_stage_covariates', 'gradient_boosting']
+    """
+    names = (exclude,) if isinstance(exclude, str) else tuple(exclude)
+    settings = Settings(confidence=confidence, seed=seed, exclude=names, shape=shape)
+    judged = open_judged(
+        source,
+        settings,
+        labels=labels,
+        oracle=oracle,
+        columns=columns,
+        judge_scale=judge_scale,
+        label_scale=label_scale,
+    )
+    return calibration_of(
+        judged, covariates=(covariates,) if isinstance(covariates, str) else covariates, pools=pools, folds=folds
+    )
+
+
+def calibration_of(
+    judged: Judged, *, covariates: Sequence[str] = (), pools: str | Path | None = None, folds: int = 5
+) -> CalibrationStudy:
+    """Calibrate judges whose prompts are laid out already; the parameters are those of `study_calibration`.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        Fewer than 2 folds, a covariate that is none, or no judge with enough prompts.
+    """
+    if folds < 2:
+        raise UsageError(f"{folds} folds leave nothing to learn a map on", hint="such as 5")
+    joined = covariates_of(judged.table, covariates, pools)
+    judges: dict[str, JudgeCalibration] = {}
+    refused = dict(judged.not_studied)
+    for name in judged.panels:
+        try:
+            judges[name] = _calibrated(judged, name, joined, folds)
+        except InputError as error:
+            refused[name] = error.message
+    if not judges:
+        first, reason = next(iter(refused.items()))
+        raise InputError(
+            f"{judged.table.source}: no judge can be calibrated; {first!r}: {reason}", hint="see bonwise doctor"
+        )
+    settings = {
+        **judged.described,
+        "folds": folds,
+        "covariates": list(joined.names),
+        "pools": None if pools is None else str(pools),
+    }
+    return CalibrationStudy(judges, settings, refused)
+
+
+def _calibrated(judged: Judged, name: str, covariates: Covariates, folds: int) -> JudgeCalibration:
+    panel, values = covariates.join(judged.panels[name])
+    if len(panel.sizes) < 2 * folds:
+        lost = len(judged.panels[name].sizes) - len(panel.sizes)
+        without = f"; {lost:,} lack a covariate" if lost else ""
+        raise InputError(f"{folds} folds need {2 * folds} labelled prompts, and it has {len(panel.sizes)}{without}")
+    columns = dict(zip(covariates.names, values.T, strict=True))
+    found = calibrate_judge(panel, columns, judged.settings, data=_counts(judged, name, panel), folds=folds)
+    return replace(found, sentences=calibration_sentences(found))
+
+
+def _counts(judged: Judged, name: str, panel: Panel) -> dict[str, Any]:
+    """Return the counts of a judge, those left out for want of a covariate among the dropped."""
+    counts = judged.counts(name)
+    dropped = dict(counts["dropped"])
+    for one in panel.dropped[len(judged.panels[name].dropped) :]:
+        dropped[one.reason] = dropped.get(one.reason, 0) + 1
+    return {**counts, "prompts": len(panel.sizes), "rows": int(panel.sizes.sum()), "dropped": dropped}

@@ -1,0 +1,1 @@
+"""Ways of asking one judge, held against each other on the same prompts and pairs."""

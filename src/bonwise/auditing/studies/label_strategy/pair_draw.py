@@ -1,0 +1,112 @@
+"""A draw of pairs: what was drawn, and its two files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bonwise.data.pool import Pool
+from bonwise.data.writing import csv_frame, write_whole
+from bonwise.errors import FileError, UsageError
+
+__all__ = ["PairDraw", "record_path"]
+
+
+@dataclass(frozen=True, eq=False)
+class PairDraw:
+    """Pairs to have judged, as pools of two candidates.
+
+    Parameters
+    ----------
+    record : pandas.DataFrame
+        One row a pair: its id, prompt and candidates, its gap and whose that is, its stratum, its weight (1 over the
+        probability with which it was drawn) and the seed.
+    pools : tuple of Pool
+        The same pairs with their words.
+    strata : tuple of mapping
+        ``gap_of``, ``stratum``, ``pairs`` and ``drawn`` of each.
+    settings : mapping
+    """
+
+    record: pd.DataFrame = field(repr=False)
+    pools: tuple[Pool, ...] = field(repr=False)
+    strata: tuple[Mapping[str, Any], ...] = field(repr=False)
+    settings: Mapping[str, Any] = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"<PairDraw of {len(self.record)} pairs in {len(self.strata)} strata from {self.settings['source']}>"
+
+    def __str__(self) -> str:
+        from bonwise.report.label_strategy_text import label_strategy_text  # noqa: PLC0415 - rendering loads rich
+
+        return label_strategy_text(self.to_dict())
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the record."""
+        return self.record.copy()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document of schema ``bonwise.study/1``."""
+        prompts = self.record["prompt_id"].nunique()
+        whole = sum(one["pairs"] for one in self.strata)
+        return {
+            "schema": "bonwise.study/1",
+            "study": "label-strategy",
+            "kind": "draw",
+            "settings": dict(self.settings),
+            "judges": {},
+            "not_studied": {},
+            "strata": [dict(one) for one in self.strata],
+            "sentences": [f"{len(self.record):,} of {whole:,} pairs were drawn, of {prompts:,} prompts."],
+        }
+
+    def write(self, out: str | Path) -> Path:
+        """Write the pools, and beside them the record; return where the record lies.
+
+        Parameters
+        ----------
+        out : str or pathlib.Path
+            A name that ends in ``.jsonl``; the record's ends in ``.drawn.csv`` instead.
+
+        Raises
+        ------
+        bonwise.errors.FileError
+            Either stands there already, or its folder is absent or not writable.
+        """
+        pools, record = Path(out), record_path(out)
+        for path in (pools, record):
+            if path.exists():
+                raise FileError(f"{path} is there already", hint="give the draw a name of its own")
+        write_whole(record, csv_frame(self.record))
+        write_whole(pools, _lines(self.pools))
+        return record
+
+
+def record_path(out: str | Path) -> Path:
+    """Return where the record of a draw lies.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        The name of the pools does not end in ``.jsonl``.
+
+    Examples
+    --------
+    >>> str(record_path("todo.jsonl"))
+    'todo.drawn.csv'
+    """
+    path = Path(out)
+    if path.suffix != ".jsonl":
+        raise UsageError(f"{path} does not end in .jsonl", hint="pools are JSON Lines, such as todo.jsonl")
+    return path.with_suffix(".drawn.csv")
+
+
+def _lines(pools: Sequence[Pool]) -> Iterator[str]:
+    for pool in pools:
+        candidates = [{"id": one.id, "text": one.text} for one in pool.candidates]
+        yield json.dumps({"prompt_id": pool.prompt_id, "prompt": pool.prompt, "candidates": candidates}) + "\n"

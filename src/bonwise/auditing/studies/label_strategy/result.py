@@ -1,0 +1,116 @@
+"""What a study of ways of asking found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["LabelStrategyStudy"]
+
+_Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelStrategyStudy:
+    """Ways of asking a judge, held against each other.
+
+    Parameters
+    ----------
+    kind : {"strategies", "verdicts"}
+        Whether scores and verdicts were compared, or verdicts alone were studied.
+    judges : mapping of str to mapping
+        Of each judge ``data``, ``sentences`` and, of ``strategies``: ``strategies`` (groups of prompts, and in each
+        the ways with their metrics), ``no_strategies`` (why a group is missing) and ``matched_pairs``; of
+        ``verdicts``: ``ways``, ``minus_both_orders`` and ``order``.
+    settings : mapping
+    not_studied : mapping of str to str
+        Judges left out, and why.
+    """
+
+    kind: Literal["strategies", "verdicts"]
+    judges: Mapping[str, _Document] = field(repr=False)
+    settings: _Document = field(repr=False)
+    not_studied: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        return f"<LabelStrategyStudy of {len(self.judges)} judges on {self.settings['source']}: {self.kind}>"
+
+    def __str__(self) -> str:
+        from bonwise.report.label_strategy_text import label_strategy_text  # noqa: PLC0415 - rendering loads rich
+
+        return label_strategy_text(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        from bonwise.report.page.pages import fragment  # noqa: PLC0415 - rendering loads jinja2 and matplotlib
+
+        return fragment(self.to_dict())
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the page.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path
+            Replaced where it stands already.
+        """
+        from bonwise.data.writing import write_whole  # noqa: PLC0415
+        from bonwise.report.page.pages import page  # noqa: PLC0415
+
+        write_whole(Path(path), page(self.to_dict()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document of schema ``bonwise.study/1``; it holds no NaN."""
+        return {
+            "schema": "bonwise.study/1",
+            "study": "label-strategy",
+            "kind": self.kind,
+            "settings": dict(self.settings),
+            "judges": {name: dict(found) for name, found in self.judges.items()},
+            "not_studied": dict(self.not_studied),
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a judge, part, way and metric, with the estimate and, where there is one, the difference.
+
+        Columns: ``judge``, ``part`` (``every_pair``, ``some_pairs``, ``matched_pairs``, ``by_gap`` or ``verdicts``),
+        ``way``, ``metric``, ``estimate``, ``low``, ``high``, ``n`` and ``difference``, ``difference_low``,
+        ``difference_high``: to ``pointwise``, or of verdicts alone to both orders.
+        """
+        import pandas as pd  # noqa: PLC0415 - the rest of a study's result needs no frame
+
+        rows = [{"judge": name, **row} for name, found in self.judges.items() for row in _rows(found)]
+        return pd.DataFrame(rows)
+
+
+def _rows(found: _Document) -> Iterator[dict[str, Any]]:
+    if "ways" in found:
+        yield from _of_ways("verdicts", {name: {"metrics": way} for name, way in found["ways"].items()}, found)
+        return
+    for part, group in found["strategies"].items():
+        yield from _of_ways(part, group["strategies"], {})
+    matched = found["matched_pairs"]
+    if matched:
+        yield from _of_ways("matched_pairs", matched["ways"], {})
+        for row in matched["where_pointwise_tied"]["by_gap"]:
+            way = f"{row['low']:g} to {row['high']:g}"
+            yield {"part": "by_gap", "way": way, "metric": "accuracy", **_cells(row["accuracy"], None)}
+
+
+def _of_ways(part: str, ways: _Document, found: _Document) -> Iterator[dict[str, Any]]:
+    for name, way in ways.items():
+        less = way.get("minus_pointwise", found.get("minus_both_orders", {}).get(name, {}))
+        for metric, one in way["metrics"].items():
+            yield {"part": part, "way": name, "metric": metric, **_cells(one, less.get(metric))}
+    for metric, one in (found.get("order") or {}).items():
+        yield {"part": part, "way": "order", "metric": metric, **_cells(one, None)}
+
+
+def _cells(one: _Document, less: _Document | None) -> dict[str, Any]:
+    cells = {key: one[key] for key in ("estimate", "low", "high", "n")}
+    names = {"estimate": "difference", "low": "difference_low", "high": "difference_high"}
+    return {**cells, **{name: less[key] if less else None for key, name in names.items()}}

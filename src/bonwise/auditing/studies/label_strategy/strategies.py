@@ -1,0 +1,183 @@
+"""Each way of asking, on the same prompts: what its picks are worth and what they took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bonwise.auditing.settings import Settings
+from bonwise.auditing.studies.label_strategy.asked import Asked, added_up, asked
+from bonwise.auditing.studies.label_strategy.matched_verdicts import MatchedVerdicts
+from bonwise.data.table import ScoreTable
+from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.efficiency import Spent, efficiency, efficiency_difference
+from bonwise.stats.estimation import difference, estimate
+from bonwise.stats.label_strategy.borda import borda, connected_edges
+from bonwise.stats.label_strategy.rescored import between_top, quantised, tie_broken
+from bonwise.stats.sums import Floats, Sums, prompt_sums
+
+__all__ = ["OF_STRATEGIES", "Asking", "compared"]
+
+OF_STRATEGIES = (
+    *("within_r", "tie_rate", "top1_tie_rate", "top1_accuracy", "effective_agreement", "gain", "recovery"),
+)
+_WANTED = tuple(e for e in ESTIMANDS if e.name in OF_STRATEGIES)
+
+_TOGETHER = "the verdicts hold the tokens of both orders together"
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How the ways are made.
+
+    Parameters
+    ----------
+    bins : int
+        Of the quantised scores.
+    edges : int or None
+        Pairs a prompt of the sparse comparison; as many as candidates where None.
+    gap_groups : int
+        Groups of gaps in which accuracy is told apart.
+    low, high : float
+        Range that is cut into bins.
+    """
+
+    bins: int
+    edges: int | None
+    gap_groups: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    name: str
+    scores: Floats = field(repr=False)
+    spent: Asked = field(repr=False)
+
+
+def compared(
+    table: ScoreTable, matched: MatchedVerdicts, asking: Asking, settings: Settings, *, method: str
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Hold the ways of asking against each other.
+
+    Parameters
+    ----------
+    table : ScoreTable
+    matched : MatchedVerdicts
+    asking : Asking
+    settings : Settings
+    method : str
+        ``complete`` or ``labelled_only``.
+
+    Returns
+    -------
+    dict
+        ``every_pair``: all ways, on the prompts whose pairs all have a verdict. ``some_pairs``: where other prompts
+        have verdicts too, scores against whatever verdicts there are, on all prompts with one.
+    dict of str to str
+        Which of the two there is not, and why.
+    """
+    pairs = matched.judged_pairs
+    every, some = pairs == matched.panel.sizes * (matched.panel.sizes - 1) // 2, pairs > 0
+    found, absent = {}, {}
+    if matched.weights is not None:
+        return {}, dict.fromkeys(
+            ("every_pair", "some_pairs"), "the pairs were drawn one by one, not prompt by prompt"
+        )
+    if every.any():
+        found["every_pair"] = _group(table, matched.keep(every), asking, settings, method, _full)
+    else:
+        absent["every_pair"] = "no prompt has a verdict on every pair of its candidates"
+    if (some != every).any():
+        found["some_pairs"] = _group(table, matched.keep(some), asking, settings, method, _partial)
+    else:
+        absent["some_pairs"] = "every prompt with verdicts has one on every pair" if every.any() else "no verdicts"
+    return found, absent
+
+
+def _group(
+    table: ScoreTable, matched: MatchedVerdicts, asking: Asking, settings: Settings, method: str, ways: Any
+) -> dict[str, Any]:
+    panel = matched.panel
+    rule = settings.rule(panel.labels)
+    rows: dict[str, Any] = {}
+    base: tuple[Floats, Spent] | None = None
+    for way in ways(table, matched, asking, settings.seed):
+        sums = prompt_sums(way.scores, panel.labels, panel.sizes)
+        t = Sums(*sums)
+        tokens = way.spent.tokens
+        spent = Spent(t.J - t.R, t.M - t.R, way.spent.answers, tokens, no_tokens=way.spent.no_tokens)
+        found = {**estimate(_WANTED, sums, rule), **efficiency(spent, settings.confidence)}
+        rows[way.name] = {"metrics": {name: one.with_method(method).to_dict() for name, one in found.items()}}
+        if base is None:
+            base = sums, spent
+            continue
+        less = {
+            **difference(_WANTED, sums, base[0], rule),
+            **efficiency_difference(spent, base[1], settings.confidence),
+        }
+        rows[way.name]["minus_pointwise"] = {name: one.with_method(method).to_dict() for name, one in less.items()}
+    in_no_pair = np.ones(len(panel.scores), dtype=bool)
+    in_no_pair[np.concatenate([matched.pairs.i, matched.pairs.j])] = False
+    counts = {"prompts": len(panel.sizes), "pairs": len(matched.pairs.prompt)}
+    return {**counts, "candidates_in_no_pair": int(in_no_pair.sum()), "strategies": rows}
+
+
+def _scored(table: ScoreTable, matched: MatchedVerdicts, asking: Asking) -> Iterator[_Way]:
+    panel, spent = matched.panel, asked(table, matched.panel)
+    yield _Way("pointwise", panel.scores, spent)
+    yield _Way("quantised", quantised(panel.scores, asking.bins, asking.low, asking.high), spent)
+
+
+def _partial(table: ScoreTable, matched: MatchedVerdicts, asking: Asking, seed: int) -> Iterator[_Way]:
+    del seed  # nothing is drawn here
+    yield from _scored(table, matched, asking)
+    everything = np.ones(len(matched.pairs.prompt), dtype=bool)
+    yield _borda(matched, "partial", everything, matched.orders)
+
+
+def _full(table: ScoreTable, matched: MatchedVerdicts, asking: Asking, seed: int) -> Iterator[_Way]:
+    yield from _scored(table, matched, asking)
+    panel = matched.panel
+    everything = np.ones(len(matched.pairs.prompt), dtype=bool)
+    edges = panel.sizes if asking.edges is None else np.full(len(panel.sizes), asking.edges)
+    # A draw of all pairs would be the row above once more.
+    chosen = connected_edges(matched.pairs, edges, seed)
+    for name, kept in (("pairwise", everything), ("sparse", chosen)):
+        if name == "sparse" and kept.all():
+            continue
+        yield _borda(matched, name, kept, matched.orders)
+        if matched.orders == 2:
+            yield _borda(matched, f"{name}_one_order", kept, 1)
+    yield _tie_break(table, matched)
+
+
+def _borda(matched: MatchedVerdicts, name: str, kept: np.ndarray, orders: int) -> _Way:
+    values = matched.both if orders == matched.orders else matched.one
+    pairs = matched.pairs.some(kept)
+    return _Way(name, borda(pairs, values[kept], len(matched.panel.scores)), _spent(matched, kept, orders))
+
+
+def _tie_break(table: ScoreTable, matched: MatchedVerdicts) -> _Way:
+    panel, pairs = matched.panel, matched.pairs
+    scores = tie_broken(panel.scores, panel.sizes, pairs, matched.both)
+    first = asked(table, panel)
+    more = _spent(matched, between_top(panel.scores, panel.sizes, pairs), matched.orders)
+    tokens = None if first.tokens is None or more.tokens is None else first.tokens + more.tokens
+    why = first.no_tokens or more.no_tokens
+    return _Way("tie_break", scores, Asked(first.answers + more.answers, tokens, why))
+
+
+def _spent(matched: MatchedVerdicts, kept: np.ndarray, orders: int) -> Asked:
+    n, pairs = len(matched.panel.sizes), matched.pairs.some(kept)
+    answers = np.bincount(pairs.prompt, minlength=n).astype(np.float64) * orders
+    tokens = matched.tokens[kept]
+    if np.isnan(matched.tokens).any():
+        return Asked(answers, None, "the verdicts do not say their tokens")
+    if orders < matched.orders:
+        return Asked(answers, None, _TOGETHER)
+    return Asked(answers, added_up(pairs.prompt, tokens, n))

@@ -1,0 +1,218 @@
+"""Scores, quantised scores and comparisons of the same candidates: which way of asking a judge pays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bonwise.auditing.settings import Settings
+from bonwise.auditing.studies.judged import Judged, open_judged
+from bonwise.auditing.studies.label_strategy.best_of_two import best_of_two
+from bonwise.auditing.studies.label_strategy.matched_verdicts import match
+from bonwise.auditing.studies.label_strategy.result import LabelStrategyStudy
+from bonwise.auditing.studies.label_strategy.sentences import strategy_sentences
+from bonwise.auditing.studies.label_strategy.strategies import Asking, compared
+from bonwise.data.pair_record import PairRecord
+from bonwise.data.pair_verdicts import PairVerdicts
+from bonwise.data.panel import Panel, Shape
+from bonwise.data.scales import Scale
+from bonwise.data.table import ScoreTable
+from bonwise.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["label_strategy_of", "study_label_strategy"]
+
+
+def study_label_strategy(  # noqa: PLR0913 - all but the scores are named
+    source: str | Path | pd.DataFrame | ScoreTable,
+    *,
+    verdicts: str | Path | pd.DataFrame,
+    labels: str | Path | pd.DataFrame | None = None,
+    oracle: str | None = None,
+    exclude: Sequence[str] = (),
+    pairwise: str | None = None,
+    drawn: str | Path | pd.DataFrame | None = None,
+    bins: int = 20,
+    edges: int | None = None,
+    gap_groups: int = 4,
+    confidence: float = 0.95,
+    seed: int = 0,
+    shape: Shape | None = None,
+    columns: Mapping[str, str] | None = None,
+    judge_scale: Mapping[str, Scale] | Scale | None = None,
+    label_scale: Scale | None = None,
+) -> LabelStrategyStudy:
+    """Hold ways of asking a judge against each other on the same prompts and pairs.
+
+    The ways of Tables 4, 5, 15 and 16 of Landesberg (2026): scores as they are and cut into bins, Borda's count over
+    every pair or some pairs, in both orders or one, and comparisons of those alone that share the top score.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+        Scores.
+    verdicts : str, pathlib.Path or pandas.DataFrame
+        Verdicts on pairs, as ``bonwise judge --pairs`` writes them.
+    labels, oracle, columns, judge_scale, label_scale
+        As of `bonwise.audit`.
+    exclude : sequence of str
+        Candidate names left out.
+    pairwise : str, optional
+        Whose verdicts; needed where the file holds those of several judges.
+    drawn : str, pathlib.Path or pandas.DataFrame, optional
+        The record of `draw_pairs`: the verdicts are then on pools of two, each standing for as many pairs as its
+        weight says.
+    bins : int
+        Of the quantised scores, 2 or more.
+    edges : int, optional
+        Pairs a prompt of the sparse comparison; as many as candidates where not given.
+    gap_groups : int
+        Groups of oracle gaps, cut at quantiles, in which accuracy is told apart.
+    confidence : float
+        Of the two-sided intervals, clustered by prompt, in [0.5, 1).
+    seed : int
+        Of the pairs of the sparse comparison, and of the order that stands for a judge asked once.
+    shape : {"rectangular", "ragged"}, optional
+        Forced; see `docs/tables.md`.
+
+    Returns
+    -------
+    LabelStrategyStudy
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        One line: what, which row or column, how to mend; also where no pair has scores, labels and a verdict.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> scores = pd.DataFrame({"prompt_id": list("ppqq"), "candidate": list("abab"),
+    ...                        "judge_score": [.5, .5, .9, .1], "oracle_label": [1, 0, 1, 0]})
+    >>> pairs = pd.DataFrame({"prompt_id": list("pq"), "a": "a", "b": "b", "shown_first": 1, "shown_second": 1})
+    >>> found = study_label_strategy(scores, verdicts=pairs).judges["judge"]["strategies"]["every_pair"]["strategies"]
+    >>> [found[way]["metrics"]["recovery"]["estimate"] for way in ("pointwise", "pairwise", "tie_break")]
+    [0.5, 1.0, 1.0]
+    """
+    settings = Settings(confidence=confidence, seed=seed, exclude=tuple(exclude), shape=shape)
+    check_asking(bins, edges, gap_groups)
+    judged = open_judged(
+        source,
+        settings,
+        labels=labels,
+        oracle=oracle,
+        columns=columns,
+        judge_scale=judge_scale,
+        label_scale=label_scale,
+    )
+    record = None if drawn is None else PairRecord.read(drawn)
+    read = PairVerdicts.read(verdicts, pairwise)
+    return label_strategy_of(judged, read, record=record, bins=bins, edges=edges, gap_groups=gap_groups)
+
+
+def check_asking(bins: int, edges: int | None, gap_groups: int) -> None:
+    """Refuse numbers that mean nothing.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        With the flag.
+    """
+    if bins < 2:
+        raise UsageError(f"{bins} bins tell nothing apart", hint="such as 20")
+    if edges is not None and edges < 1:
+        raise UsageError(f"{edges} pairs a prompt are none", hint="1 or more")
+    if gap_groups < 1:
+        raise UsageError(f"{gap_groups} groups of gaps are none", hint="1 or more")
+
+
+def label_strategy_of(
+    judged: Judged,
+    verdicts: PairVerdicts,
+    *,
+    record: PairRecord | None = None,
+    bins: int = 20,
+    edges: int | None = None,
+    gap_groups: int = 4,
+) -> LabelStrategyStudy:
+    """Study judges whose scores are laid out already.
+
+    Parameters
+    ----------
+    judged : Judged
+    verdicts : PairVerdicts
+    record : PairRecord, optional
+        Where the verdicts are on pairs that were drawn.
+    bins, edges, gap_groups
+        As of `study_label_strategy`.
+    """
+    missing: Mapping[str, int] = {}
+    if record is not None:
+        verdicts, missing = record.back(verdicts)
+    judges: dict[str, Any] = {}
+    refused = dict(judged.not_studied)
+    for name, panel in judged.panels.items():
+        if name == verdicts.judge and len(judged.panels) > 1:
+            refused[name] = "its scores are what its own verdicts earned"
+            continue
+        asking = Asking(bins, edges, gap_groups, *_range(judged.table, panel)[0])
+        found = _judge(judged, panel, verdicts, asking, missing)
+        if found is None:
+            refused[name] = "no pair with its scores, labels and a verdict"
+        else:
+            judges[name] = found
+    if not judges:
+        raise _no_pair(verdicts)
+    settings = {
+        **judged.described,
+        "verdicts": verdicts.source,
+        "pairwise": verdicts.judge,
+        "drawn": None if record is None else record.source,
+        "bins": bins,
+        "edges": edges,
+    }
+    return LabelStrategyStudy("strategies", judges, settings, refused)
+
+
+def _no_pair(verdicts: PairVerdicts) -> InputError:
+    return InputError(
+        f"{verdicts.source}: no verdict is on two candidates with scores and labels",
+        hint="prompt_id, a and b must name prompts and candidates as the scores do; of pairs that were drawn, give "
+        "the record (--drawn)",
+    )
+
+
+def _judge(
+    judged: Judged, panel: Panel, verdicts: PairVerdicts, asking: Asking, missing: Mapping[str, int]
+) -> dict[str, Any] | None:
+    settings, method = judged.settings, judged.methods[panel.judge]
+    matched = match(panel, verdicts, settings.seed)
+    if not len(matched.pairs.prompt):
+        return None
+    groups, absent = compared(judged.table, matched, asking, settings, method=method)
+    declared = _range(judged.table, panel)[1]
+    out: dict[str, Any] = {
+        "data": {
+            **judged.counts(panel.judge),
+            "pairs": len(matched.pairs.prompt),
+            "pairs_left_out": {**matched.left_out, **missing},
+            "prompts_without_verdicts": int((matched.judged_pairs == 0).sum()),
+            "score_range": {"low": asking.low, "high": asking.high, "from": declared},
+        },
+        "strategies": groups,
+        "no_strategies": absent,
+        "matched_pairs": best_of_two(matched, settings, asking.gap_groups, method=method),
+    }
+    return {**out, "sentences": strategy_sentences(out, judged.table.reference)}
+
+
+def _range(table: ScoreTable, panel: Panel) -> tuple[tuple[float, float], str]:
+    """Return the range that is cut into bins, and whether it was declared or seen."""
+    if panel.judge in table.judge_scales or "" in table.judge_scales:
+        return (0.0, 1.0), "declared scale"  # a declared scale is mapped to [0, 1]
+    return (float(np.min(panel.scores)), float(np.max(panel.scores))), "lowest and highest score"

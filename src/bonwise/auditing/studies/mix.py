@@ -1,0 +1,260 @@
+"""The study of mixed difficulty: how figures rise as easy candidates enter the pools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bonwise.auditing.settings import Settings
+from bonwise.auditing.studies.judged import Judged, open_judged
+from bonwise.auditing.studies.mix_findings import mix_findings
+from bonwise.data.panel import Panel, Shape, lay_out
+from bonwise.data.scales import Scale
+from bonwise.data.table import ScoreTable
+from bonwise.data.wording import listed, shown
+from bonwise.errors import InputError, UsageError
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.mixture import MixPoint, mix_change, mix_curve, mix_sums
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["JudgeMix", "MixStudy", "mix_of", "study_mix"]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeMix:
+    """What the controls do to the figures of one judge.
+
+    Parameters
+    ----------
+    data : mapping
+        The counts of `Judged.counts`, and of the prompts that are mixed: ``mixed_prompts``; how many of them hold a
+        control, ``prompts_with_control``; how many are left out because the control lacks a score or a label there,
+        ``left_out``, or because no choice is left without it, ``only_with_control``.
+    points : tuple of MixPoint
+        From the pools without the controls to the easy pairs alone.
+    change : mapping of str to Estimate
+        Each metric with the controls in every pool less without, paired by prompt.
+    sentences : tuple of str
+        The findings in plain words.
+    """
+
+    data: Mapping[str, Any] = field(repr=False)
+    points: tuple[MixPoint, ...] = field(repr=False)
+    change: Mapping[str, Estimate] = field(repr=False)
+    sentences: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return this judge's part of the document."""
+        return {
+            "data": dict(self.data),
+            "points": [
+                {
+                    "share": point.share,
+                    "towards": point.towards,
+                    "easy_pairs": point.easy_pairs,
+                    "metrics": {name: found.to_dict() for name, found in point.metrics.items()},
+                }
+                for point in self.points
+            ],
+            "change": {name: found.to_dict() for name, found in self.change.items()},
+            "sentences": list(self.sentences),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class MixStudy:
+    """The curve of every judge.
+
+    Parameters
+    ----------
+    judges : mapping of str to JudgeMix
+    not_studied : mapping of str to str
+        The judges without a prompt to study them on, and why.
+    settings : mapping
+    """
+
+    judges: Mapping[str, JudgeMix]
+    not_studied: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        return f"<MixStudy of {', '.join(self.judges)} on {self.settings['source']}>"
+
+    def __str__(self) -> str:
+        from bonwise.report.mix_text import mix_text  # noqa: PLC0415 - rendering loads rich
+
+        return mix_text(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document of schema ``bonwise.study/1``; it holds no NaN."""
+        return {
+            "schema": "bonwise.study/1",
+            "study": "mix",
+            "settings": dict(self.settings),
+            "judges": {name: found.to_dict() for name, found in self.judges.items()},
+            "not_studied": dict(self.not_studied),
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a judge, point of the curve and metric."""
+        import pandas as pd  # noqa: PLC0415 - loaded anyway by whoever made the study
+
+        return pd.DataFrame(
+            {
+                "judge": name,
+                "share": point.share,
+                "towards": point.towards,
+                "easy_pairs": point.easy_pairs,
+                "metric": metric,
+                **found.to_dict(),
+            }
+            for name, judge in self.judges.items()
+            for point in judge.points
+            for metric, found in point.metrics.items()
+        )
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the study as one self-contained page."""
+        from bonwise.data.writing import write_whole  # noqa: PLC0415 - drawing loads matplotlib
+        from bonwise.report.page.pages import page  # noqa: PLC0415
+
+        write_whole(Path(path), page(self.to_dict()))
+
+    def _repr_html_(self) -> str:
+        from bonwise.report.page.pages import fragment  # noqa: PLC0415 - drawing loads matplotlib
+
+        return fragment(self.to_dict())
+
+
+def study_mix(  # noqa: PLR0913 - all but the source are named
+    source: str | Path | pd.DataFrame | ScoreTable,
+    *,
+    control: str | Sequence[str],
+    labels: str | Path | pd.DataFrame | None = None,
+    oracle: str | None = None,
+    exclude: str | Sequence[str] = (),
+    confidence: float = 0.95,
+    seed: int = 0,
+    shape: Shape | None = None,
+    columns: Mapping[str, str] | None = None,
+    judge_scale: Mapping[str, Scale] | Scale | None = None,
+    label_scale: Scale | None = None,
+) -> MixStudy:
+    """Calculate how a judge's figures move as candidates that anyone can tell apart enter the pools.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    control : str or sequence of str
+        Names of the easy candidates; see `docs/study_mix.md`.
+    labels, oracle, exclude, columns, judge_scale, label_scale
+        As those of `bonwise.audit`.
+    confidence : float
+        Of the two-sided intervals, in [0.5, 1).
+    seed : int
+        Repeated in the settings; nothing is drawn.
+    shape : {"rectangular", "ragged"}, optional
+        Forced; see `docs/tables.md`.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        One line: what, which row or column, how to mend; also where no prompt holds a control.
+
+    Examples
+    --------
+    >>> from bonwise.testing import simulate
+    >>> frame = simulate("arena", n=200, seed=1).frame()
+    >>> easy = frame[frame["candidate"] == "c0"].assign(candidate="bad", judge_score=0.0, oracle_label=0.0)
+    >>> import pandas as pd
+    >>> found = study_mix(pd.concat([frame, easy]), control="bad").judges["judge"]
+    >>> found.change["recovery"].low > 0.3
+    True
+    """
+    settings = Settings(
+        confidence=confidence, seed=seed, exclude=_names(exclude), control=_names(control), shape=shape
+    )
+    judged = open_judged(
+        source,
+        settings,
+        labels=labels,
+        oracle=oracle,
+        columns=columns,
+        judge_scale=judge_scale,
+        label_scale=label_scale,
+    )
+    return mix_of(judged)
+
+
+def mix_of(judged: Judged) -> MixStudy:
+    """Make the study on judges whose table is open; the controls are those of the settings.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        No control is named.
+    bonwise.errors.InputError
+        No judge has a labelled prompt that holds a control.
+    """
+    settings, table = judged.settings, judged.table
+    easy = [name for name in settings.control if name not in settings.exclude]
+    if not easy:
+        raise UsageError(
+            f"{table.source}: without a control there is nothing to mix in",
+            hint=f"name the easy candidate with --control; the candidates are {listed(table.candidates)}",
+        )
+    found, refused = {}, dict(judged.not_studied)
+    for panel in lay_out(table, exclude=settings.exclude, shape=settings.shape):
+        if panel.judge in judged.panels:
+            mixed = _mix(judged, panel, easy)
+            if mixed is None:
+                refused[panel.judge] = "no labelled prompt holds a control"
+            else:
+                found[panel.judge] = mixed
+    if not found:
+        raise InputError(
+            f"{table.source}: no labelled prompt holds the control {shown(easy[0])} with a score",
+            hint="score and label the control in the pools of the other candidates",
+        )
+    return MixStudy(found, refused, judged.described)
+
+
+def _mix(judged: Judged, panel: Panel, easy: Sequence[str]) -> JudgeMix | None:
+    """Mix one judge's pools, given its panel with the controls; None where no pool holds one."""
+    without = judged.panels[panel.judge]
+    labelled = panel.labelled_cells == panel.sizes
+    common = panel.prompt_ids.isin(without.prompt_ids)
+    whole = panel.keep(labelled & common)
+    control = whole.candidates.isin(easy)[whole.names]
+    if not control.any():
+        return None
+    sums = mix_sums(whole.scores, whole.labels, whole.sizes, control)
+    # The interval of the curve is the jackknife's, whatever the audit's own: it is made at twenty points.
+    rule = replace(judged.settings.rule(whole.labels), kind="default")
+    method = judged.methods[panel.judge]
+    points = tuple(replace(point, metrics=dict(_under(method, point.metrics))) for point in mix_curve(sums, rule))
+    change = dict(_under(method, mix_change(sums, rule)))
+    holding = np.add.reduceat(control.astype(np.int64), np.cumsum(whole.sizes) - whole.sizes) > 0
+    data = {
+        **judged.counts(panel.judge),
+        "mixed_prompts": len(whole.sizes),
+        "prompts_with_control": int(holding.sum()),
+        "left_out": len(without.sizes) - len(whole.sizes),
+        "only_with_control": int((labelled & ~common).sum()),
+    }
+    return JudgeMix(data, points, change, mix_findings(points, change, data, easy, judged.settings.confidence))
+
+
+def _under(method: str, found: Mapping[str, Estimate]) -> Iterator[tuple[str, Estimate]]:
+    for name, one in found.items():
+        yield name, one.with_method(method)
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)

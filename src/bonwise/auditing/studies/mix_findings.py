@@ -1,0 +1,134 @@
+"""What the curve of mixed difficulty says, in plain words with its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bonwise.printable import printable
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.mixture import MixPoint
+
+__all__ = ["mix_findings"]
+
+_HEADLINES = ("global_r", "recovery")
+
+_STAYS = "goes"  # from one figure to another that it cannot be told from
+
+
+def mix_findings(
+    points: Sequence[MixPoint],
+    change: Mapping[str, Estimate],
+    data: Mapping[str, Any],
+    control: Sequence[str],
+    confidence: float,
+) -> tuple[str, ...]:
+    """Return the findings of one judge, the most important first.
+
+    Parameters
+    ----------
+    points : sequence of MixPoint
+        As `bonwise.stats.mixture.mix_curve` gives them.
+    change : mapping of str to Estimate
+        With the controls less without.
+    data : mapping
+        Of `JudgeMix`.
+    control : sequence of str
+        Names of the controls.
+    confidence : float
+    """
+    easy = " or ".join(printable(name, longest=40) for name in control[:3])
+    easy += f" or {len(control) - 3} more" if len(control) > 3 else ""
+    return (
+        *_moves(points, change, easy, confidence),
+        *_picks(change),
+        *_pairs(points, easy),
+        *_half(points, change),
+        f"Where the pools to pick from hold nothing like {easy}, the figures without it are those to quote.",
+        *_prompts(data, easy),
+    )
+
+
+def _moves(points: Sequence[MixPoint], change: Mapping[str, Estimate], easy: str, confidence: float) -> Iterator[str]:
+    without, whole = (_at(points, share).metrics for share in (0, 1))
+    parts = [
+        f"{name} {_verb(change[name])} from {_number(without[name])} to {_number(whole[name])} "
+        f"(change {_signed(change[name])})"
+        for name in _HEADLINES
+        if change[name].estimate is not None
+    ]
+    if parts:
+        yield (
+            f"With {easy} in the pools {', and '.join(parts)}, at {100 * confidence:g}% confidence; nothing about "
+            "the choice among the other candidates changed."
+        )
+    for name in _HEADLINES:
+        if change[name].estimate is None:
+            yield f"The change of {name} has no figure: {change[name].reason}."
+
+
+def _picks(change: Mapping[str, Estimate]) -> Iterator[str]:
+    judge, chance = change["value_judge"], change["value_random"]
+    if judge.estimate is not None and chance.estimate is not None:
+        yield f"The judge's pick changes in value by {_signed(judge)}, a random pick by {_signed(chance)}."
+
+
+def _pairs(points: Sequence[MixPoint], easy: str) -> Iterator[str]:
+    share = f"Pairs of {easy} and another candidate are {100 * _at(points, 1).easy_pairs:.0f}% of the pairs"
+    alone, without = points[-1].metrics["sign_agreement"], points[0].metrics["sign_agreement"]
+    if alone.estimate is None or without.estimate is None:
+        yield f"{share}."
+        return
+    correlation = points[-1].metrics["global_r"]
+    also = "" if correlation.estimate is None else f" and global_r {_with_ends(correlation)}"
+    yield (
+        f"{share}; on them alone sign_agreement is {_with_ends(alone)}{also}, on the pairs of the others "
+        f"sign_agreement is {_with_ends(without)}."
+    )
+
+
+def _half(points: Sequence[MixPoint], change: Mapping[str, Estimate]) -> Iterator[str]:
+    """Say how far half of the prompts go, of what moves at all."""
+    middle = _at(points, 0.5).metrics
+    moving = [name for name in _HEADLINES if _verb(change[name]) != _STAYS and middle[name].estimate is not None]
+    if moving:
+        parts = [f"{name} is {_with_ends(middle[name])}" for name in moving]
+        yield f"With it in half of the prompts {' and '.join(parts)}."
+
+
+def _prompts(data: Mapping[str, Any], easy: str) -> Iterator[str]:
+    mixed, holding = data["mixed_prompts"], data["prompts_with_control"]
+    if holding < mixed:
+        yield f"{holding:,} of {mixed:,} prompts hold {easy}; the others are the same at every point of the curve."
+    if data["left_out"]:
+        yield f"{data['left_out']:,} prompts are left out: {easy} is not there, or lacks a score or a label."
+    if data["only_with_control"]:
+        yield f"{data['only_with_control']:,} prompts are left out: without {easy} no choice is left."
+    if data["method"] == "labelled_only":
+        yield f"Figures describe the {mixed:,} prompts that are labelled completely, not all prompts."
+
+
+def _at(points: Sequence[MixPoint], share: float) -> MixPoint:
+    return next(point for point in points if point.share == share)
+
+
+def _verb(change: Estimate) -> str:
+    if change.low is None or change.high is None or change.low <= 0 <= change.high:
+        return _STAYS
+    return "rises" if change.low > 0 else "falls"
+
+
+def _number(found: Estimate) -> str:
+    return "-" if found.estimate is None else f"{found.estimate:.3f}"
+
+
+def _with_ends(found: Estimate) -> str:
+    ends = "" if found.low is None else f" [{found.low:.3f}, {found.high:.3f}]"
+    return f"{_number(found)}{ends}"
+
+
+def _signed(found: Estimate) -> str:
+    # Adding 0 turns a rounding error below 0 into a plain 0.
+    figures = [round(value, 3) + 0.0 for value in (found.estimate, found.low, found.high) if value is not None]
+    value, *ends = [f"{figure:+.3f}" for figure in figures]
+    return f"{value} [{', '.join(ends)}]" if ends else value

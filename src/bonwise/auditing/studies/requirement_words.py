@@ -1,0 +1,89 @@
+"""What a study of requirements found, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+__all__ = ["requirement_sentences"]
+
+_Document = Mapping[str, Any]
+
+
+def requirement_sentences(judge: _Document, seed: int) -> list[str]:
+    """Return the findings of one judge, the most important first.
+
+    Parameters
+    ----------
+    judge : mapping
+        Its part of the document, without sentences.
+    seed : int
+        Of the draw of prompts, where not all were used.
+    """
+    out = [*_own(judge["judge"]), *_targets(judge["targets"]), *_inverse(judge["inverse"])]
+    used, all_of_them = judge["data"]["studied_prompts"], judge["data"]["prompts"]
+    if used < all_of_them:
+        out.append(f"All this is computed from {used:,} of the {all_of_them:,} prompts, drawn with seed {seed}.")
+    return out
+
+
+def _own(own: _Document) -> Iterator[str]:
+    expected, difference = own["expected_recovery"], own["difference"]
+    if expected["estimate"] is None:
+        yield f"No figure for a judge of plain noise with this within_r: {expected['reason']}."
+        return
+    yield (
+        f"At within_r {own['within_r']['estimate']:.3f} a judge whose errors are plain noise recovers "
+        f"{_with_ends(expected)} of the possible gain here; this judge recovers {_with_ends(own['recovery'])}."
+    )
+    yield _verdict(difference)
+
+
+def _verdict(difference: _Document) -> str:
+    low, high = difference["low"], difference["high"]
+    if low is not None and high < 0:
+        flipped = {"estimate": -difference["estimate"], "low": -high, "high": -low}
+        return f"Its ties, coarse scores or skewed errors cost it {_with_ends(flipped)} of recovery."
+    if low is not None and low > 0:
+        return (
+            f"It recovers {_with_ends(difference)} more than plain noise would: its errors fall where they do the "
+            "picks little harm."
+        )
+    return (
+        "Whether ties, coarse scores or skewed errors cost it recovery, or bring it some, cannot be told: the "
+        f"difference is {_with_ends(difference)}."
+    )
+
+
+def _targets(targets: Sequence[_Document]) -> Iterator[str]:
+    known = [one for one in targets if one["within_r"]["estimate"] is not None]
+    if known:
+        takes = ", ".join(
+            f"{one['within_r']['estimate']:.3f} ({one['effective_agreement']['estimate']:.3f}) for {_percent(one)}"
+            for one in known
+        )
+        yield f"The within_r (effective agreement) that a share of the possible gain takes here is {takes}."
+    for one in targets:
+        if one not in known:
+            yield f"No figure for {_percent(one)} of the possible gain: {one['within_r']['reason']}."
+
+
+def _inverse(inverse: Sequence[_Document]) -> Iterator[str]:
+    for one in inverse:
+        found = one["recovery"]
+        if found["estimate"] is None:
+            yield f"No figure for a judge at within_r {one['within_r']:g}: {found['reason']}."
+        else:
+            yield f"A judge at within_r {one['within_r']:g} recovers about {_with_ends(found)} here."
+
+
+def _percent(one: _Document) -> str:
+    return f"{100 * one['target']:.6g}%"
+
+
+def _with_ends(found: _Document) -> str:
+    # Adding 0 turns a rounding error below 0 into a plain 0.
+    figures = [None if found[key] is None else round(found[key], 3) + 0.0 for key in ("estimate", "low", "high")]
+    if figures[1] is None:
+        return f"{figures[0]:.3f} (no interval)"
+    return f"{figures[0]:.3f} [{figures[1]:.3f}, {figures[2]:.3f}]"

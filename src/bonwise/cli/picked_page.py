@@ -1,0 +1,136 @@
+"""The page of a run of ``bonwise select``: the first picks with their words, and the totals of all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bonwise.cli.arguments import say
+from bonwise.errors import BonwiseError, FileError
+
+if TYPE_CHECKING:
+    from bonwise.cli.summary import Course
+    from bonwise.data.pool import Pool
+    from bonwise.selection.selection import Selection
+    from bonwise.selection.totals import Totals
+
+__all__ = ["PickedPage"]
+
+MOST_POOLS = 500
+MOST_ROWS = 20_000
+"""Candidates and comparisons of all pools that are shown."""
+
+LONGEST_TEXT = 4_000
+MOST_WORDS = 4_000_000
+"""Characters of a text, and of all texts, that are kept."""
+
+
+@dataclass(slots=True)
+class PickedPage:
+    """Collects what the page shows while pools and picks pass, in bounded memory.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        Of the page.
+    source : str
+        Where the pools come from.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        The page could not be written there: better known before anything is paid.
+    """
+
+    path: Path
+    source: str
+    totals: Totals = field(init=False)
+    _settings: dict[str, Any] = field(default_factory=dict)
+    _coming: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _picks: list[dict[str, Any]] = field(default_factory=list)
+    _read: int = 0
+    _words: int = MOST_WORDS
+    _rows: int = MOST_ROWS
+
+    def __post_init__(self) -> None:
+        from bonwise.selection.totals import Totals
+
+        self.totals = Totals()
+        folder = Path(os.path.realpath(self.path)).parent
+        if not folder.is_dir() or self.path.is_dir() or not os.access(folder, os.W_OK):
+            raise FileError(f"{self.path}: no page can be written there", hint="name a file in a folder of yours")
+
+    def passing(self, pools: Iterator[Pool]) -> Iterator[Pool]:
+        """Yield the pools; of the first ones the words are kept until their pick comes."""
+        for pool in pools:
+            if self._read < MOST_POOLS:
+                self._read += 1
+                self._coming[pool.prompt_id] = self._words_of(pool)
+            yield pool
+
+    def note(self, pick: Selection) -> None:
+        """Take in a pick; they come in the order of the pools."""
+        self.totals.note(pick)
+        self._settings = self._settings or dict(pick.settings)
+        words = self._coming.pop(pick.prompt_id or "", None)
+        if words is None:
+            return
+        self._rows -= len(pick.ids) + len(pick.comparisons)
+        if self._rows >= 0:
+            line = pick.to_dict()
+            del line["text"], line["settings"]  # the words hold the text, and the page the settings
+            self._picks.append({"pick": line, **words})
+
+    def document(self, ended: str) -> dict[str, Any]:
+        """Return the document of schema ``bonwise.selections/1``."""
+        totals = self.totals.to_dict()
+        settings = {"source": self.source, "ended": ended, **self._settings}
+        return {
+            "schema": "bonwise.selections/1",
+            "settings": settings,
+            "totals": totals,
+            "picks": self._picks,
+            "of": totals["pools"],
+        }
+
+    def leave(self, course: Course | None) -> bool:
+        """Write the page, where anything was picked, and tell whether that could be done.
+
+        Parameters
+        ----------
+        course : Course or None
+            How the run went; None where an error ended it.
+        """
+        from bonwise.data.writing import write_whole
+        from bonwise.report.page.pages import page
+
+        document = self.document(_ended(course))
+        if not document["of"]:
+            say(f"nothing was picked, so {self.path} is not written")
+            return True
+        try:
+            write_whole(self.path, page(document))
+        except BonwiseError as error:
+            say(str(error))  # what ended the run decides the exit code
+            return False
+        return True
+
+    def _words_of(self, pool: Pool) -> dict[str, Any]:
+        candidates = [{"id": one.id, **self._kept("text", one.text)} for one in pool.candidates]
+        return {**self._kept("prompt", pool.prompt), "candidates": candidates}
+
+    def _kept(self, name: str, text: str) -> dict[str, Any]:
+        """Return a text as far as there is room for it, and the number of characters that are left out."""
+        kept = text[: min(LONGEST_TEXT, self._words)]
+        self._words -= len(kept)
+        return {name: kept, f"{name}_left_out": len(text) - len(kept)}
+
+
+def _ended(course: Course | None) -> str:
+    """Return why not every pool may be there, nothing where they all are."""
+    if course is None or course.failure is not None:
+        return "an error ended the run"
+    return "the run was interrupted" if course.interrupted else ""

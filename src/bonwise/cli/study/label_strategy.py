@@ -1,0 +1,158 @@
+"""``bonwise study label-strategy``: scores, comparisons of some or all pairs, and comparisons of tied tops alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bonwise.cli import arguments as given
+from bonwise.errors import UsageError
+
+__all__ = ["label_strategy"]
+
+
+def label_strategy(
+    file: Annotated[Path, typer.Argument(help="Scores; with --verdict-col a file of verdicts.", show_default=False)],
+    verdicts: Annotated[Path | None, typer.Option(help="Verdicts, of bonwise judge --pairs.")] = None,
+    labels: Annotated[Path | None, typer.Option(help="Oracle labels, joined on prompt and candidate.")] = None,
+    oracle: Annotated[str | None, typer.Option(help="judge:NAME takes a judge as the reference.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(help="Leave a candidate name out (repeatable).")] = None,
+    pairwise: Annotated[str | None, typer.Option(help="Whose verdicts, where there are several judges'.")] = None,
+    bins: Annotated[int | None, typer.Option(help="Of quantised scores; 20 if not given.")] = None,
+    edges: Annotated[
+        int | None, typer.Option(help="Pairs a prompt of the sparse comparison; as many as candidates if not given.")
+    ] = None,
+    drawn: Annotated[Path | None, typer.Option(help="Record of drawn pairs, which the verdicts are on.")] = None,
+    pairs: Annotated[int | None, typer.Option(help="Draw so many pairs to have judged, by gap; with --out.")] = None,
+    pools: Annotated[Path | None, typer.Option(help="The words of prompts and candidates, for --pairs.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where the drawn pairs go: a .jsonl of pools of two.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Whose scores --pairs goes by, where there are several.")] = None,
+    gap_groups: Annotated[int | None, typer.Option(help="Groups of gaps; 4 if not given.")] = None,
+    verdict_col: Annotated[
+        list[str] | None, typer.Option(help="Verdicts alone: their column; twice for two presentation orders.")
+    ] = None,
+    pair_col: Annotated[str | None, typer.Option(help="Verdicts alone: what tells a prompt's pairs apart.")] = None,
+    confidence: given.Confidence = 0.95,
+    seed: given.Seed = 0,
+    rectangular: Annotated[bool, typer.Option("--rectangular", help="Every prompt must carry all names.")] = False,
+    ragged: Annotated[bool, typer.Option("--ragged", help="A shorter pool is a pool.")] = False,
+    json: given.JsonTarget = None,
+    html: given.HtmlTarget = None,
+    prompt_col: given.PromptCol = None,
+    candidate_col: given.CandidateCol = None,
+    score_col: given.ScoreCol = None,
+    label_col: given.LabelCol = None,
+    judge_col: given.JudgeCol = None,
+    judge_scale: given.ScoreScales = None,
+    label_scale: given.LabelScale = None,
+) -> int:
+    """Study ways of asking a judge: scores against comparisons of the same candidates, calls and tokens counted.
+
+    With --verdict-col: verdicts alone, one order against both. With --pairs: draw pairs to have judged.
+    """
+    given.refuse_overwriting((file, verdicts, labels, drawn, pools), (json, html, out))
+    asked = {"bins": bins, "edges": edges, "gap_groups": gap_groups, "pairwise": pairwise, "drawn": drawn}
+    drawing = {"pools": pools, "out": out, "judge": judge}
+    shape = given.forced_shape(rectangular, ragged)
+    table = {"labels": labels, "exclude": given.names(exclude), "shape": shape}
+    scales = {"judge_scale": judge_scale, "label_scale": label_scale}
+    if verdict_col:
+        others = {
+            **asked,
+            **drawing,
+            **scales,
+            "labels": labels,
+            "exclude": exclude,
+            str(shape): shape,
+            "verdicts": verdicts,
+            "oracle": oracle,
+            "pairs": pairs,
+        }
+        _refuse(others | {"candidate_col": candidate_col, "score_col": score_col}, "has no say over verdicts alone")
+        roles = {"prompt": prompt_col, "judge": judge_col, "pair": pair_col}
+        return _verdicts(file, verdict_col, label_col, roles, confidence, (json, html))
+    _refuse({"pair_col": pair_col}, "is only for verdicts alone")
+    columns = given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, None)
+    opened = {**table, "columns": columns, "seed": seed, **_read_scales(judge_scale, label_scale)}
+    if pairs is not None:
+        others = {name: value for name, value in asked.items() if name != "gap_groups"}
+        _refuse({**others, "verdicts": verdicts, "oracle": oracle, "html": html}, "has no say over a draw")
+        return _draw(file, pairs, drawing, {**opened, **_said({"gap_groups": gap_groups})}, json)
+    _refuse(drawing, "is only for a draw of --pairs")
+    return _strategies(
+        file, verdicts, {**opened, **_said(asked), "oracle": oracle, "confidence": confidence}, (json, html)
+    )
+
+
+def _strategies(
+    file: Path, verdicts: Path | None, settings: Mapping[str, Any], targets: tuple[str | None, Path | None]
+) -> int:
+    if verdicts is None:
+        raise UsageError(
+            "no verdicts on pairs to hold the scores against",
+            hint="add --verdicts FILE of bonwise judge --pairs, draw pairs with --pairs N, or name --verdict-col",
+        )
+    from bonwise.auditing.studies.label_strategy.study import study_label_strategy
+    from bonwise.report.label_strategy_text import label_strategy_parts
+
+    document = study_label_strategy(file, verdicts=verdicts, **settings).to_dict()
+    given.deliver(label_strategy_parts(document), document, targets[0], html=targets[1])
+    return 0
+
+
+def _verdicts(
+    file: Path,
+    verdicts: list[str],
+    oracle: str | None,
+    roles: Mapping[str, str | None],
+    confidence: float,
+    targets: tuple[str | None, Path | None],
+) -> int:
+    for flag, value in {"--label-col": oracle, "--prompt-col": roles["prompt"]}.items():
+        if not value:
+            raise UsageError(f"verdicts are studied with {flag}, and none was named", hint=f"add {flag} COLUMN")
+    from bonwise.auditing.studies.label_strategy.verdict_study import study_verdicts
+    from bonwise.report.label_strategy_text import label_strategy_parts
+
+    named = {role: tuple(text.split(",")) if text else () for role, text in roles.items()}
+    document = study_verdicts(file, verdicts=verdicts, oracle=oracle or "", confidence=confidence, **named).to_dict()
+    given.deliver(label_strategy_parts(document), document, targets[0], html=targets[1])
+    return 0
+
+
+def _draw(file: Path, pairs: int, drawing: Mapping[str, Any], settings: Mapping[str, Any], json: str | None) -> int:
+    for name in ("pools", "out"):
+        if drawing[name] is None:
+            raise UsageError(f"pairs are drawn with --{name}, and none was given", hint=f"add --{name} FILE")
+    from bonwise.auditing.studies.label_strategy.draw import draw_pairs
+    from bonwise.report.label_strategy_text import label_strategy_parts
+
+    found = draw_pairs(file, pairs=pairs, pools=drawing["pools"], judge=drawing["judge"], **settings)
+    record = found.write(drawing["out"])
+    document = found.to_dict()
+    given.deliver(label_strategy_parts(document), document, json)
+    given.say(f"pairs in {drawing['out']}, their record in {record}: judge them with --pairs, then give --drawn")
+    return 0
+
+
+def _read_scales(judge_scale: list[str] | None, label_scale: str | None) -> dict[str, Any]:
+    from bonwise.data.scales import parse_scale
+
+    return {
+        "judge_scale": given.scales(judge_scale),
+        "label_scale": None if label_scale is None else parse_scale(label_scale),
+    }
+
+
+def _said(flags: Mapping[str, object]) -> dict[str, Any]:
+    return {name: value for name, value in flags.items() if value is not None}
+
+
+def _refuse(flags: Mapping[str, object], message: str) -> None:
+    """Refuse a flag that would be passed over."""
+    for name, value in flags.items():
+        if value not in (None, (), []):
+            raise UsageError(f"--{name.replace('_', '-')} {message}", hint="leave it out")

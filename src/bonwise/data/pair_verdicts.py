@@ -1,0 +1,157 @@
+"""Verdicts on pairs of candidates, as ``bonwise judge --pairs`` writes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.data.identifiers import as_categories
+from bonwise.data.numbers import parse_numbers
+from bonwise.data.table import open_rows
+from bonwise.data.wording import listed, shown
+from bonwise.errors import ColumnError, RowError, UsageError
+
+__all__ = ["PairVerdicts"]
+
+_Floats = npt.NDArray[np.float64]
+
+_NEEDED = ("prompt_id", "a", "b", "shown_first", "shown_second")
+_TOKENS = ("input_tokens", "output_tokens")
+
+
+@dataclass(frozen=True, eq=False)
+class PairVerdicts:
+    """The verdicts of one judge on pairs of candidates.
+
+    Parameters
+    ----------
+    source : str
+    judge : str
+    frame : pandas.DataFrame
+        ``prompt_id``, ``a`` and ``b`` (text); ``first`` and ``second``: what `a` earned, from 0 to 1, when it was
+        shown first and when second, NaN where there is no verdict; ``tokens`` of all the answers on the pair, NaN
+        where unknown. The index holds the row numbers of the source.
+    has_tokens : bool
+        Whether the source has columns of tokens.
+    """
+
+    source: str
+    judge: str
+    frame: pd.DataFrame = field(repr=False)
+    has_tokens: bool
+
+    @classmethod
+    def read(cls, source: str | Path | pd.DataFrame, judge: str | None = None) -> PairVerdicts:
+        """Read a file or a frame.
+
+        Parameters
+        ----------
+        source : str, pathlib.Path or pandas.DataFrame
+            Columns ``prompt_id``, ``a``, ``b``, ``shown_first``, ``shown_second`` and, where there are such,
+            ``judge``, and ``input_tokens`` and ``output_tokens`` (or ``tokens``) of the answers on the pair.
+        judge : str, optional
+            Whose verdicts; needed where the source holds those of several.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            A column that is absent, a number off [0, 1], a pair judged twice or made of one candidate, or several
+            judges and none named.
+
+        Examples
+        --------
+        >>> row = {"prompt_id": "p", "a": "x", "b": "y", "shown_first": 1, "shown_second": 0}
+        >>> PairVerdicts.read(pd.DataFrame([row])).frame["first"].tolist()
+        [1.0]
+        """
+        raw, name = open_rows(source, "verdicts")
+        missing = [column for column in _NEEDED if column not in raw.columns]
+        if missing:
+            raise ColumnError(f"{name}: no column {missing[0]}", hint="give the file of bonwise judge --pairs")
+        raw, whose = _one_judge(raw, name, judge)
+        ends = {
+            role: as_categories(raw[role], role=role, source=name).astype(str) for role in ("prompt_id", "a", "b")
+        }
+        frame = pd.DataFrame(
+            {
+                **{role: np.asarray(found, dtype=object) for role, found in ends.items()},
+                "first": _earned(raw, "shown_first", name),
+                "second": _earned(raw, "shown_second", name),
+                "tokens": _tokens(raw, name),
+            },
+            index=raw.index,
+        )
+        _refuse_bad_pairs(frame, name, whose)
+        return cls(name, whose, frame, _token_columns(raw) is not None)
+
+
+def _one_judge(raw: pd.DataFrame, source: str, judge: str | None) -> tuple[pd.DataFrame, str]:
+    if "judge" not in raw.columns:
+        return raw, judge or "pairwise"
+    names = as_categories(raw["judge"], role="judge", source=source)
+    if judge is None and len(names.categories) > 1:
+        raise UsageError(
+            f"{source}: verdicts of {len(names.categories)} judges: {listed(names.categories)}",
+            hint="name the one to study (--pairwise NAME)",
+        )
+    wanted = str(names.categories[0]) if judge is None else judge
+    if wanted not in names.categories:
+        raise UsageError(
+            f"{source}: no verdicts of {shown(wanted)}", hint=f"there are those of {listed(names.categories)}"
+        )
+    return raw[np.asarray(names == wanted)], wanted
+
+
+def _earned(raw: pd.DataFrame, column: str, source: str) -> _Floats:
+    values = parse_numbers(raw[column], role=column, source=source)
+    off = (values < 0) | (values > 1)
+    if off.any():
+        at = int(np.flatnonzero(off)[0])
+        raise RowError(
+            f"{source}, row {raw.index[at]}: {column} is {values[at]:g}",
+            hint="write a number from 0 to 1, blank for none",
+        )
+    return values
+
+
+def _token_columns(raw: pd.DataFrame) -> tuple[str, ...] | None:
+    """Return the columns whose sum is the tokens of a row; None where there are none."""
+    if "tokens" in raw.columns:
+        return ("tokens",)
+    return _TOKENS if set(_TOKENS) <= set(raw.columns) else None
+
+
+def _tokens(raw: pd.DataFrame, source: str) -> _Floats:
+    columns = _token_columns(raw)
+    if columns is None:
+        return np.full(len(raw), np.nan)
+    values: _Floats = np.sum([parse_numbers(raw[name], role=name, source=source) for name in columns], axis=0)
+    if (values < 0).any():
+        at = int(np.flatnonzero(values < 0)[0])
+        raise RowError(f"{source}, row {raw.index[at]}: {values[at]:g} tokens", hint="write 0 or more, or a blank")
+    return values
+
+
+def _refuse_bad_pairs(frame: pd.DataFrame, source: str, judge: str) -> None:
+    alike = np.flatnonzero(frame["a"] == frame["b"])
+    if alike.size:
+        row = frame.iloc[alike[0]]
+        raise RowError(
+            f"{source}, row {frame.index[alike[0]]}: {shown(row['a'])} is compared with itself",
+            hint="a and b name two candidates",
+        )
+    swapped = frame["a"] > frame["b"]
+    ends = [frame["a"].where(~swapped, frame["b"]), frame["b"].where(~swapped, frame["a"])]
+    again = pd.DataFrame({"prompt": frame["prompt_id"], "a": ends[0], "b": ends[1]}).duplicated().to_numpy()
+    if again.any():
+        at = int(np.flatnonzero(again)[0])
+        row = frame.iloc[at]
+        raise RowError(
+            f"{source}, row {frame.index[at]}: {shown(judge)} judges {shown(row['a'])} and {shown(row['b'])} of "
+            f"{shown(row['prompt_id'])} again",
+            hint="keep one row a pair, both orders in it",
+        )

@@ -1,0 +1,178 @@
+"""A study of ways of asking a judge as text: what was found, and a table of the ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from bonwise.printable import printable
+from bonwise.report.console import plain
+from bonwise.report.fitted import FittedTable
+from bonwise.report.metric_table import interval, named
+from bonwise.report.ways import (
+    GROUPS,
+    ORDERS,
+    PAIR_COLUMNS,
+    STRATEGY_COLUMNS,
+    figure,
+    gap_words,
+    known_columns,
+    unknown_because,
+    way_name,
+)
+
+__all__ = ["label_strategy_parts", "label_strategy_text"]
+
+_Document = Mapping[str, Any]
+
+_MOST = 3
+"""Judges up to which each one's findings are said in sentences, not in the table alone."""
+
+
+def label_strategy_text(document: _Document) -> str:
+    """Render a document of schema ``bonwise.study/1``, study ``label-strategy``, as plain text."""
+    return plain(label_strategy_parts(document))
+
+
+def label_strategy_parts(document: _Document) -> Iterator[RenderableType]:
+    """Yield what to print."""
+    kinds = {"strategies": _strategies, "verdicts": _verdicts, "draw": _draw}
+    yield from kinds[document["kind"]](document)
+    for name, reason in document["not_studied"].items():
+        yield Text(f"{printable(name, longest=60)} not studied: {printable(reason, longest=200)}", style="yellow")
+
+
+def _strategies(document: _Document) -> Iterator[RenderableType]:
+    settings = document["settings"]
+    yield Text(
+        f"Ways of asking a judge: {printable(settings['source'])}, verdicts of {printable(settings['pairwise'])} in "
+        f"{printable(settings['verdicts'])}",
+        style="bold",
+    )
+    yield Text(f"[intervals] at {100 * settings['confidence']:g}%, clustered by prompt")
+    for name, judge in document["judges"].items():
+        yield from _judge(name, judge, settings)
+
+
+def _judge(name: str, judge: _Document, settings: _Document) -> Iterator[RenderableType]:
+    data, reference = judge["data"], settings.get("reference")
+    lone = data["prompts_without_verdicts"]
+    without = f", {lone:,} of them without verdicts" if lone else ""
+    yield Text(f"{printable(name, longest=60)}: {data['prompts']:,} prompts{without}; {data['pairs']:,} pairs")
+    for reason, count in {**data["dropped"], **data["pairs_left_out"]}.items():
+        yield Text(f"left out {count:,}: {printable(reason, longest=120)}", style="yellow")
+    yield from _sentences(judge)
+    for part, group in judge["strategies"].items():
+        yield Text("")
+        yield _ways(GROUPS[part].format(**group), group["strategies"], settings, STRATEGY_COLUMNS, "recovery")
+        if part == "some_pairs" and group["candidates_in_no_pair"]:
+            yield Text(f"{group['candidates_in_no_pair']:,} candidates stand in no pair; they count as 1/2.")
+    for part, reason in judge["no_strategies"].items():
+        yield Text(f"no table of {part.replace('_', ' ')}: {reason}")
+    found = judge["matched_pairs"]
+    yield Text("")
+    title = f"Best of two on {found['pairs']:,} pairs judged both ways"
+    yield _ways(title, found["ways"], settings, PAIR_COLUMNS, "recovery")
+    yield from _by_gap(found["where_pointwise_tied"], reference)
+    yield from _reasons(judge, settings)
+
+
+def _sentences(judge: _Document) -> Iterator[RenderableType]:
+    for sentence in judge["sentences"]:
+        yield Padding(Text(printable(sentence, longest=1000)), (0, 0, 0, 2))
+
+
+def _ways(
+    title: str, ways: _Document, settings: _Document, columns: Mapping[str, str], important: str
+) -> FittedTable:
+    rows, columns = [], known_columns(ways, columns)
+    for name, way in ways.items():
+        metrics, less = way["metrics"], way.get("minus_pointwise", {}).get(important)
+        star = " *" if metrics[important]["method"] == "labelled_only" else ""
+        cells = [figure(metrics[key], key) for key in columns]
+        difference = ("", "") if less is None else (figure(less), interval(less))
+        rows.append([way_name(name, settings) + star, *cells, interval(metrics[important]), *difference])
+    headers = ("way", *columns.values(), "interval", "less scores", "interval ")
+    spare = ("gain / 1,000 tokens", "top-1 ties", "tokens", "top-1", "within_r", "interval")
+    return FittedTable(headers, rows, title=title, spare=[one for one in spare if one in headers])
+
+
+def _by_gap(where: _Document, reference: str | None) -> Iterator[RenderableType]:
+    if len(where["by_gap"]) < 2:
+        return
+    rows = [
+        [
+            gap_words(at, row),
+            f"{row['pairs']:,}",
+            figure(row["accuracy"]),
+            interval(row["accuracy"]),
+        ]
+        for at, row in enumerate(where["by_gap"])
+    ]
+    yield Text("")
+    title = named("Where scores tie, by oracle gap", reference)
+    yield FittedTable((named("oracle gap", reference), "pairs", "accuracy", "interval"), rows, title=title)
+
+
+def _reasons(judge: _Document, settings: _Document) -> Iterator[Text]:
+    """Yield why a figure is missing, each reason once, and what partial labels leave out."""
+    for group in judge["strategies"].values():
+        for line in unknown_because(group["strategies"], settings):
+            yield Text(printable(line, longest=400))
+    if judge["data"]["method"] == "labelled_only":
+        yield Text("* from the completely labelled prompts alone")
+
+
+def _verdicts(document: _Document) -> Iterator[RenderableType]:
+    settings, judges = document["settings"], document["judges"]
+    yield Text(
+        f"Pairwise verdicts of {printable(settings['source'])} against {printable(settings['oracle'])}", style="bold"
+    )
+    yield Text(f"judges: {len(judges):,}; [intervals] at {100 * settings['confidence']:g}%, clustered by prompt")
+    dropped = sum(sum(judge["data"]["dropped"].values()) for judge in judges.values())
+    if dropped:
+        yield Text(f"{dropped:,} rows left out: no verdict in every order, or no label", style="yellow")
+    for name, judge in judges.items() if len(judges) <= _MOST else ():
+        yield Text(printable(name, longest=60))
+        yield from _sentences(judge)
+    yield _orders(judges)
+    if len(settings["verdict_columns"]) > 1:
+        yield Text(
+            "agreement: ties count one half. decided: accuracy where both orders say the same. first: what being "
+            "shown first is worth. flips: verdicts that change with the order."
+        )
+
+
+def _orders(judges: _Document) -> FittedTable:
+    two = any(judge["order"] for judge in judges.values())
+    columns = ORDERS if two else ORDERS[:1]
+    last = "both_orders" if two else "first_order"
+    rows = []
+    for name, judge in judges.items():
+        cells = [printable(name, longest=40), f"{judge['data']['pairs']:,}"]
+        for way, metric, _ in columns:
+            found = judge["order"][metric] if way == "order" else judge["ways"][way][metric]
+            cells += [figure(found)]
+        rows.append([*cells, interval(judge["ways"][last]["agreement"])])
+    headers = ("judge", "pairs", *(title for _, _, title in columns), "[agreement]")
+    return FittedTable(headers, rows, spare=("pairs", "first order", "second order"))
+
+
+def _draw(document: _Document) -> Iterator[RenderableType]:
+    settings = document["settings"]
+    yield Text(f"Pairs drawn from {printable(settings['source'])}, seed {settings['seed']}", style="bold")
+    for sentence in document["sentences"]:
+        yield Text(sentence)
+    rows = [
+        [f"{one['gap_of']} gap", one["stratum"], f"{one['pairs']:,}", f"{one['drawn']:,}", _weight(one)]
+        for one in document["strata"]
+    ]
+    yield FittedTable(("gap of", "stratum", "pairs", "drawn", "weight"), rows, left=2)
+
+
+def _weight(one: _Document) -> str:
+    return f"{one['pairs'] / one['drawn']:.3g}"

@@ -1,0 +1,155 @@
+"""An audit as a short Markdown summary, for a pull request or the page of a build."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bonwise.printable import printable
+from bonwise.report.metric_table import interval, named, number
+
+__all__ = ["markdown"]
+
+_Document = Mapping[str, Any]
+
+_HEADLINES = (
+    *("recovery", "gain", "value_judge", "top1_accuracy", "hit_rate"),
+    *("within_r", "global_r", "effective_agreement", "tie_rate"),
+)
+"""Metrics of one judge."""
+
+_COLUMNS = ("recovery", "within_r", "global_r", "tie_rate")
+"""Metrics of several judges; of the first the interval stands beside it."""
+
+_MOST_ROWS = 200
+"""A summary of a build may hold 1 MiB."""
+
+_LONGEST = 300
+"""Characters of a name that are shown."""
+
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "$": "&#36;", "{": "&#123;", "}": "&#125;"}
+_MARKUP = re.compile(r"[&<>|${}]|[\\`*_\[\]~#!^=]")
+# A site links these wherever they stand in its text, however they were written: only a gap that nobody sees helps.
+_LINKED = re.compile(r"@|#(?=\d)|GH(?=-\d)|:(?=//)|www(?=\.)|mailto(?=:)|xmpp(?=:)|:(?=[\w+-]+:)", re.IGNORECASE)
+_GAP = "\u200b"
+_BEGINS_A_LIST = re.compile(r"^(\d*)([-+.)])")
+
+
+def markdown(document: _Document) -> str:
+    """Render a document of schema ``bonwise.audit/1`` as Markdown of GitHub's kind: headings, tables, paragraphs.
+
+    Names from files are text: none of them makes markup, a link or a mention.
+
+    Examples
+    --------
+    >>> import bonwise as bw
+    >>> from bonwise.testing import simulate
+    >>> print(markdown(bw.audit(simulate("arena", n=50, seed=1).frame()).to_dict()).splitlines()[0])
+    ## Audit of table, against oracle labels
+    """
+    return "\n\n".join(filter(None, _blocks(document))) + "\n"
+
+
+def _blocks(document: _Document) -> Iterator[str]:
+    settings = document["settings"]
+    reference = settings.get("reference")
+    picks = "the picks of " if "picks" in settings else ""
+    against = "against oracle labels" if reference is None else f"agreement with {_text(reference)}"
+    yield f"## Audit of {picks}{_text(settings['source'])}, {against}"
+    if "judges" in document:
+        yield from _several(document)
+    else:
+        yield from _one(document["judge"], document)
+    yield from _gates(document.get("gates", ()), reference)
+
+
+def _one(name: str, judge: _Document) -> Iterator[str]:
+    data, settings = judge["data"], judge["settings"]
+    yield _paragraph(judge["verdict"]["sentences"][0])
+    shown = [key for key in _HEADLINES if judge["metrics"].get(key, {}).get("estimate") is not None]
+    yield _table(
+        ("metric", "estimate", f"{100 * settings['confidence']:g}% interval", "n"),
+        [_row(key, judge["metrics"][key], settings.get("reference")) for key in shown],
+    )
+    if any(judge["metrics"][key]["method"] == "labelled_only" for key in shown):
+        yield r"\* from the completely labelled prompts alone"
+    prompts = f"{data['prompts']:,} prompt{'s' * (data['prompts'] != 1)}"
+    yield f"Judge {_text(name)}: {prompts}, {data['labelled_prompts']:,} of them labelled, {data['rows']:,} rows."
+    yield _drops(data["dropped"])
+
+
+def _row(key: str, found: _Document, reference: str | None) -> tuple[str, ...]:
+    star = " *" if found["method"] == "labelled_only" else ""
+    return named(key, reference) + star, number(found["estimate"]), interval(found), f"{found['n']:,}"
+
+
+def _several(document: _Document) -> Iterator[str]:
+    judges, settings = document["judges"], document["settings"]
+    rows = []
+    for name, judge in judges.items():
+        first, *others = (judge["metrics"].get(key) for key in _COLUMNS)
+        figures = [number(None if one is None else one["estimate"]) for one in (first, *others)]
+        ends = "-" if first is None else interval(first)
+        prompts = f"{judge['data']['labelled_prompts']:,}"
+        rows.append((name, prompts, figures[0], ends, *figures[1:], judge["verdict"]["level"]))
+    width = f"{100 * settings['confidence']:g}% interval"
+    yield _table(("judge", "labelled prompts", _COLUMNS[0], width, *_COLUMNS[1:], "verdict"), rows)
+    for name, reason in document.get("not_audited", {}).items():
+        yield f"Not audited: {_text(name)}: {_text(reason)}"
+    for name, judge in judges.items():
+        drops = _drops(judge["data"]["dropped"])
+        yield drops and f"{_text(name)}: {drops}"
+
+
+def _gates(gates: Sequence[_Document], reference: str | None) -> Iterator[str]:
+    if not gates:
+        return
+    yield "### Gates"
+    yield _table(
+        ("gate", "judge", "state", "what was found"),
+        [
+            (
+                f"{named(gate['metric'], reference)} > {gate['value']:g}",
+                gate["judge"],
+                gate["state"],
+                named(gate["sentence"], reference),
+            )
+            for gate in gates
+        ],
+        words=(0, 1, 2, 3),
+    )
+
+
+def _drops(dropped: Sequence[_Document]) -> str:
+    if not dropped:
+        return ""
+    reasons = Counter(one["reason"] for one in dropped)
+    told = ", ".join(f"{_text(reason)} ({count:,})" for reason, count in reasons.most_common(5))
+    more = ", ..." if len(reasons) > 5 else ""
+    return f"Dropped {len(dropped):,} prompt{'s' * (len(dropped) != 1)}: {told}{more}"
+
+
+def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], words: Sequence[int] = (0,)) -> str:
+    """Write a table; of more rows than `_MOST_ROWS` the others are counted in a row of their own."""
+    sides = [":---" if at in words else "---:" for at in range(len(headers))]
+    lines = [_line(map(_text, headers)), _line(sides), *(_line(map(_text, row)) for row in rows[:_MOST_ROWS])]
+    if len(rows) > _MOST_ROWS:
+        lines.append(_line([f"... {len(rows) - _MOST_ROWS:,} more", *("" for _ in headers[1:])]))
+    return "\n".join(lines)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _paragraph(text: str) -> str:
+    return _BEGINS_A_LIST.sub(r"\1\\\2", _text(text, longest=2000))
+
+
+def _text(value: object, *, longest: int = _LONGEST) -> str:
+    """Write text that stays text in the middle of a line."""
+    words = " ".join(printable(value, longest=longest).split())
+    gapped = _LINKED.sub(lambda found: found.group() + _GAP, words)
+    return _MARKUP.sub(lambda found: _ENTITIES.get(found.group(), "\\" + found.group()), gapped)

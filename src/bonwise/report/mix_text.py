@@ -1,0 +1,104 @@
+"""A study of mixed difficulty as text: what was found, the curve, and the change of every metric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from bonwise.printable import printable
+from bonwise.report.console import plain
+from bonwise.report.fitted import FittedTable
+from bonwise.report.metric_table import GROUPS, interval, named, number
+
+__all__ = ["mix_parts", "mix_text"]
+
+_Document = Mapping[str, Any]
+
+_SHOWN = ("global_r", "recovery", "sign_agreement", "effective_agreement", "within_r", "top1_accuracy")
+_WITH_ENDS = ("global_r", "recovery")
+
+
+def mix_text(document: _Document) -> str:
+    """Render a document of schema ``bonwise.study/1``, study ``mix``, as plain text."""
+    return plain(mix_parts(document))
+
+
+def mix_parts(document: _Document) -> Iterator[RenderableType]:
+    """Yield what to print."""
+    settings = document["settings"]
+    controls = ", ".join(printable(name, longest=40) for name in settings["control"])
+    yield Text(f"Mixed difficulty of {printable(settings['source'])}, control: {controls}", style="bold")
+    for name, judge in document["judges"].items():
+        yield from _judge(name, judge, settings)
+    for name, reason in document["not_studied"].items():
+        yield Text(f"{printable(name)} not studied: {printable(reason, longest=200)}", style="yellow")
+
+
+def _judge(name: str, judge: _Document, settings: _Document) -> Iterator[RenderableType]:
+    reference = settings.get("reference")
+    data = judge["data"]
+    yield Text(
+        f"{printable(name)}: {data['mixed_prompts']:,} prompts, {data['prompts_with_control']:,} with a control"
+    )
+    for sentence in judge["sentences"]:
+        yield Padding(Text(named(printable(sentence, longest=1000), reference)), (0, 0, 0, 2))
+    yield Text("")
+    yield _curve(judge)
+    yield Text("")
+    yield _change(judge, settings)
+    yield from _reasons(judge["change"], reference)
+
+
+def _curve(judge: _Document) -> FittedTable:
+    rows = []
+    for point in judge["points"]:
+        row = [_where(point), f"{100 * point['easy_pairs']:.0f}%"]
+        for metric in _SHOWN:
+            found = point["metrics"].get(metric)
+            row.append("" if found is None else number(found["estimate"]))
+            if metric in _WITH_ENDS:
+                row.append("" if found is None else interval(found))
+        rows.append(row)
+    headers = ["pools with a control", "easy pairs"]
+    for metric in _SHOWN:
+        headers += [metric, f"{metric} interval"] if metric in _WITH_ENDS else [metric]
+    return FittedTable(headers, rows, spare=(*reversed(_SHOWN[2:]), "recovery interval", "global_r interval"))
+
+
+def _where(point: _Document) -> str:
+    """Name a point of the curve."""
+    if not point["towards"]:
+        return f"{100 * point['share']:.0f}%"
+    if point["towards"] < 1:
+        return f"all, and {100 * point['towards']:.0f}% easy pairs alone"
+    return "easy pairs alone"
+
+
+def _change(judge: _Document, settings: _Document) -> FittedTable:
+    ends = judge["points"][0]["metrics"], next(p["metrics"] for p in judge["points"] if p["share"] == 1)
+    rows = []
+    for key in (key for _, metrics in GROUPS for key, _ in metrics if key in judge["change"]):
+        found = judge["change"][key]
+        star = " *" if found["method"] == "labelled_only" else ""
+        figures = [number(end[key]["estimate"]) for end in ends]
+        name = f"{named(key, settings.get('reference'))}{star}"
+        rows.append([name, *figures, number(found["estimate"]), interval(found), f"{found['n']:,}"])
+    width = f"{100 * settings['confidence']:g}% interval"
+    headers = ("metric", "without", "with", "with - without", width, "n")
+    return FittedTable(headers, rows, spare=("n", "without", "with"))
+
+
+def _reasons(change: _Document, reference: str | None) -> Iterator[Text]:
+    """Yield why a change has no figure, each reason once, and what partial labels leave out."""
+    reasons: dict[str, list[str]] = {}
+    for key, found in change.items():
+        if found.get("reason"):
+            reasons.setdefault(found["reason"], []).append(named(key, reference))
+    for reason, keys in reasons.items():
+        yield Text(f"{', '.join(keys)}: {printable(reason, longest=200)}")
+    if any(found["method"] == "labelled_only" for found in change.values()):
+        yield Text("* from the completely labelled prompts alone")

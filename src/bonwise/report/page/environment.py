@@ -1,0 +1,80 @@
+"""The templates of pages: what a file said is text on them, and what cannot be printed is written out."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from bonwise.printable import printable
+from bonwise.report.metric_table import number
+
+__all__ = ["environment", "visible"]
+
+_PERHAPS_HIDDEN = re.compile(r"[^\x20-\x7e\n\t]")
+
+_WIDTH = re.compile(r'viewBox="0 0 ([0-9.]+) ')
+
+_REM_A_POINT = 0.097
+"""At its widest a drawing's letters are about as large as those of the text."""
+
+_JOINERS = frozenset("\u200c\u200d")
+"""Persian and composed emoji cannot be written without them."""
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    """Return the templates; every value is escaped, and an unknown name is an error."""
+    made = Environment(
+        loader=PackageLoader("bonwise.report.page", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"line": printable, "number": number, "count": _count, "address": _address, "room": _room}
+    return made
+
+
+def visible(text: str) -> str:
+    r"""Return text of several lines with what cannot be seen written out, bidirectional controls among it.
+
+    Lines, tabs, spaces of every width and the joiners of letters stay.
+
+    Examples
+    --------
+    >>> visible("a\r\nb\u202ec\x1b[31m")
+    'a\nb\\u202ec\\x1b[31m'
+    """
+    return _PERHAPS_HIDDEN.sub(_seen, text.replace("\r\n", "\n"))
+
+
+def _seen(found: re.Match[str]) -> str:
+    letter = found.group()
+    plain = letter.isprintable() or letter in _JOINERS or unicodedata.category(letter) == "Zs"
+    return letter if plain else letter.encode("unicode_escape").decode("ascii")
+
+
+def _finalize(value: object) -> object:
+    # Markup is what a template has already made of its values.
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _count(value: int) -> str:
+    return f"{value:,}"
+
+
+def _address(name: str) -> str:
+    """Return a file's name as a relative address; one with a colon is not taken for a scheme."""
+    return "./" + quote(name.encode("utf-8", "surrogateescape"))
+
+
+def _room(svg: str) -> str:
+    """Return the width that a drawing may take, in letters of the page: a small one is not blown up."""
+    found = _WIDTH.search(svg)
+    return f"{_REM_A_POINT * float(found.group(1)):.1f}" if found else "36"

@@ -1,0 +1,175 @@
+"""Dots with intervals, one row a figure: the label and the numbers above the line, so that a phone has room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median_low
+
+from matplotlib.axes import Axes
+
+from bonwise.report.metric_table import number
+from bonwise.report.page.canvas import COLOURS, SIZE, drawn
+from bonwise.report.page.figures.names import short
+from bonwise.report.page.section import Figure
+
+__all__ = ["MOST", "Mark", "Row", "forest_figure"]
+
+Row = tuple[str, float | None, float | None, float | None]
+"""Label, estimate, low end and high end; None where there is none."""
+
+MOST = 30
+"""Rows that one drawing holds."""
+
+_ROW_HEIGHT, _EDGES = 0.44, 0.62
+"""Inches of one row, and of the axis below all of them."""
+
+_REACH = 4.0
+"""An interval is drawn out to so many times the usual reach; an arrow says that it goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place on one row to hold the estimate against.
+
+    Parameters
+    ----------
+    row : int
+    at : float
+    role : str
+        Of `bonwise.report.page.canvas.COLOURS`.
+    word : str
+        For the legend.
+    """
+
+    row: int
+    at: float
+    role: str
+    word: str
+
+
+def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and marks are named
+    rows: Sequence[Row],
+    key: str,
+    title: str,
+    says: str,
+    zero: float | None = 0.0,
+    *,
+    across: str = "",
+    roles: Sequence[str] = (),
+    marks: Sequence[Mark] = (),
+) -> list[Figure]:
+    """Draw one dot with its interval a row.
+
+    Parameters
+    ----------
+    rows : sequence of (label, estimate, low, high)
+        In the order to be read; those beyond the first `MOST` are left out, and the caption says so.
+    key : str
+        Of the drawing, see `bonwise.report.page.canvas.drawn`.
+    title, says : str
+        Of the figure; what is missing or cut is added to `says`.
+    zero : float or None
+        Where a vertical line stands; None for none.
+    across : str
+        What the axis holds, with its unit.
+    roles : sequence of str
+        Colour of each row; the judge's where empty.
+    marks : sequence of Mark
+
+    Returns
+    -------
+    list of Figure
+        Empty where no row has an estimate.
+
+    Examples
+    --------
+    >>> found = forest_figure([("maths", 0.21, 0.11, 0.3), ("law", 0.4, None, None)], "f", "Recovery", "By topic.")
+    >>> found[0].says
+    'By topic. An open dot has no interval.'
+    """
+    known = [value for _, value, _, _ in rows[:MOST] if value is not None]
+    if not known:
+        return []
+    shown = list(rows[:MOST])
+    stands = [place for place in (zero, *(mark.at for mark in marks)) if place is not None]
+    view = _view(shown, stands)
+
+    def paint(axes: Axes) -> None:
+        for at, (row, role) in enumerate(zip(shown, roles or ["judge"] * len(shown), strict=True)):
+            _paint_row(axes, -at, row, role, view)
+            if zero is not None:
+                # Not from top to bottom: it would run through the words.
+                axes.plot([zero, zero], [-at - 0.2, -at + 0.2], color=COLOURS["muted"], linewidth=1.2, zorder=1)
+        _paint_marks(axes, marks)
+        axes.set_ylim(0.35 - len(shown), 0.75)
+        margin = 0.04 * (view[1] - view[0])
+        axes.set_xlim(view[0] - margin, view[1] + margin)
+        axes.yaxis.set_visible(False)
+        axes.spines["left"].set_visible(False)
+        axes.locator_params(axis="x", nbins=6)
+        axes.set_xlabel(across)
+
+    words = [says, *_left_out(rows, shown, view)]
+    height = _ROW_HEIGHT * len(shown) + _EDGES + (0.22 if marks else 0) + (0.2 if across else 0)
+    return [Figure(drawn(paint, key=key, size=(SIZE[0], height)), title, " ".join(words))]
+
+
+def _paint_row(axes: Axes, y: float, row: Row, role: str, view: tuple[float, float]) -> None:
+    name, value, low, high = row
+    colour = COLOURS[role]
+    across = axes.get_yaxis_transform()
+    axes.text(0, y + 0.2, short(name), transform=across, va="bottom", fontsize=9)
+    said = "no figure" if value is None else number(value)
+    if value is not None:
+        said += " (no interval)" if low is None or high is None else f" [{number(low)}, {number(high)}]"
+    axes.text(1, y + 0.2, said, transform=across, va="bottom", ha="right", fontsize=8.5, color=COLOURS["ink"])
+    axes.axhline(y, color=COLOURS["grid"], linewidth=0.7, zorder=0)
+    if value is None:
+        return
+    if low is not None and high is not None:
+        axes.plot([max(low, view[0]), min(high, view[1])], [y, y], color=colour, linewidth=2.2, solid_capstyle="butt")
+        for end, edge, arrow, beyond in ((low, view[0], "<", low < view[0]), (high, view[1], ">", high > view[1])):
+            axes.plot([edge if beyond else end], [y], marker=arrow if beyond else "|", color=colour, markersize=6)
+    filled = low is not None and high is not None
+    axes.plot([value], [y], "o", markersize=6.5, color=colour, markerfacecolor=colour if filled else "none")
+
+
+def _paint_marks(axes: Axes, marks: Sequence[Mark]) -> None:
+    """Draw the places to hold the estimates against, and one entry of the legend a word."""
+    words: set[str] = set()
+    for mark in marks:
+        axes.plot(
+            [mark.at],
+            [-mark.row],
+            marker="d" if mark.role == "random" else "D",
+            linestyle="none",
+            markersize=6,
+            color=COLOURS[mark.role],
+            label=f"_{mark.word}" if mark.word in words else mark.word,
+        )
+        words.add(mark.word)
+    if marks:
+        axes.figure.legend(loc="outside lower center", ncols=3, handletextpad=0.3)
+
+
+def _view(rows: Sequence[Row], stands: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of the axis: all estimates, all usual intervals, no end of a hopeless one."""
+    reach = [max(high - v, v - low) for _, v, low, high in rows if None not in (v, low, high)]  # type: ignore[operator]
+    most = _REACH * median_low(reach) if reach else 0.0
+    low = min([*stands, *(v if a is None else max(a, v - most) for _, v, a, _ in rows if v is not None)])
+    high = max([*stands, *(v if b is None else min(b, v + most) for _, v, _, b in rows if v is not None)])
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _left_out(rows: Sequence[Row], shown: Sequence[Row], view: tuple[float, float]) -> list[str]:
+    said = []
+    if len(rows) > len(shown):
+        said.append(f"The first {len(shown)} of {len(rows):,} rows are drawn.")
+    if any(v is not None and (low is None or high is None) for _, v, low, high in shown):
+        said.append("An open dot has no interval.")
+    if any(v is None for _, v, _, _ in shown):
+        said.append("A row without a dot has no figure.")
+    if any((low is not None and low < view[0]) or (high is not None and high > view[1]) for _, _, low, high in shown):
+        said.append("An arrow says that the interval goes on beyond the drawing.")
+    return said

@@ -1,0 +1,68 @@
+"""What is drawn of one judge: picks, differences and ties, spread, strata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bonwise.report.metric_table import interval, named, number
+from bonwise.report.page.figures.differences import difference_figures
+from bonwise.report.page.figures.picks import picks_figures
+from bonwise.report.page.figures.spread import spread_figures
+from bonwise.report.page.figures.strata import strata_figures
+from bonwise.report.page.section import Section, Table
+
+__all__ = ["judge_figures"]
+
+_Document = Mapping[str, Any]
+
+_OF_STRATA = ("recovery", "within_r", "tie_rate", "top1_accuracy")
+
+
+def judge_figures(metrics: _Document, exhibits: _Document, prefix: str, reference: str | None) -> Iterator[Section]:
+    """Yield the sections that hold drawings; what cannot be drawn has none.
+
+    Parameters
+    ----------
+    metrics : mapping
+        The judge's, of a document of schema ``bonwise.audit/1``.
+    exhibits : mapping
+        The judge's, of a document of schema ``bonwise.exhibits/1``.
+    prefix : str
+        Of addresses and drawings; empty, or ending in a hyphen.
+    reference : str or None
+        What stands in for the oracle.
+    """
+    key = prefix or "a-"
+    figures = picks_figures(metrics, exhibits["chance"], f"{key}picks", reference=reference)
+    if figures:
+        yield Section("What the picks are worth", f"{prefix}picks", figures=figures)
+    figures = difference_figures(exhibits["differences"], f"{key}differences", reference=reference)
+    if figures:
+        yield Section("Differences and ties", f"{prefix}ties", figures=figures)
+    figures = spread_figures(exhibits["spread"], f"{key}spread", metrics=metrics, reference=reference)
+    if figures:
+        yield Section("Between prompts and within them", f"{prefix}spread", figures=figures)
+    yield from _strata(exhibits, prefix, key, reference)
+
+
+def _strata(exhibits: _Document, prefix: str, key: str, reference: str | None) -> Iterator[Section]:
+    strata, left_out = exhibits["strata"], exhibits["strata_left_out"]
+    if strata or left_out:
+        yield Section(
+            "Strata",
+            f"{prefix}strata",
+            figures=strata_figures(strata, f"{key}strata"),
+            tables=[_table(one, reference) for one in strata],
+            notes=[f"{one['column']}: not shown: {one['reason']}" for one in left_out],
+        )
+
+
+def _table(stratum: _Document, reference: str | None) -> Table:
+    rows = []
+    for row in stratum["rows"]:
+        found = [row["metrics"][name] for name in _OF_STRATA]
+        cells = [cell for one in found for cell in (number(one["estimate"]), interval(one))]
+        rows.append((str(row["value"]), f"{row['prompts']:,}", *cells))
+    headers = (name for metric in _OF_STRATA for name in (named(metric, reference), "its interval"))
+    return Table((stratum["column"], "prompts", *headers), rows, title=f"Metrics by {stratum['column']}")

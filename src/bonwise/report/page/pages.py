@@ -1,0 +1,139 @@
+"""Documents as whole pages for a browser, and as parts of a notebook."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, cast
+
+from bonwise.errors import UsageError
+from bonwise.release import release
+from bonwise.report.page.audit_page import audit_page
+from bonwise.report.page.environment import environment
+from bonwise.report.page.excerpt import excerpt
+from bonwise.report.page.head import facts, title
+from bonwise.report.page.layout import Page, Part
+from bonwise.report.page.section import Section
+from bonwise.report.page.selection_page import selection_page
+
+__all__ = ["fragment", "page"]
+
+_Document = Mapping[str, Any]
+
+_AUDIT = "bonwise.audit/1"
+_STUDY = "bonwise.study/1"
+_NOTE = "bonwise.note/1"
+_SELECTIONS = "bonwise.selections/1"
+
+_SECTIONS: Mapping[str, str] = {
+    "bonwise.compare/1": "compare_page:compare_sections",
+    "bonwise.plan/1": "plan_page:plan_sections",
+    "bonwise.route/1": "route_page:route_sections",
+}
+"""Who lays out a document, by its schema."""
+
+
+def page(
+    document: _Document,
+    *,
+    exhibits: _Document | None = None,
+    studies: Sequence[_Document] = (),
+    more: str | None = None,
+) -> str:
+    """Return a document as one HTML page that asks for nothing from elsewhere.
+
+    Parameters
+    ----------
+    document : mapping
+        As ``--json`` writes it: an audit, a study, a comparison, a plan, routing, or selections.
+    exhibits : mapping, optional
+        Of an audit: what is drawn and the worst prompts, of schema ``bonwise.exhibits/1``.
+    studies : sequence of mapping
+        Documents of studies and of routing made on the table of an audit; or, of schema ``bonwise.note/1``, a
+        ``title`` and ``sentences`` in place of one.
+    more : str, optional
+        Name of the file beside the page that holds a row for each prompt.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A document that no page shows.
+    """
+    laid_out = _laid_out(document, exhibits, studies, more)
+    templates = environment()
+    script = templates.get_template("page.js").render()
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+    return templates.get_template("page.html").render(
+        page=laid_out, contents=_contents(laid_out), script_hash=digest, version=release()
+    )
+
+
+def fragment(document: _Document) -> str:
+    """Return the findings of a document for a notebook: no script, no headings of a page, styles of its own alone.
+
+    The parameter and the error are those of `page`.
+    """
+    laid_out = excerpt(_laid_out(document), document)
+    return environment().get_template("fragment.html").render(page=laid_out)
+
+
+def _laid_out(
+    document: _Document,
+    exhibits: _Document | None = None,
+    studies: Sequence[_Document] = (),
+    more: str | None = None,
+) -> Page:
+    if document.get("schema") == _AUDIT:
+        sections = [section for study in studies for section in _sections(study)]
+        found = audit_page(document, exhibits=exhibits, studies=sections, more=more)
+    elif document.get("schema") == _SELECTIONS:
+        found = selection_page(document)
+    else:
+        sections = _sections(document)
+        found = Page(title(document), facts(document), [Part(sections)])
+    return replace(found, parts=list(_apart(found.parts)))
+
+
+def _sections(document: _Document) -> list[Section]:
+    schema = document.get("schema", "none")
+    if schema == _NOTE:
+        return [Section(document["title"], "note", sentences=document["sentences"])]
+    if schema == _STUDY:
+        name = document["study"].replace("-", "_")
+        where = f"studies.{name}:{name}_sections"
+    elif schema in _SECTIONS:
+        where = _SECTIONS[schema]
+    else:
+        known = ", ".join((_AUDIT, _STUDY, _SELECTIONS, *_SECTIONS))
+        raise UsageError(f"no page shows a document of schema {schema!r}", hint=f"these have pages: {known}")
+    module, function = where.split(":")
+    made = getattr(import_module(f"bonwise.report.page.{module}"), function)
+    return cast("Callable[[_Document], list[Section]]", made)(document)
+
+
+def _apart(parts: Sequence[Part]) -> Iterator[Part]:
+    """Give every section an address of its own: two studies may have named one alike."""
+    seen: Counter[str] = Counter({"verdict": 1, "prompts": 1, "main": 1})
+    for part in parts:
+        sections = []
+        for section in part.sections:
+            seen[section.anchor] += 1
+            count = seen[section.anchor]
+            sections.append(section if count == 1 else replace(section, anchor=f"{section.anchor}-{count}"))
+        yield replace(part, sections=sections)
+
+
+def _contents(laid_out: Page) -> list[tuple[str, str]]:
+    """Return address and title of what a reader may want to go to; of a part of its own only the whole."""
+    found = []
+    for part in laid_out.parts:
+        found += [(part.anchor, part.title)] if part.title else [(one.anchor, one.title) for one in part.sections]
+    if laid_out.prompts is not None:
+        found.append(("prompts", "Where the judge lost most"))
+    if laid_out.picks is not None:
+        found.append(("prompts", "Pools"))
+    return found if len(found) > 2 else []

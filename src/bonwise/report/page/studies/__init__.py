@@ -1,0 +1,1 @@
+"""Sections of the pages by study: a module and a function for each."""

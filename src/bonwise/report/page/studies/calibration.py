@@ -1,0 +1,147 @@
+"""The study of calibration on a page: changes by method, drawn and in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from bonwise.printable import printable
+from bonwise.report.calibration_text import CHANGES, percent, percent_interval, signed
+from bonwise.report.metric_table import interval, named, number
+from bonwise.report.page.canvas import COLOURS, drawn
+from bonwise.report.page.section import Figure, Section, Table
+
+__all__ = ["calibration_sections"]
+
+_Document = Mapping[str, Any]
+
+_DRAWN = ("recovery", "within_r", "global_r", "sign_agreement")
+
+
+def calibration_sections(document: _Document) -> list[Section]:
+    """Return one section a judge.
+
+    Parameters
+    ----------
+    document : mapping
+        Of schema ``bonwise.study/1``, study ``calibration``.
+    """
+    several = len(document["judges"]) > 1
+    refused = [
+        f"{printable(name, longest=60)} is not studied: {printable(why, longest=200)}"
+        for name, why in document["not_studied"].items()
+    ]
+    sections = [
+        _section(name, judge, document["settings"], at if several else None)
+        for at, (name, judge) in enumerate(document["judges"].items(), 1)
+    ]
+    return [*sections, *([Section("Not calibrated", "calibration-not-studied", refused)] if refused else [])]
+
+
+def _section(name: str, judge: _Document, settings: _Document, number_of: int | None) -> Section:
+    title = "Calibration" if number_of is None else f"Calibration of {printable(name, longest=60)}"
+    anchor = "calibration" if number_of is None else f"calibration-{number_of}"
+    reference = settings.get("reference")
+    return Section(
+        title,
+        anchor,
+        [named(printable(sentence), reference) for sentence in judge["sentences"]],
+        [_figure(metric, judge, settings, f"{anchor}-{metric.replace('_', '-')}") for metric in _DRAWN],
+        [_changes(judge, settings), _picks(judge)],
+        _notes(judge, settings),
+    )
+
+
+def _notes(judge: _Document, settings: _Document) -> list[str]:
+    data = judge["data"]
+    known = ", ".join(printable(one, longest=40) for one in judge["covariates"]) or "none"
+    notes = [
+        f"{data['prompts']:,} labelled prompts in {settings['folds']} folds, each calibrated by a map of the others.",
+        "The intervals take the maps as they are.",
+        f"Covariates: {known}.",
+        *(f"Dropped {count:,}: {printable(why, longest=120)}." for why, count in data["dropped"].items()),
+    ]
+    if data["method"] == "labelled_only":
+        notes.append(f"From the labelled prompts alone; {data['unlabelled_prompts']:,} lack labels.")
+    return notes
+
+
+def _figure(metric: str, judge: _Document, settings: _Document, key: str) -> Figure:
+    changes = {method: found["changes"][metric] for method, found in judge["methods"].items()}
+    said = [
+        f"{_words(method)} {signed(one['estimate'])} {interval(one)}"
+        if one["estimate"] is not None
+        else f"{_words(method)} unknown, {one['reason']}"
+        for method, one in changes.items()
+    ]
+    says = (
+        f"Calibrated minus raw {metric}, a dot a method with its {100 * settings['confidence']:g}% interval: "
+        f"{'; '.join(said)}. At the line nothing changes."
+    )
+    return Figure(drawn(lambda axes: _paint(axes, changes, metric), key=key), f"Change of {metric}", says)
+
+
+def _paint(axes: Axes, changes: Mapping[str, _Document], metric: str) -> None:
+    axes.axvline(0.0, color=COLOURS["muted"], linewidth=1.0, linestyle=(0, (4, 3)))
+    for at, (method, one) in enumerate(changes.items()):
+        colour = COLOURS["judge"] if method in ("isotonic", "two_stage") else COLOURS["other"]
+        if one["estimate"] is None:
+            axes.text(0.02, at, "unknown", transform=axes.get_yaxis_transform(), color=COLOURS["muted"], va="center")
+            continue
+        if one["low"] is not None:
+            axes.plot([one["low"], one["high"]], [at, at], color=colour, linewidth=2.0, solid_capstyle="butt")
+        axes.plot([one["estimate"]], [at], "o", color=colour, markersize=6)
+    names = [_words(method).replace(" covariates", "\n+ covariates") for method in changes]
+    axes.set_yticks(range(len(changes)), names)
+    axes.set_ylim(len(changes) - 0.5, -0.5)
+    axes.set_xlabel(f"change of {metric}")
+    axes.grid(axis="x")
+    axes.locator_params(axis="x", nbins=5)
+
+
+def _words(method: str) -> str:
+    return method.replace("_", " ")
+
+
+def _changes(judge: _Document, settings: _Document) -> Table:
+    rows: list[list[str]] = []
+    strong = []
+    for method, found in judge["methods"].items():
+        for metric in CHANGES:
+            change, relative = found["changes"][metric], found["relative"].get(metric)
+            if metric == "recovery":
+                strong.append(len(rows))
+            rows.append(
+                [
+                    _words(method),
+                    metric,
+                    number(judge["raw"]["metrics"][metric]["estimate"]),
+                    number(found["metrics"][metric]["estimate"]),
+                    signed(change["estimate"]),
+                    interval(change),
+                    "" if relative is None else f"{percent(relative['estimate'])} {percent_interval(relative)}",
+                ]
+            )
+    width = f"{100 * settings['confidence']:g}% interval"
+    headers = ("method", "metric", "raw", "calibrated", "change", width, "in %")
+    return Table(headers, rows, "What calibrating changes", words=(0, 1), strong=strong)
+
+
+def _picks(judge: _Document) -> Table:
+    headers = ("method", "picks changed", "of them without a tie", "newly tied", "ties broken", "prompts")
+    rows = []
+    for method, found in judge["methods"].items():
+        whole, untied = found["picks"]["all"], found["picks"]["without_ties"]
+        rows.append(
+            [
+                _words(method),
+                f"{whole['picks_changed']:,}",
+                f"{untied['picks_changed']:,}",
+                f"{whole['picks_newly_tied']:,}",
+                f"{whole['ties_broken']:,}",
+                f"{whole['prompts']:,}",
+            ]
+        )
+    return Table(headers, rows, "What becomes of the picks")

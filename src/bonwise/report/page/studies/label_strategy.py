@@ -1,0 +1,209 @@
+"""The page of a study of ways of asking a judge: tables of the ways, recovery by way, accuracy by gap, judges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bonwise.printable import printable
+from bonwise.report.metric_table import interval, named
+from bonwise.report.page.figures.forest import MOST, Row, forest_figure
+from bonwise.report.page.section import Figure, Section, Table
+from bonwise.report.ways import (
+    GROUPS,
+    ORDERS,
+    PAIR_COLUMNS,
+    STRATEGY_COLUMNS,
+    figure,
+    gap_words,
+    known_columns,
+    unknown_because,
+    way_name,
+)
+
+__all__ = ["label_strategy_sections"]
+
+_Document = Mapping[str, Any]
+
+_HOW = (
+    "Ties are broken at random, in expectation. Verdicts of both orders are averaged, so that orders which "
+    "contradict each other tie. A candidate's score from verdicts is what it earned on average over its pairs."
+)
+_ORDERS_HOW = (
+    "Agreement counts ties one half, so that of both orders is the mean of the two where no order ties. What two "
+    "orders buy is to know which verdicts to trust: those that both say."
+)
+
+
+def label_strategy_sections(document: _Document) -> list[Section]:
+    """Return the sections of the page.
+
+    Parameters
+    ----------
+    document : mapping
+        Of schema ``bonwise.study/1``, study ``label-strategy``, of any kind.
+    """
+    kinds = {"strategies": _strategies, "verdicts": _verdicts, "draw": _draw}
+    return kinds[document["kind"]](document)
+
+
+def _strategies(document: _Document) -> list[Section]:
+    settings, judges = document["settings"], document["judges"]
+    sections = []
+    for at, (name, judge) in enumerate(judges.items()):
+        suffix = "" if len(judges) == 1 else f"-{at}"
+        whose = f": {printable(name, longest=60)}" if suffix else ""
+        sections += [_ways(judge, settings, suffix, whose), _pairs(judge, settings, suffix, whose)]
+    return sections
+
+
+def _ways(judge: _Document, settings: _Document, suffix: str, whose: str) -> Section:
+    figures: list[Figure] = []
+    tables = []
+    for part, group in judge["strategies"].items():
+        ways, title = group["strategies"], GROUPS[part].format(**group)
+        rows = [_row(way_name(name, settings), way["metrics"]["recovery"]) for name, way in ways.items()]
+        roles = ["judge" if name == "pointwise" else "oracle" for name in ways]
+        figures += forest_figure(
+            rows,
+            f"label-strategy-{part.replace('_', '-')}{suffix}",
+            "Recovery by the way of asking",
+            f"{title}: scores recover {figure(ways['pointwise']['metrics']['recovery'])}, the highest is "
+            f"{_highest(rows)}.",
+            across="recovery",
+            roles=roles,
+        )
+        tables.append(_table(title, ways, settings, STRATEGY_COLUMNS))
+    notes = [
+        _HOW,
+        *(line for group in judge["strategies"].values() for line in unknown_because(group["strategies"], settings)),
+        *(f"No table of {part.replace('_', ' ')}: {why}." for part, why in judge["no_strategies"].items()),
+    ]
+    return Section(
+        f"Ways of asking the judge{whose}",
+        f"label-strategy{suffix}",
+        [printable(sentence, longest=1000) for sentence in judge["sentences"]],
+        figures,
+        tables,
+        notes,
+    )
+
+
+def _pairs(judge: _Document, settings: _Document, suffix: str, whose: str) -> Section:
+    found, reference = judge["matched_pairs"], settings.get("reference")
+    where = found["where_pointwise_tied"]
+    rows = [_row(gap_words(at, row), row["accuracy"]) for at, row in enumerate(where["by_gap"])]
+    figures = (
+        forest_figure(
+            rows,
+            f"label-strategy-gaps{suffix}",
+            named("Accuracy where scores tie, by oracle gap", reference),
+            f"Of {where['pairs']:,} pairs that scores tie verdicts decide {figure(where['decided'])}; the line is a "
+            "coin's accuracy.",
+            0.5,
+            across="share of decided pairs that are right",
+        )
+        if rows
+        else []
+    )
+    cells = [
+        (gap_words(at, row), f"{row['pairs']:,}", figure(row["accuracy"]), interval(row["accuracy"]))
+        for at, row in enumerate(where["by_gap"])
+    ]
+    gaps = Table((named("oracle gap", reference), "pairs", "accuracy", "interval"), cells, "Where scores tie")
+    title = f"{found['pairs']:,} pairs judged both ways"
+    drawn = ["Figures are weighted by how the pairs were drawn."] if found["weighted"] else []
+    return Section(
+        f"Best of two{whose}",
+        f"label-strategy-pairs{suffix}",
+        figures=figures,
+        tables=[_table(title, found["ways"], settings, PAIR_COLUMNS), *([gaps] if cells else [])],
+        notes=drawn,
+    )
+
+
+def _table(title: str, ways: _Document, settings: _Document, columns: Mapping[str, str]) -> Table:
+    rows, columns = [], known_columns(ways, columns)
+    for name, way in ways.items():
+        metrics, less = way["metrics"], way.get("minus_pointwise", {}).get("recovery")
+        star = " *" if metrics["recovery"]["method"] == "labelled_only" else ""
+        difference = ("", "") if less is None else (figure(less), interval(less))
+        cells = [figure(metrics[key], key) for key in columns]
+        rows.append((way_name(name, settings) + star, *cells, interval(metrics["recovery"]), *difference))
+    return Table(("way", *columns.values(), "interval", "less scores", "interval"), rows, title)
+
+
+def _verdicts(document: _Document) -> list[Section]:
+    judges = document["judges"]
+    two = any(judge["order"] for judge in judges.values())
+    way = "both_orders" if two else "first_order"
+    names = sorted(judges, key=lambda name: -(judges[name]["ways"][way]["agreement"]["estimate"] or 0.0))
+    figures: list[Figure] = []
+    step = -(-len(names) // -(-len(names) // MOST))
+    for at in range(0, len(names), step):
+        some = names[at : at + step]
+        figures += forest_figure(
+            [_row(name, judges[name]["ways"][way]["agreement"]) for name in some],
+            f"label-strategy-judges-{at}",
+            "Agreement by judge",
+            f"Agreement of judges {at + 1} to {at + len(some)} of {len(names)}; the line is a coin's.",
+            0.5,
+            across="agreement, ties counting one half",
+        )
+    few = [sentence for judge in judges.values() for sentence in judge["sentences"]] if len(judges) <= 3 else []
+    return [
+        Section(
+            "Pairwise verdicts: one order against both",
+            "label-strategy-verdicts",
+            [_range(judges, way), *few],
+            figures,
+            _judges_tables(judges) if two else [_judges_table(judges, ORDERS[:1], "Agreement with the labels")],
+            [_ORDERS_HOW] if two else [],
+        )
+    ]
+
+
+def _range(judges: _Document, way: str) -> str:
+    known = [judge["ways"][way]["agreement"]["estimate"] for judge in judges.values()]
+    known = [one for one in known if one is not None]
+    if not known:
+        return f"{len(judges)} judges; none has a pair that the labels decide."
+    reach = f"{100 * min(known):.1f} % to {100 * max(known):.1f} %"
+    return f"{len(judges)} judges agree with the labels in {reach} of the pairs, ties counting one half."
+
+
+def _judges_tables(judges: _Document) -> list[Table]:
+    agreeing = [one for one in ORDERS if one[1] in {"agreement", "accuracy_decided"}]
+    others = [one for one in ORDERS if one not in agreeing]
+    return [
+        _judges_table(judges, agreeing, "Agreement: each order, both together, and where both say the same"),
+        _judges_table(judges, others, "Ties of both orders, what being shown first is worth, verdicts that flip"),
+    ]
+
+
+def _judges_table(judges: _Document, columns: Sequence[tuple[str, str, str]], title: str) -> Table:
+    rows = []
+    for name, judge in judges.items():
+        found = [judge["order"][key] if way == "order" else judge["ways"][way][key] for way, key, _ in columns]
+        cells = [cell for one in found for cell in (figure(one), interval(one))]
+        rows.append((name, f"{judge['data']['pairs']:,}", *cells))
+    headers = [cell for _, _, heading in columns for cell in (heading, "interval")]
+    return Table(("judge", "pairs", *headers), rows, title)
+
+
+def _draw(document: _Document) -> list[Section]:
+    rows = [
+        (f"{one['gap_of']} gap", one["stratum"], f"{one['pairs']:,}", f"{one['drawn']:,}")
+        for one in document["strata"]
+    ]
+    table = Table(("gap of", "stratum", "pairs", "drawn"), rows, words=(0, 1))
+    return [Section("Pairs drawn to be judged", "label-strategy-draw", document["sentences"], tables=[table])]
+
+
+def _row(name: str, found: _Document) -> Row:
+    return name, found["estimate"], found["low"], found["high"]
+
+
+def _highest(rows: Sequence[Row]) -> str:
+    known = [(estimate, name) for name, estimate, _, _ in rows if estimate is not None]
+    return "unknown" if not known else f"{max(known)[0]:.3f} ({max(known)[1]})"

@@ -1,0 +1,159 @@
+"""The study of requirements on a page: the curve with the judge on it, the targets and what others would recover."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import PercentFormatter
+
+from bonwise.printable import printable
+from bonwise.report.metric_table import interval, named, number
+from bonwise.report.page.canvas import COLOURS, drawn
+from bonwise.report.page.figures.names import short
+from bonwise.report.page.section import Figure, Section, Table
+from bonwise.report.requirements_text import share
+
+__all__ = ["requirements_sections"]
+
+_Document = Mapping[str, Any]
+
+_LINES = (("within_r", "within_r", "judge"), ("effective_agreement", "effective agreement", "oracle"))
+"""What is drawn: key, name and colour."""
+
+
+def requirements_sections(document: _Document) -> list[Section]:
+    """Return a section a judge.
+
+    Parameters
+    ----------
+    document : mapping
+        Of schema ``bonwise.study/1``, study ``requirements``.
+    """
+    several = len(document["judges"]) > 1
+    sections = [
+        _section(
+            name, judge, document["settings"], f"requirements-{at}" if several else "requirements", alone=not several
+        )
+        for at, (name, judge) in enumerate(document["judges"].items())
+    ]
+    refused = [
+        f"{printable(name, longest=60)} is not studied: {printable(why, longest=200)}"
+        for name, why in document["not_studied"].items()
+    ]
+    return [*sections, *([Section("Without requirements", "requirements-not-studied", refused)] if refused else [])]
+
+
+def _section(name: str, judge: _Document, settings: _Document, anchor: str, *, alone: bool) -> Section:
+    reference, shown = settings.get("reference"), printable(name, longest=60)
+    title = "What a wanted recovery takes"
+    figures = [_figure(name, judge, anchor)] if judge["curve"] else []
+    tables = [_targets(judge, settings)] if judge["curve"] else []
+    if judge["curve"] and judge["inverse"]:
+        tables.append(_inverse(judge, settings))
+    return Section(
+        title if alone else f"{title}: {shown}",
+        anchor,
+        [named(sentence, reference) for sentence in judge["sentences"]],
+        figures,
+        tables,
+        [named(note, reference) for note in _notes(judge)],
+    )
+
+
+def _notes(judge: _Document) -> list[str]:
+    data = judge["data"]
+    notes = [
+        (
+            "The curve is that of a judge whose score is the label plus normal noise, alike for all candidates and "
+            "not rounded, on these labels with their spread and ties. A judge with errors of another kind lies "
+            "above or below it."
+        ),
+    ]
+    if data["method"] == "labelled_only":
+        notes.append(f"From the labelled prompts alone; {data['unlabelled_prompts']:,} are unlabelled.")
+    return notes
+
+
+def _figure(name: str, judge: _Document, key: str) -> Figure:
+    shown = short(name)
+    says = "Within_r and effective agreement of a judge of plain noise, by what it recovers; bars are intervals."
+    own = judge["judge"]
+    if _has_place(own):
+        says += (
+            f" The diamond is {printable(name, longest=60)}: within_r {own['within_r']['estimate']:.3f}, "
+            f"recovery {own['recovery']['estimate']:.3f}."
+        )
+    if _has_place(own) and own["expected_recovery"]["estimate"] is not None:
+        says += (
+            f" The dotted line runs from it to the curve at the same within_r, a recovery of "
+            f"{own['expected_recovery']['estimate']:.3f}."
+        )
+    svg = drawn(lambda axes: _paint(axes, judge, shown), key=key)
+    return Figure(svg, "Quality needed for a wanted recovery", says)
+
+
+def _has_place(own: _Document) -> bool:
+    return own["within_r"]["estimate"] is not None and own["recovery"]["estimate"] is not None
+
+
+def _paint(axes: Axes, judge: _Document, shown: str) -> None:
+    recoveries = [one["recovery"] for one in judge["curve"]]
+    for metric, words, colour in _LINES:
+        axes.plot(recoveries, [one[metric] for one in judge["curve"]], color=COLOURS[colour], label=words)
+        _points(axes, judge["targets"], metric, COLOURS[colour])
+    own, lowest = judge["judge"], 0.0
+    if _has_place(own):
+        _mark(axes, own, shown)
+        lowest = min(own["within_r"]["estimate"] - 0.05, 0.0)
+        axes.set_xlim(min(own["recovery"]["estimate"] - 0.05, 0.0), 1.0)
+    else:
+        axes.set_xlim(0.0, 1.0)
+    axes.set_ylim(lowest, 1.0)
+    axes.xaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.set_xlabel("recovery")
+    axes.set_ylabel("needed")
+    axes.grid(visible=True)
+    axes.legend(loc="lower right")
+
+
+def _points(axes: Axes, targets: Sequence[_Document], metric: str, colour: str) -> None:
+    for one in targets:
+        found = one[metric]
+        if found["estimate"] is None:
+            continue
+        axes.plot([one["target"]], [found["estimate"]], "o", color=colour, markersize=4)
+        if found["low"] is not None:
+            axes.plot([one["target"]] * 2, [found["low"], found["high"]], color=colour, linewidth=3, alpha=0.45)
+
+
+def _mark(axes: Axes, own: _Document, shown: str) -> None:
+    recovery, within_r, expected = (own[key]["estimate"] for key in ("recovery", "within_r", "expected_recovery"))
+    if expected is not None:
+        axes.plot([recovery, expected], [within_r, within_r], color=COLOURS["bad"], linestyle=":", linewidth=1.6)
+    # A legend leaves out what starts with an underscore.
+    label = f" {shown}" if shown.startswith("_") else shown
+    axes.plot([recovery], [within_r], "D", color=COLOURS["bad"], markersize=6, label=label)
+
+
+def _targets(judge: _Document, settings: _Document) -> Table:
+    width = f"{100 * settings['confidence']:g}% interval"
+    rows = [
+        [
+            share(one["target"]),
+            *(cell for key, *_ in _LINES for cell in (number(one[key]["estimate"]), interval(one[key]))),
+        ]
+        for one in judge["targets"]
+    ]
+    headers = ("recovery", "needs within_r", width, "needs effective agreement", width)
+    return Table(headers, rows, "Needed for a wanted recovery", words=())
+
+
+def _inverse(judge: _Document, settings: _Document) -> Table:
+    width = f"{100 * settings['confidence']:g}% interval"
+    rows = [
+        [f"{one['within_r']:g}", number(one["recovery"]["estimate"]), interval(one["recovery"])]
+        for one in judge["inverse"]
+    ]
+    return Table(("within_r", "recovers", width), rows, "Recovered by a judge of plain noise", words=())

@@ -1,0 +1,132 @@
+"""How ways of asking a judge are called in tables, in text and on pages alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bonwise.report.metric_table import number
+
+__all__ = [
+    "GROUPS",
+    "ORDERS",
+    "PAIR_COLUMNS",
+    "STRATEGY_COLUMNS",
+    "figure",
+    "gap_words",
+    "known_columns",
+    "unknown_because",
+    "way_name",
+]
+
+_Document = Mapping[str, Any]
+
+_NAMES: Mapping[str, str] = {
+    "pointwise": "scores",
+    "quantised": "scores in {bins} bins",
+    "pairwise": "every pair",
+    "pairwise_one_order": "every pair, one order",
+    "sparse": "some pairs",
+    "sparse_one_order": "some pairs, one order",
+    "tie_break": "scores, top ties compared",
+    "partial": "the pairs there are",
+}
+
+GROUPS: Mapping[str, str] = {
+    "every_pair": "Best of n on {prompts:,} prompts with a verdict on every pair",
+    "some_pairs": "Best of n on {prompts:,} prompts with a verdict on some pair",
+}
+"""Titles of groups of prompts."""
+
+STRATEGY_COLUMNS: Mapping[str, str] = {
+    "calls_per_prompt": "calls",
+    "tokens_per_prompt": "tokens",
+    "within_r": "within_r",
+    "tie_rate": "ties",
+    "effective_agreement": "agreement",
+    "top1_accuracy": "top-1",
+    "gain_per_call": "gain / call",
+    "gain_per_1000_tokens": "gain / 1,000 tokens",
+    "recovery": "recovery",
+}
+
+PAIR_COLUMNS: Mapping[str, str] = {
+    "tie_rate": "ties",
+    "sign_agreement": "agreement, decided",
+    "effective_agreement_decided": "agreement, ties 1/2",
+    "recovery": "recovery",
+}
+
+ORDERS = (
+    ("first_order", "agreement", "first order"),
+    ("second_order", "agreement", "second order"),
+    ("both_orders", "agreement", "both"),
+    ("both_orders", "tie_rate", "ties"),
+    ("both_orders", "accuracy_decided", "decided"),
+    ("order", "first_shown_advantage", "first"),
+    ("order", "flips", "flips"),
+)
+"""Of verdicts alone: way, metric and heading."""
+
+
+_FINE = frozenset({"gain_per_call", "gain_per_1000_tokens"})
+
+
+def way_name(name: str, settings: _Document) -> str:
+    """Return what a way is called.
+
+    Examples
+    --------
+    >>> way_name("quantised", {"bins": 20})
+    'scores in 20 bins'
+    """
+    return _NAMES[name].format(bins=settings.get("bins"))
+
+
+def known_columns(ways: _Document, columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns in which any way has a figure."""
+    return {
+        key: title
+        for key, title in columns.items()
+        if any(way["metrics"][key]["estimate"] is not None for way in ways.values())
+    }
+
+
+def unknown_because(ways: _Document, settings: _Document) -> Iterator[str]:
+    """Yield why figures of ways are missing, each reason once with the ways it holds for."""
+    reasons: dict[str, list[str]] = {}
+    for name, way in ways.items():
+        for key in STRATEGY_COLUMNS:
+            found = way["metrics"][key]
+            if found["estimate"] is None:
+                said = reasons.setdefault(found["reason"], [])
+                said += [label] if (label := way_name(name, settings)) not in said else []
+    for reason, names in reasons.items():
+        yield f"no figure for {', '.join(names)}: {reason}"
+
+
+def gap_words(at: int, row: _Document) -> str:
+    """Write the ends of a group of gaps, the first of which holds its lower end.
+
+    Examples
+    --------
+    >>> gap_words(0, {"low": 0.05, "high": 0.05}), gap_words(1, {"low": 0.05, "high": 0.1})
+    ('0.05', 'above 0.05 to 0.1')
+    """
+    if at == 0 and row["low"] == row["high"]:
+        return f"{row['low']:g}"
+    return f"{'above ' if at else ''}{row['low']:g} to {row['high']:g}"
+
+
+def figure(found: _Document, key: str = "") -> str:
+    """Write an estimate to three decimals; what a call or a token brings is small, and gets five.
+
+    Examples
+    --------
+    >>> figure({"estimate": 0.00514}), figure({"estimate": 0.00514}, "gain_per_call"), figure({"estimate": None})
+    ('0.005', '0.00514', '-')
+    """
+    value = found["estimate"]
+    if value is not None and key in _FINE:
+        return f"{value:.5f}"
+    return number(value) if key != "tokens_per_prompt" or value is None else f"{value:,.0f}"

@@ -1,0 +1,143 @@
+"""What many selections come to: what decided them, what was not scored, and what they took."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bonwise.calls.bill import Bill
+from bonwise.selection.selection import Selection
+
+__all__ = ["Totals"]
+
+_MOST_REASONS = 100
+"""Reasons that are kept apart: servers put request numbers into theirs."""
+
+_STEP = math.log(1.01)
+"""Latencies are counted in classes, each this much wider than the one before: quantiles are exact to 1 %."""
+
+
+@dataclass(slots=True)
+class Totals:
+    """Running figures of any number of selections, in bounded memory.
+
+    Examples
+    --------
+    >>> import bonwise as bw
+    >>> totals = Totals()
+    >>> totals.note(bw.select("Say hi", ["hello", "hi"], judge=lambda prompt, text: -len(text)))
+    >>> totals.to_dict()["decided_by"]
+    {'score': 1}
+    """
+
+    _how: Counter[str] = field(default_factory=Counter)
+    _stopped: Counter[str] = field(default_factory=Counter)
+    _unscored: Counter[str] = field(default_factory=Counter)
+    _failures: Counter[str] = field(default_factory=Counter)
+    _routes: Counter[str] = field(default_factory=Counter)
+    _latencies: Counter[int] = field(default_factory=Counter)
+    _bill: Bill = field(default_factory=Bill)
+    _candidates: int = 0
+    _picked: int = 0
+    _tied: int = 0
+    _sent: int = 0
+    _changed: int = 0
+    _unpriced: int = 0
+    _pairs: int = 0
+    _advantage: float = 0.0
+    _differing: int = 0
+    _without: int = 0
+    _seconds: float = 0.0
+    _longest: float = 0.0
+
+    def note(self, pick: Selection) -> None:
+        """Take in one selection."""
+        self._how[pick.decided_by] += 1
+        self._candidates += len(pick.ids)
+        self._picked += pick.best_id is not None
+        self._tied += len(pick.tied) > 1
+        _count(self._stopped, pick.stopped)
+        _count(self._failures, pick.failure)
+        for reason in pick.unscored.values():
+            _count(self._unscored, reason)
+        if pick.routed is not None:
+            _count(self._routes, pick.routed.reason)
+            self._sent += pick.routed.strong is not None
+            self._changed += pick.routed.strong is not None and pick.routed.first_pick != pick.best_id
+        self._note_comparisons(pick)
+        self._note_spending(pick)
+
+    def _note_comparisons(self, pick: Selection) -> None:
+        for one in pick.comparisons:
+            self._without += one.value is None
+            if one.order_effect is not None:
+                self._pairs += 1
+                self._advantage += one.order_effect
+                self._differing += one.order_effect != 0
+
+    def _note_spending(self, pick: Selection) -> None:
+        self._unpriced += pick.bill.cost is None
+        self._bill += replace(pick.bill, cost=pick.bill.cost or 0.0)  # an unknown one would hide all others
+        self._seconds += pick.latency
+        self._longest = max(self._longest, pick.latency)
+        self._latencies[math.floor(math.log(max(pick.latency, 1e-6)) / _STEP)] += 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures by name; ``cost`` is of pools whose cost is known, ``unpriced`` counts the others."""
+        bill, pairs = self._bill, self._pairs
+        return {
+            "pools": self._how.total(),
+            "candidates": self._candidates,
+            "picked": self._picked,
+            "tied": self._tied,
+            "decided_by": dict(self._how.most_common()),
+            "stopped": dict(self._stopped.most_common()),
+            "failures": dict(self._failures.most_common()),
+            "unscored": dict(self._unscored.most_common()),
+            "routed": {
+                "seen": self._routes.total(),
+                "sent": self._sent,
+                "changed": self._changed,
+                "reasons": dict(self._routes.most_common()),
+            },
+            "order": {
+                "pairs": pairs,
+                "advantage": self._advantage / pairs if pairs else None,
+                "differing": self._differing,
+                "without_verdict": self._without,
+            },
+            "calls": bill.calls,
+            "answers": bill.calls + bill.from_ledger,
+            "from_ledger": bill.from_ledger,
+            "input_tokens": bill.input_tokens,
+            "output_tokens": bill.output_tokens,
+            "reused_tokens": bill.reused_tokens,
+            "cost": bill.cost,
+            "unpriced": self._unpriced,
+            "latency": self._latency(),
+        }
+
+    def _latency(self) -> dict[str, float] | None:
+        """Return seconds a pool: mean and longest, and of half and of 95 % of the pools."""
+        pools = self._how.total()
+        if not pools:
+            return None
+        quantiles = {"half": self._quantile(0.5 * pools), "most": self._quantile(0.95 * pools)}
+        seconds = {"mean": self._seconds / pools, **quantiles, "longest": self._longest}
+        return {name: round(value, 3) for name, value in seconds.items()}
+
+    def _quantile(self, pools: float) -> float:
+        seen = 0
+        for step, count in sorted(self._latencies.items()):
+            seen += count
+            if seen >= pools:
+                return min(math.exp((step + 0.5) * _STEP), self._longest)
+        return self._longest
+
+
+def _count(reasons: Counter[str], reason: str) -> None:
+    if reason:
+        known = reason in reasons or len(reasons) < _MOST_REASONS
+        reasons[reason if known else "other reasons"] += 1

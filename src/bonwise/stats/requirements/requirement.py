@@ -1,0 +1,144 @@
+"""The judge that a wanted recovery takes, and what a judge with a given within_r recovers: with intervals."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
+from bonwise.stats.estimation import from_jackknife
+from bonwise.stats.laws import student_quantile
+from bonwise.stats.requirements.curve import NoisyOracle
+from bonwise.stats.requirements.influence import AtNoise, recovery_influence, within_r_influence
+from bonwise.stats.requirements.inversion import noise_for_recovery, noise_for_within_r
+from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.within_prompt import within_r as correlation
+
+__all__ = ["Held", "Requirement", "held_against", "no_curve", "recovered", "required"]
+
+_ALL = 1 - 1e-12  # what is closer to 1 is 1 but for rounding
+
+_SHARE = (0.0, 1.0)
+
+
+class Requirement(NamedTuple):
+    """What a judge must have to recover a wanted share of the possible gain."""
+
+    within_r: Estimate
+    agreement: Estimate
+
+
+class Held(NamedTuple):
+    """A judge held against one of plain noise with the same within_r."""
+
+    expected: Estimate  # recovery of the judge of plain noise
+    difference: Estimate  # recovery of the judge less that, paired by prompt
+
+
+def no_curve(labels: NoisyOracle, confidence: float) -> str | None:
+    """Say why the labels have no curve: there is nothing to recover, or too little to divide by; None where they do.
+
+    The rule is that of Fieller's interval: the mean possible gain can be told from 0.
+    """
+    n, gain = len(labels.gain), labels.gain
+    if not gain.any():
+        return "undefined: needs a prompt where labels differ"
+    if n > 1 and gain.mean() <= student_quantile(confidence, n - 1) * gain.std(ddof=1) / math.sqrt(n):
+        return NOT_DISTINGUISHABLE
+    return None
+
+
+def required(labels: NoisyOracle, target: float, confidence: float) -> Requirement:
+    """Return the within_r and the effective agreement at which a judge of plain noise recovers the target.
+
+    Parameters
+    ----------
+    labels : NoisyOracle
+    target : float
+        Recovery; undefined, with the reason, unless it lies between 0 and 1.
+    confidence : float
+        Of the two-sided intervals, Student's t on the standard error of the influences, clustered by prompt.
+
+    Examples
+    --------
+    >>> labels = np.random.default_rng(0).normal(size=(4000, 4))
+    >>> found = required(NoisyOracle.of(labels.ravel(), np.full(4000, 4)), 0.5, 0.95)
+    >>> round(found.within_r.estimate, 2)
+    0.5
+    """
+    n = len(labels.gain)
+    reason = no_curve(labels, confidence) or _unreachable(target)
+    if reason is not None:
+        return Requirement(Estimate.undefined(reason, n), Estimate.undefined(reason, n))
+    at = AtNoise(labels, noise_for_recovery(labels, target))
+    return Requirement(
+        _estimate(labels.within_r(at.noise), at.needed_within_r(), _SHARE, confidence),
+        _estimate(labels.agreement(at.noise), at.needed_agreement(), (0.5, 1.0), confidence),
+    )
+
+
+def _unreachable(target: float) -> str | None:
+    if target >= 1:
+        return "not reachable: any noise at all costs some of the possible gain"
+    return None if target > 0 else "not on the curve: even a judge of nothing but noise recovers 0"
+
+
+def recovered(labels: NoisyOracle, within_r: float, confidence: float) -> Estimate:
+    """Return what a judge of plain noise with a given within_r recovers.
+
+    Parameters
+    ----------
+    labels : NoisyOracle
+    within_r : float
+        Undefined, with the reason, unless it lies between 0 and 1.
+    confidence : float
+        Of the two-sided interval, clustered by prompt.
+    """
+    reason = no_curve(labels, confidence) or _off_curve(within_r)
+    if reason is not None:
+        return Estimate.undefined(reason, len(labels.gain))
+    at = AtNoise(labels, noise_for_within_r(labels, within_r))
+    return _estimate(at.recovery, at.recovered(), _SHARE, confidence)
+
+
+def _off_curve(within_r: float) -> str | None:
+    if within_r > 0:
+        return None if within_r < _ALL else "not on the curve: any noise at all leaves within_r below 1"
+    return "not on the curve: a score that is the label and plain noise has a within_r above 0"
+
+
+def held_against(labels: NoisyOracle, sums: Floats, confidence: float) -> Held:
+    """Hold a judge against one of plain noise with the same within_r.
+
+    Parameters
+    ----------
+    labels : NoisyOracle
+    sums : ndarray of float64, shape (len(Sums._fields), prompts)
+        The judge's, on the same prompts in the same order.
+    confidence : float
+        Of the two-sided intervals, clustered by prompt; that of the difference is paired.
+    """
+    n, mine, totals = len(labels.gain), Sums(*sums), Sums(*sums.sum(axis=1))
+    within_r = float(correlation(totals))
+    reason = no_curve(labels, confidence)
+    reason = reason or (
+        "undefined: needs a prompt where scores differ" if np.isnan(within_r) else _off_curve(within_r)
+    )
+    if reason is not None:
+        return Held(Estimate.undefined(reason, n), Estimate.undefined(reason, n))
+    at = AtNoise(labels, noise_for_within_r(labels, within_r))
+    expected = at.recovered(within_r_influence(mine))
+    own = float((totals.J - totals.R) / (totals.M - totals.R))
+    apart = recovery_influence(mine) - expected
+    return Held(
+        _estimate(at.recovery, expected, _SHARE, confidence),
+        _estimate(own - at.recovery, apart, (-np.inf, 1.0), confidence),
+    )
+
+
+def _estimate(value: float, influence: Floats, limits: tuple[float, float], confidence: float) -> Estimate:
+    n = len(influence)
+    se = math.sqrt(n / (n - 1) * float(influence @ influence)) if n > 1 else math.nan
+    return from_jackknife(value, se, n, limits, confidence, exact=None)

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from auditing.tables import cohort, table, two_judges
+from bonwise.auditing.audit import audit
+from bonwise.auditing.exhibits.prompts import prompt_rows
+from bonwise.data.words import Words
+
+
+def rows_of(frame, *, words=True, **options):
+    """Return the prompts that an audit of a frame would show."""
+    found = audit(frame, **options)
+    return prompt_rows(tuple(found.judges.values()), Words(found.table) if words else None), found
+
+
+def spoken(frame, length=10):
+    """Add words to a table."""
+    return frame.assign(
+        prompt="ask " + frame["prompt_id"].astype(str),
+        text=frame["candidate"].astype(str) + "t" * length,
+        raw="said " + frame["candidate"].astype(str),
+    )
+
+
+def test_a_row_holds_the_pool_with_its_words():
+    """A row says what was picked and best, what that cost, and of each candidate scores, labels and words."""
+    frame = spoken(table([([0.9, 0.9, 0.1], [0.2, 0.4, 1.0]), ([0.5, 0.1], [1, 0])]))
+    found, _ = rows_of(frame, shape="ragged")
+    first, second = found["rows"]
+    assert found["of"] == 2
+    assert (first["prompt_id"], first["pick"], first["best"], first["tied"]) == ("p000", "c0 | c1", "c2", 2)
+    assert (first["value_pick"], first["gain_lost"], first["margin"]) == pytest.approx((0.3, 0.7, 0.0))
+    assert first["prompt"] == "ask p000"
+    assert [(one["id"], one["score"], one["label"]) for one in first["candidates"]] == [
+        ("c0", 0.9, 0.2),
+        ("c1", 0.9, 0.4),
+        ("c2", 0.1, 1.0),
+    ]
+    assert [(one["picked"], one["best"]) for one in first["candidates"]] == [(1, 0), (1, 0), (0, 1)]
+    assert (first["candidates"][1]["text"], first["candidates"][1]["raw"]) == ("c1" + "t" * 10, "said c1")
+    assert (second["gain_lost"], second["words_left_out"]) == (0, False)
+
+
+def test_rows_stand_in_the_order_of_the_table_of_prompts():
+    """Rows of all judges stand as `per_prompt` puts them, the greatest loss first, at most 500 of them."""
+    found, audited = rows_of(two_judges(300), words=False)
+    assert (len(found["rows"]), found["of"]) == (500, 600)
+    expected = audited.per_prompt().head(500)
+    assert [row["prompt_id"] for row in found["rows"]] == expected["prompt_id"].tolist()
+    assert [row["judge"] for row in found["rows"]] == expected["judge"].tolist()
+    assert found["rows"][0]["prompt"] is None
+
+
+def test_long_texts_are_cut_and_counted():
+    """A text is cut at 4,000 characters and says how many are missing."""
+    frame = spoken(cohort(3), length=5000).assign(raw="r" * 4001, prompt="q" * 4100)
+    row = rows_of(frame)[0]["rows"][0]
+    one = row["candidates"][0]
+    assert (len(row["prompt"]), row["prompt_left_out"]) == (4000, 100)
+    assert (len(one["text"]), one["text_left_out"]) == (4000, 1002)
+    assert (len(one["raw"]), one["raw_left_out"]) == (4000, 1)
+
+
+def test_words_end_where_there_is_no_room_for_more():
+    """All rows together hold 4,000,000 characters at most; the later ones come without words and say so."""
+    found, _ = rows_of(spoken(cohort(400), length=4000))
+    said = [row["words_left_out"] for row in found["rows"]]
+    assert said == sorted(said)
+    assert 0 < sum(said) < 400
+    total = sum(
+        len(row["prompt"] or "") + sum(len(one["text"] or "") + len(one["raw"] or "") for one in row["candidates"])
+        for row in found["rows"]
+    )
+    assert 3_950_000 < total <= 4_000_000
+    assert found["rows"][-1]["prompt"] is None
+    assert found["rows"][-1]["candidates"][0]["score"] is not None
+
+
+def test_of_large_pools_the_telling_candidates_are_shown():
+    """Of 60 candidates 40 are shown: the picked, the best, and the highest scores, in order of their names."""
+    scores = np.linspace(0, 1, 60)
+    labels = np.where(np.arange(60) == 3, 1.0, 0.5)
+    row = rows_of(table([(scores, labels)] * 2), words=False)[0]["rows"][0]
+    shown = [one["id"] for one in row["candidates"]]
+    assert shown == sorted(shown)
+    assert sorted(int(name[1:]) for name in shown) == [3, *range(21, 60)]
+    assert row["candidates_left_out"] == 20
+
+
+def test_prompts_without_labels_have_no_loss():
+    """Partly labelled pools come last, with null where a figure needs all labels, and the labels that there are."""
+    frame = cohort(40, unlabelled=10)
+    frame.loc[frame.index[-1], "oracle_label"] = 0.7
+    found, _ = rows_of(frame, words=False)
+    last = found["rows"][-1]
+    assert (last["value_pick"], last["value_best"], last["gain_lost"]) == (None, None, None)
+    assert [one["label"] for one in last["candidates"]] == [None, None, None, 0.7]
+    assert not any(one["best"] for one in last["candidates"])
+    json.dumps(found, allow_nan=False)
+
+
+def test_logged_picks_have_no_scores(tmp_path):
+    """What was kept is picked; a pick says nothing of scores and margins."""
+    lines = [{"prompt_id": f"p{x}", "ids": ["a", "b"], "best": "b"} for x in range(12)]
+    path = tmp_path / "picks.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    labels = pd.DataFrame(
+        [(f"p{x}", name, float(name == "a")) for x in range(12) for name in "ab"],
+        columns=["prompt_id", "candidate", "oracle_label"],
+    )
+    found = audit(path, labels=labels)
+    row = prompt_rows(tuple(found.judges.values()), None)["rows"][0]
+    assert row["margin"] is None
+    assert [(one["score"], one["picked"], one["best"]) for one in row["candidates"]] == [
+        (None, False, True),
+        (None, True, False),
+    ]

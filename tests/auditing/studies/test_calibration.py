@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from auditing.tables import cohort, table, two_judges
+from bonwise.auditing.audit import audit
+from bonwise.auditing.studies.calibration import study_calibration
+from bonwise.errors import InputError, UsageError
+
+SEED = 20261121
+WITH_COVARIATES = ["isotonic", "two_stage", "two_stage_covariates", "gradient_boosting"]
+
+
+def with_hint(n, seed=SEED):
+    """Return a simulated table with a column that knows something of the label."""
+    frame = cohort(n, seed)
+    return frame.assign(hint=frame["oracle_label"] + 0.3 * np.random.default_rng(seed).standard_normal(len(frame)))
+
+
+@pytest.fixture(scope="module")
+def hinted():
+    """Study a simulated table with a covariate."""
+    return study_calibration(with_hint(400), covariates="hint")
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("seed", [0, 1])
+def test_monotone_calibration_changes_no_pick_of_5000(shared, seed):
+    """Isotonic: 0 of 5,000 picks; the maps of the two stages rise here too, so theirs are 0 as well."""
+    found = study_calibration(shared / "data" / "simulated" / "arena_like_5000.csv.gz", seed=seed)["judge"]
+    for method in ("isotonic", "two_stage"):
+        one = found.methods[method]
+        assert one.rises
+        assert (one.picks.prompts, one.picks.picks_changed, one.picks.ties_broken) == (5000, 0, 0)
+        assert one.picks_untied.picks_changed == 0
+        assert abs(one.changes["recovery"].estimate) < 0.001
+        assert one.changes["global_r"].estimate > 0
+
+
+@pytest.mark.shared
+def test_the_arena_sample_is_calibrated_with_the_length_of_the_answers(shared):
+    """Monotone maps cost .3 points of recovery by new ties, as in the paper's Table 29; the length breaks ties."""
+    folder = shared / "data" / "arena100"
+    found = study_calibration(folder / "scores.csv", exclude="unhelpful", pools=folder / "candidates.jsonl")["judge"]
+    assert found.covariates == ("length",)
+    assert found.data["prompts"] == 99
+    assert found.methods["isotonic"].changes["recovery"].estimate == pytest.approx(-0.003, abs=0.001)
+    assert found.methods["isotonic"].picks.picks_changed == 0
+    lengths = found.methods["two_stage_covariates"]
+    assert lengths.changes["top1_tie_rate"].high < 0
+    assert lengths.changes["recovery"].estimate > 0.03
+
+
+def test_raw_metrics_are_those_of_the_audit(hinted):
+    """The raw figures are the audit's own, interval included."""
+    audited = audit(with_hint(400))
+    for metric, found in hinted["judge"].raw.items():
+        assert found == audited[metric], metric
+
+
+def test_changes_are_calibrated_minus_raw(hinted):
+    """Every change is the difference of its two metrics, and the relative one their ratio less 1."""
+    judge = hinted["judge"]
+    for one in judge.methods.values():
+        for metric, change in one.changes.items():
+            if change.estimate is not None:
+                apart = one.metrics[metric].estimate - judge.raw[metric].estimate
+                assert change.estimate == pytest.approx(apart, abs=1e-9)
+        for metric, relative in one.relative.items():
+            ratio = one.metrics[metric].estimate / judge.raw[metric].estimate
+            assert relative.estimate == pytest.approx(ratio - 1)
+
+
+def test_the_level_after_isotonic_is_the_level_bias_of_the_audit(hinted):
+    """The audit's level_bias is that of a cross-fitted isotonic map on the same folds."""
+    expected, found = audit(with_hint(400))["level_bias"], hinted["judge"].methods["isotonic"].level
+    assert (found.estimate, found.low, found.high) == pytest.approx((expected.estimate, expected.low, expected.high))
+
+
+def test_a_covariate_that_knows_the_label_breaks_ties_the_right_way(hinted):
+    """Recovery rises, ties fall, and the ties are broken better than by guessing."""
+    one = hinted["judge"].methods["two_stage_covariates"]
+    assert one.changes["recovery"].low > 0
+    assert one.changes["top1_tie_rate"].high < 0
+    assert one.tie_breaks.low > 0.5
+
+
+def test_a_covariate_that_knows_nothing_breaks_ties_by_guessing():
+    """Of the ties that noise breaks, half go the right way, and recovery is not seen to rise."""
+    frame = cohort(600).assign(noise=np.random.default_rng(1).standard_normal(2400))
+    one = study_calibration(frame, covariates="noise")["judge"].methods["two_stage_covariates"]
+    assert one.tie_breaks.low < 0.5 < one.tie_breaks.high
+    assert one.changes["recovery"].low < 0
+
+
+def test_a_two_stage_map_need_not_rise_with_the_score():
+    """Where labels fall and rise again with the score the index follows, and picks change; isotonic keeps all."""
+    rng = np.random.default_rng(3)
+    scores = rng.integers(0, 21, (200, 4)) / 20
+    labels = np.clip(4 * (scores - 0.6) ** 2 + 0.02 * rng.standard_normal(scores.shape), 0, 1)
+    found = study_calibration(table(list(zip(scores.tolist(), labels.tolist(), strict=True))))["judge"]
+    assert found.methods["two_stage"].rising_folds == 0
+    assert found.methods["two_stage"].picks_untied.picks_changed > 0
+    assert found.methods["two_stage"].changes["recovery"].low > 0
+    assert found.methods["isotonic"].picks.picks_changed == 0
+
+
+def test_methods_with_covariates_are_left_out_without_any():
+    """The document says which methods are left out, and why."""
+    document = study_calibration(cohort(60)).to_dict()["judges"]["judge"]
+    assert list(document["methods"]) == ["isotonic", "two_stage"]
+    assert list(document["left_out"]) == ["two_stage_covariates", "gradient_boosting"]
+    assert all("covariate" in why for why in document["left_out"].values())
+
+
+def test_the_document_is_strict_json(hinted):
+    """It holds no NaN, and each estimate its count and its method."""
+    document = json.loads(json.dumps(hinted.to_dict(), allow_nan=False))
+    assert (document["schema"], document["study"]) == ("bonwise.study/1", "calibration")
+    judge = document["judges"]["judge"]
+    assert list(judge["methods"]) == WITH_COVARIATES
+    assert judge["methods"]["isotonic"]["changes"]["recovery"].keys() >= {"estimate", "low", "high", "n", "method"}
+    assert document["settings"]["folds"] == 5
+    assert judge["sentences"]
+
+
+def test_the_frame_holds_one_row_an_estimate(hinted):
+    """Judge, calibration, kind and metric name each row."""
+    frame = hinted.to_frame()
+    assert not frame.duplicated(["judge", "calibration", "kind", "metric"]).any()
+    assert set(frame["calibration"]) == {"raw", *WITH_COVARIATES}
+    assert repr(hinted) == "<CalibrationStudy of judge on table>"
+
+
+def test_the_length_is_that_of_the_texts_of_the_table_or_of_the_pools(tmp_path):
+    """A column of texts and a file of pools give the same study."""
+    frame = cohort(60)
+    texts = ["x" * int(1 + 50 * label) for label in frame["oracle_label"]]
+    pools = tmp_path / "pools.jsonl"
+    rows = frame.assign(text=texts).groupby("prompt_id", sort=False)
+    lines = [
+        {
+            "prompt_id": name,
+            "prompt": "?",
+            "candidates": [{"id": i, "text": t} for i, t in zip(g["candidate"], g["text"], strict=True)],
+        }
+        for name, g in rows
+    ]
+    pools.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    column = study_calibration(frame.assign(text=texts)).to_dict()
+    joined = study_calibration(frame, pools=pools).to_dict()
+    named = study_calibration(frame.assign(length=[len(text) for text in texts]), covariates=["length"]).to_dict()
+    assert column["judges"] == joined["judges"] == named["judges"]
+    assert column["settings"]["covariates"] == ["length"]
+
+
+def test_prompts_that_lack_a_covariate_are_dropped_and_counted():
+    """A blank covariate drops its prompt with the reason; the raw figures are those of the rest."""
+    frame = with_hint(60)
+    frame.loc[[0, 5, 6], "hint"] = np.nan
+    found = study_calibration(frame, covariates="hint")["judge"]
+    assert found.data["dropped"] == {"no hint of a candidate": 2}
+    assert (found.data["prompts"], found.data["unlabelled_prompts"]) == (58, 0)
+
+
+def test_partial_labels_are_said_to_be_partial():
+    """With many prompts unlabelled every figure is one of the labelled prompts alone."""
+    found = study_calibration(cohort(100, unlabelled=40))["judge"]
+    assert (found.data["prompts"], found.data["unlabelled_prompts"]) == (60, 40)
+    assert {one.method for one in found.methods["isotonic"].changes.values()} == {"labelled_only"}
+
+
+def test_several_judges_and_a_reference():
+    """Each judge is studied; with one of them as the reference the other is."""
+    frame = two_judges(60)
+    assert list(study_calibration(frame).judges) == ["first", "second"]
+    found = study_calibration(frame, oracle="judge:second")
+    assert list(found.judges) == ["first"]
+    assert found.to_dict()["settings"]["reference"] == "second"
+    assert "oracle" not in str(found)
+
+
+def test_ragged_pools_are_calibrated():
+    """Pools of two and of three make one study; names that do not recur leave the level undefined."""
+    rng = np.random.default_rng(5)
+    rows = [
+        (f"p{x:03d}", f"{x}-{i}", rng.integers(0, 5) / 4, rng.random()) for x in range(40) for i in range(2 + x % 2)
+    ]
+    frame = pd.DataFrame(rows, columns=["prompt_id", "candidate", "judge_score", "oracle_label"])
+    found = study_calibration(frame, shape="ragged")["judge"]
+    assert found.methods["isotonic"].picks.prompts == 40
+    assert "recur" in found.raw_level.reason
+    assert any("recur" in sentence for sentence in found.sentences)
+
+
+def test_constant_scores_have_nothing_to_calibrate():
+    """Metrics that need scores that vary are undefined with a reason; the document is still whole."""
+    found = study_calibration(cohort(40).assign(judge_score=0.5))
+    json.dumps(found.to_dict(), allow_nan=False)
+    one = found["judge"].methods["isotonic"]
+    assert one.picks.top_kept == 40
+    assert one.changes["within_r"].estimate is None
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({"covariates": "oracle_label"}, "no covariate"),
+        ({"covariates": "nothing"}, "hint"),
+        ({"covariates": "length"}, "texts"),
+        ({"covariates": "words"}, "text in row"),
+        ({"folds": 1}, "folds"),
+        ({"folds": 31}, "31 folds need 62"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_one_line(given, word):
+    """A wrong covariate or number of folds is refused with what would do."""
+    with pytest.raises(InputError, match=word) as caught:
+        study_calibration(with_hint(60).assign(words="many"), **given)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_judge_is_named(hinted):
+    """Asking for a judge that was not studied names those that were."""
+    with pytest.raises(UsageError, match="the judges are judge"):
+        hinted["other"]
+
+
+def test_the_same_input_gives_the_same_document():
+    """Rows in any order and a second run give the same document."""
+    frame = with_hint(80)
+    documents = [
+        json.dumps(study_calibration(one, covariates="hint").to_dict()["judges"])
+        for one in (frame, frame, frame.sample(frac=1, random_state=1))
+    ]
+    assert documents[0] == documents[1] == documents[2]

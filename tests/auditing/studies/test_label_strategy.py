@@ -1,0 +1,374 @@
+"""Ways of asking a judge on the same prompts: worked by hand, on simulated judges of known quality, on odd tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from auditing.studies.pairwise_judges import verdicts
+from bonwise.auditing.audit import audit
+from bonwise.auditing.studies.label_strategy.draw import draw_pairs
+from bonwise.auditing.studies.label_strategy.pair_draw import record_path
+from bonwise.auditing.studies.label_strategy.study import study_label_strategy
+from bonwise.data.pair_record import PairRecord
+from bonwise.data.pool_file import read_pools
+from bonwise.errors import InputError
+from bonwise.testing import simulate
+
+SIMULATION = simulate("arena", n=300, seed=5)
+SCORES = SIMULATION.frame()
+PAIRS = verdicts(SIMULATION, lead=0.05)
+
+
+def only(study):
+    """Return the part of a study's only judge, after its document proved to be strict JSON."""
+    document = json.loads(json.dumps(study.to_dict(), allow_nan=False))
+    assert (document["schema"], document["study"]) == ("bonwise.study/1", "label-strategy")
+    (judge,) = document["judges"].values()
+    return judge
+
+
+def estimates(group, metric):
+    """Return a metric of each way of a group."""
+    return {name: way["metrics"][metric]["estimate"] for name, way in group["strategies"].items()}
+
+
+def table(*prompts):
+    """Make scores of prompts given as (scores, labels)."""
+    rows = [
+        {"prompt_id": f"p{x}", "candidate": "abcd"[i], "judge_score": score, "oracle_label": label}
+        for x, (scores, labels) in enumerate(prompts)
+        for i, (score, label) in enumerate(zip(scores, labels, strict=True))
+    ]
+    return pd.DataFrame(rows)
+
+
+def said(prompt, **pairs):
+    """Make verdicts of a prompt given as ``ab=(first, second)``."""
+    return [
+        {"prompt_id": prompt, "a": name[0], "b": name[1], "shown_first": first, "shown_second": second}
+        for name, (first, second) in pairs.items()
+    ]
+
+
+HAND = table(
+    ([0.9, 0.9, 0.1], [1.0, 0.0, 0.5]), ([0.5, 0.2, 0.8], [0.2, 1.0, 0.0]), ([0.3, 0.3, 0.3], [0.0, 1.0, 0.0])
+)
+HAND_PAIRS = pd.DataFrame(
+    [
+        # a beats b in both orders; c beats a and b: Borda 0.5, 0, 1, and a wins the tie of a and b.
+        *said("p0", ab=(1, 1), ac=(0, 0), bc=(0, 0)),
+        # Orders contradict on a and b, b and c tie in effect: a .25, b .5, c .75.
+        *said("p1", ab=(1, 0), ac=(0, 0), bc=(1, 0)),
+        # b beats both, a and c tie: b wins among the three that share the top.
+        *said("p2", ab=(0, 0), ac=(1, 0), bc=(1, 1)),
+    ]
+)
+
+
+def test_three_prompts_by_hand():
+    """Values and calls of each way, worked by hand: see the verdicts above.
+
+    Mean labels .5, .4, 1/3; best labels 1 each. Scores pick (1 + 0) / 2, 0 and 1/3. Borda picks c (.5), c (0), b (1).
+    Ties at the top: a (1), none (0), b (1), for 1 and 3 more pairs.
+    """
+    group = only(study_label_strategy(HAND, verdicts=HAND_PAIRS))["strategies"]["every_pair"]
+    room, base = 3 - 0.5 - 0.4 - 1 / 3, 0.5 + 0.4 + 1 / 3
+    found = estimates(group, "recovery")
+    assert found["pointwise"] == pytest.approx((0.5 + 0 + 1 / 3 - base) / room)
+    assert found["pairwise"] == pytest.approx((0.5 + 0 + 1 - base) / room)
+    assert found["tie_break"] == pytest.approx((1 + 0 + 1 - base) / room)
+    calls = estimates(group, "calls_per_prompt")
+    assert (calls["pointwise"], calls["pairwise"], calls["pairwise_one_order"]) == (3, 6, 3)
+    assert calls["tie_break"] == pytest.approx(3 + 2 * (1 + 0 + 3) / 3)
+    # Borda ties a and c of the last prompt alone; scores tie one pair and all three.
+    assert estimates(group, "tie_rate")["pairwise"] == pytest.approx(1 / 9)
+    assert estimates(group, "tie_rate")["pointwise"] == pytest.approx(4 / 9)
+    assert "sparse" not in group["strategies"]  # three edges are all there are
+
+
+def test_matched_pairs_by_hand():
+    """Of the four pairs that scores tie the oracle ties one; verdicts decide the other three as the oracle does."""
+    found = only(study_label_strategy(HAND, verdicts=HAND_PAIRS))["matched_pairs"]
+    where = found["where_pointwise_tied"]
+    assert (found["pairs"], where["pairs"], where["decided_pairs"]) == (9, 3, 3)
+    assert where["accuracy"]["estimate"] == 1.0
+    ties = {name: way["metrics"]["tie_rate"]["estimate"] for name, way in found["ways"].items()}
+    assert ties == pytest.approx({"pointwise": 4 / 9, "pairwise": 3 / 9, "pairwise_one_order": 0.0})
+    assert found["order"]["flips"]["estimate"] == pytest.approx(3 / 9)
+    assert found["order"]["first_shown_advantage"]["estimate"] == pytest.approx(3 / 9)
+
+
+def test_scores_alone_are_as_audited():
+    """The way that is scores alone has the figures of an audit of the same table."""
+    group = only(study_label_strategy(SCORES, verdicts=PAIRS))["strategies"]["every_pair"]
+    audited = audit(SCORES)
+    for metric in ("within_r", "tie_rate", "top1_accuracy", "effective_agreement", "recovery"):
+        mine = group["strategies"]["pointwise"]["metrics"][metric]
+        assert (mine["estimate"], mine["low"], mine["n"]) == pytest.approx(
+            (audited[metric].estimate, audited[metric].low, audited[metric].n)
+        ), metric
+
+
+def test_an_exact_judge_of_pairs_recovers_everything():
+    """Verdicts that follow the labels recover all with every pair, and break every tie at the top right."""
+    exact = PAIRS.copy()
+    labels = SCORES.set_index(["prompt_id", "candidate"])["oracle_label"]
+    gap = np.array([labels[p, a] - labels[p, b] for p, a, b in exact[["prompt_id", "a", "b"]].to_numpy()])
+    exact["shown_first"] = exact["shown_second"] = (1 + np.sign(gap)) / 2
+    found = only(study_label_strategy(SCORES, verdicts=exact))
+    recovery = estimates(found["strategies"]["every_pair"], "recovery")
+    assert recovery["pairwise"] == pytest.approx(1.0)
+    assert recovery["pointwise"] < recovery["tie_break"] < 1
+    assert found["matched_pairs"]["where_pointwise_tied"]["accuracy"]["estimate"] == 1.0
+    assert found["matched_pairs"]["order"]["flips"]["estimate"] == 0.0
+
+
+def test_a_noisy_judge_is_better_at_larger_gaps():
+    """Accuracy rises with the oracle gap, the lead of the first shown shows, two orders tie more than one."""
+    found = only(study_label_strategy(SCORES, verdicts=PAIRS))["matched_pairs"]
+    accuracy = [row["accuracy"]["estimate"] for row in found["where_pointwise_tied"]["by_gap"]]
+    assert accuracy == sorted(accuracy)
+    assert (
+        sum(row["pairs"] for row in found["where_pointwise_tied"]["by_gap"])
+        == (found["where_pointwise_tied"]["pairs"])
+    )
+    assert found["order"]["first_shown_advantage"]["low"] > 0
+    ties = {name: way["metrics"]["tie_rate"]["estimate"] for name, way in found["ways"].items()}
+    assert ties["pairwise_one_order"] == 0 < ties["pairwise"]
+
+
+def test_how_pairs_are_written_does_not_matter():
+    """Rows in another order, and pairs named the other way round, give the same figures."""
+    turned = PAIRS.sample(frac=1, random_state=0).copy()
+    half = np.arange(len(turned)) % 2 == 0
+    turned.loc[half, ["a", "b"]] = turned.loc[half, ["b", "a"]].to_numpy()
+    turned.loc[half, ["shown_first", "shown_second"]] = (
+        1 - turned.loc[half, ["shown_second", "shown_first"]]
+    ).to_numpy()
+    one, other = (only(study_label_strategy(SCORES, verdicts=some)) for some in (PAIRS, turned))
+    assert one == other
+
+
+def test_one_order_alone_has_no_second():
+    """Verdicts of one order count one call a pair, and nothing is said of the effect of the order."""
+    found = only(study_label_strategy(SCORES, verdicts=verdicts(SIMULATION, orders=1)))
+    group = found["strategies"]["every_pair"]
+    assert set(group["strategies"]) == {"pointwise", "quantised", "pairwise", "sparse", "tie_break"}
+    assert estimates(group, "calls_per_prompt")["pairwise"] == 6
+    assert "order" not in found["matched_pairs"]
+
+
+def test_some_pairs_are_compared_with_scores_on_their_prompts():
+    """Prompts with whatever verdicts there are form a table of their own; candidates in no pair are counted."""
+    some = PAIRS.sample(500, random_state=1)
+    found = only(study_label_strategy(SCORES, verdicts=some))
+    assert found["no_strategies"] == {"every_pair": "no prompt has a verdict on every pair of its candidates"}
+    group = found["strategies"]["some_pairs"]
+    assert group["prompts"] == some["prompt_id"].nunique() == 300 - found["data"]["prompts_without_verdicts"]
+    assert estimates(group, "calls_per_prompt")["partial"] == pytest.approx(2 * 500 / group["prompts"])
+    ends = pd.concat(
+        [some[["prompt_id", "a"]].set_axis([0, 1], axis=1), some[["prompt_id", "b"]].set_axis([0, 1], axis=1)]
+    )
+    assert group["candidates_in_no_pair"] == 4 * group["prompts"] - len(ends.drop_duplicates())
+
+
+def test_tokens_are_counted_where_both_files_hold_them():
+    """Tokens of scores and verdicts add up; those of one order of two are not guessed at."""
+    scores = SCORES.assign(input_tokens=100, output_tokens=10)
+    found = only(study_label_strategy(scores, verdicts=PAIRS.assign(input_tokens=400, output_tokens=20)))
+    group = found["strategies"]["every_pair"]
+    tokens = estimates(group, "tokens_per_prompt")
+    assert (tokens["pointwise"], tokens["pairwise"], tokens["sparse"]) == (440, 6 * 420, 4 * 420)
+    pairs = (estimates(group, "calls_per_prompt")["tie_break"] - 4) / 2
+    assert tokens["tie_break"] == pytest.approx(440 + 420 * pairs)
+    assert tokens["pairwise_one_order"] is None
+    gain = group["strategies"]["pairwise"]["metrics"]
+    assert gain["gain_per_1000_tokens"]["estimate"] == pytest.approx(gain["gain"]["estimate"] / 2.52)
+    alone = only(study_label_strategy(SCORES, verdicts=PAIRS))["strategies"]["every_pair"]
+    assert set(estimates(alone, "tokens_per_prompt").values()) == {None}
+
+
+def test_averaged_draws_count_a_call_each():
+    """A score that is the mean of draws took as many calls as were averaged."""
+    drawn = simulate("pilot", n=40, seed=1)
+    scores = drawn.frame().drop(columns=["judge_score"])
+    group = only(study_label_strategy(scores, verdicts=verdicts(drawn)))["strategies"]["every_pair"]
+    assert estimates(group, "calls_per_prompt")["pointwise"] == 4 * 9
+
+
+def test_what_is_left_out_is_counted():
+    """Blank verdicts, one order alone, strange prompts and excluded candidates each have their count."""
+    odd = PAIRS.copy()
+    odd.loc[0, ["shown_first", "shown_second"]] = np.nan
+    odd.loc[1, "shown_second"] = np.nan
+    odd.loc[2, "prompt_id"] = "elsewhere"
+    found = only(study_label_strategy(SCORES, verdicts=odd, exclude=["c3"]))
+    assert found["data"]["pairs_left_out"] == {
+        "no verdict": 1,
+        "a verdict in one order only": 1,
+        "the prompt is not among those that are scored and labelled completely": 1,
+        "a candidate that the prompt lacks or that is left out": int((odd["b"] == "c3").sum()) - 1,
+    }
+    assert found["strategies"]["every_pair"]["prompts"] == 299
+
+
+def test_ragged_pools_and_partial_labels():
+    """Pools of several sizes work; beyond 5 % of prompts without labels every figure says so."""
+    scores = SCORES.drop(SCORES.index[[3, 7, 11]])
+    scores.loc[scores["prompt_id"] > "p0000199", "oracle_label"] = np.nan
+    found = only(study_label_strategy(scores, verdicts=PAIRS, shape="ragged"))
+    group = found["strategies"]["every_pair"]
+    assert (group["prompts"], found["data"]["unlabelled_prompts"]) == (200, 100)
+    assert group["strategies"]["pairwise"]["metrics"]["recovery"]["method"] == "labelled_only"
+    assert estimates(group, "calls_per_prompt")["pairwise"] == pytest.approx((197 * 12 + 3 * 6) / 200)
+
+
+def test_several_judges_and_the_pairwise_one_itself():
+    """Each judge of scores is held against the verdicts; what the verdicts earned is not held against itself."""
+    other = SCORES.assign(judge="other", judge_score=SCORES["judge_score"].round(1))
+    own = SCORES.assign(judge="pairwise:m")
+    both = pd.concat([SCORES.assign(judge="one"), other, own])
+    study = study_label_strategy(both, verdicts=PAIRS)
+    assert set(study.judges) == {"one", "other"}
+    assert study.not_studied == {"pairwise:m": "its scores are what its own verdicts earned"}
+    assert {"judge", "part", "way", "metric", "estimate", "difference"} <= set(study.to_frame().columns)
+    assert repr(study) == "<LabelStrategyStudy of 2 judges on table: strategies>"
+    assert "not studied" in str(study)
+
+
+def test_a_judge_as_the_reference_is_no_oracle():
+    """Against another judge the sentences speak of the reference."""
+    both = pd.concat([SCORES.assign(judge="one"), SCORES.assign(judge="ref", judge_score=SCORES["oracle_label"])])
+    study = study_label_strategy(both.drop(columns="oracle_label"), verdicts=PAIRS, oracle="judge:ref")
+    text = str(study)
+    assert "reference" in text
+    assert "oracle" not in text
+
+
+REFUSED = [
+    ({"a": ["x"], "b": ["x"]}, "compared with itself"),
+    ({"shown_first": [1.5]}, "shown_first is 1.5"),
+    ({"shown_first": ["yes"]}, "'yes'"),
+    ({"prompt_id": ["elsewhere"]}, "no verdict is on two candidates with scores and labels"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), REFUSED)
+def test_bad_verdicts_are_refused_in_one_line(change, message):
+    """What cannot be used is named with what is wrong."""
+    row = PAIRS.iloc[:1].assign(**change)
+    with pytest.raises(InputError) as found:
+        study_label_strategy(SCORES, verdicts=row)
+    assert message in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+def test_pairs_judged_twice_and_several_judges_are_refused():
+    """A pair named both ways is one pair; verdicts of two judges need a name."""
+    turned = PAIRS.iloc[:1].rename(columns={"a": "b", "b": "a"})
+    with pytest.raises(InputError, match="again"):
+        study_label_strategy(SCORES, verdicts=pd.concat([PAIRS.iloc[:1], turned]))
+    two = pd.concat([PAIRS, PAIRS.assign(judge="second")])
+    with pytest.raises(InputError, match="name the one to study"):
+        study_label_strategy(SCORES, verdicts=two)
+    assert study_label_strategy(SCORES, verdicts=two, pairwise="second").settings["pairwise"] == "second"
+
+
+@pytest.mark.parametrize("flag", [{"bins": 1}, {"edges": 0}, {"gap_groups": 0}, {"confidence": 0.2}])
+def test_numbers_that_mean_nothing_are_refused(flag):
+    """Bins, edges and groups must be there, and a confidence be one."""
+    with pytest.raises(InputError):
+        study_label_strategy(SCORES, verdicts=PAIRS, **flag)
+
+
+@pytest.fixture
+def pools(tmp_path):
+    """Write the words of all candidates."""
+    lines = [
+        json.dumps(
+            {"prompt_id": p, "prompt": f"=say {p}", "candidates": [{"id": f"c{i}", "text": "t"} for i in range(4)]}
+        )
+        for p in dict.fromkeys(SCORES["prompt_id"])
+    ]
+    path = tmp_path / "pools.jsonl"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def judged(record, whole):
+    """Return verdicts on drawn pairs, under the ids of the draw."""
+    found = record.merge(whole, on=["prompt_id", "a", "b"])
+    return found.assign(prompt_id=found["pair_id"])[["prompt_id", "judge", "a", "b", "shown_first", "shown_second"]]
+
+
+def test_drawn_pairs_are_pools_of_their_own(pools, tmp_path):
+    """What is written can be read as pools with distinct ids, holds the words, and is never written over."""
+    drawn = draw_pairs(SCORES, pairs=100, pools=pools, seed=3)
+    record = drawn.write(tmp_path / "todo.jsonl")
+    assert record == record_path(tmp_path / "todo.jsonl")
+    read = list(read_pools(tmp_path / "todo.jsonl"))
+    assert [len(pool.candidates) for pool in read] == [2] * 100
+    assert [pool.prompt for pool in read] == [f"=say {prompt}" for prompt in drawn.record["prompt_id"]]
+    assert sum(PairRecord.read(record).frame["weight"]) == pytest.approx(6 * 300)
+    assert {one["drawn"] for one in drawn.strata} == {20}
+    with pytest.raises(InputError, match="there already"):
+        drawn.write(tmp_path / "todo.jsonl")
+    again = draw_pairs(SCORES, pairs=100, pools=pools, seed=3)
+    assert again.record.equals(drawn.record)
+    assert json.loads(json.dumps(drawn.to_dict(), allow_nan=False))["study"] == "label-strategy"
+    assert "tie" in str(drawn)
+
+
+def test_unlabelled_pairs_are_drawn_by_the_gap_of_scores(pools):
+    """Where labels are missing the stratum is that of the scores, and says so."""
+    half = SCORES.copy()
+    half.loc[half["prompt_id"] > "p0000149", "oracle_label"] = np.nan
+    drawn = draw_pairs(half, pairs=60, pools=pools)
+    assert {one["gap_of"]: 0 for one in drawn.strata} == {"oracle": 0, "score": 0}
+    assert sum(one["pairs"] for one in drawn.strata) == 1800
+
+
+def test_weights_undo_the_strata(pools):
+    """Over many draws the weighted figures average to those of all pairs; unweighted they would not."""
+    whole = only(study_label_strategy(SCORES, verdicts=PAIRS))["matched_pairs"]
+    found = []
+    for seed in range(8):
+        drawn = draw_pairs(SCORES, pairs=300, pools=pools, seed=seed)
+        part = only(study_label_strategy(SCORES, verdicts=judged(drawn.record, PAIRS), drawn=drawn.record))
+        assert part["matched_pairs"]["weighted"]
+        assert set(part["no_strategies"]) == {"every_pair", "some_pairs"}
+        found.append([part["matched_pairs"]["ways"][way]["metrics"]["tie_rate"]["estimate"] for way in whole["ways"]])
+    expected = [way["metrics"]["tie_rate"]["estimate"] for way in whole["ways"].values()]
+    assert np.mean(found, axis=0) == pytest.approx(expected, abs=0.02)
+
+
+def test_a_record_that_does_not_fit_is_refused(pools):
+    """Verdicts on other pairs, or of other candidates, are not weighted; those not judged are counted."""
+    drawn = draw_pairs(SCORES, pairs=50, pools=pools)
+    mine = judged(drawn.record, PAIRS)
+    with pytest.raises(InputError, match="no verdict on a pair"):
+        study_label_strategy(SCORES, verdicts=PAIRS, drawn=drawn.record)
+    with pytest.raises(InputError, match="is a pair of"):
+        study_label_strategy(SCORES, verdicts=mine.assign(a="c9"), drawn=drawn.record)
+    found = only(study_label_strategy(SCORES, verdicts=mine.iloc[5:], drawn=drawn.record))
+    assert found["data"]["pairs_left_out"] == {"drawn but not judged": 5}
+
+
+@pytest.mark.parametrize("count", [2, 10_000])
+def test_draws_that_cannot_be_are_refused(pools, count):
+    """Fewer pairs than strata, or more than there are, are refused with what there is."""
+    with pytest.raises(InputError, match="from 1,800 in 5 strata"):
+        draw_pairs(SCORES, pairs=count, pools=pools)
+
+
+def test_pools_without_the_candidates_are_refused(pools):
+    """A candidate whose words are nowhere is named."""
+    with pytest.raises(InputError, match="no pool"):
+        draw_pairs(SCORES.assign(candidate="x" + SCORES["candidate"]), pairs=50, pools=pools)
+    with pytest.raises(InputError, match=r"\.jsonl"):
+        record_path(Path("todo.csv"))

@@ -1,0 +1,77 @@
+"""Texts that have broken pages: each must be read as what it is, run nothing and change nothing."""
+
+from __future__ import annotations
+
+__all__ = ["HOSTILE", "IN_FILES"]
+
+RUN = "window.__pwned=1"
+"""What a text tries to run; a page on which it has run is known by it."""
+
+HOSTILE: tuple[str, ...] = (
+    f"<script>{RUN}</script>",
+    f"</script><script>{RUN}</script>",
+    f"</style><script>{RUN}</script>",
+    f"</title><script>{RUN}</script>",
+    f"</textarea><script>{RUN}</script>",
+    f"<ScRiPt >{RUN}</ScRiPt >",
+    f"<<script>script>{RUN}<</script>/script>",
+    f"--><script>{RUN}</script><!--",
+    f"]]><script>{RUN}</script>",
+    f"<![CDATA[<script>{RUN}</script>]]>",
+    '<script src="https://example.com/x.js"></script>',
+    f"<img src=x onerror={RUN}>",
+    f"<img src='x' onerror='{RUN}'>",
+    '<img src="https://example.com/x.png">',
+    f"<svg onload={RUN}>",
+    f"<svg><script>{RUN}</script></svg>",
+    f"<svg><animate onbegin={RUN} attributeName=x dur=1s>",
+    f"<math><mtext><style><img src=x onerror={RUN}>",
+    f"<body onload={RUN}>",
+    f"<details open ontoggle={RUN}>",
+    f"<input autofocus onfocus={RUN}>",
+    f"<video><source onerror={RUN}>",
+    f"<iframe srcdoc='<script>parent.{RUN}</script>'>",
+    "<iframe src=https://example.com>",
+    f"<object data='javascript:{RUN}'>",
+    f"<a href='javascript:{RUN}'>here</a>",
+    f"<form action=javascript:{RUN}><button>go",
+    f"<meta http-equiv=refresh content='0;url=javascript:{RUN}'>",
+    "<base href=https://example.com/>",
+    "<link rel=stylesheet href=https://example.com/x.css>",
+    "<style>@import 'https://example.com/x.css';body{display:none}</style>",
+    "<table><tr><td>a cell</table></td></tr></tbody></table>",
+    "</bdi></button></th></tr></table></main></body></html>",
+    f'" onmouseover="{RUN}" x="',
+    f"' onfocus='{RUN}' autofocus x='",
+    f'"><script>{RUN}</script>',
+    f"` onclick=`{RUN}",
+    f"javascript:{RUN}",
+    f"data:text/html,<script>{RUN}</script>",
+    "https://example.com/ www.example.com",
+    "{{7*7}} {{ config }} {{ ''.__class__ }}",
+    "{% raw %}{% for x in y %}{{ x }} {# gone #}",
+    "${7*7} #{7*7} <%= 7*7 %>",
+    "%s %d %(name)s {0} {name} %n",
+    "&lt;b&gt; &amp; &#60;script&#62; &nbsp;",
+    f"\\u003cscript\\u003e{RUN}\\x3c/script\\x3e",
+    f"';{RUN};//",
+    f"\n{RUN}\n",
+    "=1+1",
+    '=HYPERLINK("https://example.com","here")',
+    "+SUM(A1:A9)*cmd|' /C calc'!A0",
+    "@SUM(1)\t-1",
+    "**strong** `code` [link](https://example.com) ![x](https://example.com/x.png) | a | b |",
+    "$x^2$ $$\\frac{1}{0}$$ \\(x\\) \\textbf{x} $",
+    "\x1b[31mred\x1b[0m \x1b]8;;https://example.com\x07link\x1b]8;;\x07 \x9b1m",
+    "\u202eright to left\u202c \u2066isolated\u2069 \u200fmark",
+    "\u200bzero\u200c \u200dwidth\ufeff\u00ad\u2060",
+    "שלום עולם مرحبا بالعالم",
+    "👩‍👩‍👧‍👦 🏳️‍🌈 e\u0301 Z\u0351\u0343\u0328 ﷽ \U000e0041",
+    "unbroken" * 500,
+    "prototype __proto__ constructor toString null undefined NaN",
+    "../../../etc/passwd C:\\con\\aux file:///etc/passwd",
+    "' OR 1=1; DROP TABLE prompts; --",
+)
+
+IN_FILES: tuple[str, ...] = ("\x00nul", "\ufffe no character \uffff", "line\r\nend\x85next\u2028x")
+"""Texts that only a JSONL file or a program can carry; half a surrogate pair is refused by both."""

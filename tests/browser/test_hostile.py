@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import json
+import re
+
+import pandas as pd
+import pytest
+
+from bonwise.cli.entry import run
+from bonwise.printable import printable
+from browser.hostile import HOSTILE, IN_FILES
+from browser.opened import NARROW, fits, ids_once
+from browser.samples import audited, spoken
+
+ALL = (*HOSTILE, *IN_FILES)
+
+
+def squeezed(text):
+    """Return text without gaps of any kind: how a browser breaks lines is no matter here."""
+    return re.sub(r"\s|\\[nrt]|\\x85|\\u2028", "", text)
+
+
+def one(at):
+    """Return a hostile text by its place, going round."""
+    return ALL[at % len(ALL)]
+
+
+def hostile_frame(judge, prompts):
+    """Return a table in which prompts, candidates' texts, ids, a column, the judge and its words are hostile."""
+    frame = spoken(prompts)
+    place = {name: at for at, name in enumerate(dict.fromkeys(frame["prompt_id"]))}
+    at = frame["prompt_id"].map(place)
+    number = frame["candidate"].str[1:].astype(int)
+    names = [f"{printable(HOSTILE[7 * k])[:60]} {k}" for k in range(4)]
+    return frame.assign(
+        prompt_id=[f"{x} {one(x)}" for x in at],
+        candidate=[names[k] for k in number],
+        judge=judge,
+        prompt=[one(x) for x in at],
+        text=[one(x + 1 + k) for x, k in zip(at, number, strict=True)],
+        raw=[one(x + 2 + k) for x, k in zip(at, number, strict=True)],
+    ).rename(columns={"topic": HOSTILE[0]})
+
+
+def harmless(page, texts):
+    """Assert that nothing ran, that no element came out of a text, and that each text can be read."""
+    assert page.evaluate("'__pwned' in window") is False
+    assert (
+        page.evaluate(
+            """() => [...document.querySelectorAll(
+            "script:not(head script), iframe, object, embed, img, form, base, video, input:not(#prompt-search), math"
+        )].map((one) => one.outerHTML)"""
+        )
+        == []
+    )
+    assert (
+        page.evaluate(
+            """() => [...document.querySelectorAll("*")].flatMap((one) => [...one.attributes])
+            .filter((one) => one.name.startsWith("on") || /^\\s*javascript:/i.test(one.value)).length"""
+        )
+        == 0
+    )
+    body = squeezed(page.evaluate("document.body.textContent"))
+    missing = [text for text in texts if squeezed(seen(text)) not in body]
+    assert missing == []
+
+
+def seen(text):
+    """Return a text as a page shows it: letters that cannot be seen are written out, but for joiners."""
+    return "".join(
+        letter if letter in "\n\t\r\u200c\u200d" or (letter.isspace() and letter.isprintable()) else printable(letter)
+        for letter in text.replace("\r\n", "\n")
+    )
+
+
+@pytest.fixture(scope="module")
+def page_of_judges(tmp_path_factory):
+    """Return the page of an audit of a judge with a hostile name, and its document."""
+    frame = hostile_frame(HOSTILE[2], len(ALL))
+    return audited(tmp_path_factory.mktemp("page"), frame)
+
+
+def test_hostile_words_are_words(show, page_of_judges):
+    """Of 60 hostile texts in every place none runs, none makes an element, and each is read as it is."""
+    path, document = page_of_judges
+    with show(path) as page:
+        harmless(page, ALL)
+        ids_once(page)
+        rows = page.locator("#prompt-table > tbody")
+        assert rows.count() == document["data"]["prompts"] == len(ALL)
+        widths = {row.count() for row in (rows.nth(at).locator("> tr:first-child > *") for at in range(rows.count()))}
+        assert widths == {page.locator("#prompt-table thead th").count()}
+        for at in (0, len(ALL) - 1):
+            rows.nth(at).locator("> tr > th button").click()
+        page.get_by_role("searchbox").fill("<script>")
+        page.locator("#prompt-shown").filter(has_text=re.compile(rf"^[1-9]\d* of {len(ALL)} shown")).wait_for()
+        harmless(page, ())
+
+
+def test_hostile_words_fit_a_phone(show, page_of_judges):
+    """Text without a break, however long, widens nothing."""
+    path, _ = page_of_judges
+    with show(path, viewport=NARROW) as page:
+        for button in page.locator("#prompt-table > tbody > tr > th button").all()[:: len(ALL) // 8]:
+            button.click()
+        assert fits(page)
+
+
+def test_several_hostile_judges(show, tmp_path):
+    """Names of judges that are markup stand in headings, tables and drawings as text."""
+    names = (HOSTILE[15] + HOSTILE[40], HOSTILE[44] + HOSTILE[55])
+    frames = [hostile_frame(name, 24).assign(raw="") for name in names]
+    for at, frame in enumerate(frames):
+        frame["judge_score"] = ((1 - at / 2) * frame["judge_score"] + at / 2 * frame["oracle_label"]).round(2)
+    path, document = audited(tmp_path, pd.concat(frames, ignore_index=True))
+    assert set(document["judges"]) == set(names)
+    with show(path) as page:
+        harmless(page, [printable(name) for name in names])
+        ids_once(page)
+        headings = " ".join(page.locator("h2").all_inner_texts())
+        assert all(squeezed(seen(name)) in squeezed(headings) for name in names)
+
+
+def test_hostile_pools_are_picked_from(show, picked_from_hostile_pools):
+    """On the page of picks prompts, candidates and their ids are text; every pool has its row."""
+    path = picked_from_hostile_pools
+    with show(path) as page:
+        harmless(page, ALL)
+        ids_once(page)
+        assert page.locator("#prompt-table > tbody").count() == len(ALL)
+        page.locator("#prompt-table > tbody > tr > th button").first.click()
+    with show(path, viewport=NARROW) as page:
+        page.locator("#prompt-table > tbody > tr > th button").nth(3).click()
+        assert fits(page)
+
+
+@pytest.fixture(scope="module")
+def picked_from_hostile_pools(tmp_path_factory):
+    """Select from pools that hold the texts as prompts, candidates and ids, and return the page."""
+    folder = tmp_path_factory.mktemp("picked")
+    pools = [
+        {
+            "prompt_id": f"{at} {text}",
+            "prompt": text,
+            "candidates": [{"id": f"{printable(text)[:300]} a", "text": one(at + 1)}, {"id": "b", "text": text}],
+        }
+        for at, text in enumerate(ALL)
+    ]
+    source, page = folder / "pools.jsonl", folder / "page.html"
+    source.write_text("".join(json.dumps(pool) + "\n" for pool in pools), encoding="utf-8")
+    assert run(["select", str(source), "--judge", "local:length", "--html", str(page)]) == 0
+    return page
+
+
+def test_there_are_sixty():
+    """The list holds what it promises, each text once."""
+    assert len(set(ALL)) == len(ALL) >= 60

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import html
+import re
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from bonwise.cli.picked_page import LONGEST_TEXT, MOST_POOLS, MOST_WORDS, PickedPage
+from bonwise.data.pool import Candidate, Pool
+from cli.commands import pool_file, typed
+from cli.picked import picks
+from cli.served import served
+from selection.test_totals import selection
+
+POOLS = {f"p{at}": [f"answer {at}.{one}" + " more" * one for one in range(3)] for at in range(6)}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Work in a folder with six pools of three."""
+    monkeypatch.chdir(tmp_path)
+    pool_file("pools.jsonl", POOLS)
+    return tmp_path
+
+
+def seen(path="page.html"):
+    """Return the text of the page."""
+    body = re.sub(r"<(style|script)[^>]*>.*?</\1>", "", Path(path).read_text("utf-8"), flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def test_the_page_holds_what_was_picked(capsys, folder):
+    """The output is what it is without a page; the page holds every pool with its words and its pick."""
+    plain = typed(capsys, "select", "pools.jsonl", "--judge", "local:length")
+    done = typed(capsys, "select", "pools.jsonl", "--judge", "local:length", "--html", "page.html")
+    assert (done.code, [one["best"] for one in picks(done)]) == (0, [one["best"] for one in picks(plain)])
+    text = seen()
+    for prompt_id, candidates in POOLS.items():
+        assert f"The prompt {prompt_id}" in text
+        assert all(candidate in text for candidate in candidates)
+    assert "A candidate was picked in 6 of 6 pools (100.0%)." in text
+
+
+def test_pools_from_a_pipe_have_a_page(capsys, folder, monkeypatch):
+    """Standard input is read once, and the page still holds prompts and texts."""
+    with Path("pools.jsonl").open(encoding="utf-8") as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        done = typed(capsys, "select", "-", "--judge", "local:length", "--html", "page.html")
+    assert done.code == 0, done.err
+    assert "The prompt p5" in seen()
+    assert "answer 0.1 more" in seen()
+
+
+def test_costs_and_what_is_owed_are_on_the_page(capsys, folder, monkeypatch):
+    """A run that owes answers ends as it does without a page, and leaves one; no key is on it."""
+    key = "sk-a-secret-key-that-nobody-may-see"
+    with served(monkeypatch, folder):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        command = ("select", "pools.jsonl", "--judge", "pointwise:openai/m", "--html", "page.html")
+        owed = typed(capsys, *command, "--max-calls", "9")
+        part = seen()
+        whole = typed(capsys, *command)
+    assert (owed.code, whole.code) == (4, 0), owed.err
+    assert re.search(r"owed \d 50.0%|owed 3", part)
+    assert "9 calls sent" in part
+    assert "9 calls sent, 18 answers used" in seen()
+    assert key not in Path("page.html").read_text("utf-8")
+
+
+def test_an_interrupted_run_leaves_its_page(capsys, folder, monkeypatch):
+    """After Ctrl-C the page holds the picks that were made, and says why the others are missing."""
+    pool_file("pools.jsonl", {f"p{at}": ["a", "b"] for at in range(400)})
+    with served(monkeypatch, folder) as script:
+        receive = script.receive
+
+        def received(*arguments):
+            delivery = receive(*arguments)
+            delivery.delay = 0.05
+            return delivery
+
+        script.receive = received
+        main = threading.main_thread().ident
+
+        def interrupt():
+            while not Path("bonwise-run").is_dir():
+                time.sleep(0.01)
+            time.sleep(0.4)
+            signal.pthread_kill(main, signal.SIGINT)
+
+        threading.Thread(target=interrupt, daemon=True).start()
+        done = typed(
+            capsys,
+            "select",
+            "pools.jsonl",
+            "--judge",
+            "pointwise:openai/m",
+            "--max-concurrency",
+            "2",
+            "--html",
+            "page.html",
+        )
+    assert done.code == 130, done.err
+    text = seen()
+    assert "Not all pools are here: the run was interrupted." in text
+    assert f"{len(picks(done)):,} pools" in text
+
+
+def test_a_bad_line_leaves_the_picks_before_it(capsys, folder, monkeypatch):
+    """Where a later line of a pipe is no pool, the error is that of a run without a page, which is still written."""
+    Path("pools.jsonl").write_text(Path("pools.jsonl").read_text("utf-8") + "{\n", encoding="utf-8")
+    with Path("pools.jsonl").open(encoding="utf-8") as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        done = typed(capsys, "select", "-", "--judge", "local:length", "--html", "page.html")
+    assert done.code == 2
+    assert "row 7" in done.err
+    assert "Not all pools are here: an error ended the run." in seen()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--html", "absent/page.html"), "no page can be written there"),
+        (("--html", "."), "no page can be written there"),
+        (("--html", "pools.jsonl"), "is read or written already"),
+        (("--html", "page.html", "--dry-run"), "there is no page"),
+    ],
+)
+def test_a_page_that_cannot_be_is_refused_first(capsys, folder, arguments, words):
+    """Before anything is asked one line says what is wrong; nothing is picked."""
+    done = typed(capsys, "select", "pools.jsonl", "--judge", "local:length", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert words in done.err
+
+
+def test_memory_is_bounded(tmp_path):
+    """Of many pools with long texts 500 are kept, each text cut, all texts within their bound; all are counted."""
+    collected = PickedPage(tmp_path / "page.html", "pools.jsonl")
+
+    def pools():
+        for at in range(MOST_POOLS + 200):
+            yield Pool(f"p{at}", "q" * 10_000, (Candidate("a", "x" * 10_000), Candidate("b", "y" * 10)))
+
+    for pool in collected.passing(pools()):
+        collected.note(selection(prompt_id=pool.prompt_id))
+    document = collected.document("")
+    texts = [one["text"] for each in document["picks"] for one in each["candidates"]]
+    prompts = [each["prompt"] for each in document["picks"]]
+    assert (len(document["picks"]), document["of"]) == (MOST_POOLS, MOST_POOLS + 200)
+    assert max(map(len, texts)) == LONGEST_TEXT
+    assert sum(map(len, texts)) + sum(map(len, prompts)) == MOST_WORDS
+    assert {each["prompt_left_out"] for each in document["picks"]} == {6_000, 10_000}
+
+
+def test_pools_of_many_candidates_are_bounded(tmp_path):
+    """Candidates and comparisons of all pools that are shown stay below 20,000."""
+    collected = PickedPage(tmp_path / "page.html", "pools.jsonl")
+    names = tuple(f"c{at}" for at in range(3000))
+    many = {"ids": names, "scores": (1.0,) * 3000, "ranking": names, "best_id": "c0", "unscored": {}}
+    for pool in collected.passing(Pool(f"p{at}", "q", (Candidate("c0", "x"),)) for at in range(10)):
+        collected.note(selection(prompt_id=pool.prompt_id, **many))
+    assert len(collected.document("")["picks"]) == 6

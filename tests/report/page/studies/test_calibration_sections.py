@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from auditing.tables import cohort, two_judges
+from bonwise.auditing.studies.calibration import study_calibration
+from bonwise.report.calibration_text import calibration_text
+from bonwise.report.page.studies.calibration import calibration_sections
+
+HOSTILE = "<script>alert(1)</script> $x$ {{7*7}} \u202e=1+1\n"
+
+
+@pytest.fixture(scope="module")
+def document():
+    """Study two judges, one of a hostile name, with a covariate of a hostile name."""
+    frame = two_judges(40)
+    frame["judge"] = frame["judge"].replace("first", HOSTILE)
+    frame[HOSTILE] = range(len(frame))
+    return json.loads(json.dumps(study_calibration(frame, covariates=HOSTILE).to_dict()))
+
+
+def test_each_judge_has_a_section_with_figures_and_tables(document):
+    """Two sections of distinct anchors, four figures and two tables each, the figures' words with their numbers."""
+    sections = calibration_sections(document)
+    assert [one.anchor for one in sections] == ["calibration-1", "calibration-2"]
+    for one, judge in zip(sections, document["judges"].values(), strict=True):
+        assert list(one.sentences) == judge["sentences"]
+        titles = ["recovery", "within_r", "global_r", "sign_agreement"]
+        assert [figure.title for figure in one.figures] == [f"Change of {title}" for title in titles]
+        change = judge["methods"]["isotonic"]["changes"]["global_r"]["estimate"]
+        assert f"isotonic {change:+.3f}" in one.figures[2].says
+        assert all(len(row) == len(table.headers) for table in one.tables for row in table.rows)
+
+
+def test_hostile_names_stay_text(document):
+    """Neither page nor text holds control characters, and no drawing holds a tag from a name."""
+    for section in calibration_sections(document):
+        assert "\u202e" not in section.title + "".join(section.notes)
+        assert not any("<script" in figure.svg for figure in section.figures)
+    assert "\u202e" not in calibration_text(document)
+
+
+def test_what_is_unknown_is_drawn_and_said():
+    """Constant scores leave correlations unknown; the section is made all the same."""
+    found = study_calibration(cohort(20).assign(judge_score=0.5)).to_dict()
+    (section,) = calibration_sections(found)
+    assert section.anchor == "calibration"
+    assert "unknown" in section.figures[1].says
+    assert "unknown" in calibration_text(found)
+
+
+def test_judges_that_are_not_studied_are_named():
+    """A judge without enough prompts stands on the page and in the text with the reason."""
+    frame = two_judges(20)
+    few = frame["prompt_id"] > "p0000004"
+    found = study_calibration(frame[~((frame["judge"] == "second") & few)]).to_dict()
+    assert list(found["judges"]) == ["first"]
+    assert "second is not studied" in calibration_sections(found)[-1].sentences[0]
+    assert "second is not studied" in calibration_text(found)

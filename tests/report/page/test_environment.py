@@ -1,0 +1,52 @@
+import pytest
+from jinja2 import UndefinedError
+from markupsafe import Markup
+
+from bonwise.report.page.environment import environment, visible
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\nb\tc", "a\nb\tc"),
+        ("a\r\nb\rc", "a\nb\\rc"),
+        ("\u202eabc\u2066", "\\u202eabc\\u2066"),
+        ("\x00\x07\x1b\x7f\x85", "\\x00\\x07\\x1b\\x7f\\x85"),
+        ("\ud800", "\\ud800"),
+        ("\u0645\u06cc\u200c\u062e\u0648 \U0001f469\u200d\U0001f52c a\xa0b\u3000c",) * 2,
+        ("\u2028\u2029\ufeff\U000e0041", "\\u2028\\u2029\\ufeff\\U000e0041"),
+    ],
+)
+def test_what_cannot_be_seen_is_written_out(text, shown):
+    """Lines, tabs, wide spaces and joiners stay; controls, bidi marks and lone surrogates are written out."""
+    assert visible(text) == shown
+    visible(text).encode("utf-8")
+
+
+def test_every_value_is_escaped_and_made_visible():
+    """A template cannot show a value as it came, whatever is in it."""
+    made = environment().from_string("{{ given }}|{{ given | line }}|{{ markup }}")
+    shown = made.render(given="<b>\n\u202e{{ 7 * 7 }}", markup=Markup("<i>x</i>"))
+    assert shown == "&lt;b&gt;\n\\u202e{{ 7 * 7 }}|&lt;b&gt;\\n\\u202e{{ 7 * 7 }}|<i>x</i>"
+
+
+def test_an_unknown_name_is_an_error():
+    """A misspelt name does not become an empty place on the page."""
+    with pytest.raises(UndefinedError):
+        environment().from_string("{{ nobody }}").render()
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [("a b.csv", "./a%20b.csv"), ("javascript:alert(1)", "./javascript%3Aalert%281%29"), ('"x', "./%22x")],
+)
+def test_the_name_of_a_file_is_no_scheme(name, address):
+    """Whatever a file is called, its link is relative."""
+    assert environment().from_string("{{ name | address }}").render(name=name) == address
+
+
+def test_a_drawing_takes_no_more_room_than_it_was_made_for():
+    """A small drawing is not blown up, and one that says no width may fill its column."""
+    made = environment().from_string("{{ svg | room }}")
+    assert made.render(svg='<svg viewBox="0 0 331.2 216">') == "32.1"
+    assert made.render(svg="<svg>") == "36"

@@ -1,0 +1,195 @@
+import re
+from functools import cache
+
+import pytest
+
+from bonwise.report.page.canvas import COLOURS
+from bonwise.report.page.figures.curves import Curve, Guide, curves_figure
+from bonwise.report.page.figures.differences import difference_figures
+from bonwise.report.page.figures.forest import MOST, forest_figure
+from bonwise.report.page.figures.names import short
+from bonwise.report.page.figures.picks import picks_figures
+from bonwise.report.page.figures.spread import spread_figures
+from bonwise.report.page.figures.strata import strata_figures
+from report.page.page_documents import audited
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "\u202e" * 40,
+    "$x_1$ {{ 7 }} \x00\x1b[31m",
+    "中文" * 30,
+    "x" * 5000,
+    "",
+)
+
+
+def found(estimate, low=None, high=None):
+    """Return an estimate as a document has it."""
+    return {"estimate": estimate, "low": low, "high": high}
+
+
+DIFFERENCES = {
+    "judge": {"edges": [-0.5, -0.25, 0.25, 0.5], "counts": [50, 34, 50], "ties": 133, "pairs": 200},
+    "oracle": {"edges": [-1.0, -0.5, 0.0, 0.5, 1.0], "counts": [100, 68, 68, 100], "ties": 32, "pairs": 200},
+}
+
+SPREAD = {
+    "between": {"judge": [0.1, 0.5, 0.9], "oracle": [0.2, 0.5, 0.8]},
+    "within": {"judge": [-0.1, 0.0, 0.1], "oracle": [0.1, 0.0, -0.1]},
+    "prompts_shown": 3,
+    "prompts": 3,
+    "cells_shown": 3,
+    "cells": 9,
+}
+
+
+def strata(names):
+    """Return one column of strata with these values."""
+    rows = [
+        {
+            "value": name,
+            "prompts": 40 + at,
+            "metrics": {"recovery": found(at / 10, -0.1, 0.9), "within_r": found(0.2)},
+        }
+        for at, name in enumerate(names)
+    ]
+    return [{"column": names[0], "rows": rows}]
+
+
+@cache
+def everything():
+    """Return a figure of every kind."""
+    metrics = audited()["metrics"]
+    return [
+        *picks_figures(metrics, {"top1_accuracy": 0.25, "hit_rate": 0.4}, "picks"),
+        *difference_figures(DIFFERENCES, "differences"),
+        *spread_figures(SPREAD, "spread"),
+        *strata_figures(strata(["maths", "law"]), "strata"),
+        *curves_figure(
+            [Curve("a", [1, 2], [0.2, None]), Curve("b", [1, 2], [0.1, 0.3], [0.0, 0.2], [0.2, None], points=True)],
+            "curve",
+            "A curve",
+            "It rises.",
+            across="labels",
+            up="power",
+            guides=[Guide("here", x=1.5), Guide("there", y=0.2)],
+        ),
+    ]
+
+
+def test_no_colour_of_its_own_is_left():
+    """Every stand-in becomes a variable of the page, and every drawing speaks in words too."""
+    drawings = everything()
+    assert len(drawings) == 9
+    for one in drawings:
+        assert not [name for name, colour in COLOURS.items() if colour in one.svg]
+        assert one.title
+        assert one.says.endswith(".")
+
+
+def test_the_same_figures_give_the_same_bytes():
+    """Drawn twice, a figure is one and the same."""
+    assert everything() == everything.__wrapped__()
+
+
+def test_addresses_on_one_page_are_unique():
+    """All drawings of a page may stand beside each other."""
+    ids = [name for one in everything() for name in re.findall(r'\bid="([^"]*)"', one.svg)]
+    assert len(ids) == len(set(ids))
+
+
+def test_picks_stand_between_random_and_best():
+    """The caption holds the estimate, its interval and what random picks reach."""
+    metrics = {name: found(0.75) for name in ("value_random", "value_oracle")}
+    metrics |= {"recovery": found(0.213, 0.1, 0.3), "top1_accuracy": found(0.325, 0.3, 0.35), "hit_rate": found(None)}
+    shares, values = picks_figures(metrics, {"top1_accuracy": 0.25, "hit_rate": None}, "k")
+    assert "0.213 [0.100, 0.300], 0.000 at random" in shares.says
+    assert "0.325 [0.300, 0.350], 0.250 at random" in shares.says
+    assert "hit rate" not in shares.says
+    assert "random pick 0.750 (no interval)" in values.says
+    assert "judge" not in values.says
+
+
+def test_a_reference_is_no_oracle():
+    """Where another judge stands in for the oracle no word calls it one."""
+    drawings = [
+        *picks_figures(audited()["metrics"], None, "p", reference="strong"),
+        *difference_figures(DIFFERENCES, "d", reference="strong"),
+        *spread_figures(SPREAD, "s", reference="strong"),
+    ]
+    words = " ".join(f"{one.says} {one.title} {re.sub('<[^>]*>', ' ', one.svg)}" for one in drawings)
+    assert "reference" in words
+    assert "oracle" not in words
+    assert "label" not in words
+
+
+def test_ties_stand_out_with_their_share():
+    """The share of tied pairs is written at its bar, on one range for judge and oracle."""
+    judge, oracle = difference_figures(DIFFERENCES, "k")
+    assert ">66.5% ties<" in judge.svg
+    assert "ties 133, 66.5%" in judge.says
+    assert "ties 32, 16.0%" in oracle.says
+    ticks = [set(re.findall(r">(\N{MINUS SIGN}?\d\.\d)<", one.svg)) for one in (judge, oracle)]
+    assert ticks[0] == ticks[1] != set()
+
+
+def test_the_spread_says_r_and_how_much_is_shown():
+    """The correlation is that of the points, or the metric's where points were left out."""
+    between, within = spread_figures(SPREAD, "k", metrics={"within_r": found(0.27)})
+    assert "all 3 prompts: the correlation is 1.000" in between.says
+    assert "3 of 9 candidates: the correlation of all of them is 0.270" in within.says
+    assert ">r = 0.270<" in within.svg
+    flat = SPREAD | {"between": {"judge": [1.0, 1.0], "oracle": [0.0, 1.0]}, "within": {"judge": [], "oracle": []}}
+    (alone,) = spread_figures(flat, "k")
+    assert "cannot be computed" in alone.says
+
+
+def test_strata_name_the_lowest_and_the_highest():
+    """Each column has a figure of recovery and one of within_r, with the counts."""
+    recovery, within = strata_figures(strata(["maths", "law", "art"]), "k")
+    assert "from 0.000 [-0.100, 0.900] for maths to 0.200 [-0.100, 0.900] for art" in recovery.says
+    assert ">law (41)<" in recovery.svg
+    assert "An open dot has no interval." in within.says
+
+
+def test_what_a_forest_cannot_show_is_said():
+    """Rows beyond the last, missing figures and intervals that go on are in the caption; no rows, no drawing."""
+    rows = [(f"r{at}", 0.1, 0.0, 0.2) for at in range(MOST - 2)] + [
+        ("wide", 0.1, -9.0, 9.0),
+        ("none", None, None, None),
+    ]
+    (one,) = forest_figure([*rows, ("more", 0.1, 0.0, 0.2)], "k", "t", "Said.")
+    for words in ("The first 30 of 31 rows", "without a dot has no figure", "arrow"):
+        assert words in one.says
+    assert "0.100 [-9.000, 9.000]" in one.svg
+    assert forest_figure([("none", None, None, None)], "k", "t", "Said.") == []
+
+
+@pytest.mark.parametrize("rows", [[("a", 0.5, None, None)], [("a", 0.0, 0.0, 0.0)], [("a", 1e9, -1e9, 1e12)]])
+def test_a_forest_of_one_row_is_drawn(rows):
+    """One figure, with or without width, of any size, is a forest."""
+    assert len(forest_figure(rows, "k", "t", "Said.", None)) == 1
+
+
+def test_what_is_missing_is_not_drawn():
+    """Parts that a document lacks give no figure and no error."""
+    assert picks_figures(None, None, "k") == []
+    assert picks_figures({"recovery": found(None)}, None, "k") == []
+    assert difference_figures(None, "k") == []
+    assert len(difference_figures({"judge": DIFFERENCES["judge"], "oracle": None}, "k")) == 1
+    assert spread_figures(None, "k") == []
+    assert strata_figures(None, "k") == []
+    assert curves_figure([Curve("a", [1], [None])], "k", "t", "s", across="x", up="y") == []
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_from_files_stay_text(name):
+    """No name makes markup, breaks a drawing or takes all its room."""
+    drawings = [
+        *strata_figures(strata([name, "law"]), "k"),
+        *curves_figure([Curve(name, [1, 2], [1, 2]), Curve("b", [1, 2], [2, 3])], "c", "t", "s", across="x", up="y"),
+    ]
+    for one in drawings:
+        assert "<script" not in one.svg
+        assert not re.search("[\x00-\x08\x1b\u202e]", one.svg + one.says + one.title)
+    assert len(short(name)) <= 28

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import html
+import re
+
+import bonwise as bw
+from bonwise.report.page.pages import fragment, page
+from bonwise.report.page.selection_page import selection_page, selection_sections
+from selection.test_totals import selection, totals
+
+
+def document(*picks, **settings):
+    """Return the document of picks without words."""
+    words = [{"id": name, "text": f"text of {name}"} for name in ("a", "b")]
+    lines = [{"pick": pick.to_dict(), "prompt": "the prompt", "candidates": words} for pick in picks]
+    return {
+        "schema": "bonwise.selections/1",
+        "settings": {"source": "pools.jsonl", "judge": "j", **settings},
+        "totals": totals(*picks),
+        "picks": lines,
+        "of": len(picks),
+    }
+
+
+def seen(markup):
+    """Return the text of some markup."""
+    body = re.sub(r"<(style|script)[^>]*>.*?</\1>", "", markup, flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def test_the_totals_come_first():
+    """What decided, what was not scored and what it took stand before the pools, with their figures."""
+    text = seen(page(document(selection(), selection(prompt_id="q", decided_by="partial"))))
+    parts = ("A candidate was picked in 2 of 2", "empty answer", "calls sent", "Each opens")
+    order = [text.index(part) for part in parts]
+    assert order == sorted(order)
+    assert "1 pick rests on less than was asked for" in text
+
+
+def test_each_pool_opens_to_why():
+    """A pool holds its prompt, its candidates with figures and reasons, and what decided; words name the pick."""
+    pick = selection(standard_errors=(0.25, None), p_best=(0.9, 0.1), draws=(3, 1), stopped="the margin was reached")
+    text = seen(page(document(pick, selection(prompt_id="q"))))
+    for part in (
+        "Asking stopped: the margin was reached",
+        "the prompt",
+        "picked",
+        "score 1 , se 0.25 , P(best) 0.9 , draws 3",
+        "not scored: empty answer",
+        "text of b",
+    ):
+        assert part in text, part
+
+
+def test_a_page_that_shows_fewer_pools_says_so():
+    """The number shown and the number there are stand beside each other."""
+    given = document(*(selection(prompt_id=f"p{at}") for at in range(3)))
+    text = seen(page({**given, "picks": given["picks"][:2]}))
+    assert "The first 2 of 3 pools are shown; the others are in the output of the command." in text
+
+
+def test_why_pools_are_missing_is_said():
+    """A run that ended early says so."""
+    picks = selection(), selection(prompt_id="q")
+    assert "Not all pools are here: the run was interrupted." in seen(
+        page(document(*picks, ended="the run was interrupted"))
+    )
+
+
+def test_comparisons_routes_and_failures_are_told():
+    """Pairs with their order effect, the stronger judge, and what went wrong are on the page."""
+    from bonwise.selection.selection import Comparison, Routed  # noqa: PLC0415 - names of this test alone
+
+    pick = selection(
+        comparisons=(Comparison("a", "b", 0.5, 1.0), Comparison("b", "a", None, None)),
+        routed=Routed("strong judge", 0.125, "signal above 0.1", first_pick="b"),
+        failure="the server was gone",
+    )
+    text = seen(page(document(pick, selection(prompt_id="q"))))
+    for part in (
+        "Decided by strong judge (signal above 0.1, signal 0.125); the first pass alone would have kept b",
+        "What went wrong: the server was gone",
+        "no verdict",
+        "A stronger judge decided 1 of 1 pool (100.0%), 1 of them otherwise",
+        "Being shown first was worth +1.000 on average",
+    ):
+        assert part in text, part
+
+
+def test_many_comparisons_are_cut():
+    """Of 300 comparisons of a pool 100 are shown and the others counted."""
+    from bonwise.selection.selection import Comparison  # noqa: PLC0415 - a name of this test alone
+
+    pick = selection(comparisons=tuple(Comparison("a", "b", 1.0, None) for _ in range(300)))
+    laid_out = selection_page(document(pick))
+    (row,) = laid_out.picks.rows
+    assert (len(row["comparisons"]), row["comparisons_left_out"]) == (100, 200)
+
+
+def test_a_single_pick_shows_its_candidates(tmp_path):
+    """A pick of Python has a page and a part of a notebook: candidates with scores, the best first and named."""
+    pick = bw.select("Say hi", ["hello <b>", "hi"], judge=lambda _, text: -len(text))
+    pick.to_html(tmp_path / "pick.html")
+    for text in (seen((tmp_path / "pick.html").read_text("utf-8")), seen(pick._repr_html_())):
+        assert "Kept: c1." in text
+        assert re.search(r"c1 -2 1 picked\s+c0 -9 1", text)
+    assert "<script" not in pick._repr_html_()
+
+
+def test_no_pick_is_said():
+    """Where nothing was picked the page says so, and why."""
+    pick = selection(
+        best=None, best_id=None, index=None, ranking=(), decided_by="nothing scored", scores=(None, None)
+    )
+    text = seen(fragment(document(pick)))
+    assert "Nothing was picked." in text
+    assert "no judge gave any candidate a score" in text
+
+
+def test_sections_are_of_the_totals():
+    """Sections without anything to say are left out."""
+    found = selection_sections(document(selection(unscored={}), selection(unscored={}, prompt_id="q")))
+    assert [one.anchor for one in found] == ["picked", "cost"]
+
+
+def test_half_a_surrogate_pair_is_written_out(tmp_path):
+    """A text that no file can hold is on the page, with the half written out."""
+    pick = bw.select("Say \ud800", ["lone \udfff half"], judge=lambda _, text: len(text))
+    pick.to_html(tmp_path / "pick.html")
+    assert "lone \\udfff half" in seen((tmp_path / "pick.html").read_text("utf-8"))

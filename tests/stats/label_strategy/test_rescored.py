@@ -1,0 +1,66 @@
+"""Quantised scores and broken ties, by hand and against plain loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bonwise.stats.label_strategy.borda import Pairs, every_pair
+from bonwise.stats.label_strategy.rescored import quantised, tie_broken
+
+HEAPED = st.sampled_from([0.1, 0.5, 0.7, 0.9])
+EARNED = st.sampled_from([0.0, 0.25, 0.5, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("score", "middle"), [(0.0, 0.125), (0.25, 0.375), (0.2499, 0.125), (1.0, 0.875), (0.5, 0.625)]
+)
+def test_bins_by_hand(score, middle):
+    """Four bins on [0, 1]: a score at a border belongs above it, the highest to the last bin."""
+    assert quantised(np.array([score]), 4, 0.0, 1.0)[0] == middle
+
+
+def test_as_many_bins_as_scores_change_no_order():
+    """Scores on a grid of .05, cut into 20 bins of [0, 1], tie only .95 and 1."""
+    grid = np.round(np.arange(21) / 20, 2)
+    cut = quantised(grid, 20, 0.0, 1.0)
+    assert (np.diff(cut) > 0).tolist() == [True] * 19 + [False]
+
+
+def test_scores_that_are_all_equal_stay_so():
+    """A range of no width has one bin."""
+    assert quantised(np.array([0.4, 0.4]), 20, 0.4, 0.4).tolist() == [0.4, 0.4]
+
+
+def plain(scores, earned):
+    """Order the candidates of one prompt: those at the top by what they earned among themselves."""
+    top = [i for i, score in enumerate(scores) if score == max(scores)]
+    shares = {}
+    for i in top:
+        own = [earned[i, j] if i < j else 1 - earned[j, i] for j in top if j != i]
+        shares[i] = sum(own) / len(own) if own else 0.5
+    best = max(shares.values())
+    return {i for i in top if abs(shares[i] - best) < 1e-9}
+
+
+@given(st.lists(HEAPED, min_size=2, max_size=5), st.data())
+def test_broken_ties_are_those_of_plain_loops(scores, data):
+    """Out at the top come the candidates with the most earned among the tied; all others stay as they are."""
+    pairs = every_pair(np.array([len(scores)]))
+    values = np.array([data.draw(EARNED) for _ in pairs.i])
+    found = np.round(tie_broken(np.array(scores), np.array([len(scores)]), pairs, values), 9)
+    earned = {(i, j): v for i, j, v in zip(pairs.i.tolist(), pairs.j.tolist(), values.tolist(), strict=True)}
+    assert set(np.flatnonzero(found == found.max()).tolist()) == plain(scores, earned)
+    assert found == pytest.approx(scores, abs=1e-5)
+    below = np.array(scores) < max(scores)
+    assert (found[below] == np.array(scores)[below]).all()
+
+
+def test_two_prompts_do_not_mix():
+    """Ranks start anew in every prompt."""
+    pairs = Pairs(np.array([0, 1]), np.array([0, 2]), np.array([1, 3]))
+    found = tie_broken(np.array([0.9, 0.9, 0.5, 0.5]), np.array([2, 2]), pairs, np.array([1.0, 0.5]))
+    assert found[0] > found[1]
+    assert found[2] == found[3] == 0.5
