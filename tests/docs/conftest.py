@@ -24,7 +24,7 @@ def folder(tmp_path, monkeypatch, service):
     monkeypatch.chdir(tmp_path)
     pools = [
         {
-            "prompt_id": f"p{x:07d}",  # a prompt of the scores too
+            "prompt_id": f"p{x}",  # a prompt of the scores too
             "prompt": "Name a colour",
             "candidates": ["red", "the colour green", "blue " * x, "sea green"],
         }

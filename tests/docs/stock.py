@@ -19,7 +19,7 @@ PROMPTS = 120
 def stock():
     """Write them into the working folder."""
     drawn = simulate("pilot", n=PROMPTS, seed=20261121)
-    table = drawn.frame()
+    table = named(drawn.frame())
     table.to_csv("scores.csv", index=False)
     table[["prompt_id", "candidate", "oracle_label"]].to_csv("labels.csv", index=False)
     ids = list(dict.fromkeys(table["prompt_id"]))
@@ -39,6 +39,11 @@ def stock():
     stated.assign(low=stated["judge_score"] - half, high=stated["judge_score"] + half).to_csv(
         "intervals.csv", index=False
     )
+
+
+def named(table):
+    """Return a table whose prompts bear the names of the pools': p0, p1 and so on."""
+    return table.assign(prompt_id="p" + table["prompt_id"].str[1:].astype(int).astype(str))
 
 
 def write_votes(path):

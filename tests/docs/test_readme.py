@@ -6,13 +6,14 @@ import pytest
 from bonwise.cli.entry import run
 from bonwise.testing import simulate
 from docs.pages import blocks, commands
+from docs.stock import named
 
 README = "README.md"
 
 
 def write_scores(words):
     """Write the scores, and the labels, that one command names."""
-    table = simulate("arena", n=100, seed=20261121).frame()
+    table = named(simulate("arena", n=100, seed=20261121).frame())
     table["candidate"] = table["candidate"].replace("c3", "unhelpful")
     table["quality"] = table["judge_score"]
     if "--labels" in words or "monitor" in words:
