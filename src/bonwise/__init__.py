@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from bonwise.auditing.confidence import ConfidenceAudit, audit_confidence
     from bonwise.auditing.preferences import PreferenceAudit, audit_preferences
     from bonwise.auditing.studies.calibration import CalibrationStudy, study_calibration
-    from bonwise.auditing.studies.label_strategy.draw import PairDraw, draw_pairs
+    from bonwise.auditing.studies.label_strategy.draw import draw_pairs
+    from bonwise.auditing.studies.label_strategy.pair_draw import PairDraw
     from bonwise.auditing.studies.label_strategy.result import LabelStrategyStudy
     from bonwise.auditing.studies.label_strategy.study import study_label_strategy
     from bonwise.auditing.studies.label_strategy.verdict_study import study_verdicts
@@ -151,7 +152,7 @@ _HOMES = {
     "Logprob": "bonwise.judges.logprob",
     "MixStudy": "bonwise.auditing.studies.mix",
     "Monitor": "bonwise.planning.monitoring.monitor",
-    "PairDraw": "bonwise.auditing.studies.label_strategy.draw",
+    "PairDraw": "bonwise.auditing.studies.label_strategy.pair_draw",
     "Pairwise": "bonwise.judges.pairwise",
     "PickComparison": "bonwise.auditing.compare",
     "Plan": "bonwise.planning.plans.plan",

@@ -7,6 +7,7 @@ import statistics
 import pytest
 
 import bonwise as bw
+from bonwise.calls.bill import Bill
 from bonwise.calls.engine import Engine
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.reply import Choice
@@ -299,3 +300,23 @@ def test_the_words_of_a_judge_stand_beside_its_score_where_they_are_asked_for(ru
     assert quantized == pointwise
     assert max(said.count("\n\n") for said in resampled) == 2
     assert not any(pairwise)
+
+
+def test_tokens_add_up_to_what_a_pool_took(run):
+    """With `tokens` the rows of a prompt and judge, and its pairs, share its tokens evenly; owed ones are blank."""
+    found, judges = run
+    header, rows = score_table(found, judges, tokens=True)
+    assert header[-1] == "tokens"
+    for one in found:
+        for asked, judgment in zip(judges, one.judgments, strict=True):
+            bill = judgment.bill
+            took = bill.input_tokens + bill.output_tokens + bill.reused_tokens
+            mine = [row[-1] for row in rows if row[0] == one.pool.prompt_id and row[2] == asked.name]
+            pairs = [row[-1] for row in pair_rows([Judged(one.pool, (judgment,))], [asked], tokens=True)]
+            if bill.from_ledger and not bill.reused_tokens:
+                assert set(mine) == {""}
+            else:
+                assert sum(mine) == pytest.approx(took)
+                assert not pairs or sum(pairs) == pytest.approx(took)
+    owed = Judged(pool("p"), (Judgment((Score(1.0), Unscored("late", owed=True)), bill=Bill(calls=1, owed=1)),))
+    assert [row[-1] for row in score_table([owed], [judge("j")], tokens=True)[1]] == ["", ""]

@@ -49,6 +49,9 @@ def judge(
     out: Annotated[str, typer.Option("--out", help="Where the scores go (CSV); - for stdout.")] = "-",
     pairs: Annotated[str | None, typer.Option("--pairs", help="Where single comparisons go (CSV).")] = None,
     raw: Annotated[bool, typer.Option("--raw", help="Write what the judge said too, in a column raw.")] = False,
+    tokens: Annotated[
+        bool, typer.Option("--tokens", help="Write what the answers took too, in a column tokens.")
+    ] = False,
     model: ModelName = None,
     base_url: BaseUrl = None,
     run: RunFolder = RUN,
@@ -84,21 +87,23 @@ def judge(
     )
     judged: list[Judged] = []
     course = judge_all(asked, judges, engine, run, judged.append)
-    _write(judged, judges, out, pairs, raw=raw)
+    _write(judged, judges, out, pairs, raw=raw, tokens=tokens)
     return outcome(course)
 
 
-def _write(judged: Sequence[Judged], judges: Sequence[Judge], out: str, pairs: str | None, *, raw: bool) -> None:
+def _write(
+    judged: Sequence[Judged], judges: Sequence[Judge], out: str, pairs: str | None, *, raw: bool, tokens: bool
+) -> None:
     from bonwise.data.verdicts import Unscored
     from bonwise.data.writing import csv_text
     from bonwise.judges.judged_table import PAIR_HEADER, pair_rows, score_table
     from bonwise.judges.order_effect import order_effects
     from bonwise.judges.resampled import Resampled
 
-    header, rows = score_table(judged, judges, raw=raw)
+    header, rows = score_table(judged, judges, raw=raw, tokens=tokens)
     _deliver(csv_text(header, rows), out)
     if pairs is not None:
-        _deliver(csv_text(PAIR_HEADER, pair_rows(judged, judges)), pairs)
+        _deliver(csv_text((*PAIR_HEADER, *("tokens",) * tokens), pair_rows(judged, judges, tokens=tokens)), pairs)
     missing = [verdict for one in judged for found in one.judgments for verdict in found.verdicts]
     reasons = Counter(one.reason for one in missing if isinstance(one, Unscored) and not one.owed)
     owed = sum(isinstance(one, Unscored) and one.owed for one in missing)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["FLAGS", "NUMERIC", "ROLES", "SPOKEN", "WORDS", "resolve_columns"]
+__all__ = ["FLAGS", "NUMERIC", "ROLES", "SPENT", "SPOKEN", "WORDS", "resolve_columns"]
 
 ROLES = (
     "prompt_id",
@@ -37,6 +37,9 @@ NUMERIC = frozenset({"judge_score", "oracle_label", "low", "high", "ci_width", "
 
 SPOKEN = ("prompt", "text", "response", "raw")
 """Columns with the words of prompts, candidates and judges."""
+
+SPENT = ("tokens", "input_tokens", "output_tokens")
+"""Columns that say what a score took, never strata."""
 
 WORDS = frozenset({*SPOKEN, "unscored"})
 """Columns of words: shown where they help, never strata."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.data.cells import distinct_cells, mean_by_cell, positions
-from bonwise.data.columns import ROLES, SPOKEN, WORDS, resolve_columns
+from bonwise.data.columns import ROLES, SPENT, SPOKEN, WORDS, resolve_columns
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import check_propensities, parse_numbers
 from bonwise.data.reading import read_raw
@@ -191,8 +191,8 @@ class ScoreTable:
 
     @property
     def strata(self) -> tuple[str, ...]:
-        """Columns that are none of the roles, no draws and no words."""
-        known = {*ROLES, *draw_columns(self.frame.columns)}
+        """Columns that are none of the roles, no draws, no words and no costs."""
+        known = {*ROLES, *SPENT, *draw_columns(self.frame.columns)}
         return tuple(c for c in self.frame.columns if c not in known)
 
     def with_reference(self, judge: str) -> ScoreTable:

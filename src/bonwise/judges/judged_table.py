@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 
+from bonwise.calls.bill import Bill
 from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
 from bonwise.judges.protocol import Judge
 from bonwise.judges.scoring import Judged
@@ -22,11 +23,14 @@ PAIR_HEADER = (
 )
 
 
-def score_table(judged: Sequence[Judged], judges: Sequence[Judge], *, raw: bool = False) -> Table:
+def score_table(
+    judged: Sequence[Judged], judges: Sequence[Judge], *, raw: bool = False, tokens: bool = False
+) -> Table:
     """Return header and rows: one row per prompt, candidate and judge, in input order.
 
     An unscored candidate has a blank score, and the reason in the column ``unscored``. The columns ``low``
-    and ``high``, ``sd`` and ``draw_0``, ``draw_1`` ... stand there when a judge filled them; `raw` adds what it said.
+    and ``high``, ``sd`` and ``draw_0``, ``draw_1`` ... stand there when a judge filled them; `raw` adds what it said,
+    and `tokens` what its answers on the pool took, spread evenly over the rows: a sum over a prompt is exact.
     """
     verdicts = [verdict for one in judged for found in one.judgments for verdict in found.verdicts]
     scores = [verdict for verdict in verdicts if isinstance(verdict, Score)]
@@ -35,12 +39,13 @@ def score_table(judged: Sequence[Judged], judges: Sequence[Judge], *, raw: bool 
     header = _ALWAYS + (("low", "high") if interval else ())
     if draws:
         header += ("sd", *(f"draw_{at}" for at in range(draws)))
-    header += ("raw",) * raw
+    header += ("raw",) * raw + ("tokens",) * tokens
     rows = [
         (
             *(one.pool.prompt_id, candidate.id, judge.name),
             *_cells(found.verdicts[at], interval=interval, draws=draws),
             *((found.verdicts[at].raw,) * raw),
+            *((_tokens(found.bill, len(found.verdicts)),) * tokens),
         )
         for one in judged
         for at, candidate in enumerate(one.pool.candidates)
@@ -49,18 +54,22 @@ def score_table(judged: Sequence[Judged], judges: Sequence[Judge], *, raw: bool 
     return header, rows
 
 
-def pair_rows(judged: Iterable[Judged], judges: Sequence[Judge]) -> Iterator[tuple[Cell, ...]]:
+def pair_rows(
+    judged: Iterable[Judged], judges: Sequence[Judge], *, tokens: bool = False
+) -> Iterator[tuple[Cell, ...]]:
     """Yield one row per prompt, judge and compared pair; the columns are `PAIR_HEADER`.
 
     ``shown_first`` is what candidate ``a`` earned (1 won, 0 lost, 0.5 tied, or a stated probability) when it
     was shown first, ``shown_second`` when it was shown second; ``order_effect`` is their difference, and
     ``confidence_first`` and ``confidence_second`` are the confidences (1 to 5) that a judge stated beside them.
+    `tokens` adds what the judge's answers on the pool took, spread evenly over its pairs.
     """
     for one in judged:
         names = [candidate.id for candidate in one.pool.candidates]
         for judge, found in zip(judges, one.judgments, strict=True):
+            took = (_tokens(found.bill, len(found.preferences)),) * tokens if found.preferences else ()
             for pair in found.preferences:
-                yield one.pool.prompt_id, judge.name, names[pair.a], names[pair.b], *_pair_cells(pair)
+                yield one.pool.prompt_id, judge.name, names[pair.a], names[pair.b], *_pair_cells(pair), *took
 
 
 def _cells(verdict: Verdict, *, interval: bool, draws: int) -> tuple[Cell, ...]:
@@ -81,6 +90,13 @@ def _pair_cells(pair: Preference) -> tuple[Cell, ...]:
     reasons = "; ".join(one.reason for one in orders if isinstance(one, Unscored))
     earned = (_blank(one if isinstance(one, float) else None) for one in orders)
     return (*earned, _blank(pair.value), _blank(pair.order_effect), reasons, *map(_blank, pair.confidence))
+
+
+def _tokens(bill: Bill, rows: int) -> Cell:
+    """Return the tokens of one row; blank where answers are owed, or a server did not count them."""
+    paid = bill.input_tokens + bill.output_tokens
+    unknown = bill.owed or (bill.calls and not paid) or (bill.from_ledger and not bill.reused_tokens)
+    return "" if unknown else (paid + bill.reused_tokens) / rows
 
 
 def _blank(value: float | None) -> Cell:

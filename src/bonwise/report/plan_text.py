@@ -13,7 +13,7 @@ from bonwise.report.commands import command
 from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
 
-__all__ = ["plan_parts", "plan_text"]
+__all__ = ["plan_parts", "plan_rows", "plan_text", "planned_with"]
 
 _Document = Mapping[str, Any]
 
@@ -29,8 +29,8 @@ def plan_text(document: _Document) -> str:
 def plan_parts(document: _Document) -> Iterator[RenderableType]:
     """Yield what to print."""
     yield Text(f"Plan for {document['question']}: {document['verdict']}", _STYLES[document["verdict"]])
-    yield Text(_settings(document))
-    for name, value in _rows(document):
+    yield Text(planned_with(document))
+    for name, value in plan_rows(document):
         yield Text(f"{name:<22}{value}")
     if document["power_table"]:
         yield _powers(document)
@@ -44,7 +44,8 @@ def plan_parts(document: _Document) -> Iterator[RenderableType]:
         yield command(line)
 
 
-def _settings(document: _Document) -> str:
+def planned_with(document: _Document) -> str:
+    """Return what was given to plan with, in words."""
     given = [
         f"{name} {_value(value)}"
         for name, value in document["settings"].items()
@@ -53,7 +54,8 @@ def _settings(document: _Document) -> str:
     return printable(", ".join(given), longest=600)
 
 
-def _rows(document: _Document) -> Iterator[tuple[str, str]]:
+def plan_rows(document: _Document) -> Iterator[tuple[str, str]]:
+    """Yield the figures of the plan: name, and figure as it is to be read."""
     yield "design", f"{document['design']}, {document['sides']}-sided"
     yield "planned for", ", ".join(f"{name} {_value(value)}" for name, value in document["effect"].items())
     yield "prompts", _count(document["prompts"])

@@ -9,32 +9,15 @@ import numpy.typing as npt
 from scipy.optimize import isotonic_regression
 
 from bonwise.stats.estimate import Estimate
-from bonwise.stats.laws import Ends, Exact, Law, student_quantile
+from bonwise.stats.largest_bias import largest_bias, recurring_names
+from bonwise.stats.laws import Ends, Law
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = ["level_bias", "level_bias_difference"]
 
 FOLDS = 5
-RECURS = 0.5
-"""A candidate name recurs when at least this share of the prompts carries it."""
 
 _Ints = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _LargestOf:
-    """Interval of the largest absolute mean, by Bonferroni over the candidate names."""
-
-    biases: Floats
-    errors: Floats
-    df: Floats
-    kind: str = "jackknife"
-
-    def at(self, confidence: float) -> Ends:
-        tail = (1 - confidence) / len(self.biases)
-        half = np.array([student_quantile(1 - tail, df) for df in self.df]) * self.errors
-        size = np.abs(self.biases)
-        return float(np.maximum(size - half, 0.0).max()), float((size + half).max())
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,35 +83,13 @@ def level_bias(
     """
     n = len(sizes)
     w = np.ones(len(scores)) if weights is None else np.repeat(weights / weights.mean(), sizes)
-    counts = np.bincount(names)
-    recurring = np.flatnonzero(counts >= max(RECURS * n, 2))
-    if not recurring.size:
+    if not recurring_names(names, n).size:
         return Estimate.undefined("undefined: candidate names do not recur across prompts", n)
     if n < 2 * FOLDS:
         return Estimate.undefined(f"undefined: {FOLDS} folds need {2 * FOLDS} prompts", n)
     owner = np.repeat(np.random.default_rng(seed).permutation(n) % FOLDS, sizes)
     residuals = _calibrated(np.round(scores, TIE_DECIMALS), labels, w, owner) - labels
-    counts = counts[recurring]
-    biases, errors = _weighted_means(residuals, names, w, recurring)
-    worst = int(np.abs(biases).argmax())
-    if errors.max() <= 1e-12:
-        # Every prompt is off by the same: at most a share of prompts can be off by more, up to the labels' span.
-        span, n = float(labels.max() - labels.min()), int(counts.min())
-        alike = Exact(float(abs(biases[worst])), n, (0.0, max(span, float(abs(biases[worst])))))
-        return Estimate.under(alike, confidence, estimate=alike.estimate, se=0.0, n=n)
-    law = _LargestOf(biases, errors, (counts - 1).astype(float))
-    return Estimate.under(
-        law, confidence, estimate=float(abs(biases[worst])), se=float(errors[worst]), n=int(counts[worst])
-    )
-
-
-def _weighted_means(residuals: Floats, names: _Ints, w: Floats, wanted: _Ints) -> tuple[Floats, Floats]:
-    """Return the mean residual of some names, and its standard error over prompts (linearised)."""
-    masses = np.bincount(names, weights=w)
-    means = np.divide(np.bincount(names, weights=w * residuals), masses, out=np.zeros(len(masses)), where=masses > 0)
-    around = np.bincount(names, weights=(w * (residuals - means[names])) ** 2)[wanted]
-    counts = np.bincount(names)[wanted]
-    return means[wanted], np.sqrt(around * counts / (counts - 1)) / masses[wanted]
+    return largest_bias(residuals, labels, sizes, names, confidence=confidence, weights=w)
 
 
 def _calibrated(scores: Floats, labels: Floats, w: Floats, folds: _Ints) -> Floats:

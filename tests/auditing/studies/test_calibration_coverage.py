@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from bonwise.auditing.studies.calibrating.calibrators import METHODS, cross_fitted, folds_of_prompts
+from bonwise.auditing.settings import Settings
+from bonwise.auditing.studies.calibrating.calibrators import COVARIATE_METHODS, METHODS
+from bonwise.auditing.studies.calibrating.raw_scores import RawScores
+from bonwise.data.panel import Panel
+from bonwise.stats.calibration.tie_breaks import tie_break_sums
 from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.estimation import IntervalRule, difference
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.testing import simulate
 from stats.nominal import assert_covered
 
 SEED = 20261121
 FOLDS = 5
-CHOSEN = [e for e in ESTIMANDS if e.name in ("global_r", "within_r", "recovery")]
+CHOSEN = {e.name: e for e in ESTIMANDS if e.name in ("global_r", "within_r", "recovery")}
 
 
 def drawn(n, seed):
@@ -24,66 +28,97 @@ def drawn(n, seed):
     found = simulate("arena", n=n, seed=seed)
     labels = found.labels.ravel()
     hint = labels + 0.5 * np.random.default_rng([SEED, seed]).standard_normal(len(labels))
-    return np.column_stack([found.scores.ravel(), hint]), labels
+    return np.column_stack([found.scores.ravel().round(9), hint]), labels
 
 
 def used(rows, method):
     """Return the columns that a method looks at."""
-    return rows if method == "two_stage_covariates" else rows[:, :1]
+    return rows if method in COVARIATE_METHODS else rows[:, :1]
 
 
-def learned_change(method, n, maps, population):
-    """Return the mean change in the population of maps learned on four fifths of n prompts."""
+def figures(before, after, ties):
+    """Name the figures that are held against each other, from totals."""
+    then, now = ({name: float(e.of(one)) for name, e in CHOSEN.items()} for one in (before, after))
+    return {
+        **{f"calibrated {name}": now[name] for name in CHOSEN},
+        **{f"change of {name}": now[name] - then[name] for name in CHOSEN},
+        **{f"relative {name}": now[name] / then[name] - 1 for name in ("global_r", "within_r")},
+        **({"tie breaks": ties[0] / ties[1]} if ties[1] else {}),
+    }
+
+
+def what_maps_do(method, n, maps, population):
+    """Return the mean figures in the population of maps learned on four fifths of n prompts."""
     rows, labels = drawn(population, 1)
-    rows, sizes = used(rows, method), np.full(population, 4)
+    sizes = np.full(population, 4)
     before = Sums(*prompt_sums(rows[:, 0], labels, sizes).sum(axis=1))
-    changes = []
+    found = []
     for at in range(maps):
         some, known = drawn(n * (FOLDS - 1) // FOLDS, SEED + 10_000 + at)
-        after = Sums(*prompt_sums(METHODS[method](used(some, method), known, 0)(rows), labels, sizes).sum(axis=1))
-        changes.append([float(e.of(after) - e.of(before)) for e in CHOSEN])
-    return dict(zip([e.name for e in CHOSEN], np.mean(changes, axis=0), strict=True))
+        new = METHODS[method](used(some, method), known, 0)(used(rows, method))
+        after = Sums(*prompt_sums(new, labels, sizes).sum(axis=1))
+        found.append(figures(before, after, tie_break_sums(rows[:, 0], new, labels, sizes).sum(axis=1)))
+    return {name: np.mean([one[name] for one in found]) for name in found[0]}
+
+
+def calibrated(method, n, at):
+    """Calibrate one sample of a judge."""
+    rows, labels = drawn(n, SEED + at)
+    names, none = np.tile(np.arange(4), n), pd.Index(range(n))
+    panel = Panel("judge", none, np.full(n, 4), rows[:, 0], labels, names, pd.Index(range(4)), "rectangular", ())
+    covariates = {"hint": rows[:, 1]} if method in COVARIATE_METHODS else {}
+    return RawScores(panel, covariates, Settings(seed=at), FOLDS).calibrated(method)
 
 
 def hits(method, n, count, truth):
-    """Count the samples whose interval holds the truth, by metric."""
-    found = Counter()
+    """Count by figure the samples whose interval holds the truth, and those that have the figure."""
+    held, told = Counter(), Counter()
     for at in range(count):
-        rows, labels = drawn(n, SEED + at)
-        rows, sizes = used(rows, method), np.full(n, 4)
-        owner = np.repeat(folds_of_prompts(n, FOLDS, at), 4)
-        calibrated = cross_fitted(method, rows, labels, owner, 0)
-        sums = [prompt_sums(scores, labels, sizes) for scores in (calibrated, rows[:, 0])]
-        changes = difference(CHOSEN, sums[0], sums[1], IntervalRule())
-        found.update(name for name, one in changes.items() if one.low <= truth[name] <= one.high)
-    return {name: found[name] for name in truth}
+        one = calibrated(method, n, at)
+        estimates = {
+            **{f"calibrated {name}": one.metrics[name] for name in CHOSEN},
+            **{f"change of {name}": one.changes[name] for name in CHOSEN},
+            **{f"relative {name}": estimate for name, estimate in one.relative.items()},
+            "tie breaks": one.tie_breaks,
+        }
+        known = [name for name in truth if estimates[name].estimate is not None]
+        told.update(known)
+        held.update(name for name in known if estimates[name].low <= truth[name] <= estimates[name].high)
+    return {name: (held[name], told[name]) for name in truth}
 
 
-def test_changes_by_a_covariate_are_covered():
-    """At 300 prompts the intervals hold what such maps do, as often as they say."""
-    truth = learned_change("two_stage_covariates", 300, 10, 8000)
-    found = hits("two_stage_covariates", 300, 60, truth)
-    assert_covered({name: found[name] for name in ("within_r", "recovery")}, 60)
+def assert_all_covered(found, least):
+    """Fail where a coverage is below what it should be; above is no harm."""
+    for name, (held, told) in found.items():
+        assert_covered({name: held}, told, least=least, most=1.0)
+
+
+def shares(truth, found):
+    """Tell the truth and the coverage of each figure."""
+    return {name: (round(float(truth[name]), 4), round(held / told, 3)) for name, (held, told) in found.items()}
+
+
+@pytest.mark.parametrize("method", ["isotonic", "two_stage_covariates"])
+def test_changes_are_covered(method):
+    """At 100 prompts the intervals hold what such maps do at least as often as they say."""
+    assert_all_covered(hits(method, 100, 40, what_maps_do(method, 100, 20, 4000)), 0.93)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [300, 1000])
-def test_changes_by_a_covariate_are_covered_in_full(n):
-    """Within_r and recovery at 93 to 97 %; global_r, pooled over the folds' own maps, at 90 or more."""
-    truth = learned_change("two_stage_covariates", n, 100, 40_000)
-    found = hits("two_stage_covariates", n, 1000, truth)
-    print(n, truth, found)  # noqa: T201 - the measured table
-    assert_covered({name: found[name] for name in ("within_r", "recovery")}, 1000)
-    assert found["global_r"] >= 900
+@pytest.mark.parametrize("n", [100, 300, 1000])
+@pytest.mark.parametrize("method", ["isotonic", "two_stage", "two_stage_covariates"])
+def test_changes_are_covered_in_full(method, n):
+    """Every interval that learns the maps again holds the truth at 93 % or more."""
+    truth = what_maps_do(method, n, 100, 20_000)
+    found = hits(method, n, 300, truth)
+    print(method, n, shares(truth, found))  # noqa: T201 - the measured table
+    assert_all_covered(found, 0.93)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [300, 1000])
-def test_small_changes_by_an_isotonic_map_are_covered_less_often(n):
-    """The maps are taken as fixed, and what they change is little: recovery 80 % or more, global_r 60 or more."""
-    truth = learned_change("isotonic", n, 100, 40_000)
-    found = hits("isotonic", n, 1000, truth)
-    print(n, truth, found)  # noqa: T201 - the measured table
-    assert found["within_r"] >= 900
-    assert found["recovery"] >= 800
-    assert found["global_r"] >= 600
+def test_maps_taken_as_fixed_are_covered_less_often():
+    """With trees, too dear to learn again: recovery and within_r 80 % or more."""
+    truth = what_maps_do("gradient_boosting", 300, 40, 20_000)
+    found = hits("gradient_boosting", 300, 100, truth)
+    print(shares(truth, found))  # noqa: T201 - the measured table
+    assert_all_covered({name: found[name] for name in ("change of within_r", "change of recovery")}, 0.8)

@@ -53,6 +53,8 @@ def exhibits(judges, rows=3, text="hello"):
         "prompt": text,
         "candidates": candidates,
         "words_left_out": False,
+        "prompt_left_out": 0,
+        "candidates_left_out": 0,
     }
     prompts = [{**prompt, "prompt_id": f"{text}{at}"} for at in range(rows)]
     shown = {

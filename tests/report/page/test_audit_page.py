@@ -13,6 +13,7 @@ from report.page.page_documents import audited, exhibits, several, table
 
 def words(shown):
     """Return the text of a page without its marks, entities and drawings."""
+    shown = shown.replace("<wbr>", "")
     shown = re.sub(r"<(svg|style|script).*?</\1>", " ", shown, flags=re.DOTALL)
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", shown)).replace("&#39;", "'").replace("&gt;", ">")
 

@@ -42,6 +42,8 @@ class Reader(HTMLParser):
     def handle_starttag(self, tag, attrs):
         """Note a tag; in a drawing nothing but drawing is allowed."""
         self.ids += [value for name, value in attrs if name == "id"]
+        if tag == "wbr":  # a place to break, not a part
+            return
         if "svg" in self.inside:
             assert tag in DRAWN
             assert not [name for name, _ in attrs if name.startswith("on")]

@@ -20,9 +20,11 @@ def test_nothing_that_the_text_says_is_left_out(given):
     sections = plan_sections(document)
     words = " ".join(line for one in sections for line in (*one.sentences, *one.notes))
     cells = " ".join(cell for one in sections for table in one.tables for row in table.rows for cell in row)
-    for word in plan_text(document).replace("─", "").split():
+    title, _, below = plan_text(document).partition("\n")
+    assert f">{title.replace('>', '&gt;')}<" in page(document)
+    for word in below.replace("─", "").split():
         assert word in f"{words} {cells}" or word in {"Next:", "labels", "prompts", "power", "half-width"}, word
-    assert document["sentences"] == list(sections[0].sentences[1:])
+    assert document["sentences"] == list(sections[0].sentences)
     typed = [row[0] for one in sections[1:] for table in one.tables for row in table.rows]
     assert typed == document["commands"]
 

@@ -24,7 +24,8 @@ def document(*picks, **settings):
 
 def seen(markup):
     """Return the text of some markup."""
-    body = re.sub(r"<(style|script)[^>]*>.*?</\1>", "", markup, flags=re.DOTALL)
+    body = markup.replace("<wbr>", "")
+    body = re.sub(r"<(style|script)[^>]*>.*?</\1>", "", body, flags=re.DOTALL)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.stats.calibration.largest_bias import largest_bias
+from bonwise.stats.largest_bias import largest_bias
 from bonwise.stats.calibration.pick_changes import pick_changes
 from bonwise.stats.calibration.relative_change import relative_change
 from bonwise.stats.calibration.tie_breaks import tie_break_agreement

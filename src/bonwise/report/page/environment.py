@@ -8,7 +8,7 @@ from functools import lru_cache
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from bonwise.printable import printable
 from bonwise.report.metric_table import number
@@ -21,6 +21,9 @@ _WIDTH = re.compile(r'viewBox="0 0 ([0-9.]+) ')
 
 _REM_A_POINT = 0.097
 """At its widest a drawing's letters are about as large as those of the text."""
+
+_MAY_BREAK = re.compile(r"(?<=[a-z]{3}_)(?=[a-z]{3})|(\S{24})(?=\S)")
+"""After the underscores of a long name, and in words too long for any column."""
 
 _JOINERS = frozenset("\u200c\u200d")
 """Persian and composed emoji cannot be written without them."""
@@ -37,7 +40,14 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"line": printable, "number": number, "count": _count, "address": _address, "room": _room}
+    made.filters |= {
+        "line": printable,
+        "number": number,
+        "count": _count,
+        "address": _address,
+        "room": _room,
+        "cell": _cell,
+    }
     return made
 
 
@@ -63,6 +73,12 @@ def _seen(found: re.Match[str]) -> str:
 def _finalize(value: object) -> object:
     # Markup is what a template has already made of its values.
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _cell(value: object) -> Markup:
+    """Return the text of a cell with the places at which it may break: a column is as wide as its longest word."""
+    parts = _MAY_BREAK.split(printable(value))
+    return Markup("<wbr>").join(escape(part) for part in parts if part)
 
 
 def _count(value: int) -> str:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from bonwise.printable import printable
 from bonwise.report.page.figures.curves import Curve, Guide, curves_figure
 from bonwise.report.page.section import Figure, Section, Table
-from bonwise.report.page.told import lines, tables
-from bonwise.report.plan_text import plan_parts
+from bonwise.report.page.told import tables
+from bonwise.report.plan_text import plan_parts, plan_rows, planned_with
 
 __all__ = ["plan_sections"]
 
 _Document = Mapping[str, Any]
-
-_GAP = re.compile(r" {2,}")
-"""What stands between the name of a figure and the figure."""
 
 
 def plan_sections(document: _Document) -> list[Section]:
@@ -33,22 +29,15 @@ def plan_sections(document: _Document) -> list[Section]:
     list of Section
         The plan with its power curve; the commands to type next, where there are any.
     """
-    parts = list(plan_parts(document))
-    verdict, given, *others = lines(parts)
-    figures = others[: len(others) - len(document["sentences"]) - len(document["commands"])]
-    if document["commands"]:
-        figures.pop()  # the word above the commands, which is a heading here
-    study = Table(
-        ("figure", "of the plan"), [_GAP.split(line.text, maxsplit=1) for line in figures], "The study", (0, 1)
-    )
+    study = Table(("figure", "of the plan"), list(plan_rows(document)), "The study", (0, 1))
     sections = [
         Section(
             "The plan",
             "plan",
-            sentences=[f"{verdict.text}.", *(printable(one, longest=600) for one in document["sentences"])],
+            sentences=[printable(one, longest=600) for one in document["sentences"]],
             figures=_figures(document),
-            tables=[study, *tables(parts, ["What a study shows"])],
-            notes=[f"Planned with {given.text}."],
+            tables=[study, *tables(plan_parts(document), ["What a study shows"])],
+            notes=[f"Planned with {planned_with(document)}."],
         )
     ]
     if document["commands"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -10,9 +10,10 @@ from bonwise.stats.estimand import Estimand
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.estimation import IntervalRule, estimate, from_jackknife, may_be_0
 from bonwise.stats.jackknife import jackknife
+from bonwise.stats.laws import Student
 from bonwise.stats.sums import Floats, Sums
 
-__all__ = ["relative_change"]
+__all__ = ["one_relative", "ratios_less_1", "relative_change"]
 
 
 def relative_change(
@@ -41,19 +42,40 @@ def relative_change(
     >>> relative_change([e for e in ESTIMANDS if e.name == "global_r"], one, one, IntervalRule())["global_r"].estimate
     0.0
     """
-
-    def functional(left: Sums, right: Sums) -> Floats:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.stack([np.asarray(e.of(left) / e.of(right) - 1) for e in estimands])
-
-    found, alone = jackknife(functional, [after, before]), estimate(estimands, before, rule)
+    found, alone = jackknife(ratios_less_1(estimands), [after, before]), estimate(estimands, before, rule)
     rows = zip(estimands, found.estimate, found.se, strict=True)
-    return {e.name: _one(float(value), float(se), alone[e.name], rule, e.needs) for e, value, se in rows}
+    df = before.shape[1] - 1
+    return {e.name: one_relative(float(value), float(se), alone[e.name], e, rule, df=df) for e, value, se in rows}
 
 
-def _one(value: float, se: float, before: Estimate, rule: IntervalRule, needs: str) -> Estimate:
+def ratios_less_1(estimands: Sequence[Estimand]) -> Callable[[Sums, Sums], Floats]:
+    """Return the function of two judges' totals that gives ``first / second - 1`` of each metric."""
+
+    def functional(after: Sums, before: Sums) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.stack([np.asarray(e.of(after) / e.of(before) - 1) for e in estimands])
+
+    return functional
+
+
+def one_relative(value: float, se: float, before: Estimate, e: Estimand, rule: IntervalRule, *, df: int) -> Estimate:
+    """Give a relative change its interval, or the reason why there is none.
+
+    Parameters
+    ----------
+    value, se : float
+        NaN where undefined, on all prompts or without some of them.
+    before : Estimate
+        The metric before.
+    e : Estimand
+    rule : IntervalRule
+    df : int
+        Degrees of freedom of the standard error.
+    """
     if before.estimate is not None and may_be_0(before):
         return Estimate.undefined(NOT_DISTINGUISHABLE, before.n)
     if not np.isfinite(value):
-        return Estimate.undefined(f"undefined: needs {needs}", before.n)
-    return from_jackknife(value, se, before.n, (-np.inf, np.inf), rule.confidence, exact=None)
+        return Estimate.undefined(f"undefined: needs {e.needs}", before.n)
+    limits = (-np.inf, np.inf)
+    law = Student(value, se, df, limits)
+    return from_jackknife(value, se, before.n, limits, rule.confidence, exact=None, law=law)

@@ -7,9 +7,10 @@ import numpy.typing as npt
 
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import from_jackknife
+from bonwise.stats.laws import Student
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
-__all__ = ["tie_break_agreement"]
+__all__ = ["one_tie_break", "tie_break_agreement", "tie_break_sums"]
 
 _Ints = npt.NDArray[np.int64]
 
@@ -40,19 +41,48 @@ def tie_break_agreement(
     >>> tie_break_agreement(raw, np.array([.6, .4, .9, .8]), labels, np.array([2, 2]), confidence=0.95).estimate
     0.5
     """
-    raw, calibrated, labels = (np.round(values, TIE_DECIMALS) for values in (raw, calibrated, labels))
-    agree, pairs = _pairs(raw, calibrated, labels, sizes)
-    n, total, decided = int(np.count_nonzero(pairs)), float(agree.sum()), float(pairs.sum())
-    if not decided:
+    sums = tie_break_sums(raw, calibrated, labels, sizes)
+    agree, pairs = sums
+    rest = pairs.sum() - pairs
+    left_out = np.divide(agree.sum() - agree, rest, out=np.full(len(pairs), np.nan), where=rest > 0)
+    return one_tie_break(sums, float(np.sqrt((len(pairs) - 1) * left_out.var())), confidence)
+
+
+def one_tie_break(sums: Floats, se: float, confidence: float, *, df: int | None = None) -> Estimate:
+    """Give the agreement its interval, or the reason why there is none.
+
+    Parameters
+    ----------
+    sums : ndarray of float64, shape (2, prompts)
+        Of `tie_break_sums`.
+    se : float
+        NaN where leaving some prompts out leaves no such pair.
+    confidence : float
+    df : int, optional
+        Degrees of freedom of the standard error; by default the prompts with such a pair, less 1.
+    """
+    agree, pairs = sums
+    n = int(np.count_nonzero(pairs))
+    if not n:
         return Estimate.undefined("undefined: needs a tie that is broken where labels differ", n)
-    rest = decided - pairs
-    left_out = np.divide(total - agree, rest, out=np.full(len(pairs), np.nan), where=rest > 0)
-    se = float(np.sqrt((len(pairs) - 1) * left_out.var()))
-    return from_jackknife(total / decided, se, n, (0.0, 1.0), confidence, exact=None)
+    value, limits = float(agree.sum() / pairs.sum()), (0.0, 1.0)
+    law = Student(value, se, n - 1 if df is None else min(df, n - 1), limits)
+    return from_jackknife(value, se, n, limits, confidence, exact=None, law=law)
 
 
-def _pairs(raw: Floats, calibrated: Floats, labels: Floats, sizes: _Ints) -> tuple[Floats, Floats]:
-    """Count by prompt the pairs of the same sign, and all pairs."""
+def tie_break_sums(raw: Floats, calibrated: Floats, labels: Floats, sizes: _Ints) -> Floats:
+    """Count by prompt the raw ties that are told apart where labels differ: those that go the labels' way, and all.
+
+    Parameters
+    ----------
+    raw, calibrated, labels : ndarray of float64, shape (cells,)
+    sizes : ndarray of int64, shape (prompts,)
+
+    Returns
+    -------
+    ndarray of float64, shape (2, prompts)
+    """
+    raw, calibrated, labels = (np.round(values, TIE_DECIMALS) for values in (raw, calibrated, labels))
     owner = np.repeat(np.arange(len(sizes)), sizes)
     agree, pairs = np.zeros(len(sizes)), np.zeros(len(sizes))
     for apart in range(1, int(sizes.max())):
@@ -61,4 +91,4 @@ def _pairs(raw: Floats, calibrated: Floats, labels: Floats, sizes: _Ints) -> tup
         signs = np.sign(calibrated[at + apart] - calibrated[at]) * np.sign(labels[at + apart] - labels[at])
         pairs += np.bincount(owner[at], weights=signs != 0, minlength=len(sizes))
         agree += np.bincount(owner[at], weights=signs > 0, minlength=len(sizes))
-    return agree, pairs
+    return np.stack([agree, pairs])

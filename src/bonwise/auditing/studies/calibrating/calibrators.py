@@ -12,7 +12,7 @@ from bonwise.stats.calibration.isotonic import isotonic_map
 from bonwise.stats.calibration.spline import spline_index
 from bonwise.stats.sums import Floats
 
-__all__ = ["COVARIATE_METHODS", "METHODS", "cross_fitted", "folds_of_prompts"]
+__all__ = ["COVARIATE_METHODS", "METHODS", "TOO_DEAR_TO_REFIT", "cross_fitted", "folds_of_prompts"]
 
 Map = Callable[[Floats], Floats]
 """Rows of a score, then its covariates, to calibrated scores."""
@@ -65,6 +65,9 @@ METHODS: Mapping[str, Callable[[Floats, Floats, int], Map]] = MappingProxyType(
 )
 
 COVARIATE_METHODS = ("two_stage_covariates", "gradient_boosting")
+
+TOO_DEAR_TO_REFIT = ("gradient_boosting",)
+"""A hundred fits of trees a judge would take minutes: their intervals take the maps as fixed."""
 
 
 def folds_of_prompts(prompts: int, folds: int, seed: int) -> _Ints:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bonwise.auditing.studies.calibrating.calibrators import COVARIATE_METHODS
-from bonwise.auditing.studies.calibrating.judge_calibration import JudgeCalibration, MethodCalibration
+from bonwise.auditing.studies.calibrating.judge_calibration import JudgeCalibration
+from bonwise.auditing.studies.calibrating.method_calibration import FIXED, MethodCalibration
 from bonwise.stats.estimate import Estimate
 
 __all__ = ["calibration_sentences"]
@@ -19,6 +20,7 @@ def calibration_sentences(found: JudgeCalibration) -> tuple[str, ...]:
         *(_correlations(name, one) for name, one in found.methods.items()),
         *_tie_breaks(found),
         *_levels(found),
+        *(_fixed(name) for name, one in found.methods.items() if one.intervals == FIXED),
         *(f"{_called(name)} is left out: {why}." for name, why in found.left_out.items()),
     )
 
@@ -79,6 +81,10 @@ def _levels(found: JudgeCalibration) -> Iterator[str]:
     after = ", ".join(f"{_plain(one.level)} after {name.replace('_', ' ')}" for name, one in found.methods.items())
     before = _plain(found.raw_level)
     yield f"Level: the mean score of the worst candidate is off its mean label by {before} raw, {after}."
+
+
+def _fixed(name: str) -> str:
+    return f"{_called(name)}: the intervals take its maps as fixed, the others learn theirs again; read them as too narrow."
 
 
 def _called(name: str) -> str:

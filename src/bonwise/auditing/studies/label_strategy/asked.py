@@ -69,7 +69,7 @@ def _answers(table: ScoreTable) -> Floats:
 
 
 def _columns(table: ScoreTable) -> tuple[str, ...]:
-    if "tokens" in table.strata:
+    if "tokens" in table.frame.columns:
         return ("tokens",)
     both = ("input_tokens", "output_tokens")
-    return both if set(both) <= set(table.strata) else ()
+    return both if set(both) <= set(table.frame.columns) else ()

@@ -58,8 +58,9 @@ def _figure(role: str, found: _Document, reach: float, key: str, reference: str 
         top = max([tied, *shares]) * 1.18
         axes.annotate(
             f"{100 * tied:.1f}% ties",
-            (0, tied),
-            (0.06 * reach, max(tied, 0.03 * top)),
+            # Above all bars: the one of the ties need not be the highest.
+            (0, max([tied, *shares])),
+            (0.06 * reach, max([tied, *shares]) * 1.02),
             color=COLOURS["bad"],
             fontweight="bold",
             va="bottom",
