@@ -14,6 +14,7 @@ AUDIT = Path(__file__).parents[1] / "benchmarks" / "audit.py"
 CALLS = AUDIT.with_name("calls.py")
 SELECTION = AUDIT.with_name("selection.py")
 LABELS = AUDIT.with_name("labels.py")
+PAGES = AUDIT.with_name("pages.py")
 CONTENDERS = [
     "bonwise, default",
     "bonwise, bootstrap, 200 resamples",
@@ -191,3 +192,13 @@ def test_the_benchmark_of_labels_measures_widths_and_cost():
     assert list(widths) == ["labels alone", "bonwise"]
     assert all(width > 0 for width in widths.values())
     assert [float(row[-1]) > 0 for row in rows[6:]] == [True]
+
+
+def test_the_benchmark_of_pages_measures_every_contender():
+    """Each contender has CPU seconds, a ratio and bytes."""
+    command = [sys.executable, str(PAGES), "--prompts", "200", "--repeats", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    _, *rows = done.stdout.splitlines()
+    assert [row.split("  ")[0] for row in rows] == ["page of an audit", "the audit", "bare drawings and table"]
+    assert all(float(row[26:].split(" s ")[0]) > 0 and row.endswith("bytes") for row in rows)

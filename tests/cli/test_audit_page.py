@@ -27,7 +27,7 @@ def scores():
 
 def text_of(path):
     """Return what a file holds."""
-    return Path(path).read_text("utf-8")
+    return Path(path).read_text("utf-8").replace("<wbr>", "")
 
 
 def test_the_page_is_that_of_the_python_result(capsys, scores):
@@ -80,6 +80,17 @@ def test_a_table_with_signals_has_routing_curves_on_its_page(capsys):
     assert "interval_width" not in text_of("plain.html")
 
 
+def test_studies_that_are_asked_for_are_sections_of_the_page(capsys, scores):
+    """``--calibration`` and ``--verdicts`` bring their studies to the page of the audit."""
+    cells = ["prompt_id", "judge", "a", "b", "shown_first", "shown_second", "value", "order_effect", "unscored"]
+    ids = dict.fromkeys(row["prompt_id"] for row in rows_of(scores))
+    pairs = [(one, "pairwise", f"c{a}", f"c{b}", 1, 0, 0.5, 1, "") for one in ids for a in range(4) for b in range(a)]
+    written("pairs.csv", [dict(zip(cells, row, strict=True)) for row in pairs])
+    done = typed(capsys, "audit", scores, "--html", "a.html", "--calibration", "--verdicts", "pairs.csv")
+    assert done.code == 0, done.err
+    assert all(f">{title}</h2>" in text_of("a.html") for title in ("Calibration", "Ways of asking the judge"))
+
+
 def test_a_control_has_its_curve_on_the_page(capsys, scores):
     """With an easy candidate named, the page shows what it does to the figures."""
     assert typed(capsys, "audit", scores, "--control", "c3", "--html", "a.html").code == 0
@@ -107,7 +118,9 @@ def test_markdown_on_standard_output_stands_there_alone(capsys, scores):
     ("flags", "named"),
     [
         (("--pools", "pools.jsonl"), "--pools without --html"),
-        (("--junit", "g.xml"), "--junit without a gate"),
+        (("--calibration",), "--calibration without --html"),
+        (("--verdicts", "pairs.csv"), "--verdicts without --html"),
+        (("--junit", "g.xml"), "--junit without --fail-under"),
         (("--markdown", "-", "--json", "-"), "--json - and --markdown -"),
         (("--html", "scores.csv"), "scores.csv is read or written already"),
         (("--html", "a.html", "--per-prompt", "a-prompts.csv"), "a-prompts.csv is read or written already"),
@@ -144,6 +157,8 @@ def test_logged_picks_have_a_page_too(capsys):
     done = typed(capsys, "audit", "picks.jsonl", "--labels", "labels.csv", "--html", "a.html")
     assert done.code == 0, done.err
     assert "recovery" in text_of("a.html")
+    refused = typed(capsys, "audit", "picks.jsonl", "--labels", "labels.csv", "--html", "b.html", "--calibration")
+    assert (refused.code, "logged picks hold no scores" in refused.err) == (2, True)
 
 
 def test_a_table_too_poor_for_a_study_still_has_its_page(capsys):

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bonwise.cli import arguments as given
-from bonwise.cli.routing_signals import routing
+from bonwise.cli.audit_studies import further_studies
 from bonwise.cli.summaries import write_junit, write_markdown
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from bonwise.auditing.audit import Audit
     from bonwise.auditing.gates import Gate
@@ -60,6 +60,13 @@ def audit(
     pools: Annotated[
         Path | None, typer.Option(help="Pools (JSONL) with the words of prompts and candidates, for --html.")
     ] = None,
+    calibration: Annotated[
+        bool, typer.Option("--calibration", help="Study on the page what calibrating the scores would change.")
+    ] = False,
+    verdicts: Annotated[
+        Path | None,
+        typer.Option(help="Verdicts on pairs (judge --pairs): study on the page how else to ask the judge."),
+    ] = None,
     markdown: Annotated[
         str | None,
         typer.Option(help="Write a summary in Markdown here, - for stdout; appended to $GITHUB_STEP_SUMMARY if set."),
@@ -83,9 +90,12 @@ def audit(
     """
     shape = given.forced_shape(rectangular, ragged)
     record = None if design in (None, "uniform") else Path(design)
-    _refuse_unused(html, pools, junit, fail_under, json, markdown)
+    _refuse_without("--html", html, {"--pools": pools, "--calibration": calibration, "--verdicts": verdicts})
+    _refuse_without("--fail-under", fail_under, {"--junit": junit})
+    if json == markdown == "-":
+        raise UsageError("--json - and --markdown - both take standard output", hint="write one of them to a file")
     rest = None if html is None else html.with_name(f"{html.stem}-prompts.csv")
-    given.refuse_overwriting((file, labels, record, pools), (json, per_prompt, html, rest, markdown, junit))
+    given.refuse_overwriting((file, labels, record, pools, verdicts), (json, per_prompt, html, rest, markdown, junit))
     from bonwise.auditing.audit import audit as run
     from bonwise.data.scales import parse_scale
 
@@ -111,25 +121,19 @@ def audit(
     values = given.numbers(fail_under, "--fail-under")
     gates = found.check(values)
     if html is not None:
-        found.to_html(html, pools=pools, gates=values, also=routing(found))
+        also = further_studies(found, calibration=calibration, verdicts=verdicts, pools=pools)
+        found.to_html(html, pools=pools, gates=values, also=also)
     _deliver(found, gates, json=json, per_prompt=per_prompt, markdown=markdown, junit=junit)
     return _exit_code(gates)
 
 
-def _refuse_unused(
-    html: Path | None,
-    pools: Path | None,
-    junit: Path | None,
-    fail_under: list[str] | None,
-    json: str | None,
-    markdown: str | None,
-) -> None:
-    if json == markdown == "-":
-        raise UsageError("--json - and --markdown - both take standard output", hint="write one of them to a file")
-    if pools is not None and html is None:
-        raise UsageError("--pools without --html", hint="the words of pools are shown on the page: add --html FILE")
-    if junit is not None and not fail_under:
-        raise UsageError("--junit without a gate", hint="add one, such as --fail-under recovery=0.2")
+def _refuse_without(flag: str, given_there: object, others: Mapping[str, object]) -> None:
+    """Refuse flags that would be passed over without another one."""
+    for name, value in others.items():
+        if value and not given_there:
+            raise UsageError(
+                f"{name} without {flag}", hint=f"it only matters with {flag}: add it, or leave {name} out"
+            )
 
 
 def _deliver(

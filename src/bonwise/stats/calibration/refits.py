@@ -37,7 +37,7 @@ class Refits:
     @property
     def groups(self) -> int:
         """Return the number of groups."""
-        return self.rests.shape[1]
+        return int(self.rests.shape[1])
 
     @property
     def totals(self) -> Floats:

@@ -84,7 +84,7 @@ def _levels(found: JudgeCalibration) -> Iterator[str]:
 
 
 def _fixed(name: str) -> str:
-    return f"{_called(name)}: the intervals take its maps as fixed, the others learn theirs again; read them as too narrow."
+    return f"{_called(name)}: its intervals take the maps as fixed, where other methods learn theirs again."
 
 
 def _called(name: str) -> str:
