@@ -106,7 +106,7 @@ def test_an_interrupted_run_leaves_its_page(capsys, folder, monkeypatch):
     assert done.code == 130, done.err
     text = seen()
     assert "Not all pools are here: the run was interrupted." in text
-    assert f"{len(picks(done)):,} pools" in text
+    assert f"pools {len(picks(done)):,} judge" in text
 
 
 def test_a_bad_line_leaves_the_picks_before_it(capsys, folder, monkeypatch):

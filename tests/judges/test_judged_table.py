@@ -289,7 +289,7 @@ def test_stated_confidences_stand_beside_their_orders():
 
 
 def test_the_words_of_a_judge_stand_beside_its_score_where_they_are_asked_for(run):
-    """With `raw` the last column holds what was said of the candidate alone: by each draw, and where none was read."""
+    """With `raw` the last column holds what was said of the candidate alone, by each draw, read or not."""
     found, judges = run
     header, rows = score_table(found, judges, raw=True)
     assert header[-1] == "raw"

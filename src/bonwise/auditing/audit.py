@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from bonwise.auditing.comparison import Comparison, compare_judges
 from bonwise.auditing.gates import Gate, check_gate, open_gate
@@ -23,23 +23,17 @@ from bonwise.data.picks import Picks, holds_picks, read_picks
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, UsageError
+from bonwise.shown import Shown
 from bonwise.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Audit", "SupportsDocument", "audit"]
-
-
-class SupportsDocument(Protocol):
-    """A result that gives its document."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it, with its schema."""
+__all__ = ["Audit", "audit"]
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Shown):
     """The result of an audit.
 
     With one judge, ``audit["recovery"]``, `metrics` and `verdict` are that judge's; with several,
@@ -99,11 +93,6 @@ class Audit:
         from bonwise.report.audit_text import audit_text  # noqa: PLC0415 - rendering loads rich
 
         return audit_text(self.to_dict())
-
-    def _repr_html_(self) -> str:
-        from bonwise.report.page.pages import fragment  # noqa: PLC0415 - drawing loads matplotlib
-
-        return fragment(self.to_dict())
 
     @property
     def metrics(self) -> Mapping[str, Estimate]:
@@ -186,7 +175,7 @@ class Audit:
         *,
         pools: str | Path | None = None,
         gates: Mapping[str, float] | None = None,
-        also: Sequence[SupportsDocument] = (),
+        also: Sequence[Shown] = (),
     ) -> None:
         """Write the page of the audit: one file that a browser shows without asking anyone for anything.
 

@@ -19,6 +19,7 @@ from bonwise.data.picks import Pick, Picks, read_picks
 from bonwise.data.scales import Scale
 from bonwise.errors import InputError
 from bonwise.release import release
+from bonwise.shown import Shown
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.efficiency import Spent, efficiency, efficiency_difference
 from bonwise.stats.estimate import Estimate
@@ -72,7 +73,7 @@ class PicksSide:
 
 
 @dataclass(frozen=True, eq=False)
-class PickComparison:
+class PickComparison(Shown):
     """Two sets of picks on the same prompts.
 
     Parameters
@@ -115,24 +116,6 @@ class PickComparison:
             "dropped": [{"prompt_id": one.prompt_id, "reason": one.reason} for one in self.dropped],
             "settings": dict(self.settings),
         }
-
-    def to_html(self, path: str | Path) -> None:
-        """Write the page of the comparison, for a browser.
-
-        Raises
-        ------
-        bonwise.errors.FileError
-            The file cannot be written.
-        """
-        from bonwise.data.writing import write_whole  # noqa: PLC0415 - a page loads what draws
-        from bonwise.report.page.pages import page  # noqa: PLC0415
-
-        write_whole(Path(path), page(self.to_dict()))
-
-    def _repr_html_(self) -> str:
-        from bonwise.report.page.pages import fragment  # noqa: PLC0415 - a page loads what draws
-
-        return fragment(self.to_dict())
 
 
 def compare(  # noqa: PLR0913 - all but the two files are named

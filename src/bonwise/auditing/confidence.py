@@ -17,6 +17,7 @@ from bonwise.data.statements import LEVELS, Statements, Ties, pair_statements, p
 from bonwise.data.table import ScoreTable, open_rows
 from bonwise.errors import ColumnError, InputError, UsageError
 from bonwise.release import release
+from bonwise.shown import Shown
 from bonwise.stats.confidence import Calibration, calibration, clustered_mean, means_by_group
 from bonwise.stats.estimate import Estimate
 
@@ -26,7 +27,7 @@ VERDICTS = "verdicts without a probability"
 
 
 @dataclass(frozen=True, eq=False)
-class ConfidenceAudit:
+class ConfidenceAudit(Shown):
     """What an audit found of stated confidence.
 
     Parameters

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from bonwise.auditing.settings import check_confidence
 from bonwise.data.preferences import PreferenceTable
 from bonwise.release import release
+from bonwise.shown import Shown
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.estimation import from_jackknife, may_be_0
 from bonwise.stats.laws import Exact
@@ -29,7 +30,7 @@ _CORRELATIONS = frozenset({"phi", "phi_within"})
 
 
 @dataclass(frozen=True)
-class PreferenceAudit:
+class PreferenceAudit(Shown):
     """Pairwise verdicts of one or several judges held against oracle preferences.
 
     Parameters

@@ -9,14 +9,13 @@ from bonwise.cli.arguments import say
 from bonwise.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from bonwise.auditing.audit import Audit, SupportsDocument
+    from bonwise.auditing.audit import Audit
+    from bonwise.shown import Shown
 
 __all__ = ["further_studies"]
 
 
-def further_studies(
-    found: Audit, *, calibration: bool, verdicts: Path | None, pools: Path | None
-) -> list[SupportsDocument]:
+def further_studies(found: Audit, *, calibration: bool, verdicts: Path | None, pools: Path | None) -> list[Shown]:
     """Return the results that the page shows beside the audit's own.
 
     Parameters
@@ -37,7 +36,7 @@ def further_studies(
     table, settings = found.table, found.settings
     left_out = (*settings.exclude, *settings.control)
     asked: dict[str, Any] = {"exclude": left_out, "confidence": settings.confidence, "shape": settings.shape}
-    studies: list[SupportsDocument] = []
+    studies: list[Shown] = []
     if found.picks is not None or table is None:
         if calibration or verdicts is not None:
             raise UsageError("logged picks hold no scores to study", hint="leave --calibration and --verdicts out")
@@ -53,7 +52,7 @@ def further_studies(
     return [*studies, *_routing(found, asked)]
 
 
-def _routing(found: Audit, asked: dict[str, Any]) -> list[SupportsDocument]:
+def _routing(found: Audit, asked: dict[str, Any]) -> list[Shown]:
     """Return the study for a table with stated intervals or repeated draws; nothing for others.
 
     What the scores alone tell of a prompt is no signal that a judge gave, and ``bonwise route`` studies it.

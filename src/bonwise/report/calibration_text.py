@@ -13,7 +13,15 @@ from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
 from bonwise.report.metric_table import interval, named, number
 
-__all__ = ["CHANGES", "calibration_parts", "calibration_text", "percent", "percent_interval", "signed"]
+__all__ = [
+    "CHANGES",
+    "calibration_parts",
+    "calibration_text",
+    "interval_note",
+    "percent",
+    "percent_interval",
+    "signed",
+]
 
 _Document = Mapping[str, Any]
 
@@ -56,7 +64,18 @@ def _judge_parts(name: str, judge: _Document, settings: _Document) -> Iterator[R
     for sentence in judge["sentences"]:
         yield Text(named(printable(sentence), settings.get("reference")))
     yield _changes(judge)
+    yield Text(interval_note(judge))
     yield _picks(judge)
+
+
+def interval_note(judge: _Document) -> str:
+    """Say which intervals learn the maps again, and which take them as fixed."""
+    methods = judge["methods"].items()
+    fixed = [f"all of {name.replace('_', ' ')}" for name, found in methods if found["intervals"] != "refitted"]
+    return (
+        f"Intervals learn the maps again without each of {judge['groups']} groups of prompts; those of "
+        f"{' and '.join(['the level', *fixed])} take the maps as fixed."
+    )
 
 
 def _changes(judge: _Document) -> FittedTable:

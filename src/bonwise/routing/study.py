@@ -17,6 +17,7 @@ from bonwise.routing.budget import split_budget
 from bonwise.routing.judge_study import JudgeStudy, study_judge
 from bonwise.routing.judged_prompts import judged_prompts
 from bonwise.routing.saved import SavedRouter
+from bonwise.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +26,7 @@ __all__ = ["RouteStudy", "route"]
 
 
 @dataclass(frozen=True, eq=False)
-class RouteStudy:
+class RouteStudy(Shown):
     """What routing some prompts to a stronger judge is worth, and by which signal.
 
     Parameters
@@ -101,24 +102,6 @@ class RouteStudy:
             "judges": {name: one.to_dict() for name, one in self.judges.items()},
             "not_studied": dict(self.not_studied),
         }
-
-    def to_html(self, path: str | Path) -> None:
-        """Write the page of the study, for a browser.
-
-        Raises
-        ------
-        bonwise.errors.FileError
-            The file cannot be written.
-        """
-        from bonwise.data.writing import write_whole  # noqa: PLC0415 - a page loads what draws
-        from bonwise.report.page.pages import page  # noqa: PLC0415
-
-        write_whole(Path(path), page(self.to_dict()))
-
-    def _repr_html_(self) -> str:
-        from bonwise.report.page.pages import fragment  # noqa: PLC0415 - a page loads what draws
-
-        return fragment(self.to_dict())
 
 
 def route(  # noqa: PLR0913 - the one front door of the study; all but the source are named

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from bonwise.calls.bill import Bill
+from bonwise.shown import Shown
 
 __all__ = ["Comparison", "Routed", "Selection"]
 
@@ -53,7 +53,7 @@ class Routed:
 
 
 @dataclass(frozen=True)
-class Selection:
+class Selection(Shown):
     """The pick of one pool.
 
     Parameters
@@ -146,11 +146,6 @@ class Selection:
 
         return selection_text(self.to_dict())
 
-    def _repr_html_(self) -> str:
-        from bonwise.report.page.pages import fragment  # noqa: PLC0415 - rendering loads jinja2
-
-        return fragment(self._document())
-
     @property
     def calls(self) -> int:
         """Calls of a model that were sent."""
@@ -200,21 +195,8 @@ class Selection:
             "settings": dict(self.settings),
         }
 
-    def to_html(self, path: str | Path) -> None:
-        """Write the page of the pick; of the candidates' texts it holds that of the best.
-
-        Raises
-        ------
-        bonwise.errors.FileError
-            The page cannot be written.
-        """
-        from bonwise.data.writing import write_whole  # noqa: PLC0415 - a pick that nobody writes needs none of it
-        from bonwise.report.page.pages import page  # noqa: PLC0415 - rendering loads jinja2
-
-        write_whole(Path(path), page(self._document()))
-
-    def _document(self) -> dict[str, Any]:
-        """Return the document of schema ``bonwise.selections/1`` that holds this pick alone."""
+    def _page_document(self) -> dict[str, Any]:
+        """Return a document of schema ``bonwise.selections/1``: this pick alone, with the text of the best."""
         from bonwise.selection.totals import Totals  # noqa: PLC0415 - totals are made of selections
 
         totals, line = Totals(), self.to_dict()

@@ -75,6 +75,38 @@ def test_changes_are_calibrated_minus_raw(hinted):
             assert relative.estimate == pytest.approx(ratio - 1)
 
 
+def test_the_document_tells_how_intervals_were_made(hinted):
+    """Maps are learned again but for the trees and the level; so say document, frame and degrees of freedom."""
+    judge = hinted.to_dict()["judges"]["judge"]
+    assert judge["groups"] == 20
+    said = {name: one["intervals"] for name, one in judge["methods"].items()}
+    refitted = dict.fromkeys(WITH_COVARIATES[:3], "refitted")
+    assert said == {**refitted, "gradient_boosting": "maps taken as fixed"}
+    assert {one["level"]["intervals"] for one in judge["methods"].values()} == {"maps taken as fixed"}
+    frame = hinted.to_frame().query("calibration == 'isotonic'").set_index(["kind", "metric"])["intervals"]
+    assert frame["change", "recovery"] == "refitted"
+    assert frame["change", "level"] == "maps taken as fixed"
+    changes = hinted["judge"].methods["two_stage_covariates"].changes
+    assert {changes[name].law.df for name in ("recovery", "within_r", "global_r")} == {19}
+
+
+def test_what_labels_alone_decide_is_the_same_after_as_before(hinted):
+    """Metrics of the labels keep the raw estimate, interval included."""
+    judge = hinted["judge"]
+    for name in ("value_random", "value_oracle", "oracle_tie_rate", "oracle_between_share"):
+        assert judge.methods["isotonic"].metrics[name] == judge.raw[name]
+
+
+def test_ten_prompts_are_left_out_by_twos():
+    """With fewer than 40 prompts there are half as many groups; every missing end has its reason."""
+    found = study_calibration(cohort(10).assign(hint=range(40)), covariates="hint")
+    json.dumps(found.to_dict(), allow_nan=False)
+    assert found["judge"].groups == 5
+    for one in found["judge"].methods.values():
+        for estimate in (*one.metrics.values(), *one.changes.values(), *one.relative.values(), one.tie_breaks):
+            assert estimate.reason is not None or estimate.low <= estimate.estimate <= estimate.high
+
+
 def test_the_level_after_isotonic_is_the_level_bias_of_the_audit(hinted):
     """The audit's level_bias is that of a cross-fitted isotonic map on the same folds."""
     expected, found = audit(with_hint(400))["level_bias"], hinted["judge"].methods["isotonic"].level
@@ -204,6 +236,7 @@ def test_constant_scores_have_nothing_to_calibrate():
     one = found["judge"].methods["isotonic"]
     assert one.picks.top_kept == 40
     assert one.changes["within_r"].estimate is None
+    assert one.metrics["global_r"].estimate is None
 
 
 @pytest.mark.parametrize(

@@ -117,8 +117,8 @@ def test_changes_are_covered_in_full(method, n):
 
 @pytest.mark.slow
 def test_maps_taken_as_fixed_are_covered_less_often():
-    """With trees, too dear to learn again: recovery and within_r 80 % or more."""
+    """Trees are too dear to learn again: their intervals hold the truth at some 90 %."""
     truth = what_maps_do("gradient_boosting", 300, 40, 20_000)
     found = hits("gradient_boosting", 300, 100, truth)
     print(shares(truth, found))  # noqa: T201 - the measured table
-    assert_all_covered({name: found[name] for name in ("change of within_r", "change of recovery")}, 0.8)
+    assert_all_covered(found, 0.9)

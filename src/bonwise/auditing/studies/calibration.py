@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.calibrating.covariates import Covariates, covariates_of
 from bonwise.auditing.studies.calibrating.judge_calibration import JudgeCalibration, calibrate_judge
+from bonwise.auditing.studies.calibrating.method_calibration import FIXED
 from bonwise.auditing.studies.calibrating.sentences import calibration_sentences
 from bonwise.auditing.studies.judged import Judged, open_judged
 from bonwise.data.panel import Panel, Shape
@@ -84,7 +85,8 @@ class CalibrationStudy:
 
 def _rows(judge: JudgeCalibration) -> Iterator[dict[str, Any]]:
     for metric, found in {**judge.raw, "level": judge.raw_level}.items():
-        yield {"judge": judge.judge, "calibration": "raw", "kind": "metric", "metric": metric, **found.to_dict()}
+        key = {"judge": judge.judge, "calibration": "raw", "kind": "metric", "metric": metric, "intervals": None}
+        yield {**key, **found.to_dict()}
     for method, one in judge.methods.items():
         kinds = {
             "metric": {**one.metrics, "level": one.level},
@@ -94,7 +96,7 @@ def _rows(judge: JudgeCalibration) -> Iterator[dict[str, Any]]:
         for kind, estimates in kinds.items():
             for metric, found in estimates.items():
                 key = {"judge": judge.judge, "calibration": method, "kind": kind, "metric": metric}
-                yield {**key, **found.to_dict()}
+                yield {**key, "intervals": FIXED if metric == "level" else one.intervals, **found.to_dict()}
 
 
 def study_calibration(  # noqa: PLR0913 - the one front door of the study; all but the source are named
@@ -138,7 +140,7 @@ def study_calibration(  # noqa: PLR0913 - the one front door of the study; all b
     confidence : float
         Of the two-sided intervals, clustered by prompt, in [0.5, 1).
     seed : int
-        Deals the prompts to folds.
+        Deals the prompts to folds, and to the groups that are left out in turn for the intervals.
     shape : {"rectangular", "ragged"}, optional
         Forced; see `docs/tables.md`.
     columns : mapping of str to str, optional

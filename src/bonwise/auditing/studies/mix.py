@@ -17,6 +17,7 @@ from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, shown
 from bonwise.errors import InputError, UsageError
+from bonwise.shown import Shown
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.mixture import MixPoint, mix_change, mix_curve, mix_sums
 
@@ -68,7 +69,7 @@ class JudgeMix:
 
 
 @dataclass(frozen=True, eq=False)
-class MixStudy:
+class MixStudy(Shown):
     """The curve of every judge.
 
     Parameters
@@ -118,18 +119,6 @@ class MixStudy:
             for point in judge.points
             for metric, found in point.metrics.items()
         )
-
-    def to_html(self, path: str | Path) -> None:
-        """Write the study as one self-contained page."""
-        from bonwise.data.writing import write_whole  # noqa: PLC0415 - drawing loads matplotlib
-        from bonwise.report.page.pages import page  # noqa: PLC0415
-
-        write_whole(Path(path), page(self.to_dict()))
-
-    def _repr_html_(self) -> str:
-        from bonwise.report.page.pages import fragment  # noqa: PLC0415 - drawing loads matplotlib
-
-        return fragment(self.to_dict())
 
 
 def study_mix(  # noqa: PLR0913 - all but the source are named

@@ -13,6 +13,7 @@ from bonwise.auditing.studies.requirement_words import requirement_sentences
 from bonwise.data.panel import Panel, Shape
 from bonwise.data.scales import Scale
 from bonwise.errors import UsageError
+from bonwise.shown import Shown
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import estimate
@@ -36,7 +37,7 @@ _OWN = ("within_r", "effective_agreement", "recovery")
 
 
 @dataclass(frozen=True, eq=False)
-class RequirementsStudy:
+class RequirementsStudy(Shown):
     """What judge quality a wanted recovery takes.
 
     Parameters
@@ -89,18 +90,6 @@ class RequirementsStudy:
                 if isinstance(found, dict)
             ]
         return pd.DataFrame(rows)
-
-    def to_html(self, path: str | Path) -> None:
-        """Write a page that needs nothing beside it."""
-        from bonwise.data.writing import write_whole  # noqa: PLC0415
-        from bonwise.report.page.pages import page  # noqa: PLC0415 - drawing loads matplotlib
-
-        write_whole(Path(path), page(self.to_dict()))
-
-    def _repr_html_(self) -> str:
-        from bonwise.report.page.pages import fragment  # noqa: PLC0415 - drawing loads matplotlib
-
-        return fragment(self.to_dict())
 
 
 def study_requirements(  # noqa: PLR0913 - all but the source are named

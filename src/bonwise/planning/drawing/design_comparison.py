@@ -23,6 +23,7 @@ from bonwise.planning.drawing.label_population import label_population
 from bonwise.planning.drawing.labelled_pools import LabelledPools, labelled_pools
 from bonwise.printable import printable
 from bonwise.release import release
+from bonwise.shown import Shown
 from bonwise.stats.correlation import correlation
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.partial.label_allocation import size_measure
@@ -74,7 +75,7 @@ def _squared(low: float, high: float) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class DesignComparison:
+class DesignComparison(Shown):
     """What each label design would have cost or saved on a table whose labels are known.
 
     Parameters

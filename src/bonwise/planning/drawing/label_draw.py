@@ -26,6 +26,7 @@ from bonwise.planning.drawing.label_population import LabelPopulation, label_pop
 from bonwise.planning.drawing.label_rules import MEANING, Rule, refined, rule_of
 from bonwise.planning.drawing.label_sheet import label_sheet, with_texts
 from bonwise.release import release
+from bonwise.shown import Shown
 from bonwise.stats.partial.label_allocation import LEAST
 from bonwise.stats.top_of_scores import top_of_scores
 
@@ -38,7 +39,7 @@ _Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class LabelDraw:
+class LabelDraw(Shown):
     """Which prompts to label now, and how they were drawn.
 
     Parameters

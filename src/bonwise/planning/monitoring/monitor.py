@@ -28,6 +28,7 @@ from bonwise.planning.monitoring.stopping_rules import (
 )
 from bonwise.planning.monitoring.vote_order import votes_in_order
 from bonwise.release import release
+from bonwise.shown import Shown
 from bonwise.stats.sequential.e_process import log_wealth, mixture_weight
 from bonwise.stats.sequential.running_ratio import RunningRatio, influence_kurtosis
 from bonwise.stats.sequential.sequential_precision import STEP
@@ -44,7 +45,7 @@ Describes = Literal["all prompts", "labelled prompts", "votes"]
 
 
 @dataclass(frozen=True, eq=False)
-class Monitor:
+class Monitor(Shown):
     """What the labels so far say about going on.
 
     Parameters

@@ -16,6 +16,7 @@ from bonwise.planning.plans.request import Method, Request
 from bonwise.planning.plans.sentences import sentences
 from bonwise.planning.plans.sizing import Layout, Sizing
 from bonwise.release import release
+from bonwise.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +28,7 @@ __all__ = ["Plan", "plan"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Shown):
     """How many labels answer a question.
 
     Parameters
@@ -113,24 +114,6 @@ class Plan:
             "sentences": list(self.sentences),
             "commands": list(self.commands),
         }
-
-    def to_html(self, path: str | Path) -> None:
-        """Write the page of the plan, for a browser.
-
-        Raises
-        ------
-        bonwise.errors.FileError
-            The file cannot be written.
-        """
-        from bonwise.data.writing import write_whole  # noqa: PLC0415 - a page loads what draws
-        from bonwise.report.page.pages import page  # noqa: PLC0415
-
-        write_whole(Path(path), page(self.to_dict()))
-
-    def _repr_html_(self) -> str:
-        from bonwise.report.page.pages import fragment  # noqa: PLC0415 - a page loads what draws
-
-        return fragment(self.to_dict())
 
     def _figures(self) -> dict[str, Any]:
         keys = ("question", "settings", "design", "sides", "prompts", "labels", "cost", "mde", "mde_of")

@@ -17,6 +17,7 @@ from bonwise.planning.studies.over_pairs import OverPairs
 from bonwise.planning.studies.pair_votes import PairVotes, study_pair
 from bonwise.planning.studies.vote_settings import VoteSettings
 from bonwise.release import release
+from bonwise.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +33,7 @@ _COUNTING: Mapping[Ties | None, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class PreferenceStudy:
+class PreferenceStudy(Shown):
     """What the votes of a preference evaluation can and cannot tell.
 
     Parameters

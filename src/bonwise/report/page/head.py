@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
+from bonwise.report.page.printed_page import PRINTED, printed_title
+
 __all__ = ["facts", "title"]
 
 _Document = Mapping[str, Any]
@@ -22,7 +24,7 @@ def title(document: _Document) -> str:
         return f"Picks of {_short(document['first']['source'])} against {_short(document['second']['source'])}"
     if schema == "bonwise.plan/1":
         return f"Plan for {document['question']}: {document['verdict']}"
-    return f"Routing of {source}"
+    return printed_title(document) if schema in PRINTED else f"Routing of {source}"
 
 
 def facts(document: _Document) -> list[tuple[str, str]]:

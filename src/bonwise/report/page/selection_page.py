@@ -53,8 +53,9 @@ def _facts(document: _Document) -> list[tuple[str, str]]:
 def selection_sections(document: _Document) -> list[Section]:
     """Return what all picks come to, from what decided them to what they took."""
     totals = document["totals"]
-    alone = document["of"] == 1 and len(document["picks"]) == 1
-    found = [_one(document["picks"][0]) if alone else _decided(totals, document["settings"].get("ended", ""))]
+    ended = document["settings"].get("ended", "")
+    alone = document["of"] == 1 and len(document["picks"]) == 1 and not ended
+    found = [_one(document["picks"][0]) if alone else _decided(totals, ended)]
     if totals["unscored"] or totals["failures"]:
         found.append(_not_scored(totals))
     if totals["routed"]["seen"]:
@@ -81,7 +82,8 @@ def _one(found: _Document) -> Section:
 
 def _decided(totals: _Document, ended: str) -> Section:
     pools, picked = totals["pools"], totals["picked"]
-    sentences = [f"A candidate was picked in {picked:,} of {_count(pools, 'pool')}{_share(picked, pools)}."]
+    sentences = [f"Not all pools are here: {ended}."] if ended else []
+    sentences += [f"A candidate was picked in {picked:,} of {_count(pools, 'pool')}{_share(picked, pools)}."]
     if totals["tied"]:
         sentences.append(f"In {totals['tied']:,} of them several candidates share the top score.")
     makeshift = sum(totals["decided_by"].get(how, 0) for how in _MAKESHIFT)
@@ -95,8 +97,7 @@ def _decided(totals: _Document, ended: str) -> Section:
     tables = [Table(("decided by", "pools", "share", "what that is"), rows, "What decided", words=(0, 3))]
     if len(totals["stopped"]) > 1:
         tables.append(_tally(totals["stopped"], "Why asking stopped", "reason", "pools"))
-    notes = [f"Not all pools are here: {ended}."] if ended else []
-    return Section("What was picked", "picked", sentences, tables=tables, notes=notes)
+    return Section("What was picked", "picked", sentences, tables=tables)
 
 
 def _not_scored(totals: _Document) -> Section:

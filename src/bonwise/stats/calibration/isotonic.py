@@ -35,7 +35,8 @@ class IsotonicMap:
         if len(self.values) == 1:
             return np.full(len(values), self.heights[0])
         left = (np.searchsorted(self.values, values, side="right") - 1).clip(0, len(self.values) - 2)
-        part = ((values - self.values[left]) / (self.values[left + 1] - self.values[left])).clip(0.0, 1.0)
+        start, end = self.values[left], self.values[left + 1]
+        part = (values.clip(start, end) - start) / (end - start)
         low, high = self.heights[left], self.heights[left + 1]
         # Each step rounds without changing an order; only the sum could carry past the next height.
         found: Floats = np.minimum(low + part * (high - low), high)

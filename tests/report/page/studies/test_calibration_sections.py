@@ -34,6 +34,18 @@ def test_each_judge_has_a_section_with_figures_and_tables(document):
         assert all(len(row) == len(table.headers) for table in one.tables for row in table.rows)
 
 
+def test_the_notes_say_which_intervals_take_the_maps_as_fixed(document):
+    """Page and text name gradient boosting and the level; the other methods learn their maps again."""
+    note = (
+        "Intervals learn the maps again without each of 20 groups of prompts; those of the level and all of gradient "
+        "boosting take the maps as fixed."
+    )
+    assert all(note in section.notes for section in calibration_sections(document))
+    assert note in " ".join(calibration_text(document).split())
+    plain = study_calibration(cohort(20)).to_dict()
+    assert "10 groups of prompts; those of the level take" in " ".join(calibration_text(plain).split())
+
+
 def test_hostile_names_stay_text(document):
     """Neither page nor text holds control characters, and no drawing holds a tag from a name."""
     for section in calibration_sections(document):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bonwise.auditing.studies.calibrating.calibrators import COVARIATE_METHODS
 from bonwise.auditing.studies.calibrating.judge_calibration import JudgeCalibration
-from bonwise.auditing.studies.calibrating.method_calibration import FIXED, MethodCalibration
+from bonwise.auditing.studies.calibrating.method_calibration import MethodCalibration
 from bonwise.stats.estimate import Estimate
 
 __all__ = ["calibration_sentences"]
@@ -20,7 +20,6 @@ def calibration_sentences(found: JudgeCalibration) -> tuple[str, ...]:
         *(_correlations(name, one) for name, one in found.methods.items()),
         *_tie_breaks(found),
         *_levels(found),
-        *(_fixed(name) for name, one in found.methods.items() if one.intervals == FIXED),
         *(f"{_called(name)} is left out: {why}." for name, why in found.left_out.items()),
     )
 
@@ -81,10 +80,6 @@ def _levels(found: JudgeCalibration) -> Iterator[str]:
     after = ", ".join(f"{_plain(one.level)} after {name.replace('_', ' ')}" for name, one in found.methods.items())
     before = _plain(found.raw_level)
     yield f"Level: the mean score of the worst candidate is off its mean label by {before} raw, {after}."
-
-
-def _fixed(name: str) -> str:
-    return f"{_called(name)}: its intervals take the maps as fixed, where other methods learn theirs again."
 
 
 def _called(name: str) -> str:

@@ -13,12 +13,13 @@ import pandas as pd
 from bonwise.data.pool import Pool
 from bonwise.data.writing import csv_frame, write_whole
 from bonwise.errors import FileError, UsageError
+from bonwise.shown import Shown
 
 __all__ = ["PairDraw", "record_path"]
 
 
 @dataclass(frozen=True, eq=False)
-class PairDraw:
+class PairDraw(Shown):
     """Pairs to have judged, as pools of two candidates.
 
     Parameters

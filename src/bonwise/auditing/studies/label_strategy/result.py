@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from bonwise.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,7 +17,7 @@ _Document = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class LabelStrategyStudy:
+class LabelStrategyStudy(Shown):
     """Ways of asking a judge, held against each other.
 
     Parameters
@@ -44,24 +45,6 @@ class LabelStrategyStudy:
         from bonwise.report.label_strategy_text import label_strategy_text  # noqa: PLC0415 - rendering loads rich
 
         return label_strategy_text(self.to_dict())
-
-    def _repr_html_(self) -> str:
-        from bonwise.report.page.pages import fragment  # noqa: PLC0415 - rendering loads jinja2 and matplotlib
-
-        return fragment(self.to_dict())
-
-    def to_html(self, path: str | Path) -> None:
-        """Write the page.
-
-        Parameters
-        ----------
-        path : str or pathlib.Path
-            Replaced where it stands already.
-        """
-        from bonwise.data.writing import write_whole  # noqa: PLC0415
-        from bonwise.report.page.pages import page  # noqa: PLC0415
-
-        write_whole(Path(path), page(self.to_dict()))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document of schema ``bonwise.study/1``; it holds no NaN."""

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from bonwise.printable import printable
-from bonwise.report.calibration_text import CHANGES, percent, percent_interval, signed
+from bonwise.report.calibration_text import CHANGES, interval_note, percent, percent_interval, signed
 from bonwise.report.metric_table import interval, named, number
 from bonwise.report.page.canvas import COLOURS, drawn
 from bonwise.report.page.section import Figure, Section, Table
@@ -59,7 +59,7 @@ def _notes(judge: _Document, settings: _Document) -> list[str]:
     known = ", ".join(printable(one, longest=40) for one in judge["covariates"]) or "none"
     notes = [
         f"{data['prompts']:,} labelled prompts in {settings['folds']} folds, each calibrated by a map of the others.",
-        "The intervals take the maps as they are.",
+        interval_note(judge),
         f"Covariates: {known}.",
         *(f"Dropped {count:,}: {printable(why, longest=120)}." for why, count in data["dropped"].items()),
     ]
