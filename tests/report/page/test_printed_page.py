@@ -44,7 +44,7 @@ RESULTS = {
     "bonwise.label_designs/1": lambda: bw.compare_designs(arena(), shares=[0.25]),
     "bonwise.labels/1": lambda: bw.draw_labels(arena(), labels=40, seed=1),
     "bonwise.monitor/1": lambda: bw.monitor(
-        simulate("arena", n=260, seed=4).frame(), question="recovery", half_width=0.2
+        simulate("arena", n=260, seed=4).frame(), question="precision", half_width=0.2
     ),
     "bonwise.preferences/1": lambda: bw.audit_preferences(
         verdicts(), verdicts=["v"], oracle="gold", prompt=["item"], context=["set"]
