@@ -124,12 +124,18 @@ def test_markdown_on_standard_output_stands_there_alone(capsys, scores):
         (("--markdown", "-", "--json", "-"), "--json - and --markdown -"),
         (("--html", "scores.csv"), "scores.csv is read or written already"),
         (("--html", "a.html", "--per-prompt", "a-prompts.csv"), "a-prompts.csv is read or written already"),
-        (("--html", "nowhere/a.html"), "nowhere"),
+        (("--html", "nowhere/a.html"), "nowhere: no such folder"),
+        (("--html", ""), "--html takes the name of a file, not '.'"),
+        (("--html", "-"), "--html takes the name of a file, not '-'"),
+        (("--html", "."), "--html takes the name of a file, not '.'"),
+        (("--html", "folder"), "folder: is a folder"),
+        (("--markdown", "nowhere/a.md"), "nowhere: no such folder"),
     ],
 )
 def test_flags_that_would_do_nothing_or_harm_are_refused(capsys, scores, flags, named):
     """One line says what is wrong, the exit code is 2, and the scores are as they were."""
     before = scores.read_bytes()
+    Path("folder").mkdir()
     done = typed(capsys, "audit", scores, *flags)
     assert (done.code, named in done.err, done.err.count("\n")) == (2, True, 1)
     assert scores.read_bytes() == before

@@ -11,6 +11,7 @@ import pytest
 
 from bonwise.cli.picked_page import LONGEST_TEXT, MOST_POOLS, MOST_WORDS, PickedPage
 from bonwise.data.pool import Candidate, Pool
+from bonwise.selection.totals import Totals
 from cli.commands import pool_file, typed
 from cli.picked import picks
 from cli.served import served
@@ -123,8 +124,8 @@ def test_a_bad_line_leaves_the_picks_before_it(capsys, folder, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--html", "absent/page.html"), "no page can be written there"),
-        (("--html", "."), "no page can be written there"),
+        (("--html", "absent/page.html"), "absent: no such folder"),
+        (("--html", "."), "--html takes the name of a file"),
         (("--html", "pools.jsonl"), "is read or written already"),
         (("--html", "page.html", "--dry-run"), "there is no page"),
     ],
@@ -138,7 +139,7 @@ def test_a_page_that_cannot_be_is_refused_first(capsys, folder, arguments, words
 
 def test_memory_is_bounded(tmp_path):
     """Of many pools with long texts 500 are kept, each text cut, all texts within their bound; all are counted."""
-    collected = PickedPage(tmp_path / "page.html", "pools.jsonl")
+    collected = PickedPage(tmp_path / "page.html", "pools.jsonl", Totals())
 
     def pools():
         for at in range(MOST_POOLS + 200):
@@ -157,7 +158,7 @@ def test_memory_is_bounded(tmp_path):
 
 def test_pools_of_many_candidates_are_bounded(tmp_path):
     """Candidates and comparisons of all pools that are shown stay below 20,000."""
-    collected = PickedPage(tmp_path / "page.html", "pools.jsonl")
+    collected = PickedPage(tmp_path / "page.html", "pools.jsonl", Totals())
     names = tuple(f"c{at}" for at in range(3000))
     many = {"ids": names, "scores": (1.0,) * 3000, "ranking": names, "best_id": "c0", "unscored": {}}
     for pool in collected.passing(Pool(f"p{at}", "q", (Candidate("c0", "x"),)) for at in range(10)):

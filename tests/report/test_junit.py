@@ -72,6 +72,12 @@ def test_every_judge_has_its_own_test_cases():
         (judge, f"{metric} > 0.1") for judge in ("first", "second", "blank") for metric in ("recovery", "within_r")
     ]
     assert [part.tag for part in found[-1]] == ["properties", "error"]
+    for case in found[:-2]:
+        metric = document["judges"][case.get("classname")]["metrics"][case.get("name").split(" ")[0]]
+        told = {one.get("name"): one.get("value") for one in case.iter("property")}
+        assert (told["estimate"], told["n"], told["method"]) == (
+            str(metric["estimate"]), str(metric["n"]), metric["method"],
+        )  # fmt: skip
 
 
 @given(judge=ANY_TEXT, source=ANY_TEXT, sentence=ANY_TEXT)

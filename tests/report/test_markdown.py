@@ -154,7 +154,7 @@ def test_any_name_is_text(name):
     gate = {"judge": name, "metric": "recovery", "value": 0.1, "state": "met", "sentence": name}
     figures = {"estimate": 0.5, "low": 0.4, "high": 0.6, "n": 9, "method": "complete"}
     document = {
-        "settings": {"source": name, "confidence": 0.95},
+        "settings": {"source": name, "confidence": 0.95, "exclude": [name], "control": []},
         "judge": name,
         "data": {"prompts": 9, "labelled_prompts": 9, "rows": 18, "dropped": [{"prompt_id": name, "reason": name}]},
         "metrics": {"recovery": figures},

@@ -200,7 +200,7 @@ class Audit(Shown):
         """
         from bonwise.auditing.exhibits.page import write_page  # noqa: PLC0415 - drawing loads matplotlib
 
-        write_page(self, path, pools=pools, gates=gates, also=[one.to_dict() for one in also])
+        write_page(self, path, pools=pools, gates=gates, also=also)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document of schema ``bonwise.audit/1``; it holds no NaN."""

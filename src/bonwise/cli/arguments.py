@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from bonwise.errors import UsageError
+from bonwise.errors import FileError, UsageError
 from bonwise.printable import printable
 
 if TYPE_CHECKING:
@@ -38,10 +38,31 @@ __all__ = [
     "forced_shape",
     "names",
     "numbers",
+    "page_target",
+    "refuse_lost",
     "refuse_overwriting",
     "say",
     "scales",
 ]
+
+
+def page_target(path: Path | None) -> Path | None:
+    """Refuse what no page can be written to, before anything is done.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        No name of a file.
+    bonwise.errors.FileError
+        A folder, or a file in a folder that is not there.
+    """
+    if path is None:
+        return None
+    if not path.name or str(path) == "-":
+        raise UsageError(f"--html takes the name of a file, not {str(path)!r}", hint="such as --html page.html")
+    refuse_lost((path,))
+    return path
+
 
 PromptCol = Annotated[str | None, typer.Option("--prompt-col", help="Column of the prompt id.")]
 CandidateCol = Annotated[str | None, typer.Option("--candidate-col", help="Column of the candidate's name.")]
@@ -57,7 +78,10 @@ ScoreScales = Annotated[
 ]
 LabelScale = Annotated[str | None, typer.Option("--label-scale", help="Scale of the labels, LOW:HIGH.")]
 JsonTarget = Annotated[str | None, typer.Option("--json", help="Write the JSON document here; - for stdout.")]
-HtmlTarget = Annotated[Path | None, typer.Option("--html", help="Write the page here, for a browser.")]
+HtmlTarget = Annotated[
+    Path | None,
+    typer.Option("--html", callback=page_target, help="Write the page here, for a browser."),
+]
 Confidence = Annotated[float, typer.Option("--confidence", help="Of the two-sided intervals.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")]
 
@@ -158,6 +182,21 @@ def refuse_overwriting(inputs: Iterable[str | Path | None], outputs: Iterable[st
         if path in taken:
             raise UsageError(f"{output} is read or written already", hint="give the output a name of its own")
         taken.add(path)
+
+
+def refuse_lost(outputs: Iterable[str | Path | None]) -> None:
+    """Refuse an output that cannot be written, before anything is done; ``-`` is standard output.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        A folder, or a file in a folder that is not there.
+    """
+    for path in (Path(one) for one in outputs if one is not None and str(one) != "-"):
+        if path.is_dir():
+            raise FileError(f"{path}: is a folder, not a file", hint="name a file in it")
+        if not path.parent.is_dir():
+            raise FileError(f"{path.parent}: no such folder", hint="make the folder first")
 
 
 def emit(text: str) -> None:

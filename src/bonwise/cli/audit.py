@@ -71,7 +71,7 @@ def audit(
         str | None,
         typer.Option(help="Write a summary in Markdown here, - for stdout; appended to $GITHUB_STEP_SUMMARY if set."),
     ] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write the gates as JUnit XML here.")] = None,
+    junit: Annotated[str | None, typer.Option(help="Write the gates as JUnit XML here; - for stdout.")] = None,
     per_prompt: Annotated[
         Path | None, typer.Option(help="Write one row a prompt here (CSV or JSONL), the worst first.")
     ] = None,
@@ -92,10 +92,12 @@ def audit(
     record = None if design in (None, "uniform") else Path(design)
     _refuse_without("--html", html, {"--pools": pools, "--calibration": calibration, "--verdicts": verdicts})
     _refuse_without("--fail-under", fail_under, {"--junit": junit})
-    if json == markdown == "-":
-        raise UsageError("--json - and --markdown - both take standard output", hint="write one of them to a file")
-    rest = None if html is None else html.with_name(f"{html.stem}-prompts.csv")
+    _refuse_two_for_one({"--json": json, "--markdown": markdown, "--junit": junit})
+    from bonwise.auditing.exhibits.rest import rest_of_prompts
+
+    rest = None if html is None else rest_of_prompts(html)
     given.refuse_overwriting((file, labels, record, pools, verdicts), (json, per_prompt, html, rest, markdown, junit))
+    given.refuse_lost((json, per_prompt, markdown, junit))
     from bonwise.auditing.audit import audit as run
     from bonwise.data.scales import parse_scale
 
@@ -136,6 +138,13 @@ def _refuse_without(flag: str, given_there: object, others: Mapping[str, object]
             )
 
 
+def _refuse_two_for_one(targets: Mapping[str, str | None]) -> None:
+    """Refuse two documents on standard output, which no program could take apart."""
+    there = [flag for flag, target in targets.items() if target == "-"]
+    if len(there) > 1:
+        raise UsageError(f"{there[0]} - and {there[1]} - both take standard output", hint="write one to a file")
+
+
 def _deliver(
     found: Audit,
     gates: Sequence[Gate],
@@ -143,7 +152,7 @@ def _deliver(
     json: str | None,
     per_prompt: Path | None,
     markdown: str | None,
-    junit: Path | None,
+    junit: str | None,
 ) -> None:
     from bonwise.report.audit_text import audit_parts
 
@@ -156,7 +165,7 @@ def _deliver(
         write_junit(document, junit)
     if markdown is not None:
         write_markdown(document, markdown)
-    given.deliver(audit_parts(document), document, json, aside=markdown == "-")
+    given.deliver(audit_parts(document), document, json, aside="-" in (markdown, junit))
 
 
 def _write_per_prompt(found: Audit, path: Path) -> None:

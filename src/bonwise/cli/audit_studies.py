@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bonwise.cli.arguments import say
 from bonwise.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -44,26 +45,28 @@ def further_studies(found: Audit, *, calibration: bool, verdicts: Path | None, p
     if verdicts is not None:
         from bonwise.auditing.studies.label_strategy.study import study_label_strategy
 
-        studies.append(study_label_strategy(table, verdicts=verdicts, seed=settings.seed, **asked))
+        asking = partial(study_label_strategy, table, verdicts=verdicts, seed=settings.seed, **asked)
+        studies.append(_or_why("Ways of asking the judge", asking))
     if calibration:
         from bonwise.auditing.studies.calibration import study_calibration
 
-        studies.append(study_calibration(table, pools=pools, seed=settings.seed, **asked))
-    return [*studies, *_routing(found, asked)]
+        mapped = partial(study_calibration, table, pools=pools, seed=settings.seed, **asked)
+        studies.append(_or_why("Calibration", mapped))
+    # What the scores alone tell of a prompt is no signal that a judge gave, and bonwise route studies it.
+    if found.draws > 1 or {"ci_width", "low", "high"} & set(table.frame.columns):
+        from bonwise.routing.study import route
+
+        studies.append(_or_why("Routing", partial(route, table, seed=settings.seed, **asked)))
+    return studies
 
 
-def _routing(found: Audit, asked: dict[str, Any]) -> list[Shown]:
-    """Return the study for a table with stated intervals or repeated draws; nothing for others.
-
-    What the scores alone tell of a prompt is no signal that a judge gave, and ``bonwise route`` studies it.
-    """
-    table = found.table
-    if table is None or (found.draws < 2 and not {"ci_width", "low", "high"} & set(table.frame.columns)):
-        return []
-    from bonwise.routing.study import route
+def _or_why(title: str, study: Callable[[], Shown]) -> Shown:
+    """Return a study, or a note where the data are too poor for it: the audit stands without."""
+    from bonwise.auditing.exhibits.note import Note
 
     try:
-        return [route(table, seed=found.settings.seed, **asked)]
+        return study()
     except InputError as error:
-        say(f"the page has no routing curves: {error.message}")
-        return []
+        if type(error) is not InputError:
+            raise  # a file, a column or a row to mend
+        return Note(title, error.message)

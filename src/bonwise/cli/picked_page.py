@@ -38,6 +38,8 @@ class PickedPage:
         Of the page.
     source : str
         Where the pools come from.
+    totals : Totals
+        Of all picks; who writes the picks keeps them.
 
     Raises
     ------
@@ -47,7 +49,7 @@ class PickedPage:
 
     path: Path
     source: str
-    totals: Totals = field(init=False)
+    totals: Totals
     _settings: dict[str, Any] = field(default_factory=dict)
     _coming: dict[str, dict[str, Any]] = field(default_factory=dict)
     _picks: list[dict[str, Any]] = field(default_factory=list)
@@ -56,9 +58,6 @@ class PickedPage:
     _rows: int = MOST_ROWS
 
     def __post_init__(self) -> None:
-        from bonwise.selection.totals import Totals
-
-        self.totals = Totals()
         folder = Path(os.path.realpath(self.path)).parent
         if not folder.is_dir() or self.path.is_dir() or not os.access(folder, os.W_OK):
             raise FileError(f"{self.path}: no page can be written there", hint="name a file in a folder of yours")
@@ -73,7 +72,6 @@ class PickedPage:
 
     def note(self, pick: Selection) -> None:
         """Take in a pick; they come in the order of the pools."""
-        self.totals.note(pick)
         self._settings = self._settings or dict(pick.settings)
         words = self._coming.pop(pick.prompt_id or "", None)
         if words is None:

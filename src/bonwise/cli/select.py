@@ -107,7 +107,8 @@ def select(
         if html is not None:
             raise UsageError("--dry-run picks nothing, so there is no page", hint="leave --html out")
         return show_plan(source, plan, run, reask, share=0.0 if router is None else router.share)
-    page = None if html is None else PickedPage(html, str(pools))
+    picks = Picks(plan, router)
+    page = None if html is None else PickedPage(html, str(pools), picks.totals)
     # A line that is no pool is found before a cent is spent.
     total = None if str(pools) == STANDARD_INPUT else sum(1 for _ in source())
     engine = engine_from(
@@ -123,7 +124,7 @@ def select(
         reask=reask,
     )
     run_of = partial(choose_all, plan=plan, engine=engine, run=run, total=total, at_once=max_concurrency)
-    return _pick_all(source, run_of, Picks(plan, router), page)
+    return _pick_all(source, run_of, picks, page)
 
 
 def _pick_all(

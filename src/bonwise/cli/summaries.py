@@ -18,6 +18,8 @@ STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 def write_markdown(document: Mapping[str, Any], target: str | Path) -> None:
     """Write an audit's summary to a file, or to standard output for ``-``, and add it to the page of the build.
 
+    That page is the build's own: where it cannot be added to that is said, and changes nothing about the gates.
+
     Raises
     ------
     bonwise.errors.FileError
@@ -62,10 +64,11 @@ def write_junit(document: Mapping[str, Any], target: str | Path) -> None:
 
 def _add(path: Path, text: str) -> None:
     """Add to a file that earlier steps have written to, at the beginning of a line of its own."""
+    from bonwise.cli.arguments import say
     from bonwise.data.bytes_check import file_errors
 
     try:
         with file_errors(path), path.open("ab") as stream:
             stream.write(f"\n\n{text}".encode())
     except FileError as error:
-        raise FileError(error.message, hint=f"{STEP_SUMMARY} names this file: mend or unset it") from error
+        say(f"no summary for the build: {error.message} ({STEP_SUMMARY} names this file)")

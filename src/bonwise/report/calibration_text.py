@@ -18,6 +18,7 @@ __all__ = [
     "calibration_parts",
     "calibration_text",
     "interval_note",
+    "labelled_note",
     "percent",
     "percent_interval",
     "signed",
@@ -58,7 +59,7 @@ def _judge_parts(name: str, judge: _Document, settings: _Document) -> Iterator[R
     for reason, count in data["dropped"].items():
         yield Text(f"dropped {count:,}: {printable(reason, longest=120)}", style="yellow")
     if data["method"] == "labelled_only":
-        yield Text(f"* from the labelled prompts alone; {data['unlabelled_prompts']:,} lack labels", style="yellow")
+        yield Text(f"* {labelled_note(data)}", style="yellow")
     if judge["covariates"]:
         yield Text(f"covariates: {', '.join(printable(one, longest=40) for one in judge['covariates'])}")
     for sentence in judge["sentences"]:
@@ -66,6 +67,12 @@ def _judge_parts(name: str, judge: _Document, settings: _Document) -> Iterator[R
     yield _changes(judge)
     yield Text(interval_note(judge))
     yield _picks(judge)
+
+
+def labelled_note(data: _Document) -> str:
+    """Say how many prompts lack labels."""
+    count = data["unlabelled_prompts"]
+    return f"from the labelled prompts alone; {count:,} {'lacks' if count == 1 else 'lack'} labels"
 
 
 def interval_note(judge: _Document) -> str:

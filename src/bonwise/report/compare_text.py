@@ -11,6 +11,7 @@ from rich.text import Text
 
 from bonwise.printable import printable
 from bonwise.report.console import plain
+from bonwise.report.digits import estimate_and_ends
 from bonwise.report.fitted import FittedTable
 from bonwise.report.left_out import labels_left_out
 
@@ -59,8 +60,8 @@ def _table(document: _Document) -> FittedTable:
         sides = [document[side]["metrics"][key] for side in ("first", "second")]
         found = document["differences"][key]
         star = " *" if found["method"] == "labelled_only" else ""
-        cells = [cell for side in sides for cell in (_number(side["estimate"]), _ends(side))]
-        rows.append([key + star, *cells, _number(found["estimate"]), _ends(found)])
+        cells = [cell for one in (*sides, found) for cell in estimate_and_ends(one)]
+        rows.append([key + star, *cells])
     return FittedTable(
         ("metric", "first", _OF_FIRST, "second", _OF_SECOND, "first - second", "[first - second]"),
         rows,
@@ -83,16 +84,3 @@ def _notes(document: _Document) -> Iterator[Text]:
         yield Text(f"{', '.join(keys)}: {printable(reason, longest=200)}")
     if document["differences"]["gain"]["method"] == "labelled_only":
         yield Text("* from the completely labelled prompts alone")
-
-
-def _number(value: float | None) -> str:
-    """Write a figure to three significant decimals at least: what a token brings is small."""
-    if value is None:
-        return "-"
-    if abs(value) >= 100:
-        return f"{value:,.1f}"
-    return f"{value:.3f}" if abs(value) >= 0.1 or value == 0 else f"{value:.5f}"
-
-
-def _ends(found: _Document) -> str:
-    return "-" if found["low"] is None else f"[{_number(found['low'])}, {_number(found['high'])}]"

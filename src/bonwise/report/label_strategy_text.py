@@ -10,19 +10,21 @@ from rich.padding import Padding
 from rich.text import Text
 
 from bonwise.printable import printable
+from bonwise.report.amounts import counted
 from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
 from bonwise.report.metric_table import interval, named
 from bonwise.report.ways import (
-    GROUPS,
     ORDERS,
     PAIR_COLUMNS,
     STRATEGY_COLUMNS,
     figure,
     gap_words,
+    group_title,
     known_columns,
+    partly_labelled,
+    starred,
     unknown_because,
-    way_name,
 )
 
 __all__ = ["label_strategy_parts", "label_strategy_text"]
@@ -62,21 +64,23 @@ def _judge(name: str, judge: _Document, settings: _Document) -> Iterator[Rendera
     data, reference = judge["data"], settings.get("reference")
     lone = data["prompts_without_verdicts"]
     without = f", {lone:,} of them without verdicts" if lone else ""
-    yield Text(f"{printable(name, longest=60)}: {data['prompts']:,} prompts{without}; {data['pairs']:,} pairs")
+    prompts, pairs = counted(data["prompts"], "prompt"), counted(data["pairs"], "pair")
+    yield Text(f"{printable(name, longest=60)}: {prompts}{without}; {pairs}")
     for reason, count in {**data["dropped"], **data["pairs_left_out"]}.items():
         yield Text(f"left out {count:,}: {printable(reason, longest=120)}", style="yellow")
     yield from _sentences(judge)
     for part, group in judge["strategies"].items():
         yield Text("")
-        yield _ways(GROUPS[part].format(**group), group["strategies"], settings, STRATEGY_COLUMNS, "recovery")
+        yield _ways(group_title(part, group), group["strategies"], judge, settings, STRATEGY_COLUMNS)
         if part == "some_pairs" and group["candidates_in_no_pair"]:
-            yield Text(f"{group['candidates_in_no_pair']:,} candidates stand in no pair; they count as 1/2.")
+            alone = counted(group["candidates_in_no_pair"], "candidate")
+            yield Text(f"In no pair, and counted as 1/2: {alone}.")
     for part, reason in judge["no_strategies"].items():
         yield Text(f"no table of {part.replace('_', ' ')}: {reason}")
     found = judge["matched_pairs"]
     yield Text("")
-    title = f"Best of two on {found['pairs']:,} pairs judged both ways"
-    yield _ways(title, found["ways"], settings, PAIR_COLUMNS, "recovery")
+    title = f"Best of two on {counted(found['pairs'], 'pair')} judged both ways"
+    yield _ways(title, found["ways"], judge, settings, PAIR_COLUMNS)
     yield from _by_gap(found["where_pointwise_tied"], reference)
     yield from _reasons(judge, settings)
 
@@ -87,15 +91,14 @@ def _sentences(judge: _Document) -> Iterator[RenderableType]:
 
 
 def _ways(
-    title: str, ways: _Document, settings: _Document, columns: Mapping[str, str], important: str
+    title: str, ways: _Document, judge: _Document, settings: _Document, columns: Mapping[str, str]
 ) -> FittedTable:
     rows, columns = [], known_columns(ways, columns)
     for name, way in ways.items():
-        metrics, less = way["metrics"], way.get("minus_pointwise", {}).get(important)
-        star = " *" if metrics[important]["method"] == "labelled_only" else ""
+        metrics, less = way["metrics"], way.get("minus_pointwise", {}).get("recovery")
         cells = [figure(metrics[key], key) for key in columns]
         difference = ("", "") if less is None else (figure(less), interval(less))
-        rows.append([way_name(name, settings) + star, *cells, interval(metrics[important]), *difference])
+        rows.append([starred(name, judge, settings), *cells, interval(metrics["recovery"]), *difference])
     headers = ("way", *columns.values(), "interval", "less scores", "interval ")
     spare = ("gain / 1,000 tokens", "top-1 ties", "tokens", "top-1", "within_r", "interval")
     return FittedTable(headers, rows, title=title, spare=[one for one in spare if one in headers])
@@ -123,8 +126,7 @@ def _reasons(judge: _Document, settings: _Document) -> Iterator[Text]:
     for group in judge["strategies"].values():
         for line in unknown_because(group["strategies"], settings):
             yield Text(printable(line, longest=400))
-    if judge["data"]["method"] == "labelled_only":
-        yield Text("* from the completely labelled prompts alone")
+    yield from (Text(line) for line in partly_labelled(judge, settings))
 
 
 def _verdicts(document: _Document) -> Iterator[RenderableType]:
@@ -135,15 +137,15 @@ def _verdicts(document: _Document) -> Iterator[RenderableType]:
     yield Text(f"judges: {len(judges):,}; [intervals] at {100 * settings['confidence']:g}%, clustered by prompt")
     dropped = sum(sum(judge["data"]["dropped"].values()) for judge in judges.values())
     if dropped:
-        yield Text(f"{dropped:,} rows left out: no verdict in every order, or no label", style="yellow")
+        yield Text(f"{counted(dropped, 'row')} left out: no verdict in every order, or no label", style="yellow")
     for name, judge in judges.items() if len(judges) <= _MOST else ():
         yield Text(printable(name, longest=60))
         yield from _sentences(judge)
     yield _orders(judges)
     if len(settings["verdict_columns"]) > 1:
         yield Text(
-            "agreement: ties count one half. decided: accuracy where both orders say the same. first: what being "
-            "shown first is worth. flips: verdicts that change with the order."
+            "agreement: ties count one half. decided: accuracy where both orders together decide, which a verdict "
+            "beside a tie does. first: what being shown first is worth. flips: verdicts that change with the order."
         )
 
 

@@ -67,16 +67,23 @@ def _blocks(document: _Document) -> Iterator[str]:
 
 def _one(name: str, judge: _Document) -> Iterator[str]:
     data, settings = judge["data"], judge["settings"]
-    yield _paragraph(judge["verdict"]["sentences"][0])
+    first, *others = judge["verdict"]["sentences"]
+    yield _paragraph(first)
+    yield "\n".join(f"- {_text(sentence, longest=2000)}" for sentence in others)
     shown = [key for key in _HEADLINES if judge["metrics"].get(key, {}).get("estimate") is not None]
-    yield _table(
-        ("metric", "estimate", f"{100 * settings['confidence']:g}% interval", "n"),
-        [_row(key, judge["metrics"][key], settings.get("reference")) for key in shown],
-    )
+    control = judge.get("with_control", {})
+    beside = (f"with {', '.join(settings['control'])}",) if control else ()
+    rows = [_row(key, judge["metrics"][key], settings.get("reference")) for key in shown]
+    if control:
+        rows = [(*row, number(control[key]["estimate"])) for key, row in zip(shown, rows, strict=True)]
+    yield _table(("metric", "estimate", f"{100 * settings['confidence']:g}% interval", "n", *beside), rows)
     if any(judge["metrics"][key]["method"] == "labelled_only" for key in shown):
         yield r"\* from the completely labelled prompts alone"
     prompts = f"{data['prompts']:,} prompt{'s' * (data['prompts'] != 1)}"
-    yield f"Judge {_text(name)}: {prompts}, {data['labelled_prompts']:,} of them labelled, {data['rows']:,} rows."
+    without = [*settings["exclude"], *settings["control"]]
+    left_out = f", without {_text(', '.join(without))}" if without else ""
+    labelled = f"{data['labelled_prompts']:,} of them labelled"
+    yield f"Judge {_text(name)}: {prompts}, {labelled}, {data['rows']:,} rows{left_out}."
     yield _drops(data["dropped"])
 
 
@@ -100,7 +107,7 @@ def _several(document: _Document) -> Iterator[str]:
         yield f"Not audited: {_text(name)}: {_text(reason)}"
     for name, judge in judges.items():
         drops = _drops(judge["data"]["dropped"])
-        yield drops and f"{_text(name)}: {drops}"
+        yield drops and f"{_paragraph(name)}: {drops}"
 
 
 def _gates(gates: Sequence[_Document], reference: str | None) -> Iterator[str]:

@@ -148,7 +148,7 @@ def number(value: float | None) -> str:
 
 def interval(found: _Document) -> str:
     """Write the interval of an estimate, a dash where there is none."""
-    return "-" if found["low"] is None else f"[{found['low']:.3f}, {found['high']:.3f}]"
+    return "-" if found["low"] is None else f"[{number(found['low'])}, {number(found['high'])}]"
 
 
 def _alone(found: _Document) -> str:

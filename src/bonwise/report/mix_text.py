@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from bonwise.printable import printable
+from bonwise.report.amounts import counted
 from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
 from bonwise.report.metric_table import GROUPS, interval, named, number
@@ -41,9 +42,8 @@ def mix_parts(document: _Document) -> Iterator[RenderableType]:
 def _judge(name: str, judge: _Document, settings: _Document) -> Iterator[RenderableType]:
     reference = settings.get("reference")
     data = judge["data"]
-    yield Text(
-        f"{printable(name)}: {data['mixed_prompts']:,} prompts, {data['prompts_with_control']:,} with a control"
-    )
+    holding = f"{data['prompts_with_control']:,} with a control"
+    yield Text(f"{printable(name)}: {counted(data['mixed_prompts'], 'prompt')}, {holding}")
     for sentence in judge["sentences"]:
         yield Padding(Text(named(printable(sentence, longest=1000), reference)), (0, 0, 0, 2))
     yield Text("")
@@ -63,7 +63,7 @@ def _curve(judge: _Document) -> FittedTable:
             if metric in _WITH_ENDS:
                 row.append("" if found is None else interval(found))
         rows.append(row)
-    headers = ["pools with a control", "easy pairs"]
+    headers = ["of the pools that hold a control", "easy pairs"]
     for metric in _SHOWN:
         headers += [metric, f"{metric} interval"] if metric in _WITH_ENDS else [metric]
     return FittedTable(headers, rows, spare=(*reversed(_SHOWN[2:]), "recovery interval", "global_r interval"))

@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from bonwise.printable import printable
+from bonwise.report.amounts import counted
 from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
 from bonwise.report.metric_table import interval, named, number
@@ -48,17 +49,19 @@ def share(value: float) -> str:
 def _judge(name: str, judge: _Document, settings: _Document) -> Iterator[RenderableType]:
     data = judge["data"]
     yield Text("")
-    yield Text(f"{printable(name, longest=60)}: {data['prompts']:,} prompts, {data['rows']:,} candidates", "bold")
+    yield Text(f"{printable(name, longest=60)}: {_counts(data)}", "bold")
     for reason, count in data["dropped"].items():
         yield Text(f"dropped {count:,}: {printable(reason, longest=120)}", style="yellow")
-    if data["method"] == "labelled_only":
-        yield Text(f"from the labelled prompts alone; {data['unlabelled_prompts']:,} are unlabelled", style="yellow")
     for sentence in judge["sentences"]:
         yield Text(named(sentence, settings.get("reference")))
     if judge["curve"]:
         yield _targets(judge)
         if judge["inverse"]:
             yield _inverse(judge)
+
+
+def _counts(data: _Document) -> str:
+    return f"{counted(data['prompts'], 'prompt')}, {counted(data['rows'], 'candidate')}"
 
 
 def _targets(judge: _Document) -> FittedTable:

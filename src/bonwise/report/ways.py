@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bonwise.report.metric_table import number
+from bonwise.report.amounts import counted, significant
+from bonwise.report.metric_table import named, number
 
 __all__ = [
-    "GROUPS",
     "ORDERS",
     "PAIR_COLUMNS",
     "STRATEGY_COLUMNS",
     "figure",
     "gap_words",
+    "group_title",
     "known_columns",
+    "partly_labelled",
+    "starred",
     "unknown_because",
     "way_name",
 ]
@@ -32,11 +35,7 @@ _NAMES: Mapping[str, str] = {
     "partial": "the pairs there are",
 }
 
-GROUPS: Mapping[str, str] = {
-    "every_pair": "Best of n on {prompts:,} prompts with a verdict on every pair",
-    "some_pairs": "Best of n on {prompts:,} prompts with a verdict on some pair",
-}
-"""Titles of groups of prompts."""
+_EACH = {"every_pair": "every", "some_pairs": "some"}
 
 STRATEGY_COLUMNS: Mapping[str, str] = {
     "calls_per_prompt": "calls",
@@ -83,6 +82,31 @@ def way_name(name: str, settings: _Document) -> str:
     return _NAMES[name].format(bins=settings.get("bins"))
 
 
+def group_title(part: str, group: _Document) -> str:
+    """Return the title of a group of prompts.
+
+    Examples
+    --------
+    >>> group_title("every_pair", {"prompts": 1})
+    'Best of n on 1 prompt with a verdict on every pair'
+    """
+    return f"Best of n on {counted(group['prompts'], 'prompt')} with a verdict on {_EACH[part]} pair"
+
+
+def starred(name: str, judge: _Document, settings: _Document) -> str:
+    """Return what a way is called, with the mark of `partly_labelled` where that holds."""
+    return way_name(name, settings) + (" *" if judge["data"]["method"] == "labelled_only" else "")
+
+
+def partly_labelled(judge: _Document, settings: _Document) -> Iterator[str]:
+    """Yield what the mark says: that figures rest on the labelled prompts alone, and on how many."""
+    data = judge["data"]
+    if data["method"] == "labelled_only":
+        whole = data["prompts"] + data["unlabelled_prompts"]
+        words = f"* from {data['prompts']:,} of {counted(whole, 'prompt')} scored completely: the others lack labels"
+        yield named(words, settings.get("reference"))
+
+
 def known_columns(ways: _Document, columns: Mapping[str, str]) -> dict[str, str]:
     """Return the columns in which any way has a figure."""
     return {
@@ -119,7 +143,7 @@ def gap_words(at: int, row: _Document) -> str:
 
 
 def figure(found: _Document, key: str = "") -> str:
-    """Write an estimate to three decimals; what a call or a token brings is small, and gets five.
+    """Write an estimate to three decimals; what a call or a token brings is small, and gets three digits.
 
     Examples
     --------
@@ -128,5 +152,5 @@ def figure(found: _Document, key: str = "") -> str:
     """
     value = found["estimate"]
     if value is not None and key in _FINE:
-        return f"{value:.5f}"
+        return significant(value)
     return number(value) if key != "tokens_per_prompt" or value is None else f"{value:,.0f}"

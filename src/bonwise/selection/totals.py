@@ -15,6 +15,9 @@ __all__ = ["Totals"]
 _MOST_REASONS = 100
 """Reasons that are kept apart: servers put request numbers into theirs."""
 
+UNASKED = frozenset({"only candidate", "same text", "nothing scored", "owed"})
+"""What decides where no strategy came to its end."""
+
 _STEP = math.log(1.01)
 """Latencies are counted in classes, each this much wider than the one before: quantiles are exact to 1 %."""
 
@@ -58,7 +61,8 @@ class Totals:
         self._candidates += len(pick.ids)
         self._picked += pick.best_id is not None
         self._tied += len(pick.tied) > 1
-        _count(self._stopped, pick.stopped)
+        if pick.decided_by not in UNASKED:
+            _count(self._stopped, pick.stopped)
         _count(self._failures, pick.failure)
         for reason in pick.unscored.values():
             _count(self._unscored, reason)

@@ -47,6 +47,15 @@ def test_the_histogram_is_symmetric_and_whole_on_any_scale(prompts, scale):
     assert 1 <= len(counts) <= 41
 
 
+@given(pools(candidates=(1, 5)))
+def test_the_largest_is_that_of_plain_loops(prompts):
+    """The largest difference is that of two candidates of one prompt, not where a bin ends."""
+    scores, _, sizes = arrays(prompts)
+    values = [[round(value, 9) for value in pool[0]] for pool in prompts]
+    found = differences(scores, sizes)["largest"]
+    assert found == pytest.approx(max(max(pool) - min(pool) for pool in values), abs=1e-9)
+
+
 def test_a_grid_of_scores_falls_on_the_middle_of_bins():
     """Scores in steps of .05 have bins of .05 centred on their differences."""
     found = differences(np.array([0.0, 0.05, 0.3, 1.0]), np.array([4]))
@@ -58,7 +67,8 @@ def test_a_grid_of_scores_falls_on_the_middle_of_bins():
 def test_equal_but_for_rounding_is_tied():
     """0.1 + 0.2 ties 0.3; where all are tied one empty bin is left."""
     found = differences(np.array([0.1 + 0.2, 0.3]), np.array([2]))
-    assert (found["counts"], found["ties"], found["pairs"]) == ([0], 1, 1)
+    assert (found["counts"], found["ties"], found["pairs"], found["largest"]) == ([0], 1, 1, 0.0)
+    assert differences(np.array([0.1, 0.4]), np.array([2]))["largest"] == 0.3
     assert differences(np.zeros(0), np.zeros(0, dtype=np.int64)) is None
 
 

@@ -82,14 +82,32 @@ def test_words_end_where_there_is_no_room_for_more():
 
 
 def test_of_large_pools_the_telling_candidates_are_shown():
-    """Of 60 candidates 40 are shown: the picked, the best, and the highest scores, in order of their names."""
+    """Of 60 candidates 40 are shown: the picked first, then the best, then the others by score."""
     scores = np.linspace(0, 1, 60)
     labels = np.where(np.arange(60) == 3, 1.0, 0.5)
     row = rows_of(table([(scores, labels)] * 2), words=False)[0]["rows"][0]
     shown = [one["id"] for one in row["candidates"]]
-    assert shown == sorted(shown)
-    assert sorted(int(name[1:]) for name in shown) == [3, *range(21, 60)]
+    assert [int(name[1:]) for name in shown] == [59, 3, *range(58, 20, -1)]
     assert row["candidates_left_out"] == 20
+
+
+def test_many_ties_are_counted_in_their_row():
+    """Of twelve tied picks a row names three and counts the others; all twelve stand first inside."""
+    scores = np.where(np.arange(30) % 2 == 1, 0.9, 0.1)
+    scores[25:] = 0.2
+    row = rows_of(table([(scores, np.linspace(0, 1, 30))] * 2), words=False)[0]["rows"][0]
+    assert (row["pick"], row["pick_more"], row["tied"]) == ("c1 | c11 | c13", 9, 12)
+    assert (row["best"], row["best_more"]) == ("c29", 0)
+    assert [one["picked"] for one in row["candidates"]] == [True] * 12 + [False] * 18
+    assert row["candidates"][12]["best"]
+
+
+def test_many_ties_leave_room_for_the_best():
+    """Of fifty tied picks twenty stand first, then the best, which is none of them, then more of the picks."""
+    scores, labels = np.where(np.arange(60) < 50, 0.9, 0.1), np.where(np.arange(60) == 55, 1.0, 0.5)
+    row = rows_of(table([(scores, labels)] * 2), words=False)[0]["rows"][0]
+    assert [one["picked"] for one in row["candidates"]] == [True] * 20 + [False] + [True] * 19
+    assert row["candidates"][20]["best"]
 
 
 def test_prompts_without_labels_have_no_loss():

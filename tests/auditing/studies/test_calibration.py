@@ -8,8 +8,9 @@ import pytest
 
 from auditing.tables import cohort, table, two_judges
 from bonwise.auditing.audit import audit
-from bonwise.auditing.studies.calibration import study_calibration
+from bonwise.auditing.studies.calibration import CalibrationStudy, study_calibration
 from bonwise.errors import InputError, UsageError
+from bonwise.shown import Shown
 
 SEED = 20261121
 WITH_COVARIATES = ["isotonic", "two_stage", "two_stage_covariates", "gradient_boosting"]
@@ -204,6 +205,19 @@ def test_partial_labels_are_said_to_be_partial():
     found = study_calibration(cohort(100, unlabelled=40))["judge"]
     assert (found.data["prompts"], found.data["unlabelled_prompts"]) == (60, 40)
     assert {one.method for one in found.methods["isotonic"].changes.values()} == {"labelled_only"}
+    said = "Figures describe 60 of 100 prompts, those that are labelled completely, not all prompts."
+    assert said in found.sentences
+    complete = study_calibration(cohort(100))["judge"].sentences
+    assert not any("describe" in sentence for sentence in complete)
+
+
+def test_prompts_without_labels_or_without_a_covariate_are_not_described():
+    """With 40 unlabelled and 2 without a covariate, figures describe 58 of 100, and a sentence says which."""
+    frame = cohort(100, unlabelled=40).assign(hint=range(400))
+    frame.loc[[0, 5], "hint"] = np.nan
+    sentences = study_calibration(frame, covariates="hint")["judge"].sentences
+    said = "Figures describe 58 of 100 prompts, those that are labelled completely and have every covariate, not all"
+    assert any(sentence.startswith(said) for sentence in sentences)
 
 
 def test_several_judges_and_a_reference():
@@ -237,6 +251,34 @@ def test_constant_scores_have_nothing_to_calibrate():
     assert one.picks.top_kept == 40
     assert one.changes["within_r"].estimate is None
     assert one.metrics["global_r"].estimate is None
+    said = "changes 0 of 40 picks; the raw scores of every prompt tie at the top; ties at the top broken: 0."
+    assert any(sentence.endswith(said) for sentence in found["judge"].sentences)
+
+
+def test_one_pick_without_a_tie_is_counted_by_itself():
+    """Where one prompt of 40 has a highest score, a map that never falls changes 0 of 1."""
+    frame = cohort(40).assign(judge_score=0.5)
+    frame.loc[0, "judge_score"] = 0.75
+    sentences = study_calibration(frame)["judge"].sentences
+    said = "changes 0 of 40 picks, 0 of 1 where no tie stood at the top; unique picks newly tied:"
+    assert any(said in sentence for sentence in sentences)
+
+
+def test_a_single_prompt_that_lacks_something_is_told_in_the_singular():
+    """One prompt without a covariate lacks it."""
+    frame = with_hint(10)
+    frame.loc[0, "hint"] = np.nan
+    with pytest.raises(InputError, match="it has 9; 1 lacks a covariate"):
+        study_calibration(frame, covariates="hint")
+
+
+def test_the_study_shows_itself_as_every_result_does(hinted, tmp_path):
+    """Page and notebook are those of `bonwise.shown.Shown`."""
+    assert isinstance(hinted, Shown)
+    assert not {"to_html", "_repr_html_"} & vars(CalibrationStudy).keys()
+    hinted.to_html(tmp_path / "page.html")
+    assert "Change of recovery" in (tmp_path / "page.html").read_text("utf-8")
+    assert "Change of recovery" in hinted._repr_html_()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The study of a tiny table once more in plain loops: cross-fit, one mean, every group left out and all refitted."""
+"""The study of a tiny table once more in plain loops: cross-fit, shift, every group left out and all refitted."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ METRICS = ("global_r", "within_r", "sign_agreement", "tie_rate", "value_judge", 
 
 
 def calibrated(prompts, folds):
-    """Calibrate each fold by another library's map of the other folds, then shift the folds to one mean."""
+    """Calibrate each fold by another library's map of the other folds, then give it the mean of all for theirs."""
     new = {}
     for fold in set(folds.values()):
         learned = [pair for x, prompt in prompts.items() if folds[x] != fold for pair in zip(*prompt, strict=True)]
         known = IsotonicRegression(out_of_bounds="clip").fit(*(list(side) for side in zip(*learned, strict=True)))
         new |= {x: known.predict(prompt[0]).tolist() for x, prompt in prompts.items() if folds[x] == fold}
-    grand = fmean(value for values in new.values() for value in values)
+    grand = fmean(label for _, labels in prompts.values() for label in labels)
     for fold in set(folds.values()):
-        off = grand - fmean(value for x, values in new.items() if folds[x] == fold for value in values)
+        off = grand - fmean(label for x, (_, labels) in prompts.items() if folds[x] != fold for label in labels)
         new |= {x: [value + off for value in values] for x, values in new.items() if folds[x] == fold}
     return [(new[x], prompts[x][1]) for x in prompts]
 

@@ -372,3 +372,32 @@ def test_pools_without_the_candidates_are_refused(pools):
         draw_pairs(SCORES.assign(candidate="x" + SCORES["candidate"]), pairs=50, pools=pools)
     with pytest.raises(InputError, match=r"\.jsonl"):
         record_path(Path("todo.csv"))
+
+
+def test_weighted_figures_are_those_of_plain_loops(pools):
+    """Recovery, agreement, ties and what the order does, each pair by its weight: strata weigh unlike."""
+    drawn = draw_pairs(SCORES, pairs=300, pools=pools, seed=5)
+    mine = judged(drawn.record, PAIRS)
+    found = only(study_label_strategy(SCORES, verdicts=mine, drawn=drawn.record))["matched_pairs"]
+    label, score = (SCORES.set_index(["prompt_id", "candidate"])[name] for name in ("oracle_label", "judge_score"))
+    pairs = drawn.record.merge(mine, left_on="pair_id", right_on="prompt_id", suffixes=("", "_judged"))
+    gained, possible, tied, flipped, whole = {"pointwise": 0.0, "pairwise": 0.0}, 0.0, 0.0, 0.0, 0.0
+    for one in pairs.itertuples():
+        values = label[one.prompt_id, one.a], label[one.prompt_id, one.b]
+        lead = {
+            "pointwise": score[one.prompt_id, one.a] - score[one.prompt_id, one.b],
+            "pairwise": (one.shown_first + one.shown_second) / 2 - 0.5,
+        }
+        for name, by in lead.items():
+            kept = values[0] if by > 1e-9 else values[1] if by < -1e-9 else sum(values) / 2
+            gained[name] += one.weight * (kept - sum(values) / 2)
+        possible += one.weight * (max(values) - sum(values) / 2)
+        tied += one.weight * (abs(lead["pointwise"]) < 1e-9)
+        flipped += one.weight * (one.shown_first != one.shown_second)
+        whole += one.weight
+    ways = {name: way["metrics"] for name, way in found["ways"].items()}
+    assert pairs["weight"].max() > 1.5 * pairs["weight"].min()
+    for name in gained:
+        assert ways[name]["recovery"]["estimate"] == pytest.approx(gained[name] / possible)
+    assert ways["pointwise"]["tie_rate"]["estimate"] == pytest.approx(tied / whole)
+    assert found["order"]["flips"]["estimate"] == pytest.approx(flipped / whole)

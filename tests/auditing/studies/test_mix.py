@@ -90,7 +90,28 @@ def test_ragged_pools_are_audited_as_they_are():
     assert_alike(last, audited.with_control)
     data = study.judges["judge"].data
     assert data["prompts_with_control"] < data["mixed_prompts"] == 100
-    assert f"{data['prompts_with_control']} of 100 prompts hold bad" in " ".join(study.judges["judge"].sentences)
+    words = " ".join(study.judges["judge"].sentences)
+    assert f"{data['prompts_with_control']} of 100 prompts hold bad" in words
+    assert "With it in half of the prompts that hold it " in words
+    assert "of the pools that hold a control" in " ".join(str(study).split())
+
+
+def test_several_controls_are_them():
+    """Two controls are spoken of in the plural."""
+    frame = with_control(with_control(cohort(80), "bad"), "worse", seed=4)
+    sentences = study_mix(frame, control=("bad", "worse")).judges["judge"].sentences
+    assert any(one.startswith("With them in half of the prompts that hold them ") for one in sentences)
+
+
+def test_one_prompt_has_no_confidence_to_speak_of():
+    """Of one prompt the change is given without an interval, and no confidence is claimed."""
+    frame = with_control(cohort(20))
+    study = study_mix(frame[frame["prompt_id"] == frame["prompt_id"].iloc[0]], control="bad")
+    words = " ".join(study.judges["judge"].sentences)
+    assert "no interval" in words
+    assert "confidence" not in words
+    assert "-0.000" not in words
+    assert "1 prompts" not in str(study)
 
 
 def test_the_curve_is_what_a_benchmark_with_so_many_controls_would_show():
@@ -114,7 +135,7 @@ def test_partly_labelled_tables_say_what_they_describe():
     assert {found.method for point in judge.points for found in point.metrics.values()} == {"labelled_only"}
     assert {found.method for found in judge.change.values()} == {"labelled_only"}
     assert judge.data["mixed_prompts"] == 40
-    assert "40 prompts that are labelled completely" in judge.sentences[-1]
+    assert "40 prompts whose candidates all have labels" in judge.sentences[-1]
     assert "* from the completely labelled prompts alone" in str(study)
 
 

@@ -11,6 +11,7 @@ from bonwise.auditing.audit import audit
 from bonwise.auditing.studies import requirements
 from bonwise.auditing.studies.requirements import study_requirements
 from bonwise.errors import InputError, UsageError
+from bonwise.stats.requirements.affordable import Afforded
 from bonwise.testing import simulate
 
 REPEATED = {0.25: (0.20, 0.55), 0.50: (0.45, 0.615), 0.75: (0.75, 0.70), 0.90: (0.93, 0.80)}
@@ -97,7 +98,7 @@ def test_the_sentences_say_what_errors_of_another_kind_cost(drawn):
 @pytest.mark.parametrize(
     ("scores", "says"),
     [
-        (lambda labels, noise: np.round(4 * (labels + 0.1 * noise)) / 4, "cost it"),
+        (lambda labels, noise: np.round(4 * (labels + 0.1 * noise)) / 4, "less than"),
         (lambda labels, noise: labels + 0.2 * noise, "cannot be told"),
         # Large errors only where labels are equal do no harm to the picks.
         (lambda labels, noise: labels + 3 * noise * (labels.reshape(-1, 2)[:, :1] == 0.5).repeat(2), "more than"),
@@ -125,12 +126,35 @@ def test_ragged_pools_and_partial_labels_are_studied(drawn):
     assert found["data"]["unlabelled_prompts"] == 100
     assert {one["within_r"]["method"] for one in found["targets"]} == {"labelled_only"}
     assert all(one["within_r"]["low"] is not None for one in found["targets"])
+    assert "The figures describe 200 of 300 prompts: those whose candidates all have labels." in found["sentences"]
+
+
+def test_no_cause_is_named_that_the_figures_cannot_show():
+    """A judge without ties, sharp on wide prompts and noise on narrow ones, loses; the sentence leaves open why."""
+    draw = np.random.default_rng(4)
+    wide = np.arange(600)[:, None] % 10 == 0
+    labels = np.where(wide, 1.0, 0.3) * draw.random((600, 4))
+    scores = np.where(wide, labels, 0.3 * draw.random(labels.shape))
+    rows = list(zip(scores.tolist(), labels.tolist(), strict=True))
+    sentence = study_requirements(table(rows)).judges["judge"]["sentences"][1]
+    assert "less than a judge of plain noise" in sentence
+    assert "this study does not tell which" in sentence
+
+
+def test_a_pool_too_large_is_counted_and_said(drawn, monkeypatch):
+    """Prompts set aside are counted in the document and in a sentence; where all others are used nothing is drawn."""
+    monkeypatch.setattr(requirements, "affordable", lambda sizes, _: Afforded(np.arange(len(sizes)) > 0, 1))
+    found = study_requirements(drawn).judges["judge"]
+    assert (found["data"]["studied_prompts"], found["data"]["too_large_prompts"]) == (299, 1)
+    assert found["sentences"][-1].startswith("1 prompt with more candidates than can be computed with is set aside")
 
 
 def test_a_table_too_large_is_drawn_from(drawn, monkeypatch):
     """Where not all prompts can be computed from, the document and a sentence say how many were."""
     monkeypatch.setattr(
-        requirements, "affordable", lambda sizes, seed: np.random.default_rng(seed).random(len(sizes)) < 0.5
+        requirements,
+        "affordable",
+        lambda sizes, seed: Afforded(np.random.default_rng(seed).random(len(sizes)) < 0.5, 0),
     )
     found = study_requirements(drawn, seed=2).judges["judge"]
     used = found["data"]["studied_prompts"]

@@ -45,6 +45,8 @@ def exhibits(judges, rows=3, text="hello"):
         "judge": judges[0],
         "pick": "b",
         "best": text,
+        "pick_more": 0,
+        "best_more": 9,
         "value_pick": 0.5,
         "value_best": 1.0,
         "gain_lost": 0.5,

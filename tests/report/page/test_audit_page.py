@@ -83,6 +83,8 @@ def test_a_reference_is_never_called_an_oracle():
     other = table(judge="two", shift=2).drop(columns="oracle_label")
     document = bw.audit(pd.concat([frame, other], ignore_index=True), oracle="judge:two").to_dict()
     shown = words(page(document, exhibits=exhibits(["one"])))
+    opening = shown.index("Verdict:")
+    assert opening < shown.index("Against the scores of two, which is no oracle:") < shown.index("Decision target")
     assert (
         "agreement with judge two, which is no oracle" in shown or "agreement with two, which is no oracle" in shown
     )

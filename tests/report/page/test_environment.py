@@ -50,3 +50,26 @@ def test_a_drawing_takes_no_more_room_than_it_was_made_for():
     made = environment().from_string("{{ svg | room }}")
     assert made.render(svg='<svg viewBox="0 0 331.2 216">') == "32.1"
     assert made.render(svg="<svg>") == "36"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("effective_agreement_decided", "effective_|agreement_|decided"),
+        ("tie_rate within_r top1_accuracy", "tie_|rate within_r top1_accuracy"),
+        ("openai/gpt-4o-mini-2024-07-18", "openai/|gpt-|4o-|mini-|2024-|07-|18"),
+        ("a-b/c_d", "a-b/c_d"),
+        ("x" * 60, f"{'x' * 24}|{'x' * 24}|{'x' * 12}"),
+        ("word " * 20, "word " * 20),
+        ("<b>" * 9, "|".join(["&lt;b&gt;" * 8, "&lt;b&gt;"])),
+        ("x" * 23 + "e\u0301y", "x" * 23 + "e\u0301|y"),
+    ],
+)
+def test_long_names_break_at_their_joints(text, shown):
+    """A cell may break after underscores, and long words after hyphens and slashes or where nothing else helps."""
+    assert environment().from_string("{{ text | cell }}").render(text=text) == shown.replace("|", "<wbr>")
+
+
+def test_half_a_surrogate_pair_is_no_address():
+    """A name that no file can have still makes a relative address."""
+    assert environment().from_string("{{ name | address }}").render(name="a\ud800:b").startswith("./a%5Cud800%3A")

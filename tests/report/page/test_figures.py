@@ -7,7 +7,8 @@ from bonwise.report.page.canvas import COLOURS
 from bonwise.report.page.figures.curves import Curve, Guide, curves_figure
 from bonwise.report.page.figures.differences import difference_figures
 from bonwise.report.page.figures.forest import MOST, forest_figure
-from bonwise.report.page.figures.names import short
+from bonwise.report.page.figures.names import ROW, pair, short
+from bonwise.report.page.figures.percent import Percent
 from bonwise.report.page.figures.picks import picks_figures
 from bonwise.report.page.figures.spread import spread_figures
 from bonwise.report.page.figures.strata import strata_figures
@@ -29,8 +30,14 @@ def found(estimate, low=None, high=None):
 
 
 DIFFERENCES = {
-    "judge": {"edges": [-0.5, -0.25, 0.25, 0.5], "counts": [50, 34, 50], "ties": 133, "pairs": 200},
-    "oracle": {"edges": [-1.0, -0.5, 0.0, 0.5, 1.0], "counts": [100, 68, 68, 100], "ties": 32, "pairs": 200},
+    "judge": {"edges": [-0.5, -0.25, 0.25, 0.5], "counts": [50, 34, 50], "ties": 133, "pairs": 200, "largest": 0.4},
+    "oracle": {
+        "edges": [-1.0, -0.5, 0.0, 0.5, 1.0],
+        "counts": [100, 68, 68, 100],
+        "ties": 32,
+        "pairs": 200,
+        "largest": 1.0,
+    },
 }
 
 SPREAD = {
@@ -133,11 +140,37 @@ def test_ties_stand_out_with_their_share():
     assert ticks[0] == ticks[1] != set()
 
 
+def test_the_largest_difference_is_that_of_the_data():
+    """The caption says how far apart candidates are, not where the last bin ends; of ties alone it says nothing."""
+    judge, oracle = difference_figures(DIFFERENCES, "k")
+    assert judge.says.endswith("lie within 0.4 of 0.")
+    assert oracle.says.endswith("lie within 1 of 0.")
+    alike = {"edges": [-0.025, 0.025], "counts": [0], "ties": 9, "pairs": 9, "largest": 0.0}
+    (one,) = difference_figures({"judge": alike, "oracle": None}, "k")
+    assert one.says == "Of 9 pairs of candidates of one prompt the judge ties 9, 100.0%."
+
+
+@pytest.mark.parametrize(
+    ("places", "written"),
+    [
+        ([0.0, 0.05, 0.1], ["0%", "5%", "10%"]),
+        ([0.0, 0.025, 0.05, 0.075], ["0.0%", "2.5%", "5.0%", "7.5%"]),
+        ([-0.2, 0.0, 0.2], ["\N{MINUS SIGN}20%", "0%", "20%"]),
+        ([-1e-18, 0.001, 0.002], ["0.0%", "0.1%", "0.2%"]),
+        ([0.25], ["25%"]),
+    ],
+)
+def test_per_cent_has_the_decimals_that_keep_ticks_even(places, written):
+    """Ticks are whole where their step is, and no two of them are rounded to uneven steps."""
+    assert Percent().format_ticks(places) == written
+
+
 def test_the_spread_says_r_and_how_much_is_shown():
     """The correlation is that of the points, or the metric's where points were left out."""
     between, within = spread_figures(SPREAD, "k", metrics={"within_r": found(0.27)})
     assert "all 3 prompts: the correlation is 1.000" in between.says
     assert "3 of 9 candidates: the correlation of all of them is 0.270" in within.says
+    assert ", is" not in between.says + within.says
     assert ">r = 0.270<" in within.svg
     flat = SPREAD | {"between": {"judge": [1.0, 1.0], "oracle": [0.0, 1.0]}, "within": {"judge": [], "oracle": []}}
     (alone,) = spread_figures(flat, "k")
@@ -169,6 +202,83 @@ def test_what_a_forest_cannot_show_is_said():
 def test_a_forest_of_one_row_is_drawn(rows):
     """One figure, with or without width, of any size, is a forest."""
     assert len(forest_figure(rows, "k", "t", "Said.", None)) == 1
+
+
+def test_long_labels_have_a_line_to_themselves():
+    """Two names of judges are whole in the drawing, and its rows are then higher; short ones stay as they were."""
+    first, second = "openai/gpt-5-mini", "openai/gpt-5-nano"
+    (one,) = forest_figure([(pair(first, second), 0.1, 0.0, 0.2)] * 9, "k", "t", "Said.")
+    assert f"{first} - {second}<" in one.svg
+    (low,) = forest_figure([("law", 0.1, 0.0, 0.2)] * 9, "k", "t", "Said.")
+    heights = [float(re.search(r'viewBox="0 0 \S+ ([\d.]+)"', figure.svg).group(1)) for figure in (one, low)]
+    assert heights[0] > 1.2 * heights[1]
+
+
+def test_names_are_cut_in_the_middle():
+    """Of two long names each has its half; what a short one leaves free the other takes."""
+    long = "openrouter/meta-llama/llama-3.3-70b-instruct-turbo"
+    assert pair(long, long).startswith("openrouter/me...")
+    assert pair(long, long).endswith("struct-turbo")
+    assert pair(long, long.replace("70b", "8b")) == "...3.3-70b-instruct-turbo - ...3.3-8b-instruct-turbo"
+    assert pair("gpt", long) == f"gpt - {long}"
+    assert max(len(pair(*names)) for names in ((long, long), (long * 9, "b"), ("b" * 35, long))) <= ROW
+    assert short("x" * 40 + "-mini", 20).endswith("xxx-mini")
+
+
+def test_labels_alike_once_cut_are_numbered():
+    """No two rows of a forest and no two lines have one label."""
+    names = [f"{'a' * 60}{middle}{'b' * 60}" for middle in "12"]
+    (forest,) = forest_figure([(name, 0.1, 0.0, 0.2) for name in [*names, "c"]], "k", "t", "Said.")
+    (lines,) = curves_figure([Curve(name, [1, 2], [1, 2]) for name in names], "c", "t", "s", across="x", up="y")
+    for one in (forest, lines):
+        assert len(set(re.findall(r">(\(\d\) a+\.\.\.b+)<", one.svg))) == 2
+    assert ">c<" in forest.svg
+
+
+def test_drawings_of_one_figure_share_their_range():
+    """Rows in two drawings have one axis where each is told of all rows."""
+    rows = [("a", 0.9, 0.8, 1.0), ("b", 0.2, 0.1, 0.3)]
+    panels = [forest_figure([row], row[0], "t", "Said.", 0.5, beside=rows)[0] for row in rows]
+    ticks = [re.findall(r">(\d\.\d+)<", one.svg) for one in panels]
+    assert ticks[0] == ticks[1] != []
+    alone = [re.findall(r">(\d\.\d+)<", forest_figure([row], "k", "t", "s", 0.5)[0].svg) for row in rows]
+    assert alone[0] != alone[1]
+
+
+def placed(svg):
+    """Return the baselines of the words of a drawing, in points from its top."""
+    return {word: float(y) for y, word in re.findall(r'<text[^>]* y="([\d.]+)"[^>]*>([^<]*)<', svg)}
+
+
+def uprights(svg):
+    """Return where the lines that stand upright begin and end; those at the very edge are patterns of ticks."""
+    lines = re.findall(r"M ([\d.]+) ([\d.]+) \nL \1 ([\d.]+)", svg)
+    return [sorted(map(float, ends)) for x, *ends in lines if float(x)]
+
+
+@pytest.mark.parametrize("names", [("law", "art"), ("openai/gpt-5-mini - openai/gpt-5-nano", "x" * 55)])
+def test_no_line_runs_through_the_words(names):
+    """The reference is drawn at each row for itself, below the row's words and above those of the next row."""
+    rows = [(name, 0.5 + at / 10, 0.2, 0.8) for at, name in enumerate(names)]
+    (one,) = forest_figure(rows, "k", "t", "Said.", 0.5)
+    words, lines = placed(one.svg), sorted(uprights(one.svg))
+    numbers = [words[f"0.{5 + at}00 [0.200, 0.800]"] for at in (0, 1)]
+    letters = 3
+    assert len(lines) == 2
+    for at, (top, bottom) in enumerate(lines):
+        assert max(words[names[at]], numbers[at]) + letters < top
+        assert at or bottom < min(words[names[1]], numbers[1]) - 3 * letters
+
+
+def test_words_of_guides_stand_where_no_line_runs():
+    """The word of a lying line is in the legend, those of upright ones are above the axes, one above the other."""
+    guides = [Guide("random", y=0.0), Guide("here", x=0.2), Guide("there", x=0.21)]
+    (one,) = curves_figure([Curve("a", [0, 1], [0, 1])], "c", "t", "s", across="labels", up="y", guides=guides)
+    words = placed(one.svg)
+    top = min(start for start, _ in uprights(one.svg))
+    assert words["here"] < top
+    assert words["there"] < words["here"] - 9
+    assert words["random"] > words["labels"]
 
 
 def test_what_is_missing_is_not_drawn():

@@ -24,9 +24,37 @@ def test_nothing_that_the_text_says_is_left_out(given):
     assert f">{title.replace('>', '&gt;')}<" in page(document)
     for word in below.replace("─", "").split():
         assert word in f"{words} {cells}" or word in {"Next:", "labels", "prompts", "power", "half-width"}, word
-    assert document["sentences"] == list(sections[0].sentences)
+    assert set(document["sentences"]) <= set(sections[0].sentences)
     typed = [row[0] for one in sections[1:] for table in one.tables for row in table.rows]
     assert typed == document["commands"]
+
+
+@pytest.mark.parametrize(
+    ("given", "lead"),
+    [
+        ("power", "192 labels on 96 prompts answer recovery>0, with power 0.9, planned for within_r 0.3."),
+        (
+            "half-width",
+            "960 labels on 240 prompts answer recovery, with a half-width of 0.1, planned for within_r 0.3.",
+        ),
+        ("pilot", "833 labels on 833 prompts answer margin, with power 0.9, planned for margin 0.06."),
+        ("infeasible", None),
+    ],
+)
+def test_the_answer_comes_first(given, lead):
+    """How many labels are needed is the first sentence, the verdict the next, and the others keep their order."""
+    document = bw.plan(**PLANS[given]).to_dict()
+    said = list(plan_sections(document)[0].sentences)
+    assert said[: len(said) - len(document["sentences"])] == ([] if lead is None else [lead])
+    verdict, *others = said[-len(document["sentences"]) :]
+    assert verdict.startswith(document["verdict"].capitalize())
+    assert others == [one for one in document["sentences"] if one != verdict]
+
+
+def test_commands_are_code():
+    """The column of commands is set as one that is copied."""
+    (typed,) = plan_sections(bw.plan(**PLANS["power"]).to_dict())[1].tables
+    assert typed.code == (0,)
 
 
 def test_the_curve_is_the_table():

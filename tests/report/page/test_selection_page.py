@@ -129,3 +129,30 @@ def test_half_a_surrogate_pair_is_written_out(tmp_path):
     pick = bw.select("Say \ud800", ["lone \udfff half"], judge=lambda _, text: len(text))
     pick.to_html(tmp_path / "pick.html")
     assert "lone \\udfff half" in seen((tmp_path / "pick.html").read_text("utf-8"))
+
+
+def test_whatever_a_judge_or_a_service_said_stays_text():
+    """Reasons, failures, names and words of pools are escaped in the totals and in every opened pool."""
+    from bonwise.selection.selection import Comparison, Routed  # noqa: PLC0415 - names of this test alone
+
+    bad = '<script>alert(1)</script><img src=x onerror="alert(2)">'
+    pick = selection(
+        ids=("a" + bad, "b"),
+        best_id="b",
+        ranking=("b",),
+        unscored={"a" + bad: "why " + bad},
+        failure="failure " + bad,
+        stopped="stopped " + bad,
+        comparisons=(Comparison("a" + bad, "b", 0.5, 1.0),),
+        routed=Routed("strong " + bad, 0.1, "route " + bad, first_pick="a" + bad),
+    )
+    made = document(pick, selection(prompt_id="q" + bad))
+    made["picks"] = [
+        {**one, "prompt": "prompt " + bad, "candidates": [{"id": "a" + bad, "text": bad}]} for one in made["picks"]
+    ]
+    made["settings"] |= {"judge": "judge " + bad, "source": "source " + bad, "strategy": bad, "router": bad}
+    for text in (page(made), fragment(made)):
+        assert "<img src=x" not in text
+        assert "<script>alert" not in text
+    for what in ("why", "failure", "stopped", "strong", "route", "prompt", "judge", "source"):
+        assert f"{what} <script>alert(1)</script>" in seen(page(made)), what

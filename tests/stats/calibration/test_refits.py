@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.stats.calibration.fold_means import share_one_mean
-from bonwise.stats.calibration.pick_changes import pick_changes
 from bonwise.stats.calibration.refits import Refits, deal_groups, group_error, refits
 from bonwise.stats.calibration.refitted import refitted_difference, refitted_estimate, refitted_tie_breaks
 from bonwise.stats.catalog import ESTIMANDS
@@ -68,18 +66,6 @@ def test_no_group_holds_a_whole_fold(folds, per_fold, seed):
     assert counts.max() - counts.min() <= 1
     for group in range(len(counts)):
         assert len(np.unique(dealt[groups != group])) == folds
-
-
-@given(st.integers(2, 5), st.integers(0, 2**32 - 1))
-def test_one_mean_for_all_folds_moves_no_pick(folds, seed):
-    """Folds share the mean of the whole, and the top of every prompt stays as it is."""
-    rng = np.random.default_rng(seed)
-    values, owner = rng.integers(0, 5, 60) / 5, np.repeat(np.arange(20) % folds, 3)
-    shifted = share_one_mean(values, owner)
-    means = [shifted[owner == fold].mean() for fold in range(folds)]
-    assert means == pytest.approx([values.mean()] * folds)
-    whole, _ = pick_changes(values, shifted, np.full(20, 3))
-    assert whole.top_kept == 20
 
 
 def test_the_interval_is_that_of_students_t_over_the_groups():

@@ -118,6 +118,55 @@ def test_rounding_the_scores_shows_as_a_loss():
     assert held_against(laid_out(labels), sums_of(scores, labels), 0.95).difference.high < 0
 
 
+def found_apart(prompts, candidates, noise, samples, share=None):
+    """Return how often a judge of plain noise is called better, and worse, than plain noise."""
+    draw, calls = np.random.default_rng(11), []
+    for _ in range(samples):
+        if share is None:
+            labels = 0.15 * draw.normal(size=(prompts, candidates))
+        else:
+            labels = (draw.random((prompts, candidates)) < share).astype(float)
+        scores = labels + noise * draw.normal(size=labels.shape)
+        found = held_against(laid_out(labels), sums_of(scores, labels), 0.95).difference
+        if found.low is not None:
+            calls.append((found.low > 0, found.high < 0))
+    return np.mean(calls, axis=0)
+
+
+@pytest.mark.parametrize(("prompts", "noise"), [(100, 0.3), (40, 0.4)])
+def test_plain_noise_that_is_nearly_always_right_is_not_called_better(prompts, noise):
+    """With labels 0 and 1 and few or no wrong picks the truth, no difference, is missed in few of 60 samples."""
+    assert found_apart(prompts, 4, noise, 60, 0.5).max() <= 0.07
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prompts", [40, 100, 300])
+@pytest.mark.parametrize("noise", [0.3, 0.4, 0.6])
+@pytest.mark.parametrize(("candidates", "share"), [(2, 0.5), (4, 0.5), (16, 1 / 16)])
+def test_few_wrong_picks_are_no_finding(prompts, noise, candidates, share):
+    """Of 400 samples a true difference of 0 is missed on either side by no more than chance adds to 2.5 %."""
+    assert found_apart(prompts, candidates, noise, 400, share).max() <= 0.045
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prompts", [30, 100])
+@pytest.mark.parametrize("noise", [0.05, 0.3])
+def test_graded_labels_are_held_to_it_too(prompts, noise):
+    """With normal labels, whose losses are small, it is missed on either side in up to 6 % of 400 samples."""
+    assert found_apart(prompts, 4, noise, 400).max() <= 0.06
+
+
+def test_a_judge_that_is_always_right_may_lose_on_prompts_not_seen():
+    """The ends are those of the exact bound and of the expected recovery, as if the two were independent."""
+    labels = np.tile([1.0, 0.0, 0.0, 0.0], (50, 1))
+    scores = labels + np.random.default_rng(0).uniform(0, 0.6, size=labels.shape)
+    expected, found = held_against(laid_out(labels), sums_of(scores, labels), 0.95)
+    unseen = (1 - 0.025 ** (1 / 50)) / 0.75
+    assert found.estimate == pytest.approx(1 - expected.estimate)
+    assert found.low == pytest.approx(found.estimate - math.hypot(unseen, expected.high - expected.estimate))
+    assert found.high == pytest.approx(1 - expected.low)
+
+
 def test_labels_without_spread_have_no_curve():
     """Where no prompt has two different labels nothing can be recovered, and every figure says so."""
     labels = np.tile([[0.5] * 3, [0.7] * 3], (5, 1))

@@ -33,13 +33,14 @@ def differences(values: Floats, sizes: _Ints) -> dict[str, Any] | None:
     -------
     dict or None
         ``edges`` of the bins, one of which is centred at 0; ``counts`` of the pairs that are not tied, in both
-        directions; ``ties`` and ``pairs``, each pair once. None without a prompt.
+        directions; ``ties`` and ``pairs``, each pair once; ``largest`` of the differences, 0 where all pairs tie.
+        None without a prompt.
 
     Examples
     --------
     >>> found = differences(np.array([.5, .5, .9]), np.array([3]))
-    >>> found["ties"], found["pairs"], sum(found["counts"])
-    (1, 3, 4)
+    >>> found["ties"], found["pairs"], sum(found["counts"]), found["largest"]
+    (1, 3, 4, 0.4)
     """
     if not len(sizes):
         return None
@@ -60,6 +61,8 @@ def differences(values: Floats, sizes: _Ints) -> dict[str, Any] | None:
         "counts": both.tolist(),
         "ties": int(ties),
         "pairs": int((sizes * (sizes - 1) // 2).sum()),
+        # 0.9 - 0.5 is not quite 0.4.
+        "largest": round(reach, TIE_DECIMALS),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,9 @@ from bonwise.auditing.studies.mix import MixStudy, mix_of
 from bonwise.auditing.studies.requirements import RequirementsStudy, requirements_of
 from bonwise.data.words import Words
 from bonwise.data.writing import csv_frame, write_whole
-from bonwise.errors import InputError
+from bonwise.errors import InputError, UsageError
+from bonwise.printable import printable
+from bonwise.shown import Shown
 
 if TYPE_CHECKING:
     from bonwise.auditing.audit import Audit
@@ -37,11 +39,15 @@ def write_page(
     *,
     pools: str | Path | None = None,
     gates: Mapping[str, float] | None = None,
-    also: Sequence[Mapping[str, Any]] = (),
+    also: Sequence[Shown] = (),
 ) -> None:
-    """Write the page; the parameters are those of `Audit.to_html`, with documents in `also`."""
+    """Write the page; the parameters and errors are those of `Audit.to_html`.
+
+    A study in `also` stands in place of the one of its name that every page makes.
+    """
     from bonwise.report.page.pages import page  # noqa: PLC0415 - drawing loads matplotlib
 
+    others = _documents(also)
     document = audit.to_dict()
     if gates:
         document["gates"] = [gate.to_dict() for gate in audit.check(gates)]
@@ -53,7 +59,7 @@ def write_page(
         seed=audit.settings.seed,
         confidence=audit.settings.confidence,
     )
-    studies = [*_studies(audit), *also]
+    studies = [*_studies(audit, {one.get("study") for one in others}), *others]
     whole = len(shown["prompts"]["rows"]) == shown["prompts"]["of"]
     rest = None if whole else rest_of_prompts(path)
     text = page(document, exhibits=shown, studies=studies, more=None if rest is None else rest.name)
@@ -62,18 +68,31 @@ def write_page(
     write_whole(Path(path), text)
 
 
-def _studies(audit: Audit) -> list[dict[str, Any]]:
-    """Return the documents of the studies that every audit page shows where the data allow them."""
+def _documents(also: Sequence[Shown]) -> list[dict[str, Any]]:
+    hint = "give a list of what bonwise functions return, such as also=[bonwise.study_mix(...)]"
+    if isinstance(also, Shown | str | Mapping) or not isinstance(also, Iterable):
+        raise UsageError(f"also={type(also).__name__} is no list of results", hint=hint)
+    found = list(also)
+    for one in found:
+        if not isinstance(one, Shown):
+            raise UsageError(
+                f"also holds {printable(repr(one), longest=60)}, which is no result with a page", hint=hint
+            )
+    return [one.to_dict() for one in found]
+
+
+def _studies(audit: Audit, given: Collection[str | None]) -> list[dict[str, Any]]:
+    """Return the documents of the studies that every audit page shows where the data allow them, but for some."""
     judged = _judged(audit)
     if judged is None:
         return []
-    wanted: list[tuple[str, Callable[[Judged], RequirementsStudy | MixStudy]]] = [
-        ("What recovery takes", requirements_of)
-    ]
+    wanted: dict[str, tuple[str, Callable[[Judged], RequirementsStudy | MixStudy]]] = {
+        "requirements": ("What recovery takes", requirements_of)
+    }
     if audit.settings.control:
-        wanted.append(("What easy candidates do to the figures", mix_of))
+        wanted["mix"] = ("What easy candidates do to the figures", mix_of)
     found = []
-    for title, study in wanted:
+    for title, study in (wanted[name] for name in wanted if name not in given):
         try:
             found.append(study(judged).to_dict())
         except InputError as error:

@@ -18,6 +18,12 @@ from bonwise.stats.top_of_scores import at_top
 __all__ = ["prompt_rows"]
 
 MOST_ROWS, MOST_CANDIDATES = 500, 40
+AT_A_GLANCE = 8
+"""Candidates that need no order: larger pools begin with what was picked and what is best."""
+
+NAMED = 3
+"""Tied candidates named in a row."""
+
 LONGEST_TEXT, MOST_WORDS = 4_000, 4_000_000
 
 _NUMBERS = ("value_pick", "value_best", "gain_lost", "margin")
@@ -27,8 +33,8 @@ def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> dict[str, 
     """Return a row a judge and prompt in the order of `per_prompt`, at most 500 over all judges.
 
     A text is cut at 4,000 characters, and once the rows hold 4,000,000 of them further rows come without words; both
-    are said in the row. Of a pool of more than 40 candidates those that were picked or are best are shown, then those
-    with the highest scores.
+    are said in the row. Of a pool of more than 8 candidates those that were picked or are best stand first, then the
+    others by score, and 40 are shown. Of tied picks, and of tied best candidates, a row names three and counts more.
 
     Parameters
     ----------
@@ -66,7 +72,9 @@ class _Pools:
         pool = np.arange(end - int(self.panel.sizes[at]), end)
         cells = self._most_telling(pool)
         return {
-            **{key: str(line[key]) for key in ("prompt_id", "judge", "pick", "best")},
+            **{key: str(line[key]) for key in ("prompt_id", "judge")},
+            **self._named("pick", pool[self.picked[pool]]),
+            **self._named("best", pool[self.best[pool]]),
             **{key: _known(line[key]) for key in _NUMBERS},
             "tied": int(line["tied"]),
             "prompt": None,
@@ -77,11 +85,17 @@ class _Pools:
         }
 
     def _most_telling(self, pool: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        if len(pool) <= MOST_CANDIDATES:
+        if len(pool) <= AT_A_GLANCE:
             return pool
-        chosen = self.picked[pool] | self.best[pool]
-        first = np.lexsort((-self.panel.scores[pool], ~chosen))[:MOST_CANDIDATES]
-        return pool[np.sort(first)]
+        picked, best = self.picked[pool], self.best[pool]
+        # Many ties on one side leave room for the other.
+        early = (marked & (marked.cumsum() <= MOST_CANDIDATES // 2) for marked in (best, picked))
+        order = np.lexsort((-self.panel.scores[pool], ~(picked | best), *(~marked for marked in early)))
+        return pool[order[:MOST_CANDIDATES]]
+
+    def _named(self, key: str, cells: npt.NDArray[np.int64]) -> dict[str, Any]:
+        names = self.panel.candidates[self.panel.names[cells[:NAMED]]]
+        return {key: " | ".join(map(str, names)), f"{key}_more": max(0, len(cells) - NAMED)}
 
     def _candidate(self, cell: int) -> dict[str, Any]:
         return {

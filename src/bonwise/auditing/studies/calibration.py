@@ -17,6 +17,7 @@ from bonwise.data.panel import Panel, Shape
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, UsageError
+from bonwise.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +26,7 @@ __all__ = ["CalibrationStudy", "calibration_of", "study_calibration"]
 
 
 @dataclass(frozen=True, eq=False)
-class CalibrationStudy:
+class CalibrationStudy(Shown):
     """What calibrating does to the metrics and the picks of every judge.
 
     Parameters
@@ -69,18 +70,6 @@ class CalibrationStudy:
         import pandas as pd  # noqa: PLC0415 - loaded anyway by whoever made the study
 
         return pd.DataFrame(row for judge in self.judges.values() for row in _rows(judge))
-
-    def to_html(self, path: str | Path) -> None:
-        """Write the page of this study, self-contained."""
-        from bonwise.data.writing import write_whole  # noqa: PLC0415 - drawing loads matplotlib
-        from bonwise.report.page.pages import page  # noqa: PLC0415
-
-        write_whole(Path(path), page(self.to_dict()))
-
-    def _repr_html_(self) -> str:
-        from bonwise.report.page.pages import fragment  # noqa: PLC0415 - drawing loads matplotlib
-
-        return fragment(self.to_dict())
 
 
 def _rows(judge: JudgeCalibration) -> Iterator[dict[str, Any]]:
@@ -193,7 +182,7 @@ def calibration_of(
         Fewer than 2 folds, a covariate that is none, or no judge with enough prompts.
     """
     if folds < 2:
-        raise UsageError(f"{folds} folds leave nothing to learn a map on", hint="such as 5")
+        raise UsageError(f"2 folds or more are needed to learn a map on, not {folds}", hint="such as 5")
     joined = covariates_of(judged.table, covariates, pools)
     judges: dict[str, JudgeCalibration] = {}
     refused = dict(judged.not_studied)
@@ -220,11 +209,11 @@ def _calibrated(judged: Judged, name: str, covariates: Covariates, folds: int) -
     panel, values = covariates.join(judged.panels[name])
     if len(panel.sizes) < 2 * folds:
         lost = len(judged.panels[name].sizes) - len(panel.sizes)
-        without = f"; {lost:,} lack a covariate" if lost else ""
+        without = f"; {lost:,} {'lacks' if lost == 1 else 'lack'} a covariate" if lost else ""
         raise InputError(f"{folds} folds need {2 * folds} labelled prompts, and it has {len(panel.sizes)}{without}")
     columns = dict(zip(covariates.names, values.T, strict=True))
     found = calibrate_judge(panel, columns, judged.settings, data=_counts(judged, name, panel), folds=folds)
-    return replace(found, sentences=calibration_sentences(found))
+    return replace(found, sentences=calibration_sentences(found, judged.prompts[name]))
 
 
 def _counts(judged: Judged, name: str, panel: Panel) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bonwise.printable import printable
+from bonwise.report.amounts import counted
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.mixture import MixPoint
 
@@ -43,7 +44,7 @@ def mix_findings(
         *_moves(points, change, easy, confidence),
         *_picks(change),
         *_pairs(points, easy),
-        *_half(points, change),
+        *_half(points, change, several=len(control) > 1),
         f"Where the pools to pick from hold nothing like {easy}, the figures without it are those to quote.",
         *_prompts(data, easy),
     )
@@ -58,9 +59,11 @@ def _moves(points: Sequence[MixPoint], change: Mapping[str, Estimate], easy: str
         if change[name].estimate is not None
     ]
     if parts:
+        certain = any(change[name].low is not None for name in _HEADLINES)
+        at = f", at {100 * confidence:g}% confidence" if certain else ""
         yield (
-            f"With {easy} in the pools {', and '.join(parts)}, at {100 * confidence:g}% confidence; nothing about "
-            "the choice among the other candidates changed."
+            f"With {easy} in the pools {', and '.join(parts)}{at}; nothing about the choice among the other "
+            "candidates changed."
         )
     for name in _HEADLINES:
         if change[name].estimate is None:
@@ -87,25 +90,32 @@ def _pairs(points: Sequence[MixPoint], easy: str) -> Iterator[str]:
     )
 
 
-def _half(points: Sequence[MixPoint], change: Mapping[str, Estimate]) -> Iterator[str]:
-    """Say how far half of the prompts go, of what moves at all."""
+def _half(points: Sequence[MixPoint], change: Mapping[str, Estimate], *, several: bool) -> Iterator[str]:
+    """Say how far half of the pools with a control go, of what moves at all."""
     middle = _at(points, 0.5).metrics
     moving = [name for name in _HEADLINES if _verb(change[name]) != _STAYS and middle[name].estimate is not None]
     if moving:
         parts = [f"{name} is {_with_ends(middle[name])}" for name in moving]
-        yield f"With it in half of the prompts {' and '.join(parts)}."
+        it = "them" if several else "it"
+        yield f"With {it} in half of the prompts that hold {it} {' and '.join(parts)}."
 
 
 def _prompts(data: Mapping[str, Any], easy: str) -> Iterator[str]:
     mixed, holding = data["mixed_prompts"], data["prompts_with_control"]
     if holding < mixed:
-        yield f"{holding:,} of {mixed:,} prompts hold {easy}; the others are the same at every point of the curve."
+        hold = "holds" if holding == 1 else "hold"
+        yield f"{holding:,} of {mixed:,} prompts {hold} {easy}; the others are the same at every point of the curve."
     if data["left_out"]:
-        yield f"{data['left_out']:,} prompts are left out: {easy} is not there, or lacks a score or a label."
+        yield f"{_left_out(data['left_out'])}: {easy} is not there, or lacks a score or a label."
     if data["only_with_control"]:
-        yield f"{data['only_with_control']:,} prompts are left out: without {easy} no choice is left."
+        yield f"{_left_out(data['only_with_control'])}: without {easy} no choice is left."
     if data["method"] == "labelled_only":
-        yield f"Figures describe the {mixed:,} prompts that are labelled completely, not all prompts."
+        whose = "whose candidates all have labels"
+        yield f"Figures describe the {counted(mixed, 'prompt')} {whose}, not all prompts."
+
+
+def _left_out(count: int) -> str:
+    return f"{counted(count, 'prompt')} {'is' if count == 1 else 'are'} left out"
 
 
 def _at(points: Sequence[MixPoint], share: float) -> MixPoint:
@@ -119,16 +129,25 @@ def _verb(change: Estimate) -> str:
 
 
 def _number(found: Estimate) -> str:
-    return "-" if found.estimate is None else f"{found.estimate:.3f}"
+    return "-" if found.estimate is None else _plain(found.estimate)
 
 
 def _with_ends(found: Estimate) -> str:
-    ends = "" if found.low is None else f" [{found.low:.3f}, {found.high:.3f}]"
-    return f"{_number(found)}{ends}"
+    if found.low is None or found.high is None:
+        return _number(found)
+    return f"{_number(found)} [{_plain(found.low)}, {_plain(found.high)}]"
+
+
+def _plain(value: float) -> str:
+    return f"{_rounded(value):.3f}"
 
 
 def _signed(found: Estimate) -> str:
-    # Adding 0 turns a rounding error below 0 into a plain 0.
-    figures = [round(value, 3) + 0.0 for value in (found.estimate, found.low, found.high) if value is not None]
+    figures = [_rounded(value) for value in (found.estimate, found.low, found.high) if value is not None]
     value, *ends = [f"{figure:+.3f}" for figure in figures]
-    return f"{value} [{', '.join(ends)}]" if ends else value
+    return f"{value} [{', '.join(ends)}]" if ends else f"{value}, no interval"
+
+
+def _rounded(value: float) -> float:
+    # Adding 0 turns a rounding error below 0 into a plain 0.
+    return round(value, 3) + 0.0

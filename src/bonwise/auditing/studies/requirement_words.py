@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bonwise.report.amounts import counted
+
 __all__ = ["requirement_sentences"]
 
 _Document = Mapping[str, Any]
@@ -20,11 +22,27 @@ def requirement_sentences(judge: _Document, seed: int) -> list[str]:
     seed : int
         Of the draw of prompts, where not all were used.
     """
-    out = [*_own(judge["judge"]), *_targets(judge["targets"]), *_inverse(judge["inverse"])]
-    used, all_of_them = judge["data"]["studied_prompts"], judge["data"]["prompts"]
-    if used < all_of_them:
-        out.append(f"All this is computed from {used:,} of the {all_of_them:,} prompts, drawn with seed {seed}.")
-    return out
+    return [
+        *_own(judge["judge"]),
+        *_targets(judge["targets"]),
+        *_inverse(judge["inverse"]),
+        *_described(judge["data"], seed),
+    ]
+
+
+def _described(data: _Document, seed: int) -> Iterator[str]:
+    """Say which prompts the figures describe, where not all."""
+    prompts, used, too_large = data["prompts"], data["studied_prompts"], data["too_large_prompts"]
+    if data["method"] == "labelled_only":
+        scored = counted(prompts + data["unlabelled_prompts"], "prompt")
+        yield f"The figures describe {prompts:,} of {scored}: those whose candidates all have labels."
+    if too_large:
+        yield (
+            f"{counted(too_large, 'prompt')} with more candidates than can be computed with "
+            f"{'is' if too_large == 1 else 'are'} set aside and in no figure."
+        )
+    if used < prompts - too_large:
+        yield f"All this is computed from {used:,} of the {prompts - too_large:,} prompts, drawn with seed {seed}."
 
 
 def _own(own: _Document) -> Iterator[str]:
@@ -43,14 +61,19 @@ def _verdict(difference: _Document) -> str:
     low, high = difference["low"], difference["high"]
     if low is not None and high < 0:
         flipped = {"estimate": -difference["estimate"], "low": -high, "high": -low}
-        return f"Its ties, coarse scores or skewed errors cost it {_with_ends(flipped)} of recovery."
+        return (
+            f"It recovers {_with_ends(flipped)} less than a judge of plain noise with its within_r would: ties, "
+            "coarse scores, skewed errors or errors that are uneven between prompts can do that; this study does not "
+            "tell which."
+        )
     if low is not None and low > 0:
         return (
-            f"It recovers {_with_ends(difference)} more than plain noise would: its errors fall where they do the "
-            "picks little harm."
+            f"It recovers {_with_ends(difference)} more than a judge of plain noise with its within_r would: "
+            "scales that differ between prompts, or errors where they do the picks little harm, can do that; this "
+            "study does not tell which."
         )
     return (
-        "Whether ties, coarse scores or skewed errors cost it recovery, or bring it some, cannot be told: the "
+        "Whether it recovers more or less than a judge of plain noise with its within_r would cannot be told: the "
         f"difference is {_with_ends(difference)}."
     )
 

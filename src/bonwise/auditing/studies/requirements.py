@@ -165,12 +165,17 @@ def requirements_of(
     shared: dict[tuple[bytes, bytes], tuple[NoisyOracle, dict[str, Any]]] = {}
     judges = {}
     for name, panel in judged.panels.items():
-        used = panel.keep(affordable(panel.sizes, judged.settings.seed))
+        afforded = affordable(panel.sizes, judged.settings.seed)
+        used = panel.keep(afforded.kept)
         key = used.sizes.tobytes(), used.labels.tobytes()
         if key not in shared:
             pools = NoisyOracle.of(used.labels, used.sizes)
             shared[key] = pools, _of_labels(pools, *asked, judged.settings.confidence)
-        data = {**judged.counts(name), "studied_prompts": len(used.sizes)}
+        data = {
+            **judged.counts(name),
+            "studied_prompts": len(used.sizes),
+            "too_large_prompts": afforded.too_large,
+        }
         judges[name] = _one_judge(used, data, *shared[key], judged.settings)
     described = {
         **judged.described,

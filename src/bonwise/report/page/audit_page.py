@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bonwise.report.metric_table import named
@@ -36,7 +37,7 @@ def audit_page(
     document: _Document,
     *,
     exhibits: _Document | None = None,
-    studies: Sequence[Section] = (),
+    studies: Mapping[str | None, Sequence[Section]] | None = None,
     more: str | None = None,
 ) -> Page:
     """Lay out a document of schema ``bonwise.audit/1``.
@@ -46,14 +47,15 @@ def audit_page(
     document : mapping
     exhibits : mapping, optional
         What is drawn and the worst prompts, of schema ``bonwise.exhibits/1``; without it neither is on the page.
-    studies : sequence of Section
-        Studies made on the same table.
+    studies : mapping of str or None to sequence of Section
+        Studies made on the same table, by the judge whose they are; under None those of the whole table.
     more : str, optional
         Name of the file beside the page that holds a row for each prompt.
     """
-    several = "judges" in document
-    parts = list(_several(document, exhibits) if several else _alone(document, exhibits))
-    return Page(title(document), facts(document), [*parts, Part(studies)], _prompts(document, exhibits, more))
+    several, studies = "judges" in document, studies or {}
+    parts = list(_several(document, exhibits, studies) if several else _alone(document, exhibits))
+    whole = Part(studies.get(None, ()))
+    return Page(title(document), facts(document), [*parts, whole], _prompts(document, exhibits, more))
 
 
 def _alone(document: _Document, exhibits: _Document | None) -> Iterator[Part]:
@@ -63,16 +65,30 @@ def _alone(document: _Document, exhibits: _Document | None) -> Iterator[Part]:
     yield Part(sections, verdict=verdict_of(document, settings))
 
 
-def _several(document: _Document, exhibits: _Document | None) -> Iterator[Part]:
+def _several(
+    document: _Document, exhibits: _Document | None, studies: Mapping[str | None, Sequence[Section]]
+) -> Iterator[Part]:
     judges, settings = document["judges"], document["settings"]
-    opening = [*gates_section(document), *side_by_side(document), *_others(document)]
+    opening = [*gates_section(document), *_compared(document), *_others(document)]
     yield Part(opening, verdict=verdict_of_several(judges, settings))
     drawn = dict.fromkeys(judges, _METRICS_ALONE) if exhibits is None else exhibits["judges"]
     for at, (name, judge) in enumerate(judges.items(), start=1):
         anchor = f"judge-{at}"
         shown = drawn[name] if len(judges) <= _DRAWN else None
         sections = _of_judge(judge, settings, shown, f"{anchor}-")
-        yield Part(list(sections), name, anchor, verdict_of(judge, settings))
+        studied = [replace(one, anchor=f"{anchor}-{one.anchor}") for one in studies.get(name, ())]
+        yield Part([*sections, *studied], name, anchor, verdict_of(judge, settings))
+
+
+def _compared(document: _Document) -> Iterator[Section]:
+    """Yield what compares the judges; the first of it says where drawings are missing."""
+    first, *others = side_by_side(document)
+    many = len(document["judges"])
+    note = (
+        f"Of {many:,} judges each has tables below and no drawings: pages of up to {_DRAWN} judges are drawn in full."
+    )
+    yield replace(first, notes=[*first.notes, note]) if many > _DRAWN else first
+    yield from others
 
 
 def _of_judge(judge: _Document, settings: _Document, shown: _Document | None, prefix: str) -> Iterator[Section]:

@@ -93,7 +93,7 @@ def drawn(paint: Callable[[Axes], None], *, key: str, size: tuple[float, float] 
     >>> markup.startswith("<svg"), "var(--judge)" in markup
     (True, True)
     """
-    with _ALONE, mpl.rc_context(cast("Any", {**_STYLE, "svg.hashsalt": key})), warnings.catch_warnings():
+    with _ALONE, mpl.rc_context(cast("Any", _settings(key))), warnings.catch_warnings():
         # Letters that its own font lacks are measured as boxes; the reader's browser has them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure = Figure(figsize=size, layout="constrained")
@@ -102,6 +102,13 @@ def drawn(paint: Callable[[Axes], None], *, key: str, size: tuple[float, float] 
         stream = io.StringIO()
         figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return _for_the_page(stream.getvalue(), key)
+
+
+def _settings(key: str) -> dict[str, Any]:
+    """Return every setting of a drawing: what the reader's own matplotlib is set to is for other pictures."""
+    # Setting the backend would start one that opens windows.
+    plain = {str(name): value for name, value in mpl.rcParamsDefault.items() if name != "backend"}
+    return {**plain, **_STYLE, "svg.hashsalt": key}
 
 
 def _for_the_page(markup: str, key: str) -> str:

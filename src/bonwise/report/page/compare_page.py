@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Any
 
-from bonwise.printable import printable
 from bonwise.report.compare_text import compare_parts
-from bonwise.report.metric_table import interval, number
+from bonwise.report.digits import estimate_and_ends
 from bonwise.report.page.figures.forest import Row, forest_figure
+from bonwise.report.page.figures.names import short
 from bonwise.report.page.section import Figure, Section
 from bonwise.report.page.told import lines, tables
 
@@ -18,6 +19,10 @@ _Document = Mapping[str, Any]
 
 _SIDES = ("first", "second")
 _SHARES = (("recovery", "recovery"), ("top1_accuracy", "top-1 accuracy"), ("hit_rate", "hit rate"))
+_TABLE = "Worth and cost of both, and their differences"
+_PATH = 100
+"""Letters of a path in a sentence."""
+
 _COSTS = (("calls_per_prompt", "calls"), ("tokens_per_prompt", "tokens"))
 
 
@@ -46,20 +51,20 @@ def compare_sections(document: _Document) -> list[Section]:
         Section(
             "Both sides",
             "sides",
-            tables=tables(parts, ["Worth and cost of both, and their differences"]),
+            tables=tables(parts, [_TABLE]),
             notes=[line.text for line in others],
         ),
     ]
 
 
 def _findings(document: _Document) -> list[str]:
-    names = [printable(document[side]["source"], longest=60) for side in _SIDES]
+    names = [short(document[side]["source"], _PATH) for side in _SIDES]
     said = [f"First: {names[0]}. Second: {names[1]}."]
     for key, word in (("recovery", "Recovery"), ("gain", "Gain"), *((k, w.capitalize()) for k, w in _COSTS)):
         sides = [document[side]["metrics"][key] for side in _SIDES]
         if all(side["estimate"] is not None for side in sides):
             per = " a prompt" if key in dict(_COSTS) else ""
-            both = ", ".join(f"{side} {_said(found, per)}" for side, found in zip(_SIDES, sides, strict=True))
+            both = ", ".join(f"{side} {_said(found)}" for side, found in zip(_SIDES, sides, strict=True))
             said.append(f"{word}{per}: {both}; {_difference(document['differences'][key])}.")
     return said
 
@@ -67,33 +72,34 @@ def _findings(document: _Document) -> list[str]:
 def _difference(found: _Document) -> str:
     if found["estimate"] is None:
         return "no difference can be computed"
-    figure = f"the first has {number(abs(found['estimate']))} {'less' if found['estimate'] < 0 else 'more'}"
+    size, ends = estimate_and_ends(found)
+    figure = f"the first has {size.removeprefix('-')} {'less' if found['estimate'] < 0 else 'more'}"
     if found["estimate"] == 0:
         figure = "they do not differ"
     if found["low"] is None:
         return f"{figure} (no interval)"
     apart = found["low"] > 0 or found["high"] < 0
-    return f"{figure}, and the interval of the difference {interval(found)} {'excludes' if apart else 'holds'} 0"
+    return f"{figure}, and the interval of the difference {ends} {'excludes' if apart else 'holds'} 0"
 
 
-def _said(found: _Document, per: str) -> str:
-    value = f"{found['estimate']:,.1f}" if per else number(found["estimate"])
-    return value + ("" if found["low"] is None else f" {interval(found)}")
+def _said(found: _Document) -> str:
+    value, ends = estimate_and_ends(found)
+    return value if found["low"] is None else f"{value} {ends}"
 
 
 def _figures(document: _Document) -> list[Figure]:
     differences = document["differences"]
-    shares = [_row(word, differences[key]) for key, word in _SHARES]
-    gain = [_row("gain", differences["gain"])]
+    shares = {word: differences[key] for key, word in _SHARES}
+    gain = {"gain": differences["gain"]}
     return [
-        *forest_figure(
+        *_forest(
             shares,
             "compare-shares",
             "Differences of the picks",
             f"First minus second, paired by prompt: {_in_words(shares)}. Right of 0 the first is better.",
             across="first - second",
         ),
-        *forest_figure(
+        *_forest(
             gain,
             "compare-gain",
             "Difference of the gain",
@@ -106,32 +112,32 @@ def _figures(document: _Document) -> list[Figure]:
 
 def _values(document: _Document) -> list[Figure]:
     first, second = (document[side]["metrics"] for side in _SIDES)
-    rows = [
-        _row("random pick", first["value_random"]),
-        _row(f"first: {document['first']['source']}", first["value_judge"]),
-        _row(f"second: {document['second']['source']}", second["value_judge"]),
-        _row("best candidate", first["value_oracle"]),
-    ]
-    words = ("random pick", "first", "second", "best candidate")
-    said = _in_words([(word, *row[1:]) for word, row in zip(words, rows, strict=True)])
-    return forest_figure(
-        rows,
+    values = [first["value_random"], first["value_judge"], second["value_judge"], first["value_oracle"]]
+    words = ("random pick", *_SIDES, "best candidate")
+    # A folder says less than the file in it.
+    files = [f"{side}: {PurePath(document[side]['source']).name or document[side]['source']}" for side in _SIDES]
+    said = _in_words(dict(zip(words, values, strict=True)))
+    return _forest(
+        dict(zip((words[0], *files, words[-1]), values, strict=True)),
         "compare-values",
         "Value of the picks",
         f"Mean label: {said}. How sure the difference is, the paired drawings say, not these two intervals.",
-        None,
+        zero=None,
         across="mean label",
         roles=("random", "judge", "other", "oracle"),
     )
 
 
-def _row(word: str, found: _Document) -> Row:
-    return (word, found["estimate"], found["low"], found["high"])
+def _forest(found: Mapping[str, _Document], key: str, title: str, says: str, **drawn: Any) -> list[Figure]:
+    rows: list[Row] = [(word, one["estimate"], one["low"], one["high"]) for word, one in found.items()]
+    return forest_figure(rows, key, title, says, said=[_beside(one) for one in found.values()], **drawn)
 
 
-def _in_words(rows: list[Row]) -> str:
-    return "; ".join(
-        f"{word} {number(value)}" + ("" if low is None else f" [{number(low)}, {number(high)}]")
-        for word, value, low, high in rows
-        if value is not None
-    )
+def _beside(found: _Document) -> str:
+    if found["estimate"] is None:
+        return "no figure"
+    return f"{_said(found)} (no interval)" if found["low"] is None else _said(found)
+
+
+def _in_words(found: Mapping[str, _Document]) -> str:
+    return "; ".join(f"{word} {_said(one)}" for word, one in found.items() if one["estimate"] is not None)

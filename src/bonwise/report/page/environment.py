@@ -22,8 +22,17 @@ _WIDTH = re.compile(r'viewBox="0 0 ([0-9.]+) ')
 _REM_A_POINT = 0.097
 """At its widest a drawing's letters are about as large as those of the text."""
 
-_MAY_BREAK = re.compile(r"(?<=[a-z]{3}_)(?=[a-z]{3})|(\S{24})(?=\S)")
-"""After the underscores of a long name, and in words too long for any column."""
+_LONGEST = 24
+"""Letters of a word that any column can hold."""
+
+_LONG_WORD = re.compile(rf"\S{{{_LONGEST + 1},}}")
+_JOINT = re.compile(r"(?<=[a-z]{3}_)(?=[a-z]{3})")
+_JOINT_OF_LONG = re.compile(r"(?<=\w[-/_])(?=\w)")
+_NOWHERE = re.compile(rf"\S{{{_LONGEST}}}(?=[^\s\u0300-\u036f\ufe00-\ufe0f])")
+"""Within a word without joints; never before a mark that belongs to the letter."""
+
+_BREAK = "\n"
+"""Nothing printable holds one."""
 
 _JOINERS = frozenset("\u200c\u200d")
 """Persian and composed emoji cannot be written without them."""
@@ -47,6 +56,7 @@ def environment() -> Environment:
         "address": _address,
         "room": _room,
         "cell": _cell,
+        "cut": _cut,
     }
     return made
 
@@ -77,8 +87,18 @@ def _finalize(value: object) -> object:
 
 def _cell(value: object) -> Markup:
     """Return the text of a cell with the places at which it may break: a column is as wide as its longest word."""
-    parts = _MAY_BREAK.split(printable(value))
+    text = _JOINT.sub(_BREAK, printable(value))
+    parts = _LONG_WORD.sub(_joints, text).split(_BREAK)
     return Markup("<wbr>").join(escape(part) for part in parts if part)
+
+
+def _joints(word: re.Match[str]) -> str:
+    parts = _JOINT_OF_LONG.sub(_BREAK, word.group())
+    return _NOWHERE.sub(rf"\g<0>{_BREAK}", parts)
+
+
+def _cut(value: object, longest: int) -> str:
+    return printable(value, longest=longest)
 
 
 def _count(value: int) -> str:
@@ -87,7 +107,10 @@ def _count(value: int) -> str:
 
 def _address(name: str) -> str:
     """Return a file's name as a relative address; one with a colon is not taken for a scheme."""
-    return "./" + quote(name.encode("utf-8", "surrogateescape"))
+    try:
+        return "./" + quote(name.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:  # half a surrogate pair, which stands for no byte of a file's name
+        return "./" + quote(visible(name))
 
 
 def _room(svg: str) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from bonwise.report.page.addresses import renamed
 from bonwise.report.page.layout import Page, Part
 from bonwise.report.page.section import Section
 
@@ -16,9 +16,6 @@ __all__ = ["excerpt"]
 
 _DRAWINGS = 2
 _SECTIONS = 4
-
-_TAG = re.compile(r"<[^>]*>")
-_ADDRESS = re.compile(r'(\bid="|url\(#|xlink:href="#)')
 
 
 def excerpt(page: Page, document: Mapping[str, Any]) -> Page:
@@ -39,11 +36,7 @@ def excerpt(page: Page, document: Mapping[str, Any]) -> Page:
 def _few_drawings(sections: Sequence[Section], prefix: str) -> list[Section]:
     left, found = _DRAWINGS, []
     for section in sections:
-        figures = [replace(one, svg=_renamed(one.svg, prefix)) for one in section.figures[:left]]
+        figures = [replace(one, svg=renamed(one.svg, prefix)) for one in section.figures[:left]]
         left -= len(figures)
         found.append(replace(section, figures=figures))
     return found
-
-
-def _renamed(svg: str, prefix: str) -> str:
-    return _TAG.sub(lambda tag: _ADDRESS.sub(rf"\g<1>{prefix}", tag.group()), svg)

@@ -31,7 +31,7 @@ def facts(document: _Document) -> list[tuple[str, str]]:
     """Return what was held against what, what was left out, and how intervals were made."""
     settings = document.get("settings", {})
     found = [*_matter(document, settings), *_left_out(settings), *_picks(settings.get("picks"))]
-    return [*found, *_manner(settings)]
+    return [*found, *_manner(settings, planned=document.get("schema") == "bonwise.plan/1")]
 
 
 def _short(source: str) -> str:
@@ -77,17 +77,19 @@ def _picks(picks: _Document | None) -> Iterator[tuple[str, str]]:
             yield name, ", ".join(f"{what} ({count:,})" for what, count in counts.items())
 
 
-def _manner(settings: _Document) -> Iterator[tuple[str, str]]:
+def _manner(settings: _Document, *, planned: bool) -> Iterator[tuple[str, str]]:
     if "target" in settings:
         words = {"best-of-n": "picking the best of a prompt's candidates", "system": "comparing systems on averages"}
         yield "decision", words.get(settings["target"], str(settings["target"]))
-    if "confidence" in settings:
+    if planned and "confidence" in settings:
+        yield "confidence", f"{100 * settings['confidence']:g}%"
+    elif "confidence" in settings:
         kinds = {
             "default": ", jackknife and Fieller",
             "bootstrap": f", bootstrap of {settings.get('resamples', 0):,} resamples",
         }
         kind = kinds.get(settings.get("interval", ""), "")
-        yield "intervals", f"{100 * settings['confidence']:g} %, clustered by prompt{kind}"
+        yield "intervals", f"{100 * settings['confidence']:g}%, clustered by prompt{kind}"
     if "outcome_model" in settings:
         yield "outcome model", settings["outcome_model"]
     if "seed" in settings:

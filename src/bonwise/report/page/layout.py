@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from bonwise.report.page.section import Section, Table
 
-__all__ = ["GroupedTable", "Headline", "Page", "Part", "Picks", "Prompts", "Verdict"]
+__all__ = ["Findings", "GroupedTable", "Headline", "Page", "Part", "Picks", "Prompts", "Verdict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,19 @@ class GroupedTable(Table):
 
     groups: Mapping[int, str] = field(default_factory=dict)
     meanings: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Findings(Section):
+    """A section whose sentences are findings, the most important first: what is beyond the first few is folded.
+
+    Parameters
+    ----------
+    lead : int
+        Sentences that stand out.
+    """
+
+    lead: int = 0
 
 
 @dataclass(frozen=True, slots=True)

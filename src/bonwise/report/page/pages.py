@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, cast
 
 from bonwise.errors import UsageError
 from bonwise.release import release
+from bonwise.report.page.addresses import apart
 from bonwise.report.page.audit_page import audit_page
+from bonwise.report.page.contents import contents
 from bonwise.report.page.environment import environment
 from bonwise.report.page.excerpt import excerpt
 from bonwise.report.page.head import facts, title
@@ -20,6 +21,7 @@ from bonwise.report.page.layout import Page, Part
 from bonwise.report.page.printed_page import PRINTED
 from bonwise.report.page.section import Section
 from bonwise.report.page.selection_page import selection_page
+from bonwise.report.page.studied import beside_data, by_judge, findings, not_studied, study_data
 
 __all__ = ["fragment", "page"]
 
@@ -29,6 +31,9 @@ _AUDIT = "bonwise.audit/1"
 _STUDY = "bonwise.study/1"
 _NOTE = "bonwise.note/1"
 _SELECTIONS = "bonwise.selections/1"
+
+_LEAD = 2
+"""Findings of a study that stand out on its own page."""
 
 _SECTIONS: Mapping[str, str] = {
     "bonwise.compare/1": "compare_page:compare_sections",
@@ -70,7 +75,7 @@ def page(
     script = templates.get_template("page.js").render()
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     return templates.get_template("page.html").render(
-        page=laid_out, contents=_contents(laid_out), script_hash=digest, version=release()
+        page=laid_out, contents=contents(laid_out), script_hash=digest, version=release()
     )
 
 
@@ -90,14 +95,31 @@ def _laid_out(
     more: str | None = None,
 ) -> Page:
     if document.get("schema") == _AUDIT:
-        sections = [section for study in studies for section in _sections(study)]
-        found = audit_page(document, exhibits=exhibits, studies=sections, more=more)
+        found = audit_page(document, exhibits=exhibits, studies=_beside(document, studies), more=more)
     elif document.get("schema") == _SELECTIONS:
         found = selection_page(document)
     else:
-        sections = _sections(document)
-        found = Page(title(document), facts(document), [Part(sections)])
-    return replace(found, parts=list(_apart(found.parts)))
+        found = Page(title(document), facts(document), [Part(_alone(document))])
+    return replace(found, parts=list(apart(found.parts)))
+
+
+def _alone(document: _Document) -> list[Section]:
+    sections = _sections(document)
+    if document.get("schema") != _STUDY:
+        return sections
+    return [*(findings(one, lead=_LEAD) for one in sections), *study_data(document), *not_studied(document)]
+
+
+def _beside(audit: _Document, studies: Sequence[_Document]) -> dict[str | None, list[Section]]:
+    """Return the sections of studies by the judge whose they are; those of the whole table under None."""
+    found: dict[str | None, list[Section]] = {}
+    for study in studies:
+        is_study = study.get("schema") == _STUDY
+        for judge, document in by_judge(audit, study):
+            sections = [findings(one) for one in _sections(document)] if is_study else _sections(document)
+            more = [*beside_data(document, audit), *not_studied(document)] if is_study else []
+            found.setdefault(judge, []).extend([*sections, *more])
+    return found
 
 
 def _sections(document: _Document) -> list[Section]:
@@ -105,6 +127,8 @@ def _sections(document: _Document) -> list[Section]:
     if schema == _NOTE:
         return [Section(document["title"], "note", sentences=document["sentences"])]
     if schema == _STUDY:
+        # Who was not studied, and why, is told of every study in one way.
+        document = {**document, "not_studied": {}}
         name = document["study"].replace("-", "_")
         where = f"studies.{name}:{name}_sections"
     elif schema in _SECTIONS:
@@ -115,27 +139,3 @@ def _sections(document: _Document) -> list[Section]:
     module, function = where.split(":")
     made = getattr(import_module(f"bonwise.report.page.{module}"), function)
     return cast("Callable[[_Document], list[Section]]", made)(document)
-
-
-def _apart(parts: Sequence[Part]) -> Iterator[Part]:
-    """Give every section an address of its own: two studies may have named one alike."""
-    seen: Counter[str] = Counter({"verdict": 1, "prompts": 1, "main": 1})
-    for part in parts:
-        sections = []
-        for section in part.sections:
-            seen[section.anchor] += 1
-            count = seen[section.anchor]
-            sections.append(section if count == 1 else replace(section, anchor=f"{section.anchor}-{count}"))
-        yield replace(part, sections=sections)
-
-
-def _contents(laid_out: Page) -> list[tuple[str, str]]:
-    """Return address and title of what a reader may want to go to; of a part of its own only the whole."""
-    found = []
-    for part in laid_out.parts:
-        found += [(part.anchor, part.title)] if part.title else [(one.anchor, one.title) for one in part.sections]
-    if laid_out.prompts is not None:
-        found.append(("prompts", "Where the judge lost most"))
-    if laid_out.picks is not None:
-        found.append(("prompts", "Pools"))
-    return found if len(found) > 2 else []

@@ -34,16 +34,36 @@ def plan_sections(document: _Document) -> list[Section]:
         Section(
             "The plan",
             "plan",
-            sentences=[printable(one, longest=600) for one in document["sentences"]],
+            sentences=[*_lead(document), *(printable(one, longest=600) for one in _verdict_first(document))],
             figures=_figures(document),
             tables=[study, *tables(plan_parts(document), ["What a study shows"])],
             notes=[f"Planned with {planned_with(document)}."],
         )
     ]
     if document["commands"]:
-        typed = Table(("command",), [[line] for line in document["commands"]])
+        typed = Table(("command",), [[line] for line in document["commands"]], code=(0,))
         sections.append(Section("Type next", "next", tables=[typed]))
     return sections
+
+
+def _lead(document: _Document) -> list[str]:
+    """Return what was asked for: a number of labels, and what they are to show."""
+    if document["labels"] is None:
+        return []
+    settings = document["settings"]
+    effect = ", ".join(f"{name} {value:.4g}" for name, value in document["effect"].items() if name != "half_width")
+    aims = (("power", "power"), ("half_width", "a half-width of"))
+    asked = [f"with {words} {settings[key]:g}" for key, words in aims if key in settings]
+    planned = [f"planned for {effect}"] if effect else []
+    question = printable(document["question"], longest=60)
+    counts = f"{document['labels']:,} labels on {document['prompts']:,} prompts"
+    return [f"{', '.join([f'{counts} answer {question}', *asked, *planned])}."]
+
+
+def _verdict_first(document: _Document) -> list[str]:
+    """Return the sentences in their order, the one of the verdict before the others."""
+    verdict = document["verdict"].capitalize()
+    return sorted(document["sentences"], key=lambda one: not one.startswith(verdict))
 
 
 def _figures(document: _Document) -> list[Figure]:

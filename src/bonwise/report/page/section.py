@@ -41,6 +41,8 @@ class Table:
         Columns of words, set to the left; the others hold figures.
     strong : sequence of int
         Rows to stand out.
+    code : sequence of int
+        Columns of commands: each cell is one line to be copied, never broken.
     """
 
     headers: Sequence[str]
@@ -48,6 +50,7 @@ class Table:
     title: str = ""
     words: Sequence[int] = (0,)
     strong: Sequence[int] = ()
+    code: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)

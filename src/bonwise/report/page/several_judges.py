@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bonwise.printable import printable
 from bonwise.report.metric_table import interval, named, number
 from bonwise.report.page.figures.forest import Row, forest_figure
+from bonwise.report.page.figures.names import pair as paired
 from bonwise.report.page.section import Figure, Section, Table
 
 __all__ = ["side_by_side"]
@@ -17,8 +17,6 @@ _Document = Mapping[str, Any]
 _SUMMARY = ("recovery", "within_r", "global_r", "inflation", "tie_rate", "top1_accuracy")
 _DIFFERENCES = ("recovery", "within_r")
 _PAIRS_SHOWN = 100
-_NAME = 12
-"""Letters of a judge's name in a drawing that names two."""
 
 
 def side_by_side(document: _Document) -> Iterator[Section]:
@@ -82,5 +80,4 @@ def _forest(comparisons: Sequence[_Document]) -> list[Figure]:
 
 def _row(pair: _Document, key: str) -> Row:
     found = pair["differences"][key]
-    names = " - ".join(printable(pair[side], longest=_NAME) for side in ("first", "second"))
-    return names, found["estimate"], found["low"], found["high"]
+    return paired(pair["first"], pair["second"]), found["estimate"], found["low"], found["high"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
+from bonwise.printable import printable
 from bonwise.report.metric_table import interval, named, number
 from bonwise.report.page.layout import Verdict
 from bonwise.report.page.metrics_section import headlines
@@ -30,6 +31,7 @@ def verdict_of(judge: _Document, settings: _Document) -> Verdict:
     lead = [first]
     if rest and (found["target"] == "best-of-n" or len(found["sentences"]) >= _ALL_LEVELS):
         lead.append(rest.pop(_DECIDING[found["target"]]))
+    lead = [*_against(settings), *lead]
     return Verdict(found["level"], _STATES.get(found["level"], "open"), lead, rest, headlines(judge, settings))
 
 
@@ -51,7 +53,7 @@ def verdict_of_several(judges: Mapping[str, _Document], settings: _Document) -> 
     lead = f"{useful:,} of {len(judges):,} judges {'is' if useful == 1 else 'are'} useful for {what}."
     order = (*_STATES, *(level for level in levels if level not in _STATES))
     sentences = [f"{level}: {'; '.join(levels[level])}" for level in order if level in levels]
-    return Verdict(f"{useful:,} of {len(judges):,} useful", state, [lead], sentences)
+    return Verdict(f"{useful:,} of {len(judges):,} useful", state, [*_against(settings), lead], sentences)
 
 
 def gates_section(document: _Document) -> Iterator[Section]:
@@ -78,6 +80,15 @@ def gates_section(document: _Document) -> Iterator[Section]:
             )
         ],
     )
+
+
+def _against(settings: _Document) -> Iterator[str]:
+    reference = settings.get("reference")
+    if reference is not None:
+        yield (
+            f"Against the scores of {printable(reference, longest=60)}, which is no oracle: the figures say how far "
+            "picks agree with it, not how good they are."
+        )
 
 
 def _recovery(judge: _Document) -> str:

@@ -15,7 +15,7 @@ _Ints = npt.NDArray[np.int64]
 _Mask = npt.NDArray[np.bool_]
 
 _STEP = 1e-6
-"""By how much a rank among tied candidates moves a score, as a share of the largest: enough to order, no more."""
+"""By how much a rank among tied candidates moves a score, in the smallest gap of scores: enough to order, no more."""
 
 
 def quantised(scores: Floats, bins: int, low: float, high: float) -> Floats:
@@ -65,25 +65,35 @@ def tie_broken(scores: Floats, sizes: _Ints, pairs: Pairs, values: Floats) -> Fl
     Returns
     -------
     ndarray of float64, shape (cells,)
-        The scores, those at the top raised by next to nothing in the order of what the candidates earned:
-        correlations stay those of the scores, order and ties do not.
+        The scores in units of the smallest gap between two of them, those at the top raised by next to nothing in
+        the order of what the candidates earned: correlations stay those of the scores, on whatever scale these were
+        written; order and ties do not.
 
     Examples
     --------
     >>> pairs = Pairs(np.zeros(1, int), np.array([0]), np.array([1]))
-    >>> tie_broken(np.array([.9, .9, .1]), np.array([3]), pairs, np.array([0.])).round(5).tolist()
-    [0.9, 0.9, 0.1]
-    >>> tie_broken(np.array([.9, .9, .1]), np.array([3]), pairs, np.array([0.])).argmax()
+    >>> tie_broken(np.array([9., 9., 1.]), np.array([3]), pairs, np.array([0.])).round(5).tolist()
+    [1.125, 1.125, 0.125]
+    >>> tie_broken(np.array([9., 9., 1.]), np.array([3]), pairs, np.array([0.])).argmax()
     np.int64(1)
     """
     kept = between_top(scores, sizes, pairs)
     earned = borda(pairs.some(kept), values[kept], len(scores))
     owner = np.repeat(np.arange(len(sizes)), sizes)
     top = np.flatnonzero(at_top(scores, sizes))
-    step = _STEP * max(1.0, float(np.abs(scores).max(initial=0.0)))
-    out = np.round(scores, TIE_DECIMALS)
+    out = _in_gaps(scores)
+    # Where the scores are huge beside their gaps, a step has to be one that such a number can take.
+    step = max(_STEP, 4 * float(np.spacing(np.abs(out).max(initial=0.0))))
     out[top] += step * _ranks(owner[top], earned[top])
     return out
+
+
+def _in_gaps(scores: Floats) -> Floats:
+    """Return scores in units of the smallest gap between two that do not tie, so that a step survives rounding."""
+    rounded = np.round(scores, TIE_DECIMALS)
+    gap = float(np.diff(np.unique(rounded)).min(initial=np.inf))
+    found: Floats = rounded / gap if np.isfinite(gap) else rounded
+    return found
 
 
 def _ranks(owner: _Ints, values: Floats) -> Floats:

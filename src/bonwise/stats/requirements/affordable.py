@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MOST_CELLS", "MOST_PAIRS", "affordable"]
+__all__ = ["MOST_CELLS", "MOST_PAIRS", "Afforded", "affordable"]
 
-MOST_CELLS = 100_000
-"""Candidates, over all prompts, that a curve is computed from: 25,000 prompts of 4."""
+MOST_CELLS = 40_000
+"""Candidates, over all prompts, that a curve is computed from: 10,000 prompts of 4."""
 
-MOST_PAIRS = 2_000_000
+MOST_PAIRS = 600_000
 """Pairs of candidates of a prompt, over all prompts."""
+
+
+class Afforded(NamedTuple):
+    """Which prompts to compute from."""
+
+    kept: npt.NDArray[np.bool_]  # (prompts,)
+    too_large: int  # prompts that were set aside before the draw: each breaks a limit alone
 
 
 def affordable(
     sizes: npt.NDArray[np.int64], seed: int, *, cells: int = MOST_CELLS, pairs: int = MOST_PAIRS
-) -> npt.NDArray[np.bool_]:
+) -> Afforded:
     """Return which prompts to compute from: all, or where they are too many a uniform draw of them.
+
+    Prompts that break a limit alone are set aside. How many of the others are drawn follows from the limits and their
+    mean sizes, not from which are drawn, so each has the same chance; what was drawn may exceed a limit by chance.
 
     Parameters
     ----------
@@ -26,19 +38,22 @@ def affordable(
     seed : int
         Of the draw.
     cells, pairs : int
-        Limits; at least two prompts are kept whatever they hold.
+        Limits. At least two prompts are kept whatever they hold: where all but one break a limit, the smallest two.
 
     Examples
     --------
-    >>> affordable(np.full(1000, 4), 0, cells=400).sum()
+    >>> affordable(np.full(1000, 4), 0, cells=400).kept.sum()
     np.int64(100)
     """
-    wanted = np.array([sizes, sizes * (sizes - 1) // 2])
+    costs = np.array([sizes, sizes * (sizes - 1) // 2])
     limits = np.array([[cells], [pairs]])
-    if (wanted.sum(axis=1, keepdims=True) <= limits).all():
-        return np.ones(len(sizes), dtype=bool)
-    order = np.random.default_rng(seed).permutation(len(sizes))
-    fits = (np.cumsum(wanted[:, order], axis=1) <= limits).all(axis=0)
+    if (costs.sum(axis=1, keepdims=True) <= limits).all():
+        return Afforded(np.ones(len(sizes), dtype=bool), 0)
+    left = np.flatnonzero((costs <= limits).all(axis=0))
+    if len(left) < 2:
+        left = np.argsort(sizes, kind="stable")[:2]
+    number = int((limits[:, 0] / costs[:, left].mean(axis=1)).min())
+    drawn = np.random.default_rng(seed).permutation(left)[: max(2, number)]
     kept = np.zeros(len(sizes), dtype=bool)
-    kept[order[: max(2, int(fits.sum()))]] = True
-    return kept
+    kept[drawn] = True
+    return Afforded(kept, len(sizes) - len(left))

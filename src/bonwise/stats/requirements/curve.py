@@ -41,6 +41,9 @@ _ANGLES = np.linspace(0.04, np.pi / 2 - 0.016, 20)
 
 _BLOCK_CELLS = 1 << 13  # with the nodes: what fits the cache
 
+_MOST_GAPS = 20_000
+"""Distances between two labels that are told apart: neighbours of so many differ too little to matter."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Block:
@@ -65,10 +68,13 @@ class NoisyOracle:
     freedom : ndarray, shape (prompts,)
         Candidates less one.
     pairs : ndarray, shape (prompts,)
+    widest : ndarray, shape (prompts,)
+        Best label minus worst.
     blocks : tuple
         The labels, laid out for computing.
     pair_gaps, pair_counts : ndarray
-        Distances between two labels of a prompt other than 0, and how often each occurs.
+        Distances between two labels of a prompt other than 0, and how often each occurs; where they are many,
+        neighbours are put together at their mean.
 
     Examples
     --------
@@ -81,6 +87,7 @@ class NoisyOracle:
     squares: Floats
     freedom: Floats
     pairs: Floats
+    widest: Floats
     blocks: tuple[_Block, ...] = field(repr=False)
     pair_gaps: Floats = field(repr=False)
     pair_counts: Floats = field(repr=False)
@@ -97,13 +104,14 @@ class NoisyOracle:
             Candidates a prompt, 2 or more.
         """
         blocks = tuple(_blocks(np.round(labels, TIE_DECIMALS), sizes))
-        gain, squares = np.empty(len(sizes)), np.empty(len(sizes))
+        gain, squares, widest = (np.empty(len(sizes)) for _ in range(3))
         for block in blocks:
             mean = block.gaps.mean(axis=1)
             gain[block.prompts] = mean
+            widest[block.prompts] = block.gaps[:, -1]
             squares[block.prompts] = ((block.gaps - mean[:, None]) ** 2).sum(axis=1)
         wide = sizes.astype(np.float64)
-        return cls(gain, squares, wide - 1, wide * (wide - 1) / 2, blocks, *_pair_gaps(blocks))
+        return cls(gain, squares, wide - 1, wide * (wide - 1) / 2, widest, blocks, *_pair_gaps(blocks))
 
     @property
     def spread(self) -> float:
@@ -176,8 +184,13 @@ def _by_distance(gaps: Floats) -> Iterator[Floats]:
 def _pair_gaps(blocks: tuple[_Block, ...]) -> tuple[Floats, Floats]:
     parts = [apart.ravel() for block in blocks for apart in _by_distance(block.gaps)]
     gaps = np.concatenate(parts).round(TIE_DECIMALS)
-    found, counts = np.unique(gaps[gaps > 0], return_counts=True)
-    return found, counts.astype(np.float64)
+    found, times = np.unique(gaps[gaps > 0], return_counts=True)
+    counts: Floats = times.astype(np.float64)
+    if len(found) <= _MOST_GAPS:
+        return found, counts
+    starts = np.linspace(0, len(found), _MOST_GAPS, endpoint=False).astype(np.int64)
+    together = np.add.reduceat(counts, starts)
+    return np.add.reduceat(counts * found, starts) / together, together
 
 
 def _shortfalls(block: _Block, noise: float) -> Floats:

@@ -11,6 +11,7 @@ from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.estimation import from_jackknife
 from bonwise.stats.laws import student_quantile
 from bonwise.stats.requirements.curve import NoisyOracle
+from bonwise.stats.requirements.few import Apart, Few, few_picks
 from bonwise.stats.requirements.influence import AtNoise, recovery_influence, within_r_influence
 from bonwise.stats.requirements.inversion import noise_for_recovery, noise_for_within_r
 from bonwise.stats.sums import Floats, Sums
@@ -118,7 +119,8 @@ def held_against(labels: NoisyOracle, sums: Floats, confidence: float) -> Held:
     sums : ndarray of float64, shape (len(Sums._fields), prompts)
         The judge's, on the same prompts in the same order.
     confidence : float
-        Of the two-sided intervals, clustered by prompt; that of the difference is paired.
+        Of the two-sided intervals, clustered by prompt; that of the difference is paired. Where few picks are
+        wrong, or few right, it is combined from those of the two recoveries, whose errors are then skewed.
     """
     n, mine, totals = len(labels.gain), Sums(*sums), Sums(*sums.sum(axis=1))
     within_r = float(correlation(totals))
@@ -131,14 +133,39 @@ def held_against(labels: NoisyOracle, sums: Floats, confidence: float) -> Held:
     at = AtNoise(labels, noise_for_within_r(labels, within_r))
     expected = at.recovered(within_r_influence(mine))
     own = float((totals.J - totals.R) / (totals.M - totals.R))
-    apart = recovery_influence(mine) - expected
-    return Held(
-        _estimate(at.recovery, expected, _SHARE, confidence),
-        _estimate(own - at.recovery, apart, (-np.inf, 1.0), confidence),
-    )
+    wanted = _estimate(at.recovery, expected, _SHARE, confidence)
+    return Held(wanted, _difference(own, wanted, (recovery_influence(mine), expected), (mine, labels), confidence))
+
+
+def _difference(
+    own: float,
+    expected: Estimate,
+    influences: tuple[Floats, Floats],
+    picks: tuple[Sums, NoisyOracle],
+    confidence: float,
+) -> Estimate:
+    """Return a judge's recovery less the expected one: paired, or combined where few picks decide its own."""
+    on_own, on_expected = influences
+    value = own - (expected.estimate or 0.0)
+    paired = _estimate(value, on_own - on_expected, (-np.inf, 1.0), confidence)
+    if paired.law is None or expected.law is None:
+        return paired
+    se = _standard_error(on_own)
+    few = few_picks(picks[0], picks[1].widest, se)
+    if few is None:
+        return paired
+    reach = math.sqrt(float(on_own @ on_own) * float(on_expected @ on_expected))
+    # A single pick, which moves both, shows no correlation; where no pick does there are rounding errors alone.
+    known = max(0.0, 1 - 1 / few.count) if isinstance(few, Few) and few.count else 0.0
+    correlation = known * float(on_own @ on_expected) / reach if known else 0.0
+    law = Apart(few, expected.law, (own, own - value), correlation)
+    return Estimate.under(law, confidence, estimate=value, se=paired.se or math.nan, n=paired.n)
 
 
 def _estimate(value: float, influence: Floats, limits: tuple[float, float], confidence: float) -> Estimate:
+    return from_jackknife(value, _standard_error(influence), len(influence), limits, confidence, exact=None)
+
+
+def _standard_error(influence: Floats) -> float:
     n = len(influence)
-    se = math.sqrt(n / (n - 1) * float(influence @ influence)) if n > 1 else math.nan
-    return from_jackknife(value, se, n, limits, confidence, exact=None)
+    return math.sqrt(n / (n - 1) * float(influence @ influence)) if n > 1 else math.nan

@@ -55,12 +55,38 @@ def test_hostile_names_stay_text(document):
 
 
 def test_what_is_unknown_is_drawn_and_said():
-    """Constant scores leave correlations unknown; the section is made all the same."""
+    """Constant scores leave correlations unknown: no drawing of them, one dash in the table, and words."""
     found = study_calibration(cohort(20).assign(judge_score=0.5)).to_dict()
     (section,) = calibration_sections(found)
     assert section.anchor == "calibration"
-    assert "unknown" in section.figures[1].says
+    assert "Change of within_r" not in [figure.title for figure in section.figures]
+    assert any("within_r unknown" in sentence for sentence in section.sentences)
+    relative = {row[1]: row[-1] for row in section.tables[0].rows}
+    assert (relative["within_r"], relative["recovery"]) == ("-", "")
     assert "unknown" in calibration_text(found)
+
+
+def test_one_method_without_a_figure_is_said_beside_the_drawing(document):
+    """Where a change of one method has no figure its row has no dot, and the caption says why."""
+    judge = dict(document["judges"]["second"])
+    one = judge["methods"]["isotonic"]
+    gone = {**one["changes"]["recovery"], "estimate": None, "low": None, "high": None, "reason": "no gain"}
+    judge["methods"] = {
+        **judge["methods"],
+        "isotonic": {**one, "changes": {**one["changes"], "recovery": gone}},
+    }
+    figure = calibration_sections({**document, "judges": {"second": judge}})[0].figures[0]
+    assert figure.title == "Change of recovery"
+    assert "isotonic unknown, no gain" in figure.says
+    assert "A row without a dot has no figure." in figure.says
+
+
+def test_a_single_prompt_without_labels_lacks_them():
+    """Of twelve prompts one without labels is told in the singular, on the page and in the text."""
+    found = study_calibration(cohort(12, unlabelled=1)).to_dict()
+    note = "from the labelled prompts alone; 1 lacks labels"
+    assert note in calibration_text(found)
+    assert f"{note.capitalize()}." in calibration_sections(found)[0].notes
 
 
 def test_judges_that_are_not_studied_are_named():

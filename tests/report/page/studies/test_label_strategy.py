@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -33,7 +36,7 @@ def test_tables_and_drawings_hold_the_figures(study):
     assert len(table.rows) == len(group)
     assert [len(section.figures) for section in (ways, pairs)] == [1, 1]
     assert list(ways.sentences) == document["judges"][HOSTILE]["sentences"]
-    assert any("input_tokens" in note for note in ways.notes)
+    assert any("bonwise judge --tokens" in note for note in ways.notes)
     assert "tokens" not in table.headers  # a column of dashes says nothing
 
 
@@ -60,6 +63,64 @@ def test_judges_of_verdicts_are_drawn_evenly():
     assert [len(table.rows) for table in section.tables] == [40, 40]
     assert "56.7 % to 100.0 %" in section.sentences[0]
     assert all("<script" not in figure.svg for figure in section.figures)
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_partial_labels_are_said_with_their_counts(drawn):
+    """Where a third of the prompts lack labels the mark has its note on the page and in text, and a sentence."""
+    scores = SIMULATION.frame()
+    scores.loc[scores["prompt_id"] > "p0000039", "oracle_label"] = np.nan
+    said = verdicts(SIMULATION)
+    record = said.assign(pair_id=[f"pair{at}" for at in range(len(said))], weight=1.0) if drawn else None
+    said = said.assign(prompt_id=record["pair_id"]) if drawn else said
+    document = study_label_strategy(scores, verdicts=said, drawn=record).to_dict()
+    note = "* from 40 of 60 prompts scored completely: the others lack labels"
+    ways, pairs = label_strategy_sections(document)
+    assert all(note in section.notes for section in (ways, pairs))
+    assert all(row[0].endswith(" *") for row in pairs.tables[0].rows)
+    assert note in label_strategy_text(document)
+    sentence = "Only 40 of 60 completely scored prompts have all labels: every figure is of these alone."
+    assert sentence in ways.sentences
+    assert sentence in document["judges"]["judge"]["sentences"]
+
+
+def test_one_of_each_is_in_the_singular():
+    """One judge, one prompt, one pair: no title, line or sentence counts them in the plural."""
+    scores = pd.DataFrame({"prompt_id": "p", "candidate": list("ab"), "judge_score": [1, 0], "oracle_label": [1, 0]})
+    pairs = pd.DataFrame({"prompt_id": ["p"], "a": "a", "b": "b", "shown_first": 1, "shown_second": 1})
+    study = study_label_strategy(scores, verdicts=pairs)
+    ways, best = label_strategy_sections(study.to_dict())
+    words = [label_strategy_text(study.to_dict()), repr(study), *ways.sentences, ways.tables[0].title]
+    for text in (*words, best.tables[0].title):
+        assert re.search(r"\b1 (prompts|pairs|judges|calls|candidates)\b", text) is None, text
+    alone = pd.DataFrame({"q": [1], "one": [1], "two": [1], "gold": [1]})
+    found = study_verdicts(alone, verdicts=["one", "two"], oracle="gold", prompt=["q"])
+    (section,) = label_strategy_sections(found.to_dict())
+    assert section.sentences[0].startswith("1 judge agrees with the labels in 100.0 % of the pairs")
+
+
+def test_small_labels_do_not_vanish():
+    """Labels of a ten-thousandth keep their digits in the table and in the sentence."""
+    scores = SIMULATION.frame()
+    scores["oracle_label"] *= 1e-4
+    study = study_label_strategy(scores, verdicts=verdicts(SIMULATION))
+    (table,) = label_strategy_sections(study.to_dict())[0].tables
+    cells = [row[table.headers.index("gain / call")] for row in table.rows]
+    assert all(re.fullmatch(r"\d\.\d\de-0\d", cell) for cell in cells), cells
+    (said,) = (one for one in study.judges["judge"]["sentences"] if one.startswith("A call"))
+    assert "0.0000" not in said
+    assert "e-0" in said
+
+
+def test_accuracy_of_decided_pairs_is_called_what_it_is():
+    """A verdict beside a tie stands, so no words of a page or a text say that both orders say the same."""
+    rows = pd.DataFrame({"q": range(20), "one": 1, "two": "tie", "gold": [1] * 18 + [2] * 2})
+    document = study_verdicts(rows, verdicts=["one", "two"], oracle="gold", prompt=["q"]).to_dict()
+    (section,) = label_strategy_sections(document)
+    words = " ".join([label_strategy_text(document), *section.notes, *(table.title for table in section.tables)])
+    assert "both orders together decide" in " ".join(words.split())
+    assert "say the same" not in words
+    assert "both say" not in words
 
 
 def test_a_draw_has_a_table_of_strata():

@@ -11,7 +11,6 @@ from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.calibrating.calibrators import TOO_DEAR_TO_REFIT, cross_fitted, folds_of_prompts
 from bonwise.auditing.studies.calibrating.method_calibration import FIXED, REFITTED, MethodCalibration
 from bonwise.data.panel import Panel
-from bonwise.stats.calibration.fold_means import share_one_mean
 from bonwise.stats.calibration.pick_changes import pick_changes, rising_groups
 from bonwise.stats.calibration.refits import Refits, deal_groups, refits
 from bonwise.stats.calibration.refitted import (
@@ -22,6 +21,7 @@ from bonwise.stats.calibration.refitted import (
 )
 from bonwise.stats.calibration.relative_change import relative_change
 from bonwise.stats.calibration.tie_breaks import tie_break_agreement, tie_break_sums
+from bonwise.stats.calibration.training_means import exchange_training_means
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import IntervalRule, difference, estimate
@@ -102,7 +102,7 @@ class RawScores:
         def sums_of(kept: np.ndarray) -> Floats:
             cells, sizes = np.repeat(kept, self.panel.sizes), self.panel.sizes[kept]
             calibrated, labels = self._cross_fitted(method, cells), self.panel.labels[cells]
-            level = share_one_mean(calibrated, self.owner[cells])
+            level = exchange_training_means(calibrated, labels, self.owner[cells])
             ties = tie_break_sums(self.scores[cells], calibrated, labels, sizes)
             return np.concatenate([prompt_sums(level, labels, sizes), ties])
 
@@ -118,7 +118,8 @@ class RawScores:
 
     def _with_fixed_maps(self, calibrated: Floats) -> _Estimates:
         panel, before, rule = self.panel, self.refits.whole, self.rule
-        after = prompt_sums(share_one_mean(calibrated, self.owner), panel.labels, panel.sizes)
+        level = exchange_training_means(calibrated, panel.labels, self.owner)
+        after = prompt_sums(level, panel.labels, panel.sizes)
         return _Estimates(
             estimate(ESTIMANDS, after, rule),
             difference(_CHANGING, after, before, rule),

@@ -12,14 +12,22 @@ from bonwise.stats.estimate import Estimate
 __all__ = ["calibration_sentences"]
 
 
-def calibration_sentences(found: JudgeCalibration) -> tuple[str, ...]:
-    """Return the findings, the most important first."""
+def calibration_sentences(found: JudgeCalibration, prompts: int) -> tuple[str, ...]:
+    """Return the findings, the most important first.
+
+    Parameters
+    ----------
+    found : JudgeCalibration
+    prompts : int
+        That the judge scored completely, labelled or not.
+    """
     return (
         *_recovery(found),
         *(_picks(name, one) for name, one in found.methods.items()),
         *(_correlations(name, one) for name, one in found.methods.items()),
         *_tie_breaks(found),
         *_levels(found),
+        *_described(found, prompts),
         *(f"{_called(name)} is left out: {why}." for name, why in found.left_out.items()),
     )
 
@@ -46,11 +54,13 @@ def _recovery(found: JudgeCalibration) -> Iterator[str]:
 def _picks(name: str, one: MethodCalibration) -> str:
     whole, untied = one.picks, one.picks_untied
     rises = ", a map that never falls," if one.rises and name not in COVARIATE_METHODS else ""
-    unique = f"{untied.picks_changed:,} of {untied.prompts:,}" if untied.prompts else "none"
+    changed = f"{_called(name)}{rises} changes {whole.picks_changed:,} of {whole.prompts:,} picks"
+    broken = f"ties at the top broken: {whole.ties_broken:,}"
+    if not untied.prompts:
+        return f"{changed}; the raw scores of every prompt tie at the top; {broken}."
     return (
-        f"{_called(name)}{rises} changes {whole.picks_changed:,} of {whole.prompts:,} picks, {unique} where no tie "
-        f"stood at the top; unique picks newly tied: {whole.picks_newly_tied:,}, ties at the top broken: "
-        f"{whole.ties_broken:,}."
+        f"{changed}, {untied.picks_changed:,} of {untied.prompts:,} where no tie stood at the top; unique picks "
+        f"newly tied: {whole.picks_newly_tied:,}, {broken}."
     )
 
 
@@ -80,6 +90,17 @@ def _levels(found: JudgeCalibration) -> Iterator[str]:
     after = ", ".join(f"{_plain(one.level)} after {name.replace('_', ' ')}" for name, one in found.methods.items())
     before = _plain(found.raw_level)
     yield f"Level: the mean score of the worst candidate is off its mean label by {before} raw, {after}."
+
+
+def _described(found: JudgeCalibration, prompts: int) -> Iterator[str]:
+    """Say of how many prompts the figures are where others lack labels."""
+    used, unlabelled = found.data["prompts"], found.data["unlabelled_prompts"]
+    if found.data["method"] == "labelled_only":
+        known = " and have every covariate" if used + unlabelled < prompts else ""
+        yield (
+            f"Figures describe {used:,} of {prompts:,} prompts, those that are labelled completely{known}, not all "
+            "prompts."
+        )
 
 
 def _called(name: str) -> str:

@@ -47,7 +47,7 @@ def asked(table: ScoreTable, panel: Panel) -> Asked:
     answers = added_up(owner, _answers(table)[mine], n)
     columns = _columns(table)
     if not columns:
-        return Asked(answers, None, f"{table.source} has no columns input_tokens and output_tokens")
+        return Asked(answers, None, f"{table.source} has no column tokens; bonwise judge --tokens writes one")
     rows = frame[mine]
     tokens = np.sum([parse_numbers(rows[name], role=name, source=table.source) for name in columns], axis=0)
     if np.isnan(tokens).any():

@@ -35,8 +35,8 @@ def best_of_two(matched: MatchedVerdicts, settings: Settings, groups: int, *, me
     Returns
     -------
     dict
-        ``prompts`` and ``pairs``, ``ways`` (metrics of each, and their differences to pointwise), ``order`` (what the
-        order of presentation did) and ``where_pointwise_tied``.
+        ``prompts``, ``pairs`` and ``oracle_decided_pairs`` (plain counts), ``ways`` (metrics of each, and their
+        differences to pointwise), ``order`` (what the order of presentation did) and ``where_pointwise_tied``.
     """
     pairs, panel = matched.pairs, matched.panel
     method = method if matched.weights is None else "weighted"
@@ -54,6 +54,7 @@ def best_of_two(matched: MatchedVerdicts, settings: Settings, groups: int, *, me
     found: dict[str, Any] = {
         "prompts": len(np.unique(pairs.prompt)),
         "pairs": len(pairs.prompt),
+        "oracle_decided_pairs": int(np.count_nonzero(_gaps(matched))),
         "orders": matched.orders,
         "weighted": matched.weights is not None,
         "ways": ways,
@@ -67,8 +68,7 @@ def best_of_two(matched: MatchedVerdicts, settings: Settings, groups: int, *, me
 
 def _where_tied(matched: MatchedVerdicts, confidence: float, groups: int, method: str) -> dict[str, Any]:
     """Say what verdicts decide on the pairs that scores tie and the oracle does not, and how well."""
-    scores, labels, pairs = matched.panel.scores, matched.panel.labels, matched.pairs
-    gap = np.round(labels[pairs.i] - labels[pairs.j], TIE_DECIMALS)
+    scores, pairs, gap = matched.panel.scores, matched.pairs, _gaps(matched)
     tied = (np.round(scores[pairs.i] - scores[pairs.j], TIE_DECIMALS) == 0) & (gap != 0)
     verdict = np.sign(np.round(matched.both - 0.5, TIE_DECIMALS))
     decided = tied & (verdict != 0)
@@ -95,6 +95,13 @@ def _where_tied(matched: MatchedVerdicts, confidence: float, groups: int, method
         row = {"low": float(ends[at]), "high": float(ends[at + 1]), "pairs": int(mine.sum())}
         out["by_gap"].append({**row, "accuracy": share(right, decided & mine)})
     return out
+
+
+def _gaps(matched: MatchedVerdicts) -> Floats:
+    """Return by how much the oracle puts the first candidate of each pair above the second."""
+    labels, pairs = matched.panel.labels, matched.pairs
+    gaps: Floats = np.round(labels[pairs.i] - labels[pairs.j], TIE_DECIMALS)
+    return gaps
 
 
 def _of_both(matched: MatchedVerdicts, values: Floats) -> Floats:

@@ -13,6 +13,7 @@ import pandas as pd
 from bonwise.data.pool import Pool
 from bonwise.data.writing import csv_frame, write_whole
 from bonwise.errors import FileError, UsageError
+from bonwise.report.amounts import counted
 from bonwise.shown import Shown
 
 __all__ = ["PairDraw", "record_path"]
@@ -40,7 +41,8 @@ class PairDraw(Shown):
     settings: Mapping[str, Any] = field(repr=False)
 
     def __repr__(self) -> str:
-        return f"<PairDraw of {len(self.record)} pairs in {len(self.strata)} strata from {self.settings['source']}>"
+        pairs, strata = counted(len(self.record), "pair"), len(self.strata)
+        return f"<PairDraw of {pairs} in {strata} strat{'um' if strata == 1 else 'a'} from {self.settings['source']}>"
 
     def __str__(self) -> str:
         from bonwise.report.label_strategy_text import label_strategy_text  # noqa: PLC0415 - rendering loads rich
@@ -63,7 +65,7 @@ class PairDraw(Shown):
             "judges": {},
             "not_studied": {},
             "strata": [dict(one) for one in self.strata],
-            "sentences": [f"{len(self.record):,} of {whole:,} pairs were drawn, of {prompts:,} prompts."],
+            "sentences": [_said(len(self.record), whole, prompts)],
         }
 
     def write(self, out: str | Path) -> Path:
@@ -86,6 +88,11 @@ class PairDraw(Shown):
         write_whole(record, csv_frame(self.record))
         write_whole(pools, _lines(self.pools))
         return record
+
+
+def _said(drawn: int, whole: int, prompts: int) -> str:
+    verb = "was" if drawn == 1 else "were"
+    return f"{drawn:,} of {counted(whole, 'pair')} {verb} drawn, of {counted(prompts, 'prompt')}."
 
 
 def record_path(out: str | Path) -> Path:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from bonwise.report.amounts import counted
 from bonwise.shown import Shown
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ class LabelStrategyStudy(Shown):
     not_studied: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
-        return f"<LabelStrategyStudy of {len(self.judges)} judges on {self.settings['source']}: {self.kind}>"
+        return (
+            f"<LabelStrategyStudy of {counted(len(self.judges), 'judge')} on {self.settings['source']}: {self.kind}>"
+        )
 
     def __str__(self) -> str:
         from bonwise.report.label_strategy_text import label_strategy_text  # noqa: PLC0415 - rendering loads rich

@@ -1,11 +1,15 @@
-"""The findings in plain words with their figures, the most important first."""
+"""The findings on ways of asking in plain words with their figures, the most important first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["NAMES", "strategy_sentences", "verdict_sentences"]
+from bonwise.auditing.studies.label_strategy.phrases import brought, points, share, share_with_ends
+from bonwise.auditing.studies.label_strategy.verdict_sentences import order_sentence
+from bonwise.report.amounts import counted, significant
+
+__all__ = ["NAMES", "strategy_sentences"]
 
 _Document = Mapping[str, Any]
 
@@ -21,8 +25,9 @@ NAMES: Mapping[str, str] = {
 
 def strategy_sentences(found: _Document, reference: str | None = None) -> list[str]:
     """Say what a judge's part of the document holds; a judge that stands in for the oracle is the reference."""
+    oracle, labels = ("oracle", "labels") if reference is None else ("reference", "reference scores")
     out = [line for group in found["strategies"].values() for line in _of_group(group)]
-    return [*out, *_of_pairs(found["matched_pairs"], "oracle" if reference is None else "reference")]
+    return [*out, *_of_pairs(found["matched_pairs"], oracle), *_unlabelled(found["data"], labels)]
 
 
 def _of_group(group: _Document) -> Iterator[str]:
@@ -31,7 +36,7 @@ def _of_group(group: _Document) -> Iterator[str]:
         if name in ways:
             yield from _recovery(group, name)
     if "pairwise" in ways:
-        yield from _per_call(ways["pairwise"]["metrics"], ways["pointwise"]["metrics"])
+        yield from _efficiency(ways["pairwise"], ways["pointwise"]["metrics"])
     yield from _unchanged(ways["quantised"]["minus_pointwise"]["recovery"])
 
 
@@ -41,87 +46,101 @@ def _recovery(group: _Document, name: str) -> Iterator[str]:
     if found["recovery"]["estimate"] is None or base["recovery"]["estimate"] is None:
         return
     yield (
-        f"On {group['prompts']:,} prompts {NAMES[name]} recovers {_share(found['recovery'])} of the possible gain at "
-        f"{found['calls_per_prompt']['estimate']:.3g} calls a prompt, scoring {_share(base['recovery'])} at "
-        f"{base['calls_per_prompt']['estimate']:.3g}: {_compared(less)}."
+        f"On {counted(group['prompts'], 'prompt')} {NAMES[name]} recovers {share(found['recovery'])} of the possible "
+        f"gain at {_calls(found)} a prompt, scoring {share(base['recovery'])} at {_calls(base)}: "
+        f"{'no pick changes its worth' if _nothing(less) else points(less)}."
     )
 
 
-def _compared(less: _Document) -> str:
-    if less["low"] is None:
-        return (
-            "a difference without an interval"
-            if less["estimate"] is None
-            else f"{100 * less['estimate']:+.1f} points"
-        )
-    what = f"{100 * less['estimate']:+.1f} points [{100 * less['low']:.1f}, {100 * less['high']:.1f}]"
-    return what if less["low"] > 0 or less["high"] < 0 else f"{what}, which may be no difference"
+def _calls(found: _Document) -> str:
+    count = found["calls_per_prompt"]["estimate"]
+    written = f"{count:,.0f}" if count >= 100 else f"{count:.3g}"
+    return f"{written} call{'' if written == '1' else 's'}"
 
 
-def _per_call(found: _Document, base: _Document) -> Iterator[str]:
-    mine, theirs = found["gain_per_call"]["estimate"], base["gain_per_call"]["estimate"]
-    if mine is not None and theirs is not None:
-        yield f"A call of the comparison of every pair brings {mine:.4f} of label, a call for a score {theirs:.4f}."
+def _efficiency(way: _Document, base: _Document) -> Iterator[str]:
+    for key, spent in (
+        ("gain_per_call", "A call of the comparison of every pair brings {} of label, a call for a score {}: {}."),
+        ("gain_per_1000_tokens", "1,000 tokens of comparing every pair bring {} of label, those of scoring {}: {}."),
+    ):
+        mine, theirs, less = way["metrics"][key], base[key], way["minus_pointwise"][key]
+        if all(one["estimate"] is not None for one in (mine, theirs, less)):
+            yield spent.format(significant(mine["estimate"]), significant(theirs["estimate"]), brought(less))
+
+
+def _nothing(less: _Document) -> bool:
+    """Tell whether no prompt differs, of which the interval would still say that unseen ones may."""
+    return bool(less["estimate"] == 0 and less["interval"] == "exact")
 
 
 def _unchanged(less: _Document) -> Iterator[str]:
-    if less["estimate"] == 0 and less["interval"] == "exact":
+    if _nothing(less):
         yield "Cutting the scores into bins changes the worth of no prompt's pick."
     elif less["estimate"] is not None:
-        yield f"Cutting the scores into bins changes recovery by {_compared(less)}."
+        yield f"Cutting the scores into bins changes recovery by {points(less)}."
 
 
 def _of_pairs(found: _Document, oracle: str) -> Iterator[str]:
-    ways, where = found["ways"], found["where_pointwise_tied"]
-    one, other = ways["pointwise"]["metrics"], ways["pairwise"]["metrics"]
-    drawn = ", weighted by how they were drawn" if found["weighted"] else ""
-    yield (
-        f"On {found['pairs']:,} pairs judged both ways{drawn} scores tie {_share(one['tie_rate'])} and comparisons "
-        f"{_share(other['tie_rate'])}; with ties counting one half scores agree with the {oracle} in "
-        f"{_share(one['effective_agreement_decided'])} of the pairs that it decides, comparisons in "
-        f"{_share(other['effective_agreement_decided'])}."
-    )
+    yield _ties(found, oracle)
+    where = found["where_pointwise_tied"]
     if where["decided"]["estimate"] is not None:
-        yield (
-            f"Of {where['pairs']:,} pairs that scores tie and the {oracle} does not, comparisons decided "
-            f"{_share(where['decided'])} and were right in {_share(where['accuracy'])} of those"
-            f"{_by_gap(where['by_gap'])}."
-        )
+        yield _where_tied(where, oracle, weighted=found["weighted"])
     if "order" in found:
-        yield _order(found["order"])
+        yield order_sentence(found["order"])
 
 
-def _by_gap(rows: list[_Document]) -> str:
-    known = [row["accuracy"]["estimate"] for row in rows if row["accuracy"]["estimate"] is not None]
+def _ties(found: _Document, oracle: str) -> str:
+    one, other = (found["ways"][name]["metrics"] for name in ("pointwise", "pairwise"))
+    drawn = ", which were drawn (shares are weighted, counts are plain)," if found["weighted"] else ""
+    start = (
+        f"On {counted(found['pairs'], 'pair')} judged both ways{drawn} scores tie {share(one['tie_rate'])} of all "
+        f"and comparisons {share(other['tie_rate'])}; "
+    )
+    if not found["oracle_decided_pairs"]:
+        return f"{start}the {oracle} decides none of them."
+    less = found["ways"]["pairwise"]["minus_pointwise"]["effective_agreement_decided"]
     return (
-        f", from {100 * known[0]:.1f} % at the smallest gaps to {100 * known[-1]:.1f} % at the largest"
-        if len(known) > 1
-        else ""
+        f"{start}in the {found['oracle_decided_pairs']:,} that the {oracle} decides scores agree with it in "
+        f"{share(one['effective_agreement_decided'])}, ties counting one half, and comparisons in "
+        f"{share(other['effective_agreement_decided'])}: {points(less)}."
     )
 
 
-def _order(found: _Document) -> str:
+def _where_tied(where: _Document, oracle: str, *, weighted: bool) -> str:
+    plain = " (the count is plain, shares are weighted)," if weighted else ","
+    start = (
+        f"Of {counted(where['pairs'], 'pair')} that scores tie and the {oracle} does not{plain} comparisons decided"
+    )
+    if where["accuracy"]["estimate"] is None:
+        return f"{start} none."
     return (
-        f"Being shown first is worth {found['first_shown_advantage']['estimate']:+.3f}, and "
-        f"{_share(found['flips'])} of the verdicts change with the order."
+        f"{start} {share(where['decided'])} and were right in {share_with_ends(where['accuracy'])} of those"
+        f"{_by_gap(where['by_gap'])}."
     )
 
 
-def verdict_sentences(found: _Document) -> list[str]:
-    """Say what a judge's part of a document on verdicts alone holds."""
-    ways = found["ways"]
-    if "both_orders" not in ways:
-        one = ways["first_order"]
-        agreed, tied = _share(one["agreement"]), _share(one["tie_rate"])
-        return [f"On {found['data']['pairs']:,} pairs it agrees in {agreed}, {tied} ties counting one half."]
-    first, second, both = (ways[name] for name in ("first_order", "second_order", "both_orders"))
-    agreement = (
-        f"One order agrees in {_share(first['agreement'])} and {_share(second['agreement'])}, both together in "
-        f"{_share(both['agreement'])} with {_share(both['tie_rate'])} ties counting one half; the pairs that both "
-        f"orders decide alike are right in {_share(both['accuracy_decided'])}."
-    )
-    return [_order(found["order"]), agreement]
+def _by_gap(rows: Sequence[_Document]) -> str:
+    """Name the first and the last group where their intervals lie apart: then they differ, however they depend."""
+    if len(rows) < 2 or not _apart(rows[0]["accuracy"], rows[-1]["accuracy"]):
+        return ""
+    first, last = (share_with_ends(row["accuracy"]) for row in (rows[0], rows[-1]))
+    return f", from {first} at the smallest gaps to {last} at the largest"
 
 
-def _share(found: _Document) -> str:
-    return "an unknown share" if found["estimate"] is None else f"{100 * found['estimate']:.1f} %"
+def _apart(one: _Document, other: _Document) -> bool:
+    if one["low"] is None or other["low"] is None:
+        return False
+    return bool(one["high"] < other["low"] or other["high"] < one["low"])
+
+
+def _unlabelled(data: _Document, labels: str) -> Iterator[str]:
+    lacking = data["unlabelled_prompts"]
+    if data["method"] == "labelled_only":
+        whole = data["prompts"] + lacking
+        yield (
+            f"Only {data['prompts']:,} of {counted(whole, 'completely scored prompt')} "
+            f"{'has' if data['prompts'] == 1 else 'have'} all {labels}: every figure is of these alone."
+        )
+    elif lacking:
+        verb = "lacks" if lacking == 1 else "lack"
+        yield f"{counted(lacking, 'completely scored prompt')} {verb} {labels}, and no figure is of them."

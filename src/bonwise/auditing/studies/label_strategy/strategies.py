@@ -27,6 +27,7 @@ OF_STRATEGIES = (
 _WANTED = tuple(e for e in ESTIMANDS if e.name in OF_STRATEGIES)
 
 _TOGETHER = "the verdicts hold the tokens of both orders together"
+_UNTOLD = "the verdicts do not say the tokens of every pair; bonwise judge --tokens writes them"
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ def _spent(matched: MatchedVerdicts, kept: np.ndarray, orders: int) -> Asked:
     answers = np.bincount(pairs.prompt, minlength=n).astype(np.float64) * orders
     tokens = matched.tokens[kept]
     if np.isnan(matched.tokens).any():
-        return Asked(answers, None, "the verdicts do not say their tokens")
+        return Asked(answers, None, _UNTOLD)
     if orders < matched.orders:
         return Asked(answers, None, _TOGETHER)
     return Asked(answers, added_up(pairs.prompt, tokens, n))

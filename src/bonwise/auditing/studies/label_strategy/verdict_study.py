@@ -10,7 +10,7 @@ import numpy as np
 
 from bonwise.auditing.settings import check_confidence
 from bonwise.auditing.studies.label_strategy.result import LabelStrategyStudy
-from bonwise.auditing.studies.label_strategy.sentences import verdict_sentences
+from bonwise.auditing.studies.label_strategy.verdict_sentences import verdict_sentences
 from bonwise.data.preferences import PreferenceTable
 from bonwise.errors import UsageError
 from bonwise.release import release

@@ -6,16 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter, StrMethodFormatter
+from matplotlib.ticker import StrMethodFormatter
 
 from bonwise.report.page.canvas import COLOURS, SIZE, drawn
-from bonwise.report.page.figures.names import short
+from bonwise.report.page.figures.names import told_apart
+from bonwise.report.page.figures.percent import Percent
 from bonwise.report.page.section import Figure
 
 __all__ = ["Curve", "Guide", "curves_figure"]
 
 _MARKERS = "osv^DXP*"
 """Lines of one colour are told apart by these."""
+
+_LEGEND = 28
+"""Letters' room of a name in the legend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,28 +113,30 @@ def curves_figure(  # noqa: PLR0913 - axes and their units are named
     if not there:
         return []
 
+    names = [curve.label for curve in there]
+    # A single curve is what the axis says.
+    entries = (len(there) if len(there) > 1 else 0) + sum(guide.y is not None for guide in guides)
+
     def paint(axes: Axes) -> None:
-        for at, curve in enumerate(there):
-            _paint(axes, curve, _MARKERS[at % len(_MARKERS)])
-        for guide in guides:
-            _guide(axes, guide)
+        for at, (curve, label) in enumerate(zip(there, told_apart(names, _LEGEND), strict=True)):
+            _paint(axes, curve, _MARKERS[at % len(_MARKERS)], label if len(names) > 1 else "_")
+        _guides(axes, guides)
         axes.grid(visible=True)
         axes.locator_params(axis="both", nbins=6)
-        axes.xaxis.set_major_formatter(PercentFormatter(1, 0) if "x" in percent else StrMethodFormatter("{x:,g}"))
+        axes.xaxis.set_major_formatter(Percent() if "x" in percent else StrMethodFormatter("{x:,g}"))
         if "y" in percent:
-            axes.yaxis.set_major_formatter(PercentFormatter(1, 0))
+            axes.yaxis.set_major_formatter(Percent())
         if up_to is not None:
             axes.set_ylim(0, 1.06 * up_to)
         axes.set_xlabel(across)
         axes.set_ylabel(up)
-        if len(there) > 1:
+        if entries:
             axes.figure.legend(loc="outside lower center", ncols=2, handlelength=2.2, columnspacing=1.2)
 
-    lines = (len(there) + 1) // 2 if len(there) > 1 else 0
-    return [Figure(drawn(paint, key=key, size=(SIZE[0], SIZE[1] + 0.18 * lines)), title, says)]
+    return [Figure(drawn(paint, key=key, size=(SIZE[0], SIZE[1] + 0.18 * ((entries + 1) // 2))), title, says)]
 
 
-def _paint(axes: Axes, curve: Curve, marker: str) -> None:
+def _paint(axes: Axes, curve: Curve, marker: str, label: str) -> None:
     colour = COLOURS[curve.role]
     y = [float("nan") if value is None else value for value in curve.y]
     ends = [
@@ -149,31 +155,25 @@ def _paint(axes: Axes, curve: Curve, marker: str) -> None:
         linestyle=(0, (5, 3)) if curve.dashed else "-",
         marker=marker if curve.points else None,
         markersize=4.5,
-        label=short(curve.label),
+        label=label,
     )
 
 
-def _guide(axes: Axes, guide: Guide) -> None:
-    colour = COLOURS["muted"]
-    if guide.x is not None:
-        axes.axvline(guide.x, color=colour, linewidth=0.9, linestyle=(0, (3, 3)))
-        axes.annotate(
-            guide.word,
-            (guide.x, 0.99),
-            (4, 0),
-            xycoords=("data", "axes fraction"),
-            textcoords="offset points",
-            va="top",
-            fontsize=8.5,
-        )
-    if guide.y is not None:
-        axes.axhline(guide.y, color=colour, linewidth=0.9, linestyle=(0, (3, 3)))
-        axes.annotate(
-            guide.word,
-            (0.99, guide.y),
-            (0, 3),
-            xycoords=("axes fraction", "data"),
-            textcoords="offset points",
-            ha="right",
-            fontsize=8.5,
-        )
+def _guides(axes: Axes, guides: Sequence[Guide]) -> None:
+    """Draw the guides; their words stand above the axes and in the legend, where no line runs through them."""
+    colour, dashes, above = COLOURS["muted"], (0, (3, 3)), 3
+    for guide in guides:
+        if guide.y is not None:
+            axes.axhline(guide.y, color=colour, linewidth=0.9, linestyle=dashes, label=guide.word)
+        if guide.x is not None:
+            axes.axvline(guide.x, color=colour, linewidth=0.9, linestyle=dashes)
+            axes.annotate(
+                guide.word,
+                (guide.x, 1),
+                (0, above),
+                xycoords=("data", "axes fraction"),
+                textcoords="offset points",
+                ha="center",
+                fontsize=8.5,
+            )
+            above += 11

@@ -7,10 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
 
 from bonwise.report.metric_table import named
 from bonwise.report.page.canvas import COLOURS, drawn
+from bonwise.report.page.figures.percent import Percent
 from bonwise.report.page.section import Figure
 
 __all__ = ["difference_figures"]
@@ -27,7 +27,7 @@ def difference_figures(differences: _Document | None, key: str, *, reference: st
     Parameters
     ----------
     differences : mapping or None
-        ``judge`` and ``oracle``, each with ``edges``, ``counts``, ``ties`` and ``pairs``, or None.
+        ``judge`` and ``oracle``, each with ``edges``, ``counts``, ``ties``, ``pairs`` and ``largest``, or None.
     key : str
         Of the drawings.
     reference : str, optional
@@ -67,7 +67,7 @@ def _figure(role: str, found: _Document, reach: float, key: str, reference: str 
         )
         axes.set_xlim(-reach, reach)
         axes.set_ylim(0, top)
-        axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0 if top > 0.05 else 1))
+        axes.yaxis.set_major_formatter(Percent())
         axes.grid(visible=True, axis="y")
         axes.locator_params(axis="both", nbins=6)
         axes.set_xlabel(
@@ -75,13 +75,7 @@ def _figure(role: str, found: _Document, reach: float, key: str, reference: str 
         )
         axes.set_ylabel("share of pairs")
 
-    says = (
-        f"Of {pairs:,} pairs of candidates of one prompt the {word} ties {ties:,}, {100 * tied:.1f}%; the others, "
-        f"each counted with both signs, lie within {_largest(found):.3g} of 0."
-    )
-    return Figure(drawn(paint, key=key), f"Differences within prompts: {word}", says)
-
-
-def _largest(found: _Document) -> float:
-    ends = zip(found["counts"], pairwise(found["edges"]), strict=True)
-    return max((max(abs(low), abs(high)) for count, (low, high) in ends if count), default=0.0)
+    says = f"Of {pairs:,} pairs of candidates of one prompt the {word} ties {ties:,}, {100 * tied:.1f}%"
+    if ties < pairs:
+        says += f"; the others, each counted with both signs, lie within {found['largest']:.4g} of 0"
+    return Figure(drawn(paint, key=key), f"Differences within prompts: {word}", f"{says}.")

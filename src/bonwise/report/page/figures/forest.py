@@ -1,4 +1,4 @@
-"""Dots with intervals, one row a figure: the label and the numbers above the line, so that a phone has room."""
+"""Dots with intervals, one row a figure: label and numbers above the line, so that a phone has room."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from statistics import median_low
 
 from matplotlib.axes import Axes
+from rich.cells import cell_len
 
 from bonwise.report.metric_table import number
 from bonwise.report.page.canvas import COLOURS, SIZE, drawn
-from bonwise.report.page.figures.names import short
+from bonwise.report.page.figures.names import told_apart
 from bonwise.report.page.section import Figure
 
 __all__ = ["MOST", "Mark", "Row", "forest_figure"]
@@ -21,8 +22,14 @@ Row = tuple[str, float | None, float | None, float | None]
 MOST = 30
 """Rows that one drawing holds."""
 
-_ROW_HEIGHT, _EDGES = 0.44, 0.62
-"""Inches of one row, and of the axis below all of them."""
+_EDGES = 0.62
+"""Inches of the axis below all rows."""
+
+_ABOVE, _LINE = 7.0, 12.0
+"""Points from a row's line to the words above it, and from one line of words to the next."""
+
+_TOGETHER = 50
+"""Letters' room of a label and the numbers beside it; where they need more the numbers stand below the label."""
 
 _REACH = 4.0
 """An interval is drawn out to so many times the usual reach; an arrow says that it goes on."""
@@ -58,6 +65,8 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
     across: str = "",
     roles: Sequence[str] = (),
     marks: Sequence[Mark] = (),
+    said: Sequence[str] = (),
+    beside: Sequence[Row] = (),
 ) -> list[Figure]:
     """Draw one dot with its interval a row.
 
@@ -76,6 +85,10 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
     roles : sequence of str
         Colour of each row; the judge's where empty.
     marks : sequence of Mark
+    said : sequence of str
+        The numbers of each row in words; estimate and interval to three decimals where empty.
+    beside : sequence of (label, estimate, low, high)
+        Of a figure in several drawings all the rows, these among them: their range is that of each drawing.
 
     Returns
     -------
@@ -93,16 +106,20 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
         return []
     shown = list(rows[:MOST])
     stands = [place for place in (zero, *(mark.at for mark in marks)) if place is not None]
-    view = _view(shown, stands)
+    view = _view(beside or shown, stands)
+    words = _Words.of(shown, said)
 
     def paint(axes: Axes) -> None:
+        # A row is one unit high.
+        reach = 0.6 * _ABOVE / 72 / words.height
         for at, (row, role) in enumerate(zip(shown, roles or ["judge"] * len(shown), strict=True)):
+            words.paint(axes, at)
             _paint_row(axes, -at, row, role, view)
             if zero is not None:
                 # Not from top to bottom: it would run through the words.
-                axes.plot([zero, zero], [-at - 0.2, -at + 0.2], color=COLOURS["muted"], linewidth=1.2, zorder=1)
+                axes.plot([zero, zero], [-at - reach, -at + reach], color=COLOURS["muted"], linewidth=1.2, zorder=1)
         _paint_marks(axes, marks)
-        axes.set_ylim(0.35 - len(shown), 0.75)
+        axes.set_ylim(0.6 - len(shown) - 0.1 / words.height, 1 - 0.1 / words.height)
         margin = 0.04 * (view[1] - view[0])
         axes.set_xlim(view[0] - margin, view[1] + margin)
         axes.yaxis.set_visible(False)
@@ -110,20 +127,63 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
         axes.locator_params(axis="x", nbins=6)
         axes.set_xlabel(across)
 
-    words = [says, *_left_out(rows, shown, view)]
-    height = _ROW_HEIGHT * len(shown) + _EDGES + (0.22 if marks else 0) + (0.2 if across else 0)
-    return [Figure(drawn(paint, key=key, size=(SIZE[0], height)), title, " ".join(words))]
+    height = words.height * len(shown) + _EDGES + (0.22 if marks else 0) + (0.2 if across else 0)
+    caption = " ".join([says, *_left_out(rows, shown, view)])
+    return [Figure(drawn(paint, key=key, size=(SIZE[0], height)), title, caption)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What stands above the lines: labels, numbers, and whether a row takes two lines of words."""
+
+    labels: Sequence[str]
+    numbers: Sequence[str]
+    two: bool
+
+    @classmethod
+    def of(cls, rows: Sequence[Row], said: Sequence[str]) -> _Words:
+        labels = told_apart(name for name, *_ in rows)
+        numbers = list(said[: len(rows)]) or [_said(row) for row in rows]
+        lengths = (cell_len(label) + cell_len(text) for label, text in zip(labels, numbers, strict=True))
+        return cls(labels, numbers, max(lengths) > _TOGETHER)
+
+    @property
+    def height(self) -> float:
+        """Inches of a row."""
+        return 0.64 if self.two else 0.48
+
+    def paint(self, axes: Axes, at: int) -> None:
+        label, numbers = self.labels[at], self.numbers[at]
+        _above(axes, at, label, _ABOVE + (_LINE if self.two else 0.0), size=9.0)
+        # Below a long label the numbers start where it does, and are read after it.
+        _above(axes, at, numbers, _ABOVE, size=8.5, right=not self.two)
+
+
+def _above(axes: Axes, at: int, text: str, points: float, *, size: float, right: bool = False) -> None:
+    """Write above a row's line, from its left end or up to its right end."""
+    axes.annotate(
+        text,
+        (1.0 if right else 0.0, -at),
+        (0, points),
+        xycoords=axes.get_yaxis_transform(),
+        textcoords="offset points",
+        ha="right" if right else "left",
+        va="bottom",
+        fontsize=size,
+    )
+
+
+def _said(row: Row) -> str:
+    _, value, low, high = row
+    if value is None:
+        return "no figure"
+    ends = "(no interval)" if low is None or high is None else f"[{number(low)}, {number(high)}]"
+    return f"{number(value)} {ends}"
 
 
 def _paint_row(axes: Axes, y: float, row: Row, role: str, view: tuple[float, float]) -> None:
-    name, value, low, high = row
+    _, value, low, high = row
     colour = COLOURS[role]
-    across = axes.get_yaxis_transform()
-    axes.text(0, y + 0.2, short(name), transform=across, va="bottom", fontsize=9)
-    said = "no figure" if value is None else number(value)
-    if value is not None:
-        said += " (no interval)" if low is None or high is None else f" [{number(low)}, {number(high)}]"
-    axes.text(1, y + 0.2, said, transform=across, va="bottom", ha="right", fontsize=8.5, color=COLOURS["ink"])
     axes.axhline(y, color=COLOURS["grid"], linewidth=0.7, zorder=0)
     if value is None:
         return

@@ -2,24 +2,98 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+
 from rich.cells import cell_len, chop_cells
 
 from bonwise.printable import printable
 
-__all__ = ["short"]
+__all__ = ["ROW", "pair", "short", "told_apart"]
 
-_LONGEST = 28
+_LEGEND = 28
+
+ROW = 60
+"""Letters' room of a label that has the width of a drawing to itself."""
+
+_BETWEEN = " - "
+
+_KEPT = 4
+"""Letters shown before the first that differs."""
 
 
-def short(name: object) -> str:
-    r"""Return a name for a drawing: what cannot be printed written out, then cut to 28 letters' room.
+def short(name: object, longest: int = _LEGEND) -> str:
+    r"""Return a name for a drawing: what cannot be printed written out, then cut in the middle.
 
-    Wide letters take the room of two. `printable` alone cuts first, and what is then written out may be long.
+    Names that begin alike often end unlike. Wide letters take the room of two.
+
+    Parameters
+    ----------
+    name : object
+    longest : int
+        Letters' room.
 
     Examples
     --------
-    >>> short("a\u202eb"), short("x" * 40)
-    ('a\\u202eb', 'xxxxxxxxxxxxxxxxxxxxxxxxx...')
+    >>> short("a\u202eb"), short("openai/gpt-5-mini, asked twice", 20)
+    ('a\\u202eb', 'openai/gp...ed twice')
     """
-    text = printable(printable(name), longest=_LONGEST)
-    return text if cell_len(text) <= _LONGEST else chop_cells(text, _LONGEST - 3)[0] + "..."
+    # What lies in the middle of a long text is not written out to be cut away.
+    text = str(name)
+    text = printable(text if len(text) <= 2 * longest else text[:longest] + text[-longest:])
+    if cell_len(text) <= longest and len(str(name)) <= 2 * longest:
+        return text
+    tail = (longest - 3) // 2
+    start, end = chop_cells(text, longest - 3 - tail)[0], chop_cells(text[::-1], tail)[0][::-1]
+    return f"{start}...{end}"
+
+
+def pair(first: object, second: object) -> str:
+    """Return the label of one thing less another, each cut in the middle where both have no room.
+
+    Where that leaves no difference between them, both begin where they begin to differ.
+
+    Examples
+    --------
+    >>> pair("openai/gpt-5-mini", "openai/gpt-5-nano")
+    'openai/gpt-5-mini - openai/gpt-5-nano'
+    """
+    sides = [str(first), str(second)]
+    cut = _both(sides)
+    if cut[0] == cut[1] and sides[0] != sides[1]:
+        same = (one == other for one, other in zip(*sides, strict=False))
+        start = max(sum(takewhile(bool, same)) - _KEPT, 0)
+        cut = _both([f"...{side[start:]}" for side in sides])
+    return _BETWEEN.join(cut)
+
+
+def _both(sides: Sequence[str]) -> list[str]:
+    room = ROW - len(_BETWEEN)
+    taken = [cell_len(short(side, room)) for side in sides]
+    # What one name leaves free the other may take.
+    return [short(side, max(room // 2, room - other)) for side, other in zip(sides, reversed(taken), strict=True)]
+
+
+def told_apart(names: Iterable[object], longest: int = ROW) -> list[str]:
+    """Return labels of one drawing; those that are alike once cut are numbered in their order.
+
+    Parameters
+    ----------
+    names : iterable
+    longest : int
+        Letters' room of each, without its number.
+
+    Examples
+    --------
+    >>> told_apart(["aaaaaaaaa1bbbbbbbbb", "aaaaaaaaa2bbbbbbbbb", "c"], 15)
+    ['(1) aaaaaa...bbbbbb', '(2) aaaaaa...bbbbbb', 'c']
+    """
+    labels = [short(name, longest) for name in names]
+    alike = {label for label, times in Counter(labels).items() if times > 1}
+    seen: Counter[str] = Counter()
+    for at, label in enumerate(labels):
+        if label in alike:
+            seen[label] += 1
+            labels[at] = f"({seen[label]}) {label}"
+    return labels

@@ -44,9 +44,7 @@ def _figures(column: _Document, metric: str, key: str) -> list[Figure]:
     known = []
     for row in column["rows"]:
         found = row["metrics"].get(metric) or {"estimate": None, "low": None, "high": None}
-        rows.append(
-            (f"{_cut(row['value'])} ({row['prompts']:,})", *(found[end] for end in ("estimate", "low", "high")))
-        )
+        rows.append((f"{row['value']} ({row['prompts']:,})", *(found[end] for end in ("estimate", "low", "high"))))
         if found["estimate"] is not None:
             known.append((found["estimate"], printable(row["value"], longest=40), found))
     if not known:
@@ -66,8 +64,3 @@ def _ends(known: Sequence[tuple[float, str, _Document]]) -> str:
 def _said(one: tuple[float, str, _Document]) -> str:
     value, name, found = one
     return f"{number(value)} {'(no interval)' if found['low'] is None else interval(found)} for {name}"
-
-
-def _cut(value: object) -> str:
-    """Shorten a value so that its count stays to be read."""
-    return printable(printable(value), longest=20)

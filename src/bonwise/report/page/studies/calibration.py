@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from matplotlib.axes import Axes
-
 from bonwise.printable import printable
-from bonwise.report.calibration_text import CHANGES, interval_note, percent, percent_interval, signed
+from bonwise.report.calibration_text import CHANGES, interval_note, labelled_note, percent, percent_interval, signed
 from bonwise.report.metric_table import interval, named, number
-from bonwise.report.page.canvas import COLOURS, drawn
+from bonwise.report.page.figures.forest import forest_figure
 from bonwise.report.page.section import Figure, Section, Table
 
 __all__ = ["calibration_sections"]
@@ -48,7 +46,11 @@ def _section(name: str, judge: _Document, settings: _Document, number_of: int | 
         title,
         anchor,
         [named(printable(sentence), reference) for sentence in judge["sentences"]],
-        [_figure(metric, judge, settings, f"{anchor}-{metric.replace('_', '-')}") for metric in _DRAWN],
+        [
+            figure
+            for metric in _DRAWN
+            for figure in _figures(metric, judge, settings, f"{anchor}-{metric.replace('_', '-')}")
+        ],
         [_changes(judge, settings), _picks(judge)],
         _notes(judge, settings),
     )
@@ -64,41 +66,26 @@ def _notes(judge: _Document, settings: _Document) -> list[str]:
         *(f"Dropped {count:,}: {printable(why, longest=120)}." for why, count in data["dropped"].items()),
     ]
     if data["method"] == "labelled_only":
-        notes.append(f"From the labelled prompts alone; {data['unlabelled_prompts']:,} lack labels.")
+        notes.append(f"{labelled_note(data).capitalize()}.")
     return notes
 
 
-def _figure(metric: str, judge: _Document, settings: _Document, key: str) -> Figure:
-    changes = {method: found["changes"][metric] for method, found in judge["methods"].items()}
+def _figures(metric: str, judge: _Document, settings: _Document, key: str) -> list[Figure]:
+    changes = {_words(method): found["changes"][metric] for method, found in judge["methods"].items()}
     said = [
-        f"{_words(method)} {signed(one['estimate'])} {interval(one)}"
+        f"{method} {signed(one['estimate'])} {interval(one)}"
         if one["estimate"] is not None
-        else f"{_words(method)} unknown, {one['reason']}"
+        else f"{method} unknown, {one['reason']}"
         for method, one in changes.items()
     ]
-    says = (
+    return forest_figure(
+        [(method, one["estimate"], one["low"], one["high"]) for method, one in changes.items()],
+        key,
+        f"Change of {metric}",
         f"Calibrated minus raw {metric}, a dot a method with its {100 * settings['confidence']:g}% interval: "
-        f"{'; '.join(said)}. At the line nothing changes."
+        f"{'; '.join(said)}. At the line nothing changes.",
+        across=f"change of {metric}",
     )
-    return Figure(drawn(lambda axes: _paint(axes, changes, metric), key=key), f"Change of {metric}", says)
-
-
-def _paint(axes: Axes, changes: Mapping[str, _Document], metric: str) -> None:
-    axes.axvline(0.0, color=COLOURS["muted"], linewidth=1.0, linestyle=(0, (4, 3)))
-    for at, (method, one) in enumerate(changes.items()):
-        colour = COLOURS["judge"] if method in ("isotonic", "two_stage") else COLOURS["other"]
-        if one["estimate"] is None:
-            axes.text(0.02, at, "unknown", transform=axes.get_yaxis_transform(), color=COLOURS["muted"], va="center")
-            continue
-        if one["low"] is not None:
-            axes.plot([one["low"], one["high"]], [at, at], color=colour, linewidth=2.0, solid_capstyle="butt")
-        axes.plot([one["estimate"]], [at], "o", color=colour, markersize=6)
-    names = [_words(method).replace(" covariates", "\n+ covariates") for method in changes]
-    axes.set_yticks(range(len(changes)), names)
-    axes.set_ylim(len(changes) - 0.5, -0.5)
-    axes.set_xlabel(f"change of {metric}")
-    axes.grid(axis="x")
-    axes.locator_params(axis="x", nbins=5)
 
 
 def _words(method: str) -> str:
@@ -121,12 +108,18 @@ def _changes(judge: _Document, settings: _Document) -> Table:
                     number(found["metrics"][metric]["estimate"]),
                     signed(change["estimate"]),
                     interval(change),
-                    "" if relative is None else f"{percent(relative['estimate'])} {percent_interval(relative)}",
+                    "" if relative is None else _relative(relative),
                 ]
             )
     width = f"{100 * settings['confidence']:g}% interval"
     headers = ("method", "metric", "raw", "calibrated", "change", width, "in %")
     return Table(headers, rows, "What calibrating changes", words=(0, 1), strong=strong)
+
+
+def _relative(found: _Document) -> str:
+    if found["estimate"] is None:
+        return "-"
+    return f"{percent(found['estimate'])} {percent_interval(found)}"
 
 
 def _picks(judge: _Document) -> Table:

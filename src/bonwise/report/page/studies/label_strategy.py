@@ -6,17 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bonwise.printable import printable
+from bonwise.report.amounts import counted
 from bonwise.report.metric_table import interval, named
 from bonwise.report.page.figures.forest import MOST, Row, forest_figure
 from bonwise.report.page.section import Figure, Section, Table
 from bonwise.report.ways import (
-    GROUPS,
     ORDERS,
     PAIR_COLUMNS,
     STRATEGY_COLUMNS,
     figure,
     gap_words,
+    group_title,
     known_columns,
+    partly_labelled,
+    starred,
     unknown_because,
     way_name,
 )
@@ -31,7 +34,7 @@ _HOW = (
 )
 _ORDERS_HOW = (
     "Agreement counts ties one half, so that of both orders is the mean of the two where no order ties. What two "
-    "orders buy is to know which verdicts to trust: those that both say."
+    "orders buy is to know which verdicts to trust: those that both together decide, as a verdict beside a tie does."
 )
 
 
@@ -61,7 +64,7 @@ def _ways(judge: _Document, settings: _Document, suffix: str, whose: str) -> Sec
     figures: list[Figure] = []
     tables = []
     for part, group in judge["strategies"].items():
-        ways, title = group["strategies"], GROUPS[part].format(**group)
+        ways, title = group["strategies"], group_title(part, group)
         rows = [_row(way_name(name, settings), way["metrics"]["recovery"]) for name, way in ways.items()]
         roles = ["judge" if name == "pointwise" else "oracle" for name in ways]
         figures += forest_figure(
@@ -73,8 +76,9 @@ def _ways(judge: _Document, settings: _Document, suffix: str, whose: str) -> Sec
             across="recovery",
             roles=roles,
         )
-        tables.append(_table(title, ways, settings, STRATEGY_COLUMNS))
+        tables.append(_table(title, ways, judge, settings, STRATEGY_COLUMNS))
     notes = [
+        *partly_labelled(judge, settings),
         _HOW,
         *(line for group in judge["strategies"].values() for line in unknown_because(group["strategies"], settings)),
         *(f"No table of {part.replace('_', ' ')}: {why}." for part, why in judge["no_strategies"].items()),
@@ -98,8 +102,8 @@ def _pairs(judge: _Document, settings: _Document, suffix: str, whose: str) -> Se
             rows,
             f"label-strategy-gaps{suffix}",
             named("Accuracy where scores tie, by oracle gap", reference),
-            f"Of {where['pairs']:,} pairs that scores tie verdicts decide {figure(where['decided'])}; the line is a "
-            "coin's accuracy.",
+            f"Of {counted(where['pairs'], 'pair')} that scores tie verdicts decide {figure(where['decided'])}; "
+            "the line is a coin's accuracy.",
             0.5,
             across="share of decided pairs that are right",
         )
@@ -111,25 +115,24 @@ def _pairs(judge: _Document, settings: _Document, suffix: str, whose: str) -> Se
         for at, row in enumerate(where["by_gap"])
     ]
     gaps = Table((named("oracle gap", reference), "pairs", "accuracy", "interval"), cells, "Where scores tie")
-    title = f"{found['pairs']:,} pairs judged both ways"
-    drawn = ["Figures are weighted by how the pairs were drawn."] if found["weighted"] else []
+    title = f"{counted(found['pairs'], 'pair')} judged both ways"
+    drawn = ["Shares are weighted by how the pairs were drawn, counts are plain."] if found["weighted"] else []
     return Section(
         f"Best of two{whose}",
         f"label-strategy-pairs{suffix}",
         figures=figures,
-        tables=[_table(title, found["ways"], settings, PAIR_COLUMNS), *([gaps] if cells else [])],
-        notes=drawn,
+        tables=[_table(title, found["ways"], judge, settings, PAIR_COLUMNS), *([gaps] if cells else [])],
+        notes=[*partly_labelled(judge, settings), *drawn],
     )
 
 
-def _table(title: str, ways: _Document, settings: _Document, columns: Mapping[str, str]) -> Table:
+def _table(title: str, ways: _Document, judge: _Document, settings: _Document, columns: Mapping[str, str]) -> Table:
     rows, columns = [], known_columns(ways, columns)
     for name, way in ways.items():
         metrics, less = way["metrics"], way.get("minus_pointwise", {}).get("recovery")
-        star = " *" if metrics["recovery"]["method"] == "labelled_only" else ""
         difference = ("", "") if less is None else (figure(less), interval(less))
         cells = [figure(metrics[key], key) for key in columns]
-        rows.append((way_name(name, settings) + star, *cells, interval(metrics["recovery"]), *difference))
+        rows.append((starred(name, judge, settings), *cells, interval(metrics["recovery"]), *difference))
     return Table(("way", *columns.values(), "interval", "less scores", "interval"), rows, title)
 
 
@@ -140,15 +143,17 @@ def _verdicts(document: _Document) -> list[Section]:
     names = sorted(judges, key=lambda name: -(judges[name]["ways"][way]["agreement"]["estimate"] or 0.0))
     figures: list[Figure] = []
     step = -(-len(names) // -(-len(names) // MOST))
+    rows = [_row(name, judges[name]["ways"][way]["agreement"]) for name in names]
     for at in range(0, len(names), step):
-        some = names[at : at + step]
+        some = rows[at : at + step]
         figures += forest_figure(
-            [_row(name, judges[name]["ways"][way]["agreement"]) for name in some],
+            some,
             f"label-strategy-judges-{at}",
             "Agreement by judge",
             f"Agreement of judges {at + 1} to {at + len(some)} of {len(names)}; the line is a coin's.",
             0.5,
             across="agreement, ties counting one half",
+            beside=rows,
         )
     few = [sentence for judge in judges.values() for sentence in judge["sentences"]] if len(judges) <= 3 else []
     return [
@@ -167,16 +172,18 @@ def _range(judges: _Document, way: str) -> str:
     known = [judge["ways"][way]["agreement"]["estimate"] for judge in judges.values()]
     known = [one for one in known if one is not None]
     if not known:
-        return f"{len(judges)} judges; none has a pair that the labels decide."
-    reach = f"{100 * min(known):.1f} % to {100 * max(known):.1f} %"
-    return f"{len(judges)} judges agree with the labels in {reach} of the pairs, ties counting one half."
+        return f"{counted(len(judges), 'judge')}, and no pair that the labels decide."
+    low, high = (f"{100 * end:.1f} %" for end in (min(known), max(known)))
+    reach = low if low == high else f"{low} to {high}"
+    who, verb = counted(len(judges), "judge"), "agrees" if len(judges) == 1 else "agree"
+    return f"{who} {verb} with the labels in {reach} of the pairs that these decide, ties counting one half."
 
 
 def _judges_tables(judges: _Document) -> list[Table]:
     agreeing = [one for one in ORDERS if one[1] in {"agreement", "accuracy_decided"}]
     others = [one for one in ORDERS if one not in agreeing]
     return [
-        _judges_table(judges, agreeing, "Agreement: each order, both together, and where both say the same"),
+        _judges_table(judges, agreeing, "Agreement: each order, both together, and where both together decide"),
         _judges_table(judges, others, "Ties of both orders, what being shown first is worth, verdicts that flip"),
     ]
 

@@ -17,8 +17,8 @@ _Document = Mapping[str, Any]
 _OVER_PAIRS = (("global_r", "judge"), ("sign_agreement", "oracle"), ("effective_agreement", "other"))
 _OVER_PROMPTS = (("recovery", "judge"), ("within_r", "oracle"), ("top1_accuracy", "other"))
 _HOW = (
-    "Between the ends the curve is calculated: at 30% the easy candidates stand in the pools of 30% of the prompts, "
-    "in expectation over which. Nothing is simulated. Intervals have the prompt as their unit."
+    "Between the ends the curve is calculated: at 30% the easy candidates are shown in 30% of the pools that hold "
+    "them, in expectation over which. Nothing is simulated. Intervals have the prompt as their unit."
 )
 
 
@@ -68,9 +68,9 @@ def _figures(points: Sequence[_Document], suffix: str) -> list[Figure]:
         *curves_figure(
             [_curve(first, "share", *one) for one in _OVER_PROMPTS],
             f"mix-prompts{suffix}",
-            "What is picked, by the share of prompts with the control",
+            "What is picked, by the share of the pools with the control shown",
             f"{_from_to(first, _OVER_PROMPTS)} as the control enters the pools.",
-            across="prompts whose pool shows the control",
+            across="shown, of the pools that hold the control",
             up="",
             percent="x",
         ),

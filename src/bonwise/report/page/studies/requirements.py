@@ -22,6 +22,11 @@ _Document = Mapping[str, Any]
 _LINES = (("within_r", "within_r", "judge"), ("effective_agreement", "effective agreement", "oracle"))
 """What is drawn: key, name and colour."""
 
+_YARDSTICK = (
+    "The curve is that of a judge whose score is the label plus normal noise, alike for all candidates and not "
+    "rounded, on these labels with their spread and ties. A judge with errors of another kind lies above or below it."
+)
+
 
 def requirements_sections(document: _Document) -> list[Section]:
     """Return a section a judge.
@@ -58,22 +63,8 @@ def _section(name: str, judge: _Document, settings: _Document, anchor: str, *, a
         [named(sentence, reference) for sentence in judge["sentences"]],
         figures,
         tables,
-        [named(note, reference) for note in _notes(judge)],
+        [named(_YARDSTICK, reference)],
     )
-
-
-def _notes(judge: _Document) -> list[str]:
-    data = judge["data"]
-    notes = [
-        (
-            "The curve is that of a judge whose score is the label plus normal noise, alike for all candidates and "
-            "not rounded, on these labels with their spread and ties. A judge with errors of another kind lies "
-            "above or below it."
-        ),
-    ]
-    if data["method"] == "labelled_only":
-        notes.append(f"From the labelled prompts alone; {data['unlabelled_prompts']:,} are unlabelled.")
-    return notes
 
 
 def _figure(name: str, judge: _Document, key: str) -> Figure:

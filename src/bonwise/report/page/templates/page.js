@@ -1,5 +1,11 @@
 "use strict";
 document.documentElement.classList.add("script");
+addEventListener("beforeprint", () => {
+  for (const one of document.querySelectorAll("details.more:not([open])")) {
+    one.open = true;
+    addEventListener("afterprint", () => { one.open = false; }, { once: true });
+  }
+});
 document.addEventListener("DOMContentLoaded", () => {
   const table = document.getElementById("prompt-table");
   if (!table) return;

@@ -1,0 +1,26 @@
+import re
+
+import pytest
+
+from bonwise.report.digits import estimate_and_ends
+
+
+@pytest.mark.parametrize(
+    ("figures", "written"),
+    [
+        ((0.02772, -0.07458, 0.302), ("0.02772", "[-0.07458, 0.30200]")),
+        ((0.5, 0.4, 0.6), ("0.500", "[0.400, 0.600]")),
+        ((0.0, 0.0, 0.2), ("0.000", "[0.000, 0.200]")),
+        ((-0.000001, -0.1, 0.1), ("0.00000", "[-0.10000, 0.10000]")),
+        ((1234.5, 1000.0, 2000.0), ("1,234.5", "[1,000.0, 2,000.0]")),
+        ((440.0, None, None), ("440.0", "-")),
+        ((99.0, 90.0, 110.0), ("99.000", "[90.000, 110.000]")),
+        ((None, None, None), ("-", "-")),
+        ((0.0, None, None), ("0.000", "-")),
+    ],
+)
+def test_estimate_and_ends_have_one_number_of_decimals(figures, written):
+    """The smallest figure of the three says how many decimals all of them take; zero says nothing."""
+    found = estimate_and_ends(dict(zip(("estimate", "low", "high"), figures, strict=True)))
+    assert found == written
+    assert len({len(digits) for digits in re.findall(r"\.(\d+)", " ".join(found))}) <= 1
