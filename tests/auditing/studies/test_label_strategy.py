@@ -397,7 +397,7 @@ def test_weighted_figures_are_those_of_plain_loops(pools):
         whole += one.weight
     ways = {name: way["metrics"] for name, way in found["ways"].items()}
     assert pairs["weight"].max() > 1.5 * pairs["weight"].min()
-    for name in gained:
-        assert ways[name]["recovery"]["estimate"] == pytest.approx(gained[name] / possible)
+    for name, gain in gained.items():
+        assert ways[name]["recovery"]["estimate"] == pytest.approx(gain / possible)
     assert ways["pointwise"]["tie_rate"]["estimate"] == pytest.approx(tied / whole)
     assert found["order"]["flips"]["estimate"] == pytest.approx(flipped / whole)
