@@ -15,6 +15,7 @@ CALLS = AUDIT.with_name("calls.py")
 SELECTION = AUDIT.with_name("selection.py")
 LABELS = AUDIT.with_name("labels.py")
 PAGES = AUDIT.with_name("pages.py")
+REQUIREMENTS = AUDIT.with_name("requirements.py")
 CONTENDERS = [
     "bonwise, default",
     "bonwise, bootstrap, 200 resamples",
@@ -202,3 +203,17 @@ def test_the_benchmark_of_pages_measures_every_contender():
     _, *rows = done.stdout.splitlines()
     assert [row.split("  ")[0] for row in rows] == ["page of an audit", "the audit", "bare drawings and table"]
     assert all(float(row[26:].split(" s ")[0]) > 0 and row.endswith("bytes") for row in rows)
+
+
+def test_the_table_of_changed_labels_is_made_again():
+    """Each change has what every target takes, and rounding ties more pairs; the same seed prints the same table."""
+    command = [sys.executable, str(REQUIREMENTS), "--prompts", "200"]
+    first, again = (subprocess.run(command, capture_output=True, text=True, check=False) for _ in range(2))
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == again.stdout
+    body = body_of(first.stdout)
+    assert [row[0].split()[0] for row in body] == ["none", "spread", "one", "rounded"]
+    for row in body:
+        needed = [[float(figure) for figure in cell.split()] for cell in row[1:3]]
+        assert all(len(one) == 4 and one == sorted(one) and 0 < one[0] < one[-1] < 1 for one in needed)
+    assert int(body[0][3].rstrip("%")) < int(body[3][3].rstrip("%"))

@@ -10,6 +10,7 @@ from auditing.test_logged import greedy_lines, labels_of, logged
 from bonwise.auditing.audit import audit
 from bonwise.auditing.compare import compare
 from bonwise.auditing.judge_audit import OF_PICKS
+from bonwise.auditing.same_picks import SAME_PICKS
 from bonwise.errors import InputError
 
 SPENT = {"answers": 4, "from_ledger": 0, "input_tokens": 380, "output_tokens": 20}
@@ -109,6 +110,39 @@ def test_what_the_pools_alone_decide_differs_by_nothing(tmp_path):
         assert (e.estimate, e.low, e.high, e.interval, e.reason) == (0.0, None, None, None, "the same pools")
         assert e.n == found.prompts
     assert "value_random, value_oracle: no interval of the difference: the same pools" in str(found)
+
+
+def test_a_file_differs_from_itself_by_nothing(tmp_path):
+    """Picks that are alike on every prompt differ by 0 in all that depends on them, and no bound is put around it."""
+    (first, _), _, labels = judged(tmp_path, n=20)
+    found = compare(first, first, labels=labels)
+    for name in OF_PICKS:
+        e = found.differences[name]
+        assert (e.estimate, e.low, e.high, e.se) == (0.0, None, None, None), name
+    assert found.differences["recovery"].reason == SAME_PICKS
+    assert f"gain, recovery, top1_accuracy, hit_rate: no interval of the difference: {SAME_PICKS}" in " ".join(
+        str(found).split()
+    )
+
+
+def test_other_picks_of_the_same_worth_keep_their_interval(tmp_path):
+    """Two candidates labelled alike are two picks: a prompt not seen might tell them apart."""
+    labels = pd.DataFrame(
+        {"prompt_id": list("pppqqq"), "candidate": list("abcabc"), "oracle_label": [1, 1, 0, 1, 1, 0]}
+    )
+    first, second = (
+        [{"prompt_id": prompt, "ids": ["a", "b", "c"], "best": best, **SPENT} for prompt in "pq"] for best in "ab"
+    )
+    found = compare(*both(tmp_path, first, second), labels=labels)
+    e = found.differences["value_judge"]
+    assert (e.estimate, e.interval) == (0.0, "exact")
+    assert e.low < 0 < e.high
+
+
+def test_one_prompt_is_in_the_singular(tmp_path):
+    """The short form counts the prompts."""
+    rows = [line("p", "a", 2)]
+    assert repr(compare(*both(tmp_path, rows, rows), labels=HAND_LABELS)).endswith("on 1 prompt>")
 
 
 def test_every_interval_says_whose_it_is(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from auditing.tables import cohort, table, two_judges
 from bonwise.auditing.audit import audit
 from bonwise.auditing.thresholds import Thresholds
-from bonwise.auditing.verdict import judge_validity
+from bonwise.auditing.verdict import candidate_validity, judge_validity
 from bonwise.errors import UsageError
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
@@ -152,3 +152,40 @@ def test_a_reference_must_be_one_of_the_judges():
     for reference in ("judge:third", "second", "judge:"):
         with pytest.raises(UsageError):
             audit(two_judges(20), oracle=reference)
+
+
+def test_variance_is_the_oracles_unless_a_judge_is_the_reference():
+    """The share of variance between prompts is that of the oracle labels, or of the judge that stands in for them."""
+    own = " ".join(audit(cohort(50)).verdict.sentences)
+    assert "of the judge's variance and" in own
+    assert "of that of the oracle labels" in own
+    assert "reference" not in own
+    assert "of that of second" in " ".join(audit(two_judges(50), oracle="judge:second").verdict.sentences)
+
+
+@pytest.mark.parametrize("scope", ["", "Only some."])
+@pytest.mark.parametrize(
+    ("target", "metrics", "begins"),
+    [
+        ("best-of-n", {}, "Decision validity"),
+        ("system", {"global_r": (0.5, 0.7), "level_bias": (0.0, 0.01)}, "Correlation validity: passes"),
+        ("system", {"global_r": (0.1, 0.3), "level_bias": (0.1, 0.2)}, "Correlation validity: fails"),
+        ("system", {"global_r": (0.5, 0.7), "level_bias": (0.1, 0.2)}, "Level validity: fails"),
+        ("system", {"global_r": (0.3, 0.5), "level_bias": (0.1, 0.2)}, "Level validity: fails"),
+        ("system", {"global_r": (0.5, 0.7), "level_bias": (0.0, 0.2)}, "Level validity: inconclusive"),
+    ],
+)
+def test_the_deciding_sentence_is_marked(target, metrics, begins, scope):
+    """The sentence that the level rests on is marked by its place, wherever the scope moves it."""
+    middling = dict.fromkeys(NAMES, interval(0.2, 0.6))
+    given = {**middling, **{name: interval(*ends) for name, ends in metrics.items()}}
+    found = judge_validity(given, Thresholds(), target, against="the oracle labels", scope=scope)
+    assert found.sentences[found.to_dict()["deciding"]].startswith(begins)
+
+
+def test_of_labels_of_single_candidates_what_decides_is_marked():
+    """Best of n rests on recovery; of whole systems such labels say nothing, and the sentence says so."""
+    metrics = dict.fromkeys(NAMES, interval(0.2, 0.6))
+    for target, begins in (("best-of-n", "Decision validity"), ("system", "Correlation, level and directional")):
+        found = candidate_validity(metrics, Thresholds(), target, scope="Some.", bounds={"recovery": (-1, 1)})
+        assert found.sentences[found.deciding].startswith(begins)

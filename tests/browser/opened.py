@@ -15,7 +15,7 @@ def opened(browser, path, *, viewport=WIDE, **settings):
     """Yield a page; at the end nothing has left it, nothing has failed, and no dialog has come up."""
     context = browser.new_context(viewport=viewport, **settings)
     page = context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(90_000)  # far above what any page takes, also where others share the processor
     happened = []
 
     def complain(message):

@@ -8,11 +8,10 @@ import pytest
 
 from bonwise.cli.entry import run
 from bonwise.printable import printable
-from browser.hostile import HOSTILE, IN_FILES
+from browser.hostile import HOSTILE
+from browser.hostile_tables import ALL, COLUMNS, JUDGES, of_columns, of_judges, values_of
 from browser.opened import NARROW, fits, ids_once
 from browser.samples import audited, spoken
-
-ALL = (*HOSTILE, *IN_FILES)
 
 
 def squeezed(text):
@@ -31,10 +30,9 @@ def hostile_frame(judge, prompts):
     place = {name: at for at, name in enumerate(dict.fromkeys(frame["prompt_id"]))}
     at = frame["prompt_id"].map(place)
     number = frame["candidate"].str[1:].astype(int)
-    names = [f"{printable(HOSTILE[7 * k])[:60]} {k}" for k in range(4)]
     return frame.assign(
-        prompt_id=[f"{x} {one(x)}" for x in at],
-        candidate=[names[k] for k in number],
+        prompt_id=[one(x) for x in at],
+        candidate=[HOSTILE[7 * k] for k in number],
         judge=judge,
         prompt=[one(x) for x in at],
         text=[one(x + 1 + k) for x, k in zip(at, number, strict=True)],
@@ -71,6 +69,86 @@ def seen(text):
         letter if letter in "\n\t\r\u200c\u200d" or (letter.isspace() and letter.isprintable()) else printable(letter)
         for letter in text.replace("\r\n", "\n")
     )
+
+
+def stand(page, selector, names):
+    """Assert that elements hold names, each as it is."""
+    shown = {squeezed(text) for text in page.locator(selector).all_text_contents()}
+    assert {squeezed(printable(name)) for name in names} <= shown
+
+
+def tables_whole(page):
+    """Assert that every row of a table has as many cells as its head."""
+    assert (
+        page.evaluate("""() => [...document.querySelectorAll("table")].flatMap((table) => {
+        const wide = (row) => [...row.cells].reduce((cells, cell) => cells + cell.colSpan, 0);
+        const head = wide(table.tHead.rows[0]);
+        return [...table.rows].filter((row) => wide(row) !== head).map((row) => row.outerHTML.slice(0, 200));
+    })""")
+        == []
+    )
+
+
+def drawn_texts(page):
+    """Return what is written in the drawings."""
+    return squeezed(" ".join(page.locator("svg text").all_text_contents()))
+
+
+def open_all(page):
+    """Open every prompt."""
+    page.evaluate(
+        """() => document.querySelectorAll("#prompt-table [aria-controls]").forEach((button) => button.click())"""
+    )
+
+
+def test_every_text_stands_in_every_place():
+    """Each text is a judge, a column, a drawn value, a candidate and a prompt; a table refuses none of them."""
+    assert sorted(name for page in JUDGES for name in page) == sorted(ALL)
+    assert sorted(name for page in COLUMNS for name in page) == sorted(ALL)
+    tables = [of_columns(page) for page in range(len(COLUMNS))]
+    assert {name for table in tables for name in table.strata} == set(ALL)
+    drawn = {value for table in tables for name in table.strata[:4] for value in table.frame[name]}
+    assert drawn == {name for table in tables for name in table.candidates} == set(ALL)
+    assert {name for table in tables for name in table.prompts} == set(ALL)
+    assert {name for page in range(len(JUDGES)) for name in of_judges(page).judges} == set(ALL)
+
+
+@pytest.mark.parametrize("at", range(len(JUDGES)))
+def test_judges_may_have_any_name(show, tmp_path, at):
+    """Every text is the name of a judge once: headings, tables and drawings hold it, and nothing of it runs."""
+    path, document = audited(tmp_path, of_judges(at))
+    assert set(document["judges"]) == set(JUDGES[at])
+    with show(path, viewport=NARROW) as page:
+        harmless(page, ())
+        ids_once(page)
+        tables_whole(page)
+        assert page.locator("main > section > h2 > bdi").count() == len(JUDGES[at])
+        stand(page, "main > section > h2 > bdi", JUDGES[at])
+        stand(page, "#judges th bdi", JUDGES[at])
+        drawn = drawn_texts(page)
+        assert [name for name in JUDGES[at] if squeezed(printable(name))[:9] not in drawn] == []
+        open_all(page)
+        assert fits(page)
+
+
+@pytest.mark.parametrize("at", range(len(COLUMNS)))
+def test_columns_values_and_candidates_may_have_any_name(show, tmp_path, at):
+    """Every text is once a column and a value of one, and a candidate on every page: each can be read, none runs."""
+    path, document = audited(tmp_path, of_columns(at))
+    with show(path, viewport=NARROW) as page:
+        harmless(page, ())
+        ids_once(page)
+        tables_whole(page)
+        stand(page, "#strata thead th", COLUMNS[at])
+        values = [value for place in range(len(COLUMNS[at])) for value in values_of(at, place)]
+        stand(page, "#strata tbody tr > :first-child", values)
+        drawn = drawn_texts(page)
+        assert [value for value in values[:20] if squeezed(printable(value))[:9] not in drawn] == []
+        rows = page.locator("#prompt-table > tbody")
+        assert rows.count() == document["data"]["prompts"]
+        open_all(page)
+        stand(page, "#prompt-table .candidates bdi", [printable(name, longest=300) for name in ALL])
+        assert fits(page)
 
 
 @pytest.fixture(scope="module")
@@ -140,9 +218,9 @@ def picked_from_hostile_pools(tmp_path_factory):
     folder = tmp_path_factory.mktemp("picked")
     pools = [
         {
-            "prompt_id": f"{at} {text}",
+            "prompt_id": text,
             "prompt": text,
-            "candidates": [{"id": f"{printable(text)[:300]} a", "text": one(at + 1)}, {"id": "b", "text": text}],
+            "candidates": [{"id": text, "text": one(at + 1)}, {"id": one(at + 2), "text": text}],
         }
         for at, text in enumerate(ALL)
     ]

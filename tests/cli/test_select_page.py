@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from bonwise.cli.picked_page import LONGEST_TEXT, MOST_POOLS, MOST_WORDS, PickedPage
+from bonwise.cli.picked_page import LONGEST_TEXT, MOST_POOLS, PickedPage
 from bonwise.data.pool import Candidate, Pool
+from bonwise.report.page.environment import MOST_BYTES, page_bytes
+from bonwise.report.page.pages import page
+from bonwise.selection.selection import Comparison
 from bonwise.selection.totals import Totals
 from cli.commands import pool_file, typed
 from cli.picked import picks
@@ -143,17 +146,44 @@ def test_memory_is_bounded(tmp_path):
 
     def pools():
         for at in range(MOST_POOLS + 200):
-            yield Pool(f"p{at}", "q" * 10_000, (Candidate("a", "x" * 10_000), Candidate("b", "y" * 10)))
+            yield Pool(f"p{at}", "q" * 10_000, (Candidate("a", "\u4e2d" * 10_000), Candidate("b", "y" * 10)))
 
     for pool in collected.passing(pools()):
-        collected.note(selection(prompt_id=pool.prompt_id))
+        pick = selection(prompt_id=pool.prompt_id)
+        collected.totals.note(pick)
+        collected.note(pick)
     document = collected.document("")
     texts = [one["text"] for each in document["picks"] for one in each["candidates"]]
     prompts = [each["prompt"] for each in document["picks"]]
     assert (len(document["picks"]), document["of"]) == (MOST_POOLS, MOST_POOLS + 200)
     assert max(map(len, texts)) == LONGEST_TEXT
-    assert sum(map(len, texts)) + sum(map(len, prompts)) == MOST_WORDS
+    assert 5_500_000 < sum(map(page_bytes, [*texts, *prompts])) <= MOST_BYTES
     assert {each["prompt_left_out"] for each in document["picks"]} == {6_000, 10_000}
+    assert all(
+        len(one["text"]) + one["text_left_out"] in (10, 10_000)
+        for each in document["picks"]
+        for one in each["candidates"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("\u4e2d" * 4000, "c"), ("<a href=\"'&'\">" * 300, "c"), ("x" * 500, "n" * 4000)],
+    ids=["chinese", "markup", "names"],
+)
+def test_the_page_stays_light_whatever_it_shows(tmp_path, text, name):
+    """Texts whose letters take several bytes, and long names, leave a page of 500 pools below 8 MB."""
+    collected = PickedPage(tmp_path / "page.html", "pools.jsonl", Totals())
+    names = tuple(f"{name}{at}" for at in range(4))
+    pick = {"ids": names, "scores": (1.0,) * 4, "ranking": names, "best_id": names[0], "unscored": {}}
+    pick["comparisons"] = tuple(Comparison(names[0], other, 1.0, None) for other in names[1:])
+    pools = (Pool(f"p{at}", text, tuple(Candidate(one, text) for one in names)) for at in range(MOST_POOLS))
+    for pool in collected.passing(pools):
+        taken = selection(prompt_id=pool.prompt_id, **pick)
+        collected.totals.note(taken)
+        collected.note(taken)
+    size = len(page(collected.document("")).encode())
+    assert 2_000_000 < size < 8_000_000
 
 
 def test_pools_of_many_candidates_are_bounded(tmp_path):
@@ -163,4 +193,16 @@ def test_pools_of_many_candidates_are_bounded(tmp_path):
     many = {"ids": names, "scores": (1.0,) * 3000, "ranking": names, "best_id": "c0", "unscored": {}}
     for pool in collected.passing(Pool(f"p{at}", "q", (Candidate("c0", "x"),)) for at in range(10)):
         collected.note(selection(prompt_id=pool.prompt_id, **many))
-    assert len(collected.document("")["picks"]) == 6
+    shown = collected.document("")["picks"]
+    assert len(shown) == 6
+    assert {one["prompt"] for one in shown} == {"q"}
+
+
+def test_names_that_would_fill_the_page_end_it(tmp_path):
+    """Where names alone take 6,000,000 bytes further pools are not shown."""
+    collected = PickedPage(tmp_path / "page.html", "pools.jsonl", Totals())
+    names = tuple('"' * 300 + str(at) for at in range(20))
+    pick = {"ids": names, "scores": (1.0,) * 20, "ranking": names, "best_id": names[0], "unscored": {}}
+    for pool in collected.passing(Pool(f"p{at}", "q", (Candidate(names[0], "x"),)) for at in range(MOST_POOLS)):
+        collected.note(selection(prompt_id=pool.prompt_id, **pick))
+    assert 150 < len(collected.document("")["picks"]) < 200

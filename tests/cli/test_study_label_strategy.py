@@ -82,7 +82,7 @@ def test_pairs_are_drawn_judged_and_weighted(capsys, folder):
         (("--verdict-col", "one", "--bins", "9"), "--bins has no say over verdicts alone"),
         (("--verdict-col", "one", "--ragged"), "--ragged has no say"),
         (("--verdicts", "pairs.csv", "--pair-col", "x"), "--pair-col is only for verdicts alone"),
-        (("--verdicts", "pairs.csv", "--bins", "1"), "1 bins"),
+        (("--verdicts", "pairs.csv", "--bins", "1"), "bins must be 2 or more, not 1"),
         (("--verdicts", "pairs.csv", "--html", "pairs.csv"), "read or written already"),
     ],
 )

@@ -334,7 +334,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
             (),
             settings,
             table.source,
-            scales=_declared(table),
+            scales=table.declared_scales,
             picks=picks,
             labels_left_out=table.labels_left_out,
             table=table,
@@ -379,7 +379,7 @@ def _audit(table: ScoreTable, settings: Settings, stated: StatedDraw | None) -> 
         table.columns,
         table.reference,
         table.draws,
-        _declared(table),
+        table.declared_scales,
         refused,
         labels_left_out=table.labels_left_out,
         covariates=covariates,
@@ -399,12 +399,3 @@ def _covariates(panels: Sequence[Panel], stated: StatedDraw | None) -> dict[str,
         for panel in panels
         if panel.judge != drawn_for and of_candidates(stated, panel)
     }
-
-
-def _declared(table: ScoreTable) -> dict[str, Any]:
-    declared: dict[str, Any] = {}
-    if table.judge_scales:
-        declared["judge_scale"] = {judge or "every judge": str(scale) for judge, scale in table.judge_scales.items()}
-    if table.label_scale is not None:
-        declared["label_scale"] = str(table.label_scale)
-    return declared

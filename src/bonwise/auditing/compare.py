@@ -13,12 +13,14 @@ import pandas as pd
 from bonwise.auditing.judge_audit import OF_PICKS
 from bonwise.auditing.labelling import label_state
 from bonwise.auditing.logged import logged_panels, logged_table, picks_document
+from bonwise.auditing.same_picks import differing_by_nothing, pick_alike
 from bonwise.auditing.settings import Settings
 from bonwise.data.panel import Dropped, Panel, Shape
 from bonwise.data.picks import Pick, Picks, read_picks
 from bonwise.data.scales import Scale
 from bonwise.errors import InputError
 from bonwise.release import release
+from bonwise.report.amounts import counted
 from bonwise.shown import Shown
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.efficiency import Spent, efficiency, efficiency_difference
@@ -80,7 +82,8 @@ class PickComparison(Shown):
     ----------
     first, second : PicksSide
     differences : mapping of str to Estimate
-        First minus second, paired by prompt. What depends on the pools alone differs by 0, without an interval.
+        First minus second, paired by prompt. What depends on the pools alone differs by 0, without an interval; so
+        does what depends on the picks where these are alike on every prompt.
     prompts : int
         Prompts behind all figures.
     dropped : tuple of Dropped
@@ -96,9 +99,8 @@ class PickComparison(Shown):
     settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
-        return (
-            f"<PickComparison of {self.first.picks.source} and {self.second.picks.source} on {self.prompts} prompts>"
-        )
+        files = f"{self.first.picks.source} and {self.second.picks.source}"
+        return f"<PickComparison of {files} on {counted(self.prompts, 'prompt')}>"
 
     def __str__(self) -> str:
         from bonwise.report.compare_text import compare_text  # noqa: PLC0415 - rendering loads rich
@@ -116,6 +118,21 @@ class PickComparison(Shown):
             "dropped": [{"prompt_id": one.prompt_id, "reason": one.reason} for one in self.dropped],
             "settings": dict(self.settings),
         }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a metric: both sides and first minus second, paired by prompt.
+
+        Columns: ``metric``; ``first``, ``second`` and ``difference``, each with ``_low`` and ``_high``;
+        ``difference_se``, ``n`` prompts, and ``reason``: why the difference, or its interval, is missing.
+        """
+        rows = []
+        for metric, apart in self.differences.items():
+            sides = {"first": self.first.metrics[metric], "second": self.second.metrics[metric], "difference": apart}
+            row: dict[str, Any] = {"metric": metric}
+            for name, one in sides.items():
+                row |= {name: one.estimate, f"{name}_low": one.low, f"{name}_high": one.high}
+            rows.append({**row, "difference_se": apart.se, "n": apart.n, "reason": apart.reason})
+        return pd.DataFrame(rows)
 
 
 def compare(  # noqa: PLR0913 - all but the two files are named
@@ -229,9 +246,12 @@ def _compared(
     sums = [prompt_sums(panel.scores, panel.labels, panel.sizes) for panel in panels]
     spent = [_spent(picks, panel, mine) for picks, panel, mine in zip(sides, panels, sums, strict=True)]
     worth = [estimate(wanted, mine, rule) for mine in sums]
+    less = difference([e for e in wanted if e.name not in _OF_POOLS], sums[0], sums[1], rule)
+    if pick_alike(panels[0].scores, panels[1].scores, panels[0].sizes):
+        less = differing_by_nothing(less)
     differences = {
         **{name: Estimate(0.0, None, None, None, worth[0][name].n, None, reason=SAME_POOLS) for name in _OF_POOLS},
-        **difference([e for e in wanted if e.name not in _OF_POOLS], sums[0], sums[1], rule),
+        **less,
         **efficiency_difference(spent[0], spent[1], settings.confidence),
     }
     found = [

@@ -57,6 +57,20 @@ class ConfidenceAudit(Shown):
             "settings": dict(self.settings),
         }
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a judge and metric; a judge without a statement to hold against a label has none.
+
+        Columns: ``judge``, ``metric``, ``estimate``, ``low``, ``high``, ``se``, ``n`` prompts, ``interval``,
+        ``method`` and ``reason``: why something is missing.
+        """
+        columns = ["judge", "metric", "estimate", "low", "high", "se", "n", "interval", "method", "reason"]
+        rows = [
+            {"judge": name, "metric": metric, **one}
+            for name, found in self.judges.items()
+            for metric, one in found["metrics"].items()
+        ]
+        return pd.DataFrame(rows, columns=columns)
+
 
 def audit_confidence(
     source: str | Path | pd.DataFrame,

@@ -112,10 +112,10 @@ def check_gate(
     if found.method == "labelled_only":
         return _unknown_population(judge, name, metric, value, ends)
     if ends[0] > value:
-        sentence = f"{name}: met, the one-sided 95 % lower bound is {ends[0]:.4g}."
+        sentence = f"{name}: met, the one-sided 95% lower bound is {ends[0]:.4g}."
         return Gate(judge, metric, value, "met", *ends, None, None, sentence)
     if ends[1] < value:
-        sentence = f"{name}: not met, the one-sided 95 % upper bound is {ends[1]:.4g}."
+        sentence = f"{name}: not met, the one-sided 95% upper bound is {ends[1]:.4g}."
         return Gate(judge, metric, value, "not met", *ends, None, None, sentence)
     more = _more_prompts(found.estimate, labelled.prompts, ends, value)
     return Gate(
@@ -126,7 +126,7 @@ def check_gate(
         *ends,
         None if more is None else ceil(more * labelled.labels_each),
         None if more is None else ceil(more),
-        f"{name}: inconclusive, the one-sided 95 % bounds are {ends[0]:.4g} and {ends[1]:.4g}; "
+        f"{name}: inconclusive, the one-sided 95% bounds are {ends[0]:.4g} and {ends[1]:.4g}; "
         f"{_what_decides(more, labelled)}.",
     )
 

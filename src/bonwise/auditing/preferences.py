@@ -82,6 +82,22 @@ class PreferenceAudit(Shown):
             },
         }
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a judge and metric.
+
+        Columns: ``judge``, ``metric``, ``estimate``, ``low``, ``high``, ``se``, ``n`` prompts, ``interval``,
+        ``method`` and ``reason``: why something is missing.
+        """
+        import pandas as pd  # noqa: PLC0415 - loaded anyway by whoever made the audit
+
+        columns = ["judge", "metric", "estimate", "low", "high", "se", "n", "interval", "method", "reason"]
+        rows = [
+            {"judge": name, "metric": metric, **found.to_dict()}
+            for name, metrics in self.judges.items()
+            for metric, found in metrics.items()
+        ]
+        return pd.DataFrame(rows, columns=columns)
+
 
 def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the source named
     source: str | Path | pd.DataFrame,

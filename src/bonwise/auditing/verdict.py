@@ -34,12 +34,16 @@ class Verdict:
         ``correlation``, ``level``, ``directional``, ``decision`` to ``pass``, ``fail``,
         ``inconclusive`` or ``undefined``.
     sentences : tuple of str
+    deciding : int
+        Which of the sentences, counted from 0, holds the figures that the level rests on; never the first, which
+        names the target.
     """
 
     target: Target
     level: str
     checks: Mapping[str, str]
     sentences: tuple[str, ...]
+    deciding: int
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of the JSON schema."""
@@ -48,6 +52,7 @@ class Verdict:
             "level": self.level,
             "checks": dict(self.checks),
             "sentences": list(self.sentences),
+            "deciding": self.deciding,
         }
 
 
@@ -71,15 +76,15 @@ def judge_validity(metrics: _Metrics, thresholds: Thresholds, target: Target, *,
         "decision": _above(metrics["recovery"], thresholds.recovery_useful),
     }
     level = _best_of_n_level(metrics, thresholds) if target == "best-of-n" else _system_level(checks)
-    sentences = (
-        _target_sentence(target, level),
-        *([scope] if scope else []),
-        _correlation_sentence(metrics, thresholds, checks, against),
-        _level_sentence(metrics, thresholds, checks),
-        _directional_sentence(metrics, thresholds, checks),
-        _decision_sentence(metrics, thresholds, checks),
-    )
-    return Verdict(target, level, checks, sentences)
+    opening = (_target_sentence(target, level), *([scope] if scope else []))
+    levels = {
+        "correlation": _correlation_sentence(metrics, thresholds, checks, against),
+        "level": _level_sentence(metrics, thresholds, checks),
+        "directional": _directional_sentence(metrics, thresholds, checks),
+        "decision": _decision_sentence(metrics, thresholds, checks),
+    }
+    deciding = len(opening) + list(levels).index("decision" if target == "best-of-n" else _of_systems(checks))
+    return Verdict(target, level, checks, (*opening, *levels.values()), deciding)
 
 
 def pick_validity(metrics: _Metrics, thresholds: Thresholds, *, scope: str) -> Verdict:
@@ -95,7 +100,7 @@ def pick_validity(metrics: _Metrics, thresholds: Thresholds, *, scope: str) -> V
         "Correlation, level and directional validity: undefined on these data, for a logged pick holds no scores.",
         _decision_sentence(metrics, thresholds, checks),
     )
-    return Verdict("best-of-n", level, checks, sentences)
+    return Verdict("best-of-n", level, checks, sentences, len(sentences) - 1)
 
 
 def candidate_validity(
@@ -125,7 +130,9 @@ def candidate_validity(
         "Correlation, level and directional validity: undefined on these data, for whole pools are not labelled.",
         f"{_decision_sentence(metrics, thresholds, checks)} {bound}",
     )
-    return Verdict(target, level, checks, sentences)
+    # Of whole systems such labels tell nothing, and the sentence before the last says why.
+    deciding = len(sentences) - (1 if target == "best-of-n" else 2)
+    return Verdict(target, level, checks, sentences, deciding)
 
 
 def _decision_alone(metrics: _Metrics, thresholds: Thresholds) -> dict[str, str]:
@@ -167,6 +174,13 @@ def _best_of_n_level(metrics: _Metrics, thresholds: Thresholds) -> str:
     if recovery.low > thresholds.recovery_useful:
         return "useful"
     return "weak" if recovery.high < thresholds.recovery_useful else "inconclusive"
+
+
+def _of_systems(checks: Mapping[str, str]) -> str:
+    """Return the check that the level of a judge of whole systems rests on: the one that fails, or else is open."""
+    both = {name: checks[name] for name in ("correlation", "level")}
+    failing = [name for name, state in both.items() if state == "fail"]
+    return next((name for name in (*failing, *both) if both[name] != "pass"), "correlation")
 
 
 def _system_level(checks: Mapping[str, str]) -> str:
@@ -222,7 +236,7 @@ def _correlation_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Map
     if all(share.estimate is not None for share in shares):
         sentence += (
             f" Between prompts lie {shares[0].estimate:.0%} of the judge's variance and {shares[1].estimate:.0%} "
-            "of the reference's, which no pick within a prompt can use."
+            f"of that of {against}, which no pick within a prompt can use."
         )
     return sentence
 

@@ -17,20 +17,23 @@ if TYPE_CHECKING:
     from bonwise.selection.selection import Selection
     from bonwise.selection.totals import Totals
 
-__all__ = ["PickedPage"]
+__all__ = ["LONGEST_TEXT", "MOST_POOLS", "MOST_ROWS", "PickedPage"]
 
 MOST_POOLS = 500
 MOST_ROWS = 20_000
 """Candidates and comparisons of all pools that are shown."""
 
 LONGEST_TEXT = 4_000
-MOST_WORDS = 4_000_000
-"""Characters of a text, and of all texts, that are kept."""
+
+_MARKUP = 200
+"""Bytes of a candidate on a page beside its words and its name, about."""
 
 
 @dataclass(slots=True)
 class PickedPage:
     """Collects what the page shows while pools and picks pass, in bounded memory.
+
+    Names and words take 6,000,000 bytes of a page at most; names go before words.
 
     Parameters
     ----------
@@ -54,10 +57,14 @@ class PickedPage:
     _coming: dict[str, dict[str, Any]] = field(default_factory=dict)
     _picks: list[dict[str, Any]] = field(default_factory=list)
     _read: int = 0
-    _words: int = MOST_WORDS
+    _words: int = 0
+    _names: int = 0
     _rows: int = MOST_ROWS
 
     def __post_init__(self) -> None:
+        from bonwise.report.page.environment import MOST_BYTES
+
+        self._words = self._names = MOST_BYTES
         folder = Path(os.path.realpath(self.path)).parent
         if not folder.is_dir() or self.path.is_dir() or not os.access(folder, os.W_OK):
             raise FileError(f"{self.path}: no page can be written there", hint="name a file in a folder of yours")
@@ -76,8 +83,7 @@ class PickedPage:
         words = self._coming.pop(pick.prompt_id or "", None)
         if words is None:
             return
-        self._rows -= len(pick.ids) + len(pick.comparisons)
-        if self._rows >= 0:
+        if self._has_room(pick):
             line = pick.to_dict()
             del line["text"], line["settings"]  # the words hold the text, and the page the settings
             self._picks.append({"pick": line, **words})
@@ -90,7 +96,7 @@ class PickedPage:
             "schema": "bonwise.selections/1",
             "settings": settings,
             "totals": totals,
-            "picks": self._picks,
+            "picks": list(self._fitting()),
             "of": totals["pools"],
         }
 
@@ -116,15 +122,59 @@ class PickedPage:
             return False
         return True
 
+    def _has_room(self, pick: Selection) -> bool:
+        """Take the room for a pick's names; from the first pick on that has none, no pick has."""
+        self._rows -= len(pick.ids) + len(pick.comparisons)
+        names = _bytes_of_names(pick) if self._rows >= 0 else 0
+        if names > self._names:
+            self._rows = -1
+        if self._rows < 0:
+            return False
+        self._names -= names
+        return True
+
+    def _fitting(self) -> Iterator[dict[str, Any]]:
+        """Yield what is shown; where the names leave too little room the later ones come without words."""
+        from bonwise.report.page.environment import page_bytes
+
+        room = self._names
+        for one in self._picks:
+            room -= page_bytes(one["prompt"]) + sum(page_bytes(each["text"]) for each in one["candidates"])
+            yield one if room >= 0 else _wordless(one)
+
     def _words_of(self, pool: Pool) -> dict[str, Any]:
         candidates = [{"id": one.id, **self._kept("text", one.text)} for one in pool.candidates]
         return {**self._kept("prompt", pool.prompt), "candidates": candidates}
 
     def _kept(self, name: str, text: str) -> dict[str, Any]:
-        """Return a text as far as there is room for it, and the number of characters that are left out."""
-        kept = text[: min(LONGEST_TEXT, self._words)]
-        self._words -= len(kept)
+        """Return a text where there is room for it, cut, and the number of characters that are left out."""
+        from bonwise.report.page.environment import page_bytes
+
+        kept = text[:LONGEST_TEXT]
+        taken = page_bytes(kept)
+        if taken > self._words:
+            kept, taken = "", 0
+        self._words -= taken
         return {name: kept, f"{name}_left_out": len(text) - len(kept)}
+
+
+def _bytes_of_names(pick: Selection) -> int:
+    from bonwise.printable import printable
+    from bonwise.report.page.environment import LONGEST_NAME, page_bytes
+    from bonwise.report.page.selection_page import MOST_COMPARISONS
+
+    compared = (name for pair in pick.comparisons[:MOST_COMPARISONS] for name in (pair.a, pair.b))
+    names = [pick.prompt_id, *pick.ids, *pick.unscored.values(), *compared]
+    return sum(page_bytes(printable(name, longest=LONGEST_NAME)) + _MARKUP for name in names)
+
+
+def _wordless(one: dict[str, Any]) -> dict[str, Any]:
+    candidates = [{**each, **_left_out(each, "text")} for each in one["candidates"]]
+    return {**one, **_left_out(one, "prompt"), "candidates": candidates}
+
+
+def _left_out(holder: dict[str, Any], name: str) -> dict[str, Any]:
+    return {name: "", f"{name}_left_out": holder[f"{name}_left_out"] + len(holder[name])}
 
 
 def _ended(course: Course | None) -> str:

@@ -190,6 +190,17 @@ class ScoreTable:
         return int(counts.max())
 
     @property
+    def declared_scales(self) -> dict[str, Any]:
+        """What was declared, as documents hold it: ``judge_scale`` by judge, and ``label_scale``."""
+        declared: dict[str, Any] = {}
+        if self.judge_scales:
+            scales = self.judge_scales.items()
+            declared["judge_scale"] = {judge or "every judge": str(scale) for judge, scale in scales}
+        if self.label_scale is not None:
+            declared["label_scale"] = str(self.label_scale)
+        return declared
+
+    @property
     def strata(self) -> tuple[str, ...]:
         """Columns that are none of the roles, no draws, no words and no costs."""
         known = {*ROLES, *SPENT, *draw_columns(self.frame.columns)}

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from bonwise.printable import printable
+from bonwise.report.amounts import counted
 from bonwise.report.console import plain
 from bonwise.report.digits import estimate_and_ends
 from bonwise.report.fitted import FittedTable
@@ -39,7 +40,7 @@ def compare_parts(document: _Document) -> Iterator[RenderableType]:
     first, second, settings = document["first"], document["second"], document["settings"]
     yield Text(f"Picks of {printable(first['source'])} against {printable(second['source'])}", "bold")
     yield Text(
-        f"{document['prompts']:,} prompts in both; [intervals] at {100 * settings['confidence']:g}%, paired by prompt"
+        f"{counted(document['prompts'], 'prompt')} in both; [intervals] at {100 * settings['confidence']:g}%, paired by prompt"
     )
     for side in (first, second):
         if side["only_here"]:

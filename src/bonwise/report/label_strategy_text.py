@@ -22,9 +22,11 @@ from bonwise.report.ways import (
     gap_words,
     group_title,
     known_columns,
+    no_interval_because,
     partly_labelled,
     starred,
     unknown_because,
+    verdicts_of,
 )
 
 __all__ = ["label_strategy_parts", "label_strategy_text"]
@@ -51,8 +53,7 @@ def label_strategy_parts(document: _Document) -> Iterator[RenderableType]:
 def _strategies(document: _Document) -> Iterator[RenderableType]:
     settings = document["settings"]
     yield Text(
-        f"Ways of asking a judge: {printable(settings['source'])}, verdicts of {printable(settings['pairwise'])} in "
-        f"{printable(settings['verdicts'])}",
+        f"Ways of asking a judge: {printable(settings['source'])}, {verdicts_of(settings)}",
         style="bold",
     )
     yield Text(f"[intervals] at {100 * settings['confidence']:g}%, clustered by prompt")
@@ -123,9 +124,12 @@ def _by_gap(where: _Document, reference: str | None) -> Iterator[RenderableType]
 
 def _reasons(judge: _Document, settings: _Document) -> Iterator[Text]:
     """Yield why a figure is missing, each reason once, and what partial labels leave out."""
-    for group in judge["strategies"].values():
-        for line in unknown_because(group["strategies"], settings):
-            yield Text(printable(line, longest=400))
+    compared = [group["strategies"] for group in judge["strategies"].values()]
+    lines = [line for ways in compared for line in unknown_because(ways, settings)]
+    lines += [
+        line for ways in (*compared, judge["matched_pairs"]["ways"]) for line in no_interval_because(ways, settings)
+    ]
+    yield from (Text(printable(line, longest=400)) for line in dict.fromkeys(lines))
     yield from (Text(line) for line in partly_labelled(judge, settings))
 
 
@@ -169,6 +173,8 @@ def _draw(document: _Document) -> Iterator[RenderableType]:
     yield Text(f"Pairs drawn from {printable(settings['source'])}, seed {settings['seed']}", style="bold")
     for sentence in document["sentences"]:
         yield Text(sentence)
+    for reason, count in document["prompts_left_out"].items():
+        yield Text(f"left out {counted(count, 'prompt')}: {printable(reason, longest=120)}", style="yellow")
     rows = [
         [f"{one['gap_of']} gap", one["stratum"], f"{one['pairs']:,}", f"{one['drawn']:,}", _weight(one)]
         for one in document["strata"]

@@ -12,7 +12,7 @@ from bonwise.printable import printable
 from bonwise.report.commands import command
 from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
-from bonwise.report.metric_table import interval, number
+from bonwise.report.metric_table import interval, interval_header, number
 
 __all__ = ["comparison_parts", "comparison_text", "draw_parts", "draw_text"]
 
@@ -175,5 +175,5 @@ def _chain(links: list[_Document], confidence: float) -> FittedTable:
                 f"{r['n']:,}",
             )
         )
-    headers = ("proxy", "r", f"{100 * confidence:g}% interval", "explained", "its interval", "n")
+    headers = ("proxy", "r", interval_header(confidence), "explained", "its interval", "n")
     return FittedTable(headers, rows, spare=("n", "its interval"), title="What tells of what, prompt by prompt")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bonwise.printable import printable
-from bonwise.report.metric_table import interval, named, number
+from bonwise.report.metric_table import interval, interval_header, named, number
 
 __all__ = ["markdown"]
 
@@ -76,7 +76,7 @@ def _one(name: str, judge: _Document) -> Iterator[str]:
     rows = [_row(key, judge["metrics"][key], settings.get("reference")) for key in shown]
     if control:
         rows = [(*row, number(control[key]["estimate"])) for key, row in zip(shown, rows, strict=True)]
-    yield _table(("metric", "estimate", f"{100 * settings['confidence']:g}% interval", "n", *beside), rows)
+    yield _table(("metric", "estimate", interval_header(settings["confidence"]), "n", *beside), rows)
     if any(judge["metrics"][key]["method"] == "labelled_only" for key in shown):
         yield r"\* from the completely labelled prompts alone"
     prompts = f"{data['prompts']:,} prompt{'s' * (data['prompts'] != 1)}"
@@ -101,7 +101,7 @@ def _several(document: _Document) -> Iterator[str]:
         ends = "-" if first is None else interval(first)
         prompts = f"{judge['data']['labelled_prompts']:,}"
         rows.append((name, prompts, figures[0], ends, *figures[1:], judge["verdict"]["level"]))
-    width = f"{100 * settings['confidence']:g}% interval"
+    width = interval_header(settings["confidence"])
     yield _table(("judge", "labelled prompts", _COLUMNS[0], width, *_COLUMNS[1:], "verdict"), rows)
     for name, reason in document.get("not_audited", {}).items():
         yield f"Not audited: {_text(name)}: {_text(reason)}"

@@ -12,7 +12,7 @@ from rich.text import Text
 from bonwise.printable import printable
 from bonwise.report.fitted import FittedTable
 
-__all__ = ["MetricTable", "interval", "named", "number"]
+__all__ = ["GROUPS", "MetricTable", "interval", "interval_header", "named", "number"]
 
 _Document = Mapping[str, Any]
 
@@ -100,7 +100,7 @@ class MetricTable:
     def _table(self) -> FittedTable:
         control = ("with control",) if "with_control" in self.judge else ()
         alone = (_ALONE,) if self._sampled() else ()
-        width = f"{100 * self.settings['confidence']:g}% interval"
+        width = interval_header(self.settings["confidence"])
         headers = ("metric", "estimate", width, *alone, *control, "n", _MEANING)
         rows: list[Sequence[str]] = []
         styles = []
@@ -149,6 +149,17 @@ def number(value: float | None) -> str:
 def interval(found: _Document) -> str:
     """Write the interval of an estimate, a dash where there is none."""
     return "-" if found["low"] is None else f"[{number(found['low'])}, {number(found['high'])}]"
+
+
+def interval_header(confidence: float) -> str:
+    """Name a column of intervals.
+
+    Examples
+    --------
+    >>> interval_header(0.95)
+    '95% interval'
+    """
+    return f"{100 * confidence:g}% interval"
 
 
 def _alone(found: _Document) -> str:

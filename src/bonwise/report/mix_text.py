@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import RenderableType
@@ -19,8 +19,20 @@ __all__ = ["mix_parts", "mix_text"]
 
 _Document = Mapping[str, Any]
 
-_SHOWN = ("global_r", "recovery", "sign_agreement", "effective_agreement", "within_r", "top1_accuracy")
+_SHOWN: Mapping[str, str] = {
+    "global_r": "global_r",
+    "recovery": "recovery",
+    "sign_agreement": "sign",
+    "effective_agreement": "effective",
+    "within_r": "within_r",
+    "top1_accuracy": "top-1",
+}
 _WITH_ENDS = ("global_r", "recovery")
+
+_LEGEND = (
+    "of pools: share of the pools that hold a control in which it is shown, every second point of the curve (--json "
+    "has each). all + 10%: a tenth of the way from there to easy pairs alone. sign, effective: agreement."
+)
 
 
 def mix_text(document: _Document) -> str:
@@ -48,6 +60,7 @@ def _judge(name: str, judge: _Document, settings: _Document) -> Iterator[Rendera
         yield Padding(Text(named(printable(sentence, longest=1000), reference)), (0, 0, 0, 2))
     yield Text("")
     yield _curve(judge)
+    yield Text(_LEGEND)
     yield Text("")
     yield _change(judge, settings)
     yield from _reasons(judge["change"], reference)
@@ -55,7 +68,7 @@ def _judge(name: str, judge: _Document, settings: _Document) -> Iterator[Rendera
 
 def _curve(judge: _Document) -> FittedTable:
     rows = []
-    for point in judge["points"]:
+    for point in _shown(judge["points"]):
         row = [_where(point), f"{100 * point['easy_pairs']:.0f}%"]
         for metric in _SHOWN:
             found = point["metrics"].get(metric)
@@ -63,10 +76,17 @@ def _curve(judge: _Document) -> FittedTable:
             if metric in _WITH_ENDS:
                 row.append("" if found is None else interval(found))
         rows.append(row)
-    headers = ["of the pools that hold a control", "easy pairs"]
-    for metric in _SHOWN:
-        headers += [metric, f"{metric} interval"] if metric in _WITH_ENDS else [metric]
-    return FittedTable(headers, rows, spare=(*reversed(_SHOWN[2:]), "recovery interval", "global_r interval"))
+    headers = ["of pools", "easy pairs"]
+    for metric, title in _SHOWN.items():
+        headers += [title, f"[{title}]"] if metric in _WITH_ENDS else [title]
+    return FittedTable(headers, rows, spare=(*reversed(headers[6:]), "[recovery]", "[global_r]"))
+
+
+def _shown(points: Sequence[_Document]) -> list[_Document]:
+    """Return every second point up to that of every pool, counted back from it, and all after it."""
+    first = [point for point in points if not point["towards"]]
+    kept = first[:1] + [point for at, point in enumerate(first) if at and (len(first) - 1 - at) % 2 == 0]
+    return [*kept, *points[len(first) :]]
 
 
 def _where(point: _Document) -> str:
@@ -74,8 +94,8 @@ def _where(point: _Document) -> str:
     if not point["towards"]:
         return f"{100 * point['share']:.0f}%"
     if point["towards"] < 1:
-        return f"all, and {100 * point['towards']:.0f}% easy pairs alone"
-    return "easy pairs alone"
+        return f"all + {100 * point['towards']:.0f}%"
+    return "easy alone"
 
 
 def _change(judge: _Document, settings: _Document) -> FittedTable:

@@ -35,7 +35,7 @@ def sampling_parts(sampling: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 def _model(sampling: Mapping[str, Any]) -> str:
     model, explained = sampling["model"], _percent(sampling["share_explained"] or 0.0)
-    told = f"; explains {explained} % of the variance" if explained > 0 and model["covariates"] else ""
+    told = f"; explains {explained}% of the variance" if explained > 0 and model["covariates"] else ""
     return printable(f"{model['name']}: {model['reason']}{told}", longest=1000)
 
 
@@ -49,7 +49,7 @@ def _further(sampling: Mapping[str, Any]) -> Iterator[RenderableType]:
         return
     narrowed = _percent(sampling.get("narrowed") or 0.0)
     if narrowed:
-        told = f"{narrowed} % narrower" if narrowed > 0 else f"{-narrowed} % wider"
+        told = f"{narrowed}% narrower" if narrowed > 0 else f"{-narrowed}% wider"
         yield Text(f"with {names} as covariates the interval of recovery is {told}")
     else:
         yield Text(f"further judges as covariates: {names}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bonwise.printable import printable
 from bonwise.report.amounts import counted, significant
 from bonwise.report.metric_table import named, number
 
@@ -16,9 +17,11 @@ __all__ = [
     "gap_words",
     "group_title",
     "known_columns",
+    "no_interval_because",
     "partly_labelled",
     "starred",
     "unknown_because",
+    "verdicts_of",
     "way_name",
 ]
 
@@ -127,6 +130,31 @@ def unknown_because(ways: _Document, settings: _Document) -> Iterator[str]:
                 said += [label] if (label := way_name(name, settings)) not in said else []
     for reason, names in reasons.items():
         yield f"no figure for {', '.join(names)}: {reason}"
+
+
+def no_interval_because(ways: _Document, settings: _Document) -> Iterator[str]:
+    """Yield why differences of recovery lack an interval, each reason once with the ways it holds for."""
+    reasons: dict[str, list[str]] = {}
+    for name, way in ways.items():
+        less = way.get("minus_pointwise", {}).get("recovery")
+        if less is not None and less["estimate"] is not None and less["low"] is None:
+            reason = less["reason"].removeprefix("no interval: ")
+            reasons.setdefault(reason, []).append(way_name(name, settings))
+    for reason, names in reasons.items():
+        yield f"no interval of the difference for {', '.join(names)}: {reason}"
+
+
+def verdicts_of(settings: _Document) -> str:
+    """Say whose verdicts were held against scores, and which pairs they are on.
+
+    Examples
+    --------
+    >>> verdicts_of({"verdicts": "won.csv", "pairwise": "gpt", "drawn": "todo.drawn.csv"})
+    'verdicts of gpt in won.csv, on the pairs drawn in todo.drawn.csv'
+    """
+    whose, file = (printable(settings[key], longest=60) for key in ("pairwise", "verdicts"))
+    drawn = "" if settings["drawn"] is None else f", on the pairs drawn in {printable(settings['drawn'], longest=60)}"
+    return f"verdicts of {whose} in {file}{drawn}"
 
 
 def gap_words(at: int, row: _Document) -> str:

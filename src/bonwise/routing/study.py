@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from bonwise.routing.budget import split_budget
 from bonwise.routing.judge_study import JudgeStudy, study_judge
 from bonwise.routing.judged_prompts import judged_prompts
 from bonwise.routing.saved import SavedRouter
+from bonwise.routing.signal_study import plain_share
 from bonwise.shown import Shown
 
 if TYPE_CHECKING:
@@ -102,6 +103,34 @@ class RouteStudy(Shown):
             "judges": {name: one.to_dict() for name, one in self.judges.items()},
             "not_studied": dict(self.not_studied),
         }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a judge, signal and share; a signal without figures has one row that says why.
+
+        Columns: ``judge``, ``signal``, ``share``; ``value`` and ``lift``, each with ``_low``, ``_high`` and ``_se``;
+        ``captured`` with ``low``, ``high`` and ``se``; ``n`` prompts; ``recommended``: whether it is the signal to
+        route by at the share asked for; and ``reason``: why something is missing.
+        """
+        import pandas as pd  # noqa: PLC0415 - loaded anyway by whoever made the study
+
+        rows = [row for name, judge in self.judges.items() for row in _rows(name, judge)]
+        return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+_COLUMNS = [
+    *("judge", "signal", "share", "value", "value_low", "value_high", "value_se"),
+    *("lift", "lift_low", "lift_high", "lift_se", "captured", "low", "high", "se", "n", "recommended", "reason"),
+]
+
+
+def _rows(name: str, judge: JudgeStudy) -> Iterator[dict[str, Any]]:
+    taken = judge.recommendation
+    for signal, one in judge.signals.items():
+        for found in map(plain_share, one.shares):
+            chosen = signal == taken.signal and found["share"] == taken.share
+            yield {"judge": name, "signal": signal, **found, "recommended": chosen}
+        if not one.shares:
+            yield {"judge": name, "signal": signal, "recommended": False, "reason": one.reason}
 
 
 def route(  # noqa: PLR0913 - the one front door of the study; all but the source are named

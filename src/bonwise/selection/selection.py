@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bonwise.calls.bill import Bill
 from bonwise.shown import Shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Comparison", "Routed", "Selection"]
 
@@ -194,6 +197,31 @@ class Selection(Shown):
             "unscored": dict(self.unscored),
             "settings": dict(self.settings),
         }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a candidate, in candidate order.
+
+        Columns: ``prompt_id``, ``candidate``, ``score``, ``rank`` (1 is the best; equal scores stand in the seeded
+        order, and what is unscored has none), ``picked``, ``tied`` (whether it shares the top score),
+        ``standard_error``, ``p_best``, ``draws`` and ``unscored``: the reason, where there is no score.
+        """
+        import pandas as pd  # noqa: PLC0415 - picking needs no frame
+
+        places = {name: place for place, name in enumerate(self.ranking, start=1)}
+        columns = {
+            "prompt_id": self.prompt_id,
+            "candidate": self.ids,
+            "score": self.scores,
+            "rank": [places.get(name) for name in self.ids],
+            "picked": [at == self.index for at in range(len(self.ids))],
+            "tied": [name in self.tied for name in self.ids],
+            "standard_error": self.standard_errors or None,
+            "p_best": self.p_best or None,
+            "draws": self.draws or None,
+            "unscored": [self.unscored.get(name) for name in self.ids],
+        }
+        kinds = dict.fromkeys(("score", "standard_error", "p_best"), "float64")
+        return pd.DataFrame(columns).astype({**kinds, "rank": "Int64", "draws": "Int64"})
 
     def _page_document(self) -> dict[str, Any]:
         """Return a document of schema ``bonwise.selections/1``: this pick alone, with the text of the best."""

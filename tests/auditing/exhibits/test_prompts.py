@@ -10,6 +10,7 @@ from auditing.tables import cohort, table, two_judges
 from bonwise.auditing.audit import audit
 from bonwise.auditing.exhibits.prompts import prompt_rows
 from bonwise.data.words import Words
+from bonwise.report.page.environment import LONGEST_NAME, MOST_BYTES, page_bytes
 
 
 def rows_of(frame, *, words=True, **options):
@@ -67,7 +68,7 @@ def test_long_texts_are_cut_and_counted():
 
 
 def test_words_end_where_there_is_no_room_for_more():
-    """All rows together hold 4,000,000 characters at most; the later ones come without words and say so."""
+    """All rows together take 6,000,000 bytes at most; the later ones come without words and say so."""
     found, _ = rows_of(spoken(cohort(400), length=4000))
     said = [row["words_left_out"] for row in found["rows"]]
     assert said == sorted(said)
@@ -76,9 +77,42 @@ def test_words_end_where_there_is_no_room_for_more():
         len(row["prompt"] or "") + sum(len(one["text"] or "") + len(one["raw"] or "") for one in row["candidates"])
         for row in found["rows"]
     )
-    assert 3_950_000 < total <= 4_000_000
+    assert 5_400_000 < total <= MOST_BYTES
     assert found["rows"][-1]["prompt"] is None
     assert found["rows"][-1]["candidates"][0]["score"] is not None
+
+
+@pytest.mark.parametrize("letter", ["\u4e2d", "<", '"', "\u202e"])
+def test_room_is_counted_in_bytes_as_they_are_written(letter):
+    """Letters of several bytes, marks that are escaped and what is written out leave room for fewer rows."""
+    found, _ = rows_of(spoken(cohort(400)).assign(text=letter * 3000))
+    shown = [one["text"] for row in found["rows"] for one in row["candidates"] if one["text"]]
+    assert 5_000_000 < sum(map(page_bytes, shown)) <= MOST_BYTES
+    assert found["rows"][-1]["words_left_out"]
+
+
+def test_long_names_are_cut_and_find_their_words():
+    """A name is cut at 300 characters wherever it stands; words are those of the whole name."""
+    frame = spoken(cohort(12))
+    frame["prompt_id"] = frame["prompt_id"].astype(str) + "p" * 4000
+    frame["candidate"] = "c" * 4000 + frame["candidate"].astype(str)
+    row = rows_of(frame)[0]["rows"][0]
+    assert {len(row["prompt_id"]), *(len(one["id"]) for one in row["candidates"])} == {LONGEST_NAME}
+    assert max(len(row["pick"]), len(row["best"])) <= LONGEST_NAME + 6
+    assert len({one["text"] for one in row["candidates"]}) == 4
+    assert row["prompt"].startswith("ask p0")
+
+
+def test_names_that_do_not_fit_leave_their_candidates_out():
+    """Names that alone would fill the page are counted in place of shown, and every row keeps its figures."""
+    frame = table([(np.linspace(0, 1, 40), np.linspace(1, 0, 40))] * 300)
+    frame["candidate"] = '"' * 400 + frame["candidate"].astype(str) + '"' * 400
+    frame["candidate"] = frame["candidate"].str.slice(300)
+    found, _ = rows_of(frame, words=False)
+    kept = sum(page_bytes(one["id"]) for row in found["rows"] for one in row["candidates"])
+    assert 4_000_000 < kept <= MOST_BYTES
+    last = found["rows"][-1]
+    assert (last["candidates"], last["candidates_left_out"], last["gain_lost"]) == ([], 40, 1.0)
 
 
 def test_of_large_pools_the_telling_candidates_are_shown():

@@ -324,13 +324,46 @@ def test_drawn_pairs_are_pools_of_their_own(pools, tmp_path):
     assert "tie" in str(drawn)
 
 
-def test_unlabelled_pairs_are_drawn_by_the_gap_of_scores(pools):
-    """Where labels are missing the stratum is that of the scores, and says so."""
+def test_pairs_are_drawn_of_the_prompts_that_the_study_keeps(pools):
+    """Where there are labels prompts that lack some are left out and counted: every drawn pair is studied."""
     half = SCORES.copy()
     half.loc[half["prompt_id"] > "p0000149", "oracle_label"] = np.nan
+    half.loc[(half["prompt_id"] == "p0000007") & (half["candidate"] == "c2"), "oracle_label"] = np.nan
+    half.loc[(half["prompt_id"] == "p0000008") & (half["candidate"] == "c2"), "judge_score"] = np.nan
     drawn = draw_pairs(half, pairs=60, pools=pools)
-    assert {one["gap_of"]: 0 for one in drawn.strata} == {"oracle": 0, "score": 0}
+    assert {one["gap_of"] for one in drawn.strata} == {"oracle"}
+    assert sum(one["pairs"] for one in drawn.strata) == 148 * 6
+    document = drawn.to_dict()
+    reasons = document["prompts_left_out"]
+    assert (reasons["no labels"], reasons["some of its candidates lack labels"]) == (150, 1)
+    assert sum(reasons.values()) == 152
+    assert document["labels_needed"] == 0
+    assert document["sentences"][-1] == "No pair is of the other 152 prompts, none of which the study can use."
+    assert "left out 150 prompts: no labels" in str(drawn)
+    found = only(study_label_strategy(half, verdicts=judged(drawn.record, PAIRS), drawn=drawn.record))
+    assert (found["data"]["pairs"], found["data"]["pairs_left_out"]) == (60, {})
+
+
+def test_without_labels_all_pairs_are_drawn_and_the_labels_they_need_are_counted(pools):
+    """Strata are those of the scores then, and the study needs labels of whole prompts, not of pairs."""
+    drawn = draw_pairs(SCORES.drop(columns="oracle_label"), pairs=60, pools=pools)
+    assert {one["gap_of"] for one in drawn.strata} == {"score"}
     assert sum(one["pairs"] for one in drawn.strata) == 1800
+    document, prompts = drawn.to_dict(), drawn.record["prompt_id"].nunique()
+    assert (document["labels_needed"], document["prompts_left_out"]) == (4 * prompts, {})
+    sentence = (
+        f"There are no labels yet: the study will need {4 * prompts}, of all candidates of these {prompts} prompts."
+    )
+    assert sentence in document["sentences"]
+    assert sentence in " ".join(str(drawn).split())
+
+
+def test_labels_that_complete_no_prompt_are_no_use(pools):
+    """A draw that the study could not use at all is refused, with both ways out."""
+    part = SCORES.assign(oracle_label=SCORES["oracle_label"].where(SCORES["candidate"] == "c0"))
+    with pytest.raises(InputError, match="no prompt that 'judge' scored has them for all") as refused:
+        draw_pairs(part, pairs=60, pools=pools)
+    assert "or draw without the labels" in refused.value.hint
 
 
 def test_weights_undo_the_strata(pools):

@@ -54,16 +54,16 @@ def the(said, start):
 def test_a_verdict_beside_a_tie_stands_and_is_not_said_to_be_alike():
     """Order one decides ten pairs, nine of them right, order two none: both together decide all ten."""
     order, agreement = alone([1] * 10, ["tie"] * 10, [1] * 9 + [2])
-    assert "those that both together decide are right in 90.0 % [" in agreement
+    assert "those that both together decide are right in 90.0% [" in agreement
     assert "alike" not in agreement
-    assert "on 100.0 % [" in order
+    assert "on 100.0% [" in order
 
 
 def test_agreement_and_ties_each_name_their_pairs():
     """Agreement is over the three pairs that the labels decide, ties over all four."""
     _, agreement = alone([1, 1, 2, 1], [1, 2, 2, 2], [1, 1, 2, "tie"])
     assert agreement.startswith("Of the 3 pairs that the labels decide, ")
-    assert "ties (50.0 % of all 4 pairs) counting one half" in agreement
+    assert "ties (50.0% of all 4 pairs) counting one half" in agreement
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_the_lead_of_the_first_shown_has_its_interval():
         r"Being shown first is worth [+-]0\.\d{3} \[-0\.\d{3}, 0\.\d{3}\], which may be no difference;", even
     )
     led = alone([1] * 60, [2] * 50 + [1] * 10, [1] * 60)[0]
-    assert re.match(r"Being shown first is worth \+0\.833 \[0\.\d{3}, 0\.\d{3}\]; the verdict on 83\.3 % \[", led)
+    assert re.match(r"Being shown first is worth \+0\.833 \[0\.\d{3}, 0\.\d{3}\]; the verdict on 83\.3% \[", led)
 
 
 def gaps(right, groups):
@@ -111,7 +111,7 @@ def test_groups_of_gaps_that_are_not_told_apart_are_not_contrasted():
     """A third of three right at the smallest gaps, half of eight at the largest: nothing is said of a rise."""
     assert "smallest" not in gaps({0.1: [1, 0, 0], 0.9: [1, 0] * 4}, 4)
     clear = gaps({0.1: [1, 0] * 20, 0.9: [1] * 39 + [0]}, 2)
-    assert re.search(r"from 50\.0 % \[.*\] at the smallest gaps to 97\.5 % \[.*\] at the largest\.$", clear)
+    assert re.search(r"from 50\.0% \[.*\] at the smallest gaps to 97\.5% \[.*\] at the largest\.$", clear)
 
 
 def test_a_first_group_without_a_figure_is_not_skipped():
@@ -169,4 +169,27 @@ def test_one_pair_that_was_drawn():
 def test_ways_that_pick_alike_are_said_to():
     """Where no score ties, breaking ties changes nothing, and no interval around 0 is made of that."""
     table, pairs = pools_of_two([[1, 0]] * 6, [[1, 0]] * 6, [[1, 1]] * 6)
+    said = sentences(table, pairs)
+    for start in ("On 6 prompts breaking", "On 6 prompts comparing every", "Cutting the scores into bins"):
+        assert the(said, start).endswith("picks the same on all 6 prompts.")
+    assert the(said, "On 6 pairs").endswith(": they pick the same on all 6 pairs.")
+    assert "points" not in " ".join(said)
+    study = study_label_strategy(table, verdicts=pairs)
+    judge = study.judges["judge"]
+    ways = judge["strategies"]["every_pair"]["strategies"], judge["matched_pairs"]["ways"]
+    for less in (ways[0]["tie_break"]["minus_pointwise"], ways[1]["pairwise"]["minus_pointwise"]):
+        found = less["recovery"]
+        assert (found["estimate"], found["low"], found["reason"]) == (0.0, None, "both pick alike on every prompt")
+    line = "no interval of the difference for scores in 20 bins, every pair, every pair, one order, scores, top ties"
+    text = " ".join(str(study).split())
+    assert line in text
+    assert text.count("compared: both pick alike on every prompt") == 1
+
+
+def test_picks_worth_the_same_are_not_picks_alike():
+    """Two right candidates of three: another pick is worth as much here, and might not be elsewhere."""
+    rows = [(p, c, s, y) for p in "pqrstu" for c, s, y in (("a", 1, 1), ("b", 1, 1), ("c", 0, 0))]
+    table = pd.DataFrame(rows, columns=["prompt_id", "candidate", "judge_score", "oracle_label"])
+    both = [(p, a, b, 1, 1) for p in "pqrstu" for a, b in (("a", "b"), ("a", "c"), ("b", "c"))]
+    pairs = pd.DataFrame(both, columns=["prompt_id", "a", "b", "shown_first", "shown_second"])
     assert the(sentences(table, pairs), "On 6 prompts breaking").endswith(": no pick changes its worth.")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.judged import open_judged
 from bonwise.auditing.studies.mix import mix_of, study_mix
 from bonwise.errors import InputError, UsageError
+from bonwise.report.mix_text import mix_text
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.mixture import OF_PAIRS
 
@@ -164,6 +166,28 @@ def test_nothing_to_mix_in_is_refused(options, said):
     with pytest.raises(UsageError, match=said) as raised:
         study_mix(with_control(cohort(20)), **options)
     assert raised.value.hint
+
+
+@pytest.mark.parametrize(("others", "left"), [(["c0", "c1", "c2"], "only 'c3'"), (["c0", "c1", "c2", "c3"], "no")])
+def test_a_control_beside_which_nothing_is_left_to_choose_is_refused(others, left):
+    """The hint is about the controls, not about columns; what is excluded is not left either."""
+    frame = with_control(cohort(20))
+    for options in ({"control": ["bad", *others]}, {"control": "bad", "exclude": others}):
+        with pytest.raises(UsageError, match=f"{left}.* left beside the control") as refused:
+            study_mix(frame, **options)
+        assert "--control" in refused.value.hint
+
+
+def test_the_text_is_no_wider_than_a_page_and_has_the_ends_of_the_curve():
+    """Every second point of the first leg stands there, all pools among them; the document has each."""
+    study = study_mix(with_control(cohort(60)), control="bad")
+    lines = [line.rstrip() for line in mix_text(study.to_dict()).splitlines()]
+    assert max(map(len, lines)) <= 118
+    shown = [line.split()[0] for line in lines if re.match(r"\d+% +\d+%", line)]
+    assert shown == ["0%", "20%", "40%", "60%", "80%", "100%"]
+    assert len([line for line in lines if line.startswith("all + ")]) == 9
+    assert any(line.startswith("easy alone") for line in lines)
+    assert "every second point of the curve" in " ".join(lines)
 
 
 def test_a_control_without_scores_or_labels_is_refused():

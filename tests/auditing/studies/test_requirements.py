@@ -170,7 +170,12 @@ def test_what_is_no_share_is_refused(drawn, asked, word):
     """A percentage in place of a share, or no number at all, is refused in one line with a way out."""
     with pytest.raises(UsageError, match=f"a {word} must lie in") as refused:
         study_requirements(drawn, **asked)
-    assert refused.value.hint.startswith("such as")
+    assert str(refused.value).count("such as") == 1
+
+
+def test_one_judge_and_one_target_are_in_the_singular(drawn):
+    """The short form counts both."""
+    assert repr(study_requirements(drawn, targets=[0.5])) == "<RequirementsStudy of 1 judge, 1 target>"
 
 
 def test_a_table_without_labels_is_refused(drawn):

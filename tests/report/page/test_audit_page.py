@@ -8,6 +8,7 @@ import pytest
 import bonwise as bw
 from bonwise.report.metric_table import GROUPS
 from bonwise.report.page.pages import page
+from bonwise.report.page.verdict_section import verdict_of
 from report.page.page_documents import audited, exhibits, several, table
 
 
@@ -135,3 +136,14 @@ def test_arena100_with_its_control(shared):
     text = words(page(json.loads(json.dumps(document))))
     assert "recovery share of the possible gain 0.213 [0.081, 0.343] 0.656 99" in text
     assert re.search(r"global_r correlation over all cells 0\.652 \[0\.556, 0\.748\] 0\.869 99", text)
+
+
+@pytest.mark.parametrize("target", ["best-of-n", "system"])
+def test_the_first_paragraph_of_the_verdict_carries_its_figures(target):
+    """What is decided and the figures that decide it are one paragraph; the other sentences follow, each once."""
+    document = audited(target=target)
+    verdict = document["verdict"]
+    found = verdict_of(document, document["settings"])
+    assert found.lead == [f"{verdict['sentences'][0]} {verdict['sentences'][verdict['deciding']]}"]
+    assert re.search(r"\[-?\d\.\d{3}, -?\d\.\d{3}\]", found.lead[0])
+    assert len(found.sentences) == len(verdict["sentences"]) - 2

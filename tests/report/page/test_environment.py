@@ -2,7 +2,7 @@ import pytest
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
-from bonwise.report.page.environment import environment, visible
+from bonwise.report.page.environment import environment, page_bytes, visible
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,15 @@ def test_what_cannot_be_seen_is_written_out(text, shown):
     """Lines, tabs, wide spaces and joiners stay; controls, bidi marks and lone surrogates are written out."""
     assert visible(text) == shown
     visible(text).encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    "text", ["plain", "a\r\nb\tc", "\u4e2d\u6587", "<a href=\"'&'\">", "\u202e\x1b\ud800\U000e0041"]
+)
+def test_bytes_are_those_that_a_template_writes(text):
+    """What a text takes is what the page holds of it."""
+    shown = environment().from_string("{{ text }}").render(text=text)
+    assert page_bytes(text) == len(shown.encode())
 
 
 def test_every_value_is_escaped_and_made_visible():

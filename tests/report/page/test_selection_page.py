@@ -36,6 +36,7 @@ def test_the_totals_come_first():
     order = [text.index(part) for part in parts]
     assert order == sorted(order)
     assert "1 pick rests on less than was asked for" in text
+    assert "95% up to" in text
 
 
 def test_each_pool_opens_to_why():
@@ -156,3 +157,26 @@ def test_whatever_a_judge_or_a_service_said_stays_text():
         assert "<script>alert" not in text
     for what in ("why", "failure", "stopped", "strong", "route", "prompt", "judge", "source"):
         assert f"{what} <script>alert(1)</script>" in seen(page(made)), what
+
+
+def test_long_names_are_cut_and_stay_apart():
+    """Names that begin alike are cut at 300 characters, and each keeps its own figures, place and text."""
+    from bonwise.selection.selection import Comparison  # noqa: PLC0415 - a name of this test alone
+
+    names = ("n" * 400 + "a", "n" * 400 + "b")
+    pick = selection(
+        ids=names,
+        best_id=names[1],
+        ranking=(names[1],),
+        scores=(None, 0.75),
+        unscored={names[0]: "why"},
+        comparisons=(Comparison(*names, 0.5, 1.0),),
+    )
+    made = document(pick, selection(prompt_id="q"))
+    made["picks"][0]["candidates"] = [{"id": name, "text": f"text {name[-1]}"} for name in names]
+    row = selection_page(made).picks.rows[0]
+    assert {len(name) for name in (row["best"], *row["comparisons"][0][:2])} == {300}
+    assert [(len(one["id"]), one["text"], one["picked"], one["reason"]) for one in row["candidates"]] == [
+        (300, "text b", True, ""),
+        (300, "text a", False, "why"),
+    ]

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bonwise.auditing.exhibits.exhibits import exhibits
+from bonwise.auditing.exhibits.note import Note
+from bonwise.auditing.exhibits.rest import rest_of_prompts
 from bonwise.auditing.studies.judged import Judged
 from bonwise.auditing.studies.mix import MixStudy, mix_of
 from bonwise.auditing.studies.requirements import RequirementsStudy, requirements_of
 from bonwise.data.words import Words
 from bonwise.data.writing import csv_frame, write_whole
-from bonwise.errors import InputError, UsageError
+from bonwise.errors import FileError, InputError, UsageError
 from bonwise.printable import printable
 from bonwise.shown import Shown
 
 if TYPE_CHECKING:
     from bonwise.auditing.audit import Audit
 
-__all__ = ["rest_of_prompts", "write_page"]
-
-
-def rest_of_prompts(path: str | Path) -> Path:
-    """Name the file beside a page that holds a row for every prompt, where the page cannot show them all.
-
-    Examples
-    --------
-    >>> rest_of_prompts("runs/audit.html").as_posix()
-    'runs/audit-prompts.csv'
-    """
-    return Path(path).with_name(f"{Path(path).stem}-prompts.csv")
+__all__ = ["write_page"]
 
 
 def write_page(
@@ -44,10 +36,16 @@ def write_page(
     """Write the page; the parameters and errors are those of `Audit.to_html`.
 
     A study in `also` stands in place of the one of its name that every page makes.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        The page, or the file with the rest of the prompts, would take the place of what the page is made from.
     """
     from bonwise.report.page.pages import page  # noqa: PLC0415 - drawing loads matplotlib
 
     others = _documents(also)
+    _check_target(Path(path), audit, pools)
     document = audit.to_dict()
     if gates:
         document["gates"] = [gate.to_dict() for gate in audit.check(gates)]
@@ -62,10 +60,34 @@ def write_page(
     studies = [*_studies(audit, {one.get("study") for one in others}), *others]
     whole = len(shown["prompts"]["rows"]) == shown["prompts"]["of"]
     rest = None if whole else rest_of_prompts(path)
+    if rest is not None:
+        _check_target(rest, audit, pools)
     text = page(document, exhibits=shown, studies=studies, more=None if rest is None else rest.name)
+    write_whole(Path(path), text)  # first: prompts beside no page would be no use
     if rest is not None:
         write_whole(rest, csv_frame(audit.per_prompt()))
-    write_whole(Path(path), text)
+
+
+def _check_target(target: Path, audit: Audit, pools: str | Path | None) -> None:
+    """Refuse what cannot be written, or would take the place of what the page is made from."""
+    real = Path(os.path.realpath(target))
+    if real in {Path(os.path.realpath(source)) for source in _sources(audit, pools)}:
+        raise UsageError(f"{target} is read for the page, and would be overwritten", hint="name another file")
+    if real.is_dir():
+        raise FileError(f"{target}: is a folder", hint="name a file")
+    if not real.parent.is_dir():
+        raise FileError(f"{target}: no such folder", hint="make the folder first")
+
+
+def _sources(audit: Audit, pools: str | Path | None) -> Iterator[str | Path]:
+    """Yield the files behind a page; a table that came from none goes by a name that is no file's."""
+    yield audit.source
+    if audit.picks is not None:
+        yield audit.picks.source
+    if audit.table is not None and audit.table.label_rows is not None:
+        yield str(audit.table.label_rows.name)
+    if pools is not None:
+        yield pools
 
 
 def _documents(also: Sequence[Shown]) -> list[dict[str, Any]]:
@@ -96,8 +118,7 @@ def _studies(audit: Audit, given: Collection[str | None]) -> list[dict[str, Any]
         try:
             found.append(study(judged).to_dict())
         except InputError as error:
-            reason = f"Not studied: {error.message}."
-            found.append({"schema": "bonwise.note/1", "title": title, "sentences": [reason]})
+            found.append(Note(title, error.message).to_dict())
     return found
 
 

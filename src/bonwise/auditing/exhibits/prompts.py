@@ -13,9 +13,11 @@ from bonwise.auditing.judge_audit import JudgeAudit
 from bonwise.auditing.per_prompt import per_prompt
 from bonwise.data.panel import Panel
 from bonwise.data.words import PromptWords, Words
+from bonwise.printable import printable
+from bonwise.report.page.environment import LONGEST_NAME, MOST_BYTES, page_bytes
 from bonwise.stats.top_of_scores import at_top
 
-__all__ = ["prompt_rows"]
+__all__ = ["AT_A_GLANCE", "LONGEST_TEXT", "MOST_CANDIDATES", "MOST_ROWS", "NAMED", "prompt_rows"]
 
 MOST_ROWS, MOST_CANDIDATES = 500, 40
 AT_A_GLANCE = 8
@@ -24,7 +26,13 @@ AT_A_GLANCE = 8
 NAMED = 3
 """Tied candidates named in a row."""
 
-LONGEST_TEXT, MOST_WORDS = 4_000, 4_000_000
+LONGEST_TEXT = 4_000
+
+_MARKUP = 200
+"""Bytes of a candidate on a page beside its words and its name, about."""
+
+_NAMES = ("prompt_id", "prompt_id", "pick", "best")
+"""Names of a row as often as a page writes them."""
 
 _NUMBERS = ("value_pick", "value_best", "gain_lost", "margin")
 
@@ -32,9 +40,10 @@ _NUMBERS = ("value_pick", "value_best", "gain_lost", "margin")
 def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> dict[str, Any]:
     """Return a row a judge and prompt in the order of `per_prompt`, at most 500 over all judges.
 
-    A text is cut at 4,000 characters, and once the rows hold 4,000,000 of them further rows come without words; both
-    are said in the row. Of a pool of more than 8 candidates those that were picked or are best stand first, then the
-    others by score, and 40 are shown. Of tied picks, and of tied best candidates, a row names three and counts more.
+    A text is cut at 4,000 characters and a name at 300. Once the rows take 6,000,000 bytes of a page further ones
+    come without words, and where names alone take as much without candidates; a row says what it lacks. Of a pool of
+    more than 8 candidates those that were picked or are best stand first, then the others by score, and 40 are shown.
+    Of tied picks, and of tied best candidates, a row names three and counts more.
 
     Parameters
     ----------
@@ -51,7 +60,9 @@ def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> dict[str, 
     spoken = {} if words is None else words.of(list(dict.fromkeys(shown["prompt_id"])))
     pools = {judge.judge: _Pools(judge) for judge in judges}
     rows = [pools[line["judge"]].row(line) for line in shown.to_dict("records")]
-    _speak(rows, spoken)
+    for row in rows:
+        _speak(row, spoken.get(row["prompt_id"], PromptWords()))
+    _fit_words(rows, _fit_names(rows, MOST_BYTES))
     return {"rows": rows, "of": len(table)}
 
 
@@ -95,7 +106,10 @@ class _Pools:
 
     def _named(self, key: str, cells: npt.NDArray[np.int64]) -> dict[str, Any]:
         names = self.panel.candidates[self.panel.names[cells[:NAMED]]]
-        return {key: " | ".join(map(str, names)), f"{key}_more": max(0, len(cells) - NAMED)}
+        return {
+            key: " | ".join(printable(one, longest=LONGEST_NAME // NAMED) for one in names),
+            f"{key}_more": max(0, len(cells) - NAMED),
+        }
 
     def _candidate(self, cell: int) -> dict[str, Any]:
         return {
@@ -111,30 +125,44 @@ class _Pools:
         }
 
 
-def _speak(rows: Sequence[dict[str, Any]], spoken: Mapping[str, PromptWords]) -> None:
-    """Add the words to the rows, in their order, until there is no room for more."""
-    room = MOST_WORDS
-    for row in rows:
-        said = list(_said(row, spoken.get(row["prompt_id"], PromptWords())))
-        room -= sum(min(len(text), LONGEST_TEXT) for _, _, text in said)
-        if room < 0:
-            row["words_left_out"] = bool(said)
-            continue
-        for holder, key, text in said:
-            holder[key] = text[:LONGEST_TEXT]
-            holder[f"{key}_left_out"] = max(0, len(text) - LONGEST_TEXT)
-
-
-def _said(row: dict[str, Any], words: PromptWords) -> Iterator[tuple[dict[str, Any], str, str]]:
-    """Yield where a text belongs, under which key, and the text."""
-    if words.prompt is not None:
-        yield row, "prompt", words.prompt
+def _speak(row: dict[str, Any], words: PromptWords) -> None:
+    """Add the words to a row, whole."""
+    row["prompt"] = words.prompt
     for one in row["candidates"]:
-        text, raw = words.texts.get(one["id"]), words.raw.get((row["judge"], one["id"]))
-        if text is not None:
-            yield one, "text", text
-        if raw is not None:
-            yield one, "raw", raw
+        one["text"], one["raw"] = words.texts.get(one["id"]), words.raw.get((row["judge"], one["id"]))
+
+
+def _fit_names(rows: Sequence[dict[str, Any]], room: int) -> int:
+    """Cut the names, leave out the candidates whose names do not fit, and return the bytes that are left."""
+    for row in rows:
+        row["prompt_id"] = printable(row["prompt_id"], longest=LONGEST_NAME)
+        for one in row["candidates"]:
+            one["id"] = printable(one["id"], longest=LONGEST_NAME)
+        room -= sum(page_bytes(row[name]) for name in _NAMES)
+        taken = sum(page_bytes(one["id"]) + _MARKUP for one in row["candidates"])
+        if taken > room:
+            row["candidates_left_out"] += len(row["candidates"])
+            row["candidates"], taken = [], 0
+        room -= taken
+    return room
+
+
+def _fit_words(rows: Sequence[dict[str, Any]], room: int) -> None:
+    """Cut the texts; from the row on where there is no room for all of its own there are none."""
+    for row in rows:
+        texts = list(_texts(row))
+        if room >= 0:
+            room -= sum(page_bytes(text[:LONGEST_TEXT]) for _, _, text in texts)
+        row["words_left_out"] = room < 0 and bool(texts)
+        for holder, key, text in texts:
+            holder[key] = None if room < 0 else text[:LONGEST_TEXT]
+            holder[f"{key}_left_out"] = 0 if room < 0 else max(0, len(text) - LONGEST_TEXT)
+
+
+def _texts(row: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, str]]:
+    """Yield where a text stands, under which key, and the text."""
+    for holder, keys in ((row, ("prompt",)), *((one, ("text", "raw")) for one in row["candidates"])):
+        yield from ((holder, key, holder[key]) for key in keys if holder[key] is not None)
 
 
 def _known(value: float) -> float | None:

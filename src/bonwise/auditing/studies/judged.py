@@ -50,11 +50,21 @@ class Judged:
     @property
     def described(self) -> dict[str, Any]:
         """The settings of a study's document, and where the scores came from."""
-        settings = self.settings.to_dict()
+        settings, table = self.settings.to_dict(), self.table
         keys = ("confidence", "exclude", "control", "seed", "version")
-        shape = next(iter(self.panels.values())).shape
-        out = {key: settings[key] for key in keys} | {"shape": shape, "source": self.table.source}
-        return out if self.table.reference is None else {**out, "reference": self.table.reference}
+        out = {key: settings[key] for key in keys} | {
+            "shape": next(iter(self.panels.values())).shape,
+            "source": table.source,
+            "columns": dict(table.columns),
+            **table.declared_scales,
+        }
+        if table.draws > 1:
+            out["draws"] = table.draws
+        if table.labels_left_out:
+            out["labels_left_out"] = dict(table.labels_left_out)
+        if table.reference is not None:
+            out["reference"] = table.reference
+        return out
 
     def counts(self, judge: str) -> dict[str, Any]:
         """Return the counts behind a judge's figures: prompts, rows, dropped prompts by reason, method."""

@@ -12,6 +12,7 @@ import numpy as np
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.judged import Judged, open_judged
 from bonwise.auditing.studies.mix_findings import mix_findings
+from bonwise.data.opening import open_table
 from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
@@ -169,16 +170,24 @@ def study_mix(  # noqa: PLR0913 - all but the source are named
     settings = Settings(
         confidence=confidence, seed=seed, exclude=_names(exclude), control=_names(control), shape=shape
     )
-    judged = open_judged(
-        source,
-        settings,
-        labels=labels,
-        oracle=oracle,
-        columns=columns,
-        judge_scale=judge_scale,
-        label_scale=label_scale,
+    table = open_table(
+        source, labels=labels, oracle=oracle, columns=columns, judge_scale=judge_scale, label_scale=label_scale
     )
-    return mix_of(judged)
+    _check_left(table, settings)
+    return mix_of(open_judged(table, settings))
+
+
+def _check_left(table: ScoreTable, settings: Settings) -> None:
+    """Refuse controls beside which no two candidates are left."""
+    out = {*settings.control, *settings.exclude}
+    left = [name for name in table.candidates if name not in out]
+    # Fewer than two from the start are told of when the table is laid out.
+    if settings.control and len(left) < 2 <= len(table.candidates):
+        beside = f"only {shown(left[0])} is left" if left else "no candidate is left"
+        raise UsageError(
+            f"{table.source}: {beside} beside the control, and there is no choice to study",
+            hint="name as --control what is easy to tell apart, and leave two or more others",
+        )
 
 
 def mix_of(judged: Judged) -> MixStudy:

@@ -13,6 +13,7 @@ from bonwise.auditing.studies.requirement_words import requirement_sentences
 from bonwise.data.panel import Panel, Shape
 from bonwise.data.scales import Scale
 from bonwise.errors import UsageError
+from bonwise.report.amounts import counted
 from bonwise.shown import Shown
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
@@ -54,7 +55,8 @@ class RequirementsStudy(Shown):
     not_studied: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
-        return f"<RequirementsStudy of {len(self.judges)} judges, {len(self.settings['targets'])} targets>"
+        judges, targets = counted(len(self.judges), "judge"), counted(len(self.settings["targets"]), "target")
+        return f"<RequirementsStudy of {judges}, {targets}>"
 
     def __str__(self) -> str:
         from bonwise.report.requirements_text import requirements_text  # noqa: PLC0415 - rendering loads rich
@@ -159,7 +161,7 @@ def requirements_of(
     """Study the judges of a table that is open already; the parameters are those of `study_requirements`."""
     asked = (
         _within(targets, "a target", (0, 1), "a share, such as 0.5"),
-        _within(within_r, "a within_r", (-1, 1), "0.3"),
+        _within(within_r, "a within_r", (-1, 1), "such as 0.3"),
     )
     # Judges of the same prompts have the same labels, hence one curve.
     shared: dict[tuple[bytes, bytes], tuple[NoisyOracle, dict[str, Any]]] = {}
@@ -187,10 +189,10 @@ def requirements_of(
     return RequirementsStudy(judges, described, judged.not_studied)
 
 
-def _within(values: Sequence[float], what: str, ends: tuple[float, float], example: str) -> list[float]:
+def _within(values: Sequence[float], what: str, ends: tuple[float, float], hint: str) -> list[float]:
     for value in values:
         if not ends[0] <= value <= ends[1]:
-            raise UsageError(f"{what} must lie in [{ends[0]}, {ends[1]}], not {value:g}", hint=f"such as {example}")
+            raise UsageError(f"{what} must lie in [{ends[0]}, {ends[1]}], not {value:g}", hint=hint)
     return [float(value) for value in dict.fromkeys(values)]
 
 

@@ -121,6 +121,20 @@ class DesignComparison(Shown):
             "sentences": list(self.sentences),
         }
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a design and share: variances over that of as many labels drawn at random.
+
+        Columns: ``design``, ``feasible`` (whether it looks only at what is known before labelling), ``share``,
+        ``labels`` (prompts), ``labels_only``, ``with_scores``, ``model``, ``drawn`` and ``drawn_se``.
+        """
+        import pandas as pd  # noqa: PLC0415 - loaded anyway by whoever compared the designs
+
+        return pd.DataFrame(
+            {"design": name, "feasible": name not in UNKNOWABLE, **one.to_dict()}
+            for name, found in self.designs.items()
+            for one in found
+        )
+
 
 def compare_designs(  # noqa: PLR0913 - the one front door of the comparison; all but the source are named
     source: str | Path | pd.DataFrame | ScoreTable,

@@ -97,6 +97,14 @@ class LabelDraw(Shown):
             "sentences": list(self.sentences),
         }
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return the rows of the design, one a prompt, those to label first.
+
+        Columns: ``prompt_id``, ``phase`` (0 where it was not drawn), ``propensity``, ``stratum``, ``seed``, ``rule``,
+        ``judge`` and, where single candidates are drawn, ``pick`` and ``other``.
+        """
+        return self.design.frame()
+
     def write(self, path: str | Path, *, sheet: str | Path | None = None) -> None:
         """Write the design, for ``bonwise audit --design`` to read, and the label sheet.
 

@@ -113,6 +113,19 @@ class Monitor(Shown):
             "sentences": list(self.sentences),
         }
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return the looks so far, one row a look, at most a dozen of them; empty before the first.
+
+        Columns: ``question``, ``n`` (labelled prompts, or votes), ``estimate``, ``low``, ``high``, ``half_width``,
+        ``stopped`` (whether the rule said stop there first) and ``reason``: why something is missing.
+        """
+        columns = ["question", "n", "estimate", "low", "high", "half_width", "stopped", "reason"]
+        rows = [
+            {**look.to_dict(), "question": self.question, "stopped": look == self.stopped}
+            for look in self.watched.looks
+        ]
+        return pd.DataFrame(rows, columns=columns)
+
 
 def monitor(  # noqa: PLR0913 - all but the source are named
     source: str | Path | pd.DataFrame | ScoreTable,

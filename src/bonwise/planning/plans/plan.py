@@ -115,6 +115,19 @@ class Plan(Shown):
             "commands": list(self.commands),
         }
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return the power table, one row a number of labels; empty where no number is enough.
+
+        Columns: ``question``, ``design``, ``labels``, ``prompts``, ``power``, ``half_width`` (one of the two is
+        missing: questions are answered with a power or to a half-width) and ``planned``: whether it is the plan.
+        """
+        import pandas as pd  # noqa: PLC0415 - a plan without a pilot needs no frame
+
+        columns = ["question", "design", "labels", "prompts", "power", "half_width", "planned"]
+        about = {"question": self.question, "design": self.design}
+        rows = [{**about, **row, "planned": row["labels"] == self.labels} for row in self.power_table]
+        return pd.DataFrame(rows, columns=columns)
+
     def _figures(self) -> dict[str, Any]:
         keys = ("question", "settings", "design", "sides", "prompts", "labels", "cost", "mde", "mde_of")
         found: dict[str, Any] = {key: getattr(self, key) for key in keys}

@@ -45,7 +45,7 @@ def _sides(document: Mapping[str, Any]) -> str:
         return "Two-sided."
     if document["settings"]["confidence"] == _GATE:
         return "One-sided, as the gate of an audit."
-    return "One-sided; the gate of an audit is so at 95 %, whatever was planned for."
+    return "One-sided; the gate of an audit is so at 95%, whatever was planned for."
 
 
 def _verdict(document: Mapping[str, Any]) -> str:
@@ -83,7 +83,7 @@ def _from_pilot(document: Mapping[str, Any]) -> str:
     if ends is None:
         return "The pilot gives no interval on the number of labels."
     low, high = ends
-    start = f"The pilot's interval at {confidence:g} % reaches from"
+    start = f"The pilot's interval at {confidence:g}% reaches from"
     if low is None and high is None:
         return "The pilot gives no interval on the number of labels."
     if high is None:
@@ -92,7 +92,7 @@ def _from_pilot(document: Mapping[str, Any]) -> str:
             "effect that would matter, not on the one the pilot happened to show."
         )
     if low is None:
-        return f"The pilot's interval at {confidence:g} % reaches up to {high:,} labels."
+        return f"The pilot's interval at {confidence:g}% reaches up to {high:,} labels."
     return f"{start} {low:,} to {high:,} labels: the pilot's own figure is uncertain, and so is the number."
 
 

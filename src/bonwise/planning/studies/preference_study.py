@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -87,6 +87,26 @@ class PreferenceStudy(Shown):
             **deepcopy(dict(self.over_pairs)),
             "pairs": [one.to_dict() for one in self.pairs],
         }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a pair and metric.
+
+        Columns: ``first``, ``second``, ``votes``, ``ties``, ``metric`` (``win_rate``, the second model's share of the
+        votes; ``margin``, the same less 1/2; ``signal``, the mean squared margin of the prompts), ``estimate``,
+        ``low``, ``high``, ``se``, ``n`` prompts, ``interval`` and ``reason``: why something is missing.
+        """
+        import pandas as pd  # noqa: PLC0415 - loaded anyway by whoever made the study
+
+        columns = ["first", "second", "votes", "ties", "metric", "estimate", "low", "high", "se", "n", "interval"]
+        return pd.DataFrame((row for pair in self.pairs for row in _rows(pair)), columns=[*columns, "reason"])
+
+
+def _rows(pair: PairVotes) -> Iterator[dict[str, Any]]:
+    about = {"first": pair.first, "second": pair.second, "votes": pair.votes, "ties": pair.ties}
+    rate = pair.win_rate.to_dict()
+    margin = {end: None if rate[end] is None else rate[end] - 0.5 for end in ("estimate", "low", "high")}
+    for metric, one in {"win_rate": rate, "margin": rate | margin, "signal": pair.signal.to_dict()}.items():
+        yield {**about, "metric": metric, **one}
 
 
 def study_preferences(  # noqa: PLR0913 - one argument a role, all but the source named

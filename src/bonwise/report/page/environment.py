@@ -13,9 +13,13 @@ from markupsafe import Markup, escape
 from bonwise.printable import printable
 from bonwise.report.metric_table import number
 
-__all__ = ["environment", "visible"]
+__all__ = ["LONGEST_NAME", "MOST_BYTES", "environment", "page_bytes", "visible"]
 
-_PERHAPS_HIDDEN = re.compile(r"[^\x20-\x7e\n\t]")
+LONGEST_NAME = 300
+"""Characters of a prompt's or candidate's name that a page shows."""
+
+MOST_BYTES = 6_000_000
+"""Of names and texts that the prompts of a page hold: browsers open what is twice as large with delay."""
 
 _WIDTH = re.compile(r'viewBox="0 0 ([0-9.]+) ')
 
@@ -34,8 +38,8 @@ _NOWHERE = re.compile(rf"\S{{{_LONGEST}}}(?=[^\s\u0300-\u036f\ufe00-\ufe0f])")
 _BREAK = "\n"
 """Nothing printable holds one."""
 
-_JOINERS = frozenset("\u200c\u200d")
-"""Persian and composed emoji cannot be written without them."""
+_PLAIN = frozenset("\n\t\u200c\u200d")
+"""Line ends, tabs, and the joiners without which Persian and composed emoji cannot be written."""
 
 
 @lru_cache(maxsize=1)
@@ -71,13 +75,25 @@ def visible(text: str) -> str:
     >>> visible("a\r\nb\u202ec\x1b[31m")
     'a\nb\\u202ec\\x1b[31m'
     """
-    return _PERHAPS_HIDDEN.sub(_seen, text.replace("\r\n", "\n"))
+    text = text.replace("\r\n", "\n")
+    # By letter, not by place: a page of Chinese holds millions of letters and few that differ.
+    hidden = {ord(one): one.encode("unicode_escape").decode("ascii") for one in set(text) if not _plain(one)}
+    return text.translate(hidden) if hidden else text
 
 
-def _seen(found: re.Match[str]) -> str:
-    letter = found.group()
-    plain = letter.isprintable() or letter in _JOINERS or unicodedata.category(letter) == "Zs"
-    return letter if plain else letter.encode("unicode_escape").decode("ascii")
+def page_bytes(text: str) -> int:
+    r"""Return the bytes that a text takes on a page, escaped and with what cannot be seen written out.
+
+    Examples
+    --------
+    >>> page_bytes("abc"), page_bytes('<"'), page_bytes("\u4e2d"), page_bytes("\x1b")
+    (3, 9, 3, 4)
+    """
+    return len(str(escape(visible(text))).encode())
+
+
+def _plain(letter: str) -> bool:
+    return letter.isprintable() or letter in _PLAIN or unicodedata.category(letter) == "Zs"
 
 
 def _finalize(value: object) -> object:

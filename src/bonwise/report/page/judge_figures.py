@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bonwise.report.metric_table import interval, named, number
@@ -15,6 +15,9 @@ from bonwise.report.page.section import Section, Table
 __all__ = ["judge_figures"]
 
 _Document = Mapping[str, Any]
+
+_DRAWN = 4
+"""Columns whose strata are drawn; drawings take time, and tables hold the same figures."""
 
 _OF_STRATA = ("recovery", "within_r", "tie_rate", "top1_accuracy")
 
@@ -52,10 +55,16 @@ def _strata(exhibits: _Document, prefix: str, key: str, reference: str | None) -
         yield Section(
             "Strata",
             f"{prefix}strata",
-            figures=strata_figures(strata, f"{key}strata"),
+            sentences=list(_drawn(strata)),
+            figures=strata_figures(strata[:_DRAWN], f"{key}strata"),
             tables=[_table(one, reference) for one in strata],
             notes=[f"{one['column']}: not shown: {one['reason']}" for one in left_out],
         )
+
+
+def _drawn(strata: Sequence[_Document]) -> Iterator[str]:
+    if len(strata) > _DRAWN:
+        yield f"Of {len(strata)} columns the first {_DRAWN} are drawn; the others are tables alone."
 
 
 def _table(stratum: _Document, reference: str | None) -> Table:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from bonwise.report.metric_table import GROUPS, interval, named, number
+from bonwise.report.metric_table import GROUPS, interval, interval_header, named, number
 from bonwise.report.page.layout import GroupedTable, Headline
 from bonwise.report.page.section import Section
 
@@ -39,7 +39,7 @@ def metrics_section(judge: _Document, settings: _Document, anchor: str) -> Secti
     metrics = [row for _, rows in groups for row in rows]
     sampled = any("labelled_only" in judge["metrics"][name] for name, _ in metrics)
     control = judge.get("with_control", {})
-    width = f"{100 * settings['confidence']:g}% interval"
+    width = interval_header(settings["confidence"])
     headers = ("metric", "estimate", width, *_beside(sampled=sampled, control=bool(control)), "prompts")
     starts = accumulate((len(rows) for _, rows in groups), initial=0)
     table = GroupedTable(

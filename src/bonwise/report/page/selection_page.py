@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bonwise.printable import printable
+from bonwise.report.page.environment import LONGEST_NAME
 from bonwise.report.page.layout import Page, Part, Picks
 from bonwise.report.page.section import Section, Table
 
-__all__ = ["selection_page", "selection_sections"]
+__all__ = ["MOST_COMPARISONS", "selection_page", "selection_sections"]
 
 _Document = Mapping[str, Any]
 
@@ -31,7 +33,7 @@ _MAKESHIFT = ("deadline", "partial", "first", "random")
 _FIGURES = (("score", "scores"), ("se", "standard_errors"), ("P(best)", "p_best"), ("draws", "draws"))
 """What is known of each candidate, and where it stands in the line of a pick."""
 
-_MOST_COMPARISONS = 100
+MOST_COMPARISONS = 100
 """Comparisons of one pool that are shown."""
 
 
@@ -159,7 +161,7 @@ def _cost(totals: _Document) -> Section:
     if seconds is not None and several:
         sentences.append(
             f"A pool took {_seconds(seconds['mean'])} on average: half up to {_seconds(seconds['half'])}, "
-            f"95 % up to {_seconds(seconds['most'])}, the longest {_seconds(seconds['longest'])}."
+            f"95% up to {_seconds(seconds['most'])}, the longest {_seconds(seconds['longest'])}."
         )
     return Section("What it took", "cost", sentences, tables=tables, notes=notes)
 
@@ -176,12 +178,12 @@ def _row(one: _Document) -> dict[str, Any]:
     pick = one["pick"]
     at = None if pick["best"] is None else pick["ids"].index(pick["best"])
     place = {name: rank for rank, name in enumerate(pick["ranking"])}
-    candidates = [_candidate(pick, words, position) for position, words in enumerate(one["candidates"])]
-    candidates.sort(key=lambda each: place.get(each["id"], len(place)))
+    words = sorted(enumerate(one["candidates"]), key=lambda each: place.get(each[1]["id"], len(place)))
+    candidates = [_candidate(pick, each, position) for position, each in words]
     score = None if at is None else pick["scores"][at]
     return {
-        "prompt_id": pick["prompt_id"] or "the pool",
-        "best": "no pick" if at is None else pick["best"],
+        "prompt_id": _cut(pick["prompt_id"] or "the pool"),
+        "best": "no pick" if at is None else _cut(pick["best"]),
         "decided_by": pick["decided_by"],
         "figures": [
             (score, _figure(score)),
@@ -195,8 +197,8 @@ def _row(one: _Document) -> dict[str, Any]:
         "prompt": one["prompt"],
         "prompt_left_out": one.get("prompt_left_out", 0),
         "candidates": candidates,
-        "comparisons": [_compared(pair) for pair in pick["comparisons"][:_MOST_COMPARISONS]],
-        "comparisons_left_out": max(0, len(pick["comparisons"]) - _MOST_COMPARISONS),
+        "comparisons": [_compared(pair) for pair in pick["comparisons"][:MOST_COMPARISONS]],
+        "comparisons_left_out": max(0, len(pick["comparisons"]) - MOST_COMPARISONS),
     }
 
 
@@ -208,11 +210,11 @@ def _candidate(pick: _Document, words: _Document, at: int) -> dict[str, Any]:
         if value is not None:
             facts.append((label, _figure(value)))
     return {
-        "id": name,
+        "id": _cut(name),
         "picked": name == pick["best"],
         "tied": len(pick["tied"]) if name in pick["tied"] else 0,
         "facts": facts,
-        "reason": pick["unscored"].get(name, ""),
+        "reason": _cut(pick["unscored"].get(name, "")),
         "text": words["text"],
         "text_left_out": words.get("text_left_out", 0),
     }
@@ -225,12 +227,12 @@ def _why(pick: _Document) -> Iterator[str]:
     if pick["level"]:
         yield f"The seed decided among {len(pick['level'])} candidates."
     if pick["failure"]:
-        yield f"What went wrong: {pick['failure']}."
+        yield f"What went wrong: {_cut(pick['failure'])}."
     routed = pick["routed"]
     if routed is not None:
         signal = "" if routed["signal"] is None else f", signal {_figure(routed['signal'])}"
-        who = "Not sent to a stronger judge" if routed["strong"] is None else f"Decided by {routed['strong']}"
-        first = f"; the first pass alone would have kept {routed['first_pick']}" if routed["first_pick"] else ""
+        who = "Not sent to a stronger judge" if routed["strong"] is None else f"Decided by {_cut(routed['strong'])}"
+        first = f"; the first pass alone would have kept {_cut(routed['first_pick'])}" if routed["first_pick"] else ""
         yield f"{who} ({routed['reason']}{signal}){first}."
     if pick["expected_regret"] is not None:
         yield f"Expected loss against the best candidate: {_figure(pick['expected_regret'])}."
@@ -243,11 +245,15 @@ def _why(pick: _Document) -> Iterator[str]:
 def _compared(pair: _Document) -> tuple[str, str, str, str]:
     value, effect = pair["value"], pair["order_effect"]
     return (
-        pair["a"],
-        pair["b"],
+        _cut(pair["a"]),
+        _cut(pair["b"]),
         "no verdict" if value is None else _figure(value),
         "-" if effect is None else f"{effect:+.4g}",
     )
+
+
+def _cut(name: str) -> str:
+    return printable(name, longest=LONGEST_NAME)
 
 
 def _figure(value: float | None) -> str:

@@ -18,20 +18,13 @@ _State = Literal["good", "bad", "open"]
 
 _STATES: Mapping[str, _State] = {"useful": "good", "weak": "bad", "harmful": "bad", "random": "bad"}
 
-_DECIDING = {"best-of-n": -1, "system": -4}
-"""Where the sentence with the figures of the decision stands; the four levels of validity come last."""
-
-_ALL_LEVELS = 5
-
 
 def verdict_of(judge: _Document, settings: _Document) -> Verdict:
     """Return the verdict on one judge."""
     found = judge["verdict"]
-    first, *rest = found["sentences"]
-    lead = [first]
-    if rest and (found["target"] == "best-of-n" or len(found["sentences"]) >= _ALL_LEVELS):
-        lead.append(rest.pop(_DECIDING[found["target"]]))
-    lead = [*_against(settings), *lead]
+    target, *rest = found["sentences"]
+    figures = rest.pop(found["deciding"] - 1)
+    lead = [*_against(settings), f"{target} {figures}"]
     return Verdict(found["level"], _STATES.get(found["level"], "open"), lead, rest, headlines(judge, settings))
 
 

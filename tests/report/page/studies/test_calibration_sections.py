@@ -7,6 +7,7 @@ import pytest
 from auditing.tables import cohort, two_judges
 from bonwise.auditing.studies.calibration import study_calibration
 from bonwise.report.calibration_text import calibration_text
+from bonwise.report.page.pages import page
 from bonwise.report.page.studies.calibration import calibration_sections
 
 HOSTILE = "<script>alert(1)</script> $x$ {{7*7}} \u202e=1+1\n"
@@ -89,11 +90,15 @@ def test_a_single_prompt_without_labels_lacks_them():
     assert f"{note.capitalize()}." in calibration_sections(found)[0].notes
 
 
-def test_judges_that_are_not_studied_are_named():
-    """A judge without enough prompts stands on the page and in the text with the reason."""
+def test_who_was_not_studied_and_what_was_dropped_is_told_once():
+    """The page of every study tells both in one way, so the sections of this one do not; the text does."""
     frame = two_judges(20)
     few = frame["prompt_id"] > "p0000004"
     found = study_calibration(frame[~((frame["judge"] == "second") & few)]).to_dict()
     assert list(found["judges"]) == ["first"]
-    assert "second is not studied" in calibration_sections(found)[-1].sentences[0]
+    assert [section.title for section in calibration_sections(found)] == ["Calibration"]
     assert "second is not studied" in calibration_text(found)
+    assert page(found).count("5 folds need 10 labelled prompts") == 1
+    dropped = study_calibration(cohort(20).drop(index=0)).to_dict()
+    assert dropped["judges"]["judge"]["data"]["dropped"]
+    assert not any("ropped" in note for note in calibration_sections(dropped)[0].notes)

@@ -61,7 +61,7 @@ def test_judges_of_verdicts_are_drawn_evenly():
     (section,) = label_strategy_sections(study.to_dict())
     assert [figure.says.split(" of ")[1] for figure in section.figures] == ["judges 1 to 20", "judges 21 to 40"]
     assert [len(table.rows) for table in section.tables] == [40, 40]
-    assert "56.7 % to 100.0 %" in section.sentences[0]
+    assert "56.7% to 100.0%" in section.sentences[0]
     assert all("<script" not in figure.svg for figure in section.figures)
 
 
@@ -96,7 +96,7 @@ def test_one_of_each_is_in_the_singular():
     alone = pd.DataFrame({"q": [1], "one": [1], "two": [1], "gold": [1]})
     found = study_verdicts(alone, verdicts=["one", "two"], oracle="gold", prompt=["q"])
     (section,) = label_strategy_sections(found.to_dict())
-    assert section.sentences[0].startswith("1 judge agrees with the labels in 100.0 % of the pairs")
+    assert section.sentences[0].startswith("1 judge agrees with the labels in 100.0% of the pairs")
 
 
 def test_small_labels_do_not_vanish():
@@ -127,5 +127,23 @@ def test_a_draw_has_a_table_of_strata():
     """A draw's page lists what was drawn of each stratum."""
     strata = [{"gap_of": "oracle", "stratum": "tie", "pairs": 1200, "drawn": 10}]
     document = {"kind": "draw", "settings": {}, "judges": {}, "strata": strata, "sentences": ["said"]}
-    (section,) = label_strategy_sections(document)
+    (section,) = label_strategy_sections({**document, "prompts_left_out": {}})
     assert section.tables[0].rows == [("oracle gap", "tie", "1,200", "10")]
+    (section,) = label_strategy_sections({**document, "prompts_left_out": {HOSTILE: 1200}})
+    assert section.tables[1].rows[0][1] == "1,200"
+    assert "\u202e" not in section.tables[1].rows[0][0]
+
+
+def test_where_the_verdicts_came_from_is_said():
+    """The page and the text name the verdicts' file, their judge and the record of drawn pairs."""
+    said = verdicts(SIMULATION)
+    record = said.assign(pair_id=[f"pair{at}" for at in range(len(said))], weight=1.0)
+    mine = said.assign(prompt_id=record["pair_id"], judge=HOSTILE)
+    document = study_label_strategy(SIMULATION.frame(), verdicts=mine, drawn=record).to_dict()
+    document["settings"] |= {"verdicts": "won.csv", "drawn": "todo.drawn.csv"}
+    ways, _ = label_strategy_sections(document)
+    words = "in won.csv, on the pairs drawn in todo.drawn.csv"
+    assert ways.notes[0].startswith("Held against verdicts of <script>")
+    assert ways.notes[0].endswith(f"{words}.")
+    assert "\u202e" not in ways.notes[0]
+    assert words in " ".join(label_strategy_text(document).split())

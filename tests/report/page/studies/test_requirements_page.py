@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from bonwise.auditing.studies.requirements import study_requirements
+from bonwise.report.page.pages import page
 from bonwise.report.page.studies.requirements import requirements_sections
 from bonwise.testing import simulate
 
@@ -53,8 +54,9 @@ def test_labels_without_spread_leave_a_section_of_words(frame):
     assert "needs a prompt where labels differ" in section.sentences[0]
 
 
-def test_judges_that_are_not_studied_are_named(frame):
-    """A judge without a labelled prompt gets a line with the reason."""
+def test_who_was_not_studied_is_told_once(frame):
+    """The page of every study names a judge without a labelled prompt, so the sections of this one do not."""
     other = frame.assign(judge="other", oracle_label=np.nan, prompt_id="x" + frame["prompt_id"])
-    sections = requirements_sections(study_requirements(pd.concat([frame.assign(judge="one"), other])).to_dict())
-    assert sections[-1].sentences[0].startswith("other is not studied: ")
+    document = study_requirements(pd.concat([frame.assign(judge="one"), other])).to_dict()
+    assert [section.anchor for section in requirements_sections(document)] == ["requirements"]
+    assert page(document).count("no prompt that it scored completely has labels") == 1

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from bonwise.auditing.same_picks import differing_by_nothing, pick_alike
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.label_strategy.matched_verdicts import MatchedVerdicts
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import difference, estimate
-from bonwise.stats.label_strategy.matched import gap_groups, of_pairs, pair_scores, pair_sums
+from bonwise.stats.label_strategy.matched import OF_PAIRS, gap_groups, of_pairs, pair_scores, pair_sums
 from bonwise.stats.label_strategy.order_effect import order_effects
 from bonwise.stats.label_strategy.shares import Share, pair_share
 from bonwise.stats.sums import TIE_DECIMALS, Floats
@@ -50,7 +51,11 @@ def best_of_two(matched: MatchedVerdicts, settings: Settings, groups: int, *, me
     for name, mine in sums.items():
         ways[name] = {"metrics": _written(estimate(wanted, mine, rule), method)}
         if name != "pointwise":
-            ways[name]["minus_pointwise"] = _written(difference(wanted, mine, sums["pointwise"], rule), method)
+            less = difference(wanted, mine, sums["pointwise"], rule)
+            if pick_alike(scores[name], scores["pointwise"], np.full(len(pairs.prompt), 2)):
+                # Of two candidates the pick is the whole order.
+                less = differing_by_nothing(less, OF_PAIRS)
+            ways[name]["minus_pointwise"] = _written(less, method)
     found: dict[str, Any] = {
         "prompts": len(np.unique(pairs.prompt)),
         "pairs": len(pairs.prompt),

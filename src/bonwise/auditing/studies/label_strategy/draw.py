@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bonwise.auditing.labelling import label_state
 from bonwise.auditing.studies.label_strategy.pair_draw import PairDraw
 from bonwise.data.labels import join_labels
 from bonwise.data.pair_record import RECORD_HEADER
@@ -20,6 +22,7 @@ from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, shown
 from bonwise.errors import InputError, UsageError
 from bonwise.release import release
+from bonwise.report.amounts import counted
 from bonwise.stats.label_strategy.borda import Pairs, every_pair
 from bonwise.stats.label_strategy.gap_strata import draw_in_strata, gap_strata
 from bonwise.stats.sums import TIE_DECIMALS
@@ -44,13 +47,14 @@ def draw_pairs(  # noqa: PLR0913 - all but the scores are named
 ) -> PairDraw:
     """Draw pairs of candidates to have judged pairwise, the same number in each stratum as far as it goes.
 
-    Strata are the oracle gap of a pair where both candidates have labels, and the gap of their scores where not: ties
-    are a stratum of their own, other gaps are cut at their quantiles.
+    Where there are labels, pairs are of prompts whose candidates all have one, as the study uses no others, and
+    strata are gaps of labels; where there are none at all, gaps of scores. Ties are a stratum of their own, other
+    gaps are cut at their quantiles.
 
     Parameters
     ----------
     source : str, pathlib.Path, pandas.DataFrame or ScoreTable
-        Scores; prompts that were not scored completely are left out.
+        Scores; prompts that were not scored completely are left out, and counted.
     pairs : int
         How many, at least one a stratum.
     pools : str or pathlib.Path
@@ -69,24 +73,22 @@ def draw_pairs(  # noqa: PLR0913 - all but the scores are named
     Raises
     ------
     bonwise.errors.InputError
-        One line: more pairs than there are, fewer than strata, or a candidate whose words are not in the pools.
+        One line: more pairs than there are, fewer than strata, labels but no prompt that is labelled completely, or a
+        candidate whose words are not in the pools.
     """
     _check(seed, gap_groups)
     table = _opened(source, labels, dict(columns or {}), judge_scale, label_scale)
-    panel = _panel(table, judge, exclude, shape)
+    panel, left_out = _of_use(table, _panel(table, judge, exclude, shape))
     every = every_pair(panel.sizes)
     gap_of, gap = _gaps(panel, every)
-    strata, names = _strata(gap_of, gap, gap_groups)
-    if not len(names) <= pairs <= len(gap):
-        raise UsageError(
-            f"{pairs:,} pairs cannot be drawn from {len(gap):,} in {len(names)} strata",
-            hint=f"draw {len(names)} to {len(gap):,}",
-        )
+    strata, names = gap_strata(gap, gap_groups)
+    _check_count(pairs, len(gap), len(names))
     drawn, weight = draw_in_strata(strata, pairs, seed)
-    record = _record(panel, every.some(drawn)).assign(
-        gap_of=gap_of[drawn],
+    some = every.some(drawn)
+    record = _record(panel, some).assign(
+        gap_of=gap_of,
         gap=gap[drawn],
-        stratum=[names[h][1] for h in strata[drawn].tolist()],
+        stratum=[names[h] for h in strata[drawn].tolist()],
         weight=weight,
         seed=seed,
     )
@@ -98,19 +100,29 @@ def draw_pairs(  # noqa: PLR0913 - all but the scores are named
         "exclude": list(exclude),
         "seed": seed,
         "shape": panel.shape,
-        "dropped_prompts": len(panel.dropped),
         "version": release(),
     }
-    return PairDraw(record[list(RECORD_HEADER)], _words(record, pools), _counts(strata, drawn, names), settings)
+    needed = 0 if gap_of == "oracle" else int(panel.sizes[np.unique(some.prompt)].sum())
+    counts = _counts(strata, drawn, gap_of, names)
+    return PairDraw(record[list(RECORD_HEADER)], _words(record, pools), counts, settings, left_out, needed)
 
 
-def _counts(strata: np.ndarray, drawn: np.ndarray, names: Sequence[tuple[str, str]]) -> tuple[dict[str, Any], ...]:
+def _counts(strata: np.ndarray, drawn: np.ndarray, gap_of: str, names: Sequence[str]) -> tuple[dict[str, Any], ...]:
     """Count the pairs of each stratum, and those drawn."""
     sizes, counts = (np.bincount(some, minlength=len(names)).tolist() for some in (strata, strata[drawn]))
     return tuple(
-        {"gap_of": kind, "stratum": name, "pairs": size, "drawn": count}
-        for (kind, name), size, count in zip(names, sizes, counts, strict=True)
+        {"gap_of": gap_of, "stratum": name, "pairs": size, "drawn": count}
+        for name, size, count in zip(names, sizes, counts, strict=True)
     )
+
+
+def _check_count(pairs: int, whole: int, strata: int) -> None:
+    if not strata <= pairs <= whole:
+        of = f"{whole:,} in {strata} strat{'um' if strata == 1 else 'a'}"
+        raise UsageError(
+            f"{counted(pairs, 'pair')} cannot be drawn from {of}",
+            hint=f"draw {strata} to {whole:,}" if strata < whole else f"draw {whole:,}",
+        )
 
 
 def _check(seed: int, gap_groups: int) -> None:
@@ -152,23 +164,27 @@ def _panel(table: ScoreTable, judge: str | None, exclude: Sequence[str], shape: 
     return panels[name]
 
 
-def _gaps(panel: Panel, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
-    """Return whose gap each pair has, and how large it is."""
-    oracle = np.abs(panel.labels[pairs.i] - panel.labels[pairs.j])
-    score = np.abs(panel.scores[pairs.i] - panel.scores[pairs.j])
-    known = ~np.isnan(oracle)
-    return np.where(known, "oracle", "score"), np.round(np.where(known, oracle, score), TIE_DECIMALS)
+def _of_use(table: ScoreTable, panel: Panel) -> tuple[Panel, dict[str, int]]:
+    """Return the prompts that the study will keep, or all where there are no labels yet; and count the others."""
+    labelled = panel.labelled_cells > 0
+    if labelled.any():
+        whole = label_state(panel).labelled
+        if not whole.any():
+            raise InputError(
+                f"{table.source}: labels, but no prompt that {shown(panel.judge)} scored has them for all candidates",
+                hint="label all candidates of some prompts, or draw without the labels",
+            )
+        reasons = np.where(labelled, "some of its candidates lack labels", "no labels")[~whole].tolist()
+        panel = panel.keep(whole)
+    else:
+        reasons = []
+    return panel, dict(Counter([*(one.reason for one in panel.dropped), *reasons]))
 
 
-def _strata(gap_of: np.ndarray, gap: np.ndarray, groups: int) -> tuple[np.ndarray, list[tuple[str, str]]]:
-    strata, names = np.zeros(len(gap), dtype=np.int64), list[tuple[str, str]]()
-    for kind in ("oracle", "score"):
-        mine = gap_of == kind
-        if mine.any():
-            found, its = gap_strata(gap[mine], groups)
-            strata[mine] = found + len(names)
-            names += [(kind, name) for name in its]
-    return strata, names
+def _gaps(panel: Panel, pairs: Pairs) -> tuple[str, np.ndarray]:
+    """Return whose gap pairs have, and how large each is."""
+    gap_of, values = ("score", panel.scores) if np.isnan(panel.labels).any() else ("oracle", panel.labels)
+    return gap_of, np.round(np.abs(values[pairs.i] - values[pairs.j]), TIE_DECIMALS)
 
 
 def _record(panel: Panel, pairs: Pairs) -> pd.DataFrame:

@@ -33,12 +33,19 @@ class PairDraw(Shown):
     strata : tuple of mapping
         ``gap_of``, ``stratum``, ``pairs`` and ``drawn`` of each.
     settings : mapping
+    prompts_left_out : mapping of str to int
+        Prompts that were not drawn from, by reason.
+    labels_needed : int
+        Labels that the study still needs on the prompts of the drawn pairs, which it uses only where all candidates
+        have one; 0 where they have.
     """
 
     record: pd.DataFrame = field(repr=False)
     pools: tuple[Pool, ...] = field(repr=False)
     strata: tuple[Mapping[str, Any], ...] = field(repr=False)
     settings: Mapping[str, Any] = field(repr=False)
+    prompts_left_out: Mapping[str, int] = field(default_factory=dict, repr=False)
+    labels_needed: int = 0
 
     def __repr__(self) -> str:
         pairs, strata = counted(len(self.record), "pair"), len(self.strata)
@@ -65,7 +72,13 @@ class PairDraw(Shown):
             "judges": {},
             "not_studied": {},
             "strata": [dict(one) for one in self.strata],
-            "sentences": [_said(len(self.record), whole, prompts)],
+            "prompts_left_out": dict(self.prompts_left_out),
+            "labels_needed": self.labels_needed,
+            "sentences": [
+                _drawn(len(self.record), whole, prompts),
+                *_lacking(self.labels_needed, prompts),
+                *_others(sum(self.prompts_left_out.values())),
+            ],
         }
 
     def write(self, out: str | Path) -> Path:
@@ -90,9 +103,21 @@ class PairDraw(Shown):
         return record
 
 
-def _said(drawn: int, whole: int, prompts: int) -> str:
+def _drawn(drawn: int, whole: int, prompts: int) -> str:
     verb = "was" if drawn == 1 else "were"
     return f"{drawn:,} of {counted(whole, 'pair')} {verb} drawn, of {counted(prompts, 'prompt')}."
+
+
+def _lacking(labels: int, prompts: int) -> Iterator[str]:
+    if labels:
+        whose = "that prompt" if prompts == 1 else f"these {prompts:,} prompts"
+        yield f"There are no labels yet: the study will need {labels:,}, of all candidates of {whose}."
+
+
+def _others(left_out: int) -> Iterator[str]:
+    if left_out:
+        uses = "which the study cannot use" if left_out == 1 else "none of which the study can use"
+        yield f"No pair is of the other {counted(left_out, 'prompt')}, {uses}."
 
 
 def record_path(out: str | Path) -> Path:

@@ -18,9 +18,9 @@ def share(found: _Document) -> str:
     Examples
     --------
     >>> share({"estimate": 0.125})
-    '12.5 %'
+    '12.5%'
     """
-    return "an unknown share" if found["estimate"] is None else f"{100 * found['estimate']:.1f} %"
+    return "an unknown share" if found["estimate"] is None else f"{100 * found['estimate']:.1f}%"
 
 
 def share_with_ends(found: _Document) -> str:
@@ -29,7 +29,7 @@ def share_with_ends(found: _Document) -> str:
     Examples
     --------
     >>> share_with_ends({"estimate": 0.5, "low": 0.25, "high": 0.75})
-    '50.0 % [25.0, 75.0]'
+    '50.0% [25.0, 75.0]'
     """
     return share(found) if found["low"] is None else f"{share(found)} {_ends(found, 100, 1)}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bonwise.auditing.same_picks import SAME_PICKS
 from bonwise.auditing.studies.label_strategy.phrases import brought, points, share, share_with_ends
 from bonwise.auditing.studies.label_strategy.verdict_sentences import order_sentence
 from bonwise.report.amounts import counted, significant
@@ -22,6 +23,9 @@ NAMES: Mapping[str, str] = {
 }
 """What a way of asking is called in a sentence."""
 
+_ROUNDING = 1e-9
+"""A difference below this is none."""
+
 
 def strategy_sentences(found: _Document, reference: str | None = None) -> list[str]:
     """Say what a judge's part of the document holds; a judge that stands in for the oracle is the reference."""
@@ -37,7 +41,7 @@ def _of_group(group: _Document) -> Iterator[str]:
             yield from _recovery(group, name)
     if "pairwise" in ways:
         yield from _efficiency(ways["pairwise"], ways["pointwise"]["metrics"])
-    yield from _unchanged(ways["quantised"]["minus_pointwise"]["recovery"])
+    yield from _unchanged(ways["quantised"]["minus_pointwise"]["recovery"], group["prompts"])
 
 
 def _recovery(group: _Document, name: str) -> Iterator[str]:
@@ -48,7 +52,7 @@ def _recovery(group: _Document, name: str) -> Iterator[str]:
     yield (
         f"On {counted(group['prompts'], 'prompt')} {NAMES[name]} recovers {share(found['recovery'])} of the possible "
         f"gain at {_calls(found)} a prompt, scoring {share(base['recovery'])} at {_calls(base)}: "
-        f"{'no pick changes its worth' if _nothing(less) else points(less)}."
+        f"{_less(less, group['prompts'])}."
     )
 
 
@@ -70,11 +74,24 @@ def _efficiency(way: _Document, base: _Document) -> Iterator[str]:
 
 def _nothing(less: _Document) -> bool:
     """Tell whether no prompt differs, of which the interval would still say that unseen ones may."""
-    return bool(less["estimate"] == 0 and less["interval"] == "exact")
+    return bool(less["interval"] == "exact" and abs(less["estimate"]) < _ROUNDING)
 
 
-def _unchanged(less: _Document) -> Iterator[str]:
-    if _nothing(less):
+def _less(less: _Document, prompts: int) -> str:
+    """Say by how much recovery differs from that of scoring."""
+    if less.get("reason") == SAME_PICKS:
+        return f"it picks the same {_on_all(prompts, 'prompt')}"
+    return "no pick changes its worth" if _nothing(less) else points(less)
+
+
+def _on_all(count: int, what: str) -> str:
+    return f"on the one {what}" if count == 1 else f"on all {counted(count, what)}"
+
+
+def _unchanged(less: _Document, prompts: int) -> Iterator[str]:
+    if less.get("reason") == SAME_PICKS:
+        yield f"Cutting the scores into bins picks the same {_on_all(prompts, 'prompt')}."
+    elif _nothing(less):
         yield "Cutting the scores into bins changes the worth of no prompt's pick."
     elif less["estimate"] is not None:
         yield f"Cutting the scores into bins changes recovery by {points(less)}."
@@ -99,10 +116,12 @@ def _ties(found: _Document, oracle: str) -> str:
     if not found["oracle_decided_pairs"]:
         return f"{start}the {oracle} decides none of them."
     less = found["ways"]["pairwise"]["minus_pointwise"]["effective_agreement_decided"]
+    same = f"they pick the same {_on_all(found['pairs'], 'pair')}"
     return (
         f"{start}in the {found['oracle_decided_pairs']:,} that the {oracle} decides scores agree with it in "
         f"{share(one['effective_agreement_decided'])}, ties counting one half, and comparisons in "
-        f"{share(other['effective_agreement_decided'])}: {points(less)}."
+        f"{share(other['effective_agreement_decided'])}: "
+        f"{same if less.get('reason') == SAME_PICKS else points(less)}."
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bonwise.auditing.same_picks import differing_by_nothing, pick_alike
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.label_strategy.asked import Asked, added_up, asked
 from bonwise.auditing.studies.label_strategy.matched_verdicts import MatchedVerdicts
@@ -106,7 +107,7 @@ def _group(
     panel = matched.panel
     rule = settings.rule(panel.labels)
     rows: dict[str, Any] = {}
-    base: tuple[Floats, Spent] | None = None
+    base: tuple[_Way, Floats, Spent] | None = None
     for way in ways(table, matched, asking, settings.seed):
         sums = prompt_sums(way.scores, panel.labels, panel.sizes)
         t = Sums(*sums)
@@ -115,12 +116,12 @@ def _group(
         found = {**estimate(_WANTED, sums, rule), **efficiency(spent, settings.confidence)}
         rows[way.name] = {"metrics": {name: one.with_method(method).to_dict() for name, one in found.items()}}
         if base is None:
-            base = sums, spent
+            base = way, sums, spent
             continue
-        less = {
-            **difference(_WANTED, sums, base[0], rule),
-            **efficiency_difference(spent, base[1], settings.confidence),
-        }
+        less = difference(_WANTED, sums, base[1], rule)
+        if pick_alike(way.scores, base[0].scores, panel.sizes):
+            less = differing_by_nothing(less)
+        less |= efficiency_difference(spent, base[2], settings.confidence)
         rows[way.name]["minus_pointwise"] = {name: one.with_method(method).to_dict() for name, one in less.items()}
     in_no_pair = np.ones(len(panel.scores), dtype=bool)
     in_no_pair[np.concatenate([matched.pairs.i, matched.pairs.j])] = False

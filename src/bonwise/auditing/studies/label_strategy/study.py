@@ -124,11 +124,11 @@ def check_asking(bins: int, edges: int | None, gap_groups: int) -> None:
         With the flag.
     """
     if bins < 2:
-        raise UsageError(f"{bins} bins tell nothing apart", hint="such as 20")
+        raise UsageError(f"bins must be 2 or more, not {bins}", hint="such as 20")
     if edges is not None and edges < 1:
-        raise UsageError(f"{edges} pairs a prompt are none", hint="1 or more")
+        raise UsageError(f"edges must be 1 or more, not {edges}", hint="leave them out for as many as candidates")
     if gap_groups < 1:
-        raise UsageError(f"{gap_groups} groups of gaps are none", hint="1 or more")
+        raise UsageError(f"gap groups must be 1 or more, not {gap_groups}", hint="such as 4")
 
 
 def label_strategy_of(

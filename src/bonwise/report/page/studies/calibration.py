@@ -27,15 +27,10 @@ def calibration_sections(document: _Document) -> list[Section]:
         Of schema ``bonwise.study/1``, study ``calibration``.
     """
     several = len(document["judges"]) > 1
-    refused = [
-        f"{printable(name, longest=60)} is not studied: {printable(why, longest=200)}"
-        for name, why in document["not_studied"].items()
-    ]
-    sections = [
+    return [
         _section(name, judge, document["settings"], at if several else None)
         for at, (name, judge) in enumerate(document["judges"].items(), 1)
     ]
-    return [*sections, *([Section("Not calibrated", "calibration-not-studied", refused)] if refused else [])]
 
 
 def _section(name: str, judge: _Document, settings: _Document, number_of: int | None) -> Section:
@@ -63,7 +58,6 @@ def _notes(judge: _Document, settings: _Document) -> list[str]:
         f"{data['prompts']:,} labelled prompts in {settings['folds']} folds, each calibrated by a map of the others.",
         interval_note(judge),
         f"Covariates: {known}.",
-        *(f"Dropped {count:,}: {printable(why, longest=120)}." for why, count in data["dropped"].items()),
     ]
     if data["method"] == "labelled_only":
         notes.append(f"{labelled_note(data).capitalize()}.")

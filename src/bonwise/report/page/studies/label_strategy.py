@@ -18,9 +18,11 @@ from bonwise.report.ways import (
     gap_words,
     group_title,
     known_columns,
+    no_interval_because,
     partly_labelled,
     starred,
     unknown_because,
+    verdicts_of,
     way_name,
 )
 
@@ -78,9 +80,15 @@ def _ways(judge: _Document, settings: _Document, suffix: str, whose: str) -> Sec
         )
         tables.append(_table(title, ways, judge, settings, STRATEGY_COLUMNS))
     notes = [
+        f"Held against {verdicts_of(settings)}.",
         *partly_labelled(judge, settings),
         _HOW,
         *(line for group in judge["strategies"].values() for line in unknown_because(group["strategies"], settings)),
+        *(
+            line
+            for group in judge["strategies"].values()
+            for line in no_interval_because(group["strategies"], settings)
+        ),
         *(f"No table of {part.replace('_', ' ')}: {why}." for part, why in judge["no_strategies"].items()),
     ]
     return Section(
@@ -122,7 +130,7 @@ def _pairs(judge: _Document, settings: _Document, suffix: str, whose: str) -> Se
         f"label-strategy-pairs{suffix}",
         figures=figures,
         tables=[_table(title, found["ways"], judge, settings, PAIR_COLUMNS), *([gaps] if cells else [])],
-        notes=[*partly_labelled(judge, settings), *drawn],
+        notes=[*partly_labelled(judge, settings), *drawn, *no_interval_because(found["ways"], settings)],
     )
 
 
@@ -173,7 +181,7 @@ def _range(judges: _Document, way: str) -> str:
     known = [one for one in known if one is not None]
     if not known:
         return f"{counted(len(judges), 'judge')}, and no pair that the labels decide."
-    low, high = (f"{100 * end:.1f} %" for end in (min(known), max(known)))
+    low, high = (f"{100 * end:.1f}%" for end in (min(known), max(known)))
     reach = low if low == high else f"{low} to {high}"
     who, verb = counted(len(judges), "judge"), "agrees" if len(judges) == 1 else "agree"
     return f"{who} {verb} with the labels in {reach} of the pairs that these decide, ties counting one half."
@@ -204,7 +212,9 @@ def _draw(document: _Document) -> list[Section]:
         for one in document["strata"]
     ]
     table = Table(("gap of", "stratum", "pairs", "drawn"), rows, words=(0, 1))
-    return [Section("Pairs drawn to be judged", "label-strategy-draw", document["sentences"], tables=[table])]
+    left_out = [(printable(why, longest=120), f"{count:,}") for why, count in document["prompts_left_out"].items()]
+    tables = [table, *([Table(("prompts left out", "how many"), left_out)] if left_out else [])]
+    return [Section("Pairs drawn to be judged", "label-strategy-draw", document["sentences"], tables=tables)]
 
 
 def _row(name: str, found: _Document) -> Row:

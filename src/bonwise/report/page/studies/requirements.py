@@ -37,17 +37,12 @@ def requirements_sections(document: _Document) -> list[Section]:
         Of schema ``bonwise.study/1``, study ``requirements``.
     """
     several = len(document["judges"]) > 1
-    sections = [
+    return [
         _section(
             name, judge, document["settings"], f"requirements-{at}" if several else "requirements", alone=not several
         )
         for at, (name, judge) in enumerate(document["judges"].items())
     ]
-    refused = [
-        f"{printable(name, longest=60)} is not studied: {printable(why, longest=200)}"
-        for name, why in document["not_studied"].items()
-    ]
-    return [*sections, *([Section("Without requirements", "requirements-not-studied", refused)] if refused else [])]
 
 
 def _section(name: str, judge: _Document, settings: _Document, anchor: str, *, alone: bool) -> Section:

@@ -1,0 +1,60 @@
+"""Tables in which every hostile text once names a judge, a column, a value of a column and a candidate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from bonwise.data.table import ScoreTable
+from browser.hostile import HOSTILE, IN_FILES
+
+__all__ = ["ALL", "COLUMNS", "JUDGES", "of_columns", "of_judges", "values_of"]
+
+ALL = (*HOSTILE, *IN_FILES)
+
+_POOL = 4
+_VALUES, _USUAL, _RARE = 5, 10, 4  # prompts: of values that fewer than ten hold one is shown as it is
+
+JUDGES = tuple(ALL[at::3] for at in range(3))
+"""Judges of each page: so many that none is drawn alone, only their differences."""
+
+COLUMNS = tuple(ALL[at::4] for at in range(4))
+"""Columns of each page."""
+
+
+def of_judges(page):
+    """Return the table of one page of judges; one prompt is worth far more than the others: no curve a judge."""
+    return _table((0.01, 0.01, 1.0), 12 * page, JUDGES[page], {}, source=HOSTILE[page])
+
+
+def of_columns(page):
+    """Return the table of one page of columns, of five values each; the judge ties all: one figure a column."""
+    counts = [_USUAL] * (_VALUES - 1) + [_RARE]
+    columns = {
+        name: np.repeat(values_of(page, at), [_POOL * count for count in counts])
+        for at, name in enumerate(COLUMNS[page])
+    }
+    return _table([1.0] * sum(counts), 48 * page, ALL[page : page + 1], columns, source=HOSTILE[-page - 1], tied=True)
+
+
+def values_of(page, at):
+    """Return the values of a column of a page; those of the first four columns, which are drawn, are all texts."""
+    first = 17 * page + _VALUES * at
+    return np.array([ALL[(first + more) % len(ALL)] for more in range(_VALUES)], dtype=object)
+
+
+def _table(worth, first, judges, columns, *, source, tied=False):
+    """Lay out prompts whose ids and whose candidates' names are the texts, from the first of them on."""
+    random = np.random.default_rng(20261121)
+    rows = len(worth) * _POOL
+    base = {
+        "prompt_id": [ALL[(first + at // _POOL) % len(ALL)] for at in range(rows)],
+        "candidate": [ALL[(first + at) % len(ALL)] for at in range(rows)],
+        "oracle_label": (random.random(rows) * np.repeat(worth, _POOL)).round(4),
+        **columns,
+    }
+    frames = [
+        pd.DataFrame({**base, "judge": judge, "judge_score": 0.5 if tied else random.random(rows).round(2)})
+        for judge in judges
+    ]
+    return ScoreTable.from_frame(pd.concat(frames, ignore_index=True), source=source)
