@@ -11,6 +11,7 @@ from rich.text import Text
 from bonwise.printable import printable
 from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
+from bonwise.report.left_out import labels_left_out
 from bonwise.report.metric_table import interval, named, number
 
 __all__ = [
@@ -46,6 +47,7 @@ def calibration_parts(document: _Document) -> Iterator[RenderableType]:
         f"{settings['folds']} folds of whole prompts, seed {settings['seed']}; [intervals] at "
         f"{100 * settings['confidence']:g}%, paired by prompt"
     )
+    yield from labels_left_out(settings)
     for name, judge in document["judges"].items():
         yield from _judge_parts(name, judge, settings)
     for name, why in document["not_studied"].items():

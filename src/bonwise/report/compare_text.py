@@ -40,7 +40,8 @@ def compare_parts(document: _Document) -> Iterator[RenderableType]:
     first, second, settings = document["first"], document["second"], document["settings"]
     yield Text(f"Picks of {printable(first['source'])} against {printable(second['source'])}", "bold")
     yield Text(
-        f"{counted(document['prompts'], 'prompt')} in both; [intervals] at {100 * settings['confidence']:g}%, paired by prompt"
+        f"{counted(document['prompts'], 'prompt')} in both; [intervals] at {100 * settings['confidence']:g}%, "
+        "paired by prompt"
     )
     for side in (first, second):
         if side["only_here"]:

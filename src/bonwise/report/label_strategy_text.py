@@ -13,6 +13,7 @@ from bonwise.printable import printable
 from bonwise.report.amounts import counted
 from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
+from bonwise.report.left_out import labels_left_out
 from bonwise.report.metric_table import interval, named
 from bonwise.report.ways import (
     ORDERS,
@@ -46,6 +47,7 @@ def label_strategy_parts(document: _Document) -> Iterator[RenderableType]:
     """Yield what to print."""
     kinds = {"strategies": _strategies, "verdicts": _verdicts, "draw": _draw}
     yield from kinds[document["kind"]](document)
+    yield from labels_left_out(document["settings"])
     for name, reason in document["not_studied"].items():
         yield Text(f"{printable(name, longest=60)} not studied: {printable(reason, longest=200)}", style="yellow")
 

@@ -13,6 +13,7 @@ from bonwise.printable import printable
 from bonwise.report.amounts import counted
 from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
+from bonwise.report.left_out import labels_left_out
 from bonwise.report.metric_table import GROUPS, interval, named, number
 
 __all__ = ["mix_parts", "mix_text"]
@@ -45,6 +46,7 @@ def mix_parts(document: _Document) -> Iterator[RenderableType]:
     settings = document["settings"]
     controls = ", ".join(printable(name, longest=40) for name in settings["control"])
     yield Text(f"Mixed difficulty of {printable(settings['source'])}, control: {controls}", style="bold")
+    yield from labels_left_out(settings)
     for name, judge in document["judges"].items():
         yield from _judge(name, judge, settings)
     for name, reason in document["not_studied"].items():

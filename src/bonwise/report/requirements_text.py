@@ -12,6 +12,7 @@ from bonwise.printable import printable
 from bonwise.report.amounts import counted
 from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
+from bonwise.report.left_out import labels_left_out
 from bonwise.report.metric_table import interval, named, number
 
 __all__ = ["requirements_parts", "requirements_text", "share"]
@@ -29,6 +30,7 @@ def requirements_parts(document: _Document) -> Iterator[RenderableType]:
     settings = document["settings"]
     yield Text(f"What a wanted recovery takes on the labels of {printable(settings['source'])}", "bold")
     yield Text(f"[intervals] at {100 * settings['confidence']:g}%, clustered by prompt")
+    yield from labels_left_out(settings)
     for name, judge in document["judges"].items():
         yield from _judge(name, judge, settings)
     for name, reason in document["not_studied"].items():

@@ -71,7 +71,9 @@ def write_page(
 def _check_target(target: Path, audit: Audit, pools: str | Path | None) -> None:
     """Refuse what cannot be written, or would take the place of what the page is made from."""
     real = Path(os.path.realpath(target))
-    if real in {Path(os.path.realpath(source)) for source in _sources(audit, pools)}:
+    # The name of a frame is any text; no path holds this letter.
+    files = (source for source in _sources(audit, pools) if "\0" not in str(source))
+    if real in {Path(os.path.realpath(source)) for source in files}:
         raise UsageError(f"{target} is read for the page, and would be overwritten", hint="name another file")
     if real.is_dir():
         raise FileError(f"{target}: is a folder", hint="name a file")

@@ -12,7 +12,7 @@ from bonwise.auditing.studies.calibrating.covariates import Covariates, covariat
 from bonwise.auditing.studies.calibrating.judge_calibration import JudgeCalibration, calibrate_judge
 from bonwise.auditing.studies.calibrating.method_calibration import FIXED
 from bonwise.auditing.studies.calibrating.sentences import calibration_sentences
-from bonwise.auditing.studies.judged import Judged, open_judged
+from bonwise.auditing.studies.judged import Judged, open_judged, study_document
 from bonwise.data.panel import Panel, Shape
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
@@ -57,13 +57,8 @@ class CalibrationStudy(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document of schema ``bonwise.study/1``; it holds no NaN."""
-        return {
-            "schema": "bonwise.study/1",
-            "study": "calibration",
-            "settings": dict(self.settings),
-            "judges": {name: found.to_dict() for name, found in self.judges.items()},
-            "not_studied": dict(self.not_studied),
-        }
+        judges = {name: found.to_dict() for name, found in self.judges.items()}
+        return study_document("calibration", judges, self.settings, self.not_studied)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a judge, calibration, kind (``metric``, ``change`` or ``relative``) and metric."""

@@ -18,7 +18,7 @@ from bonwise.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Judged", "open_judged"]
+__all__ = ["Judged", "open_judged", "study_document"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +79,25 @@ class Judged:
             "dropped": reasons,
             "method": self.methods[judge],
         }
+
+
+def study_document(
+    study: str, judges: Mapping[str, Mapping[str, Any]], settings: Mapping[str, Any], not_studied: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return a document of schema ``bonwise.study/1``.
+
+    Examples
+    --------
+    >>> study_document("mix", {}, {"seed": 0}, {})["study"]
+    'mix'
+    """
+    return {
+        "schema": "bonwise.study/1",
+        "study": study,
+        "settings": dict(settings),
+        "judges": {name: dict(found) for name, found in judges.items()},
+        "not_studied": dict(not_studied),
+    }
 
 
 def open_judged(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.studies.judged import Judged, open_judged
+from bonwise.auditing.studies.judged import Judged, open_judged, study_document
 from bonwise.auditing.studies.mix_findings import mix_findings
 from bonwise.data.opening import open_table
 from bonwise.data.panel import Panel, Shape, lay_out
@@ -95,13 +95,8 @@ class MixStudy(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document of schema ``bonwise.study/1``; it holds no NaN."""
-        return {
-            "schema": "bonwise.study/1",
-            "study": "mix",
-            "settings": dict(self.settings),
-            "judges": {name: found.to_dict() for name, found in self.judges.items()},
-            "not_studied": dict(self.not_studied),
-        }
+        judges = {name: found.to_dict() for name, found in self.judges.items()}
+        return study_document("mix", judges, self.settings, self.not_studied)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a judge, point of the curve and metric."""

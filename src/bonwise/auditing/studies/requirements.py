@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.studies.judged import Judged, open_judged
+from bonwise.auditing.studies.judged import Judged, open_judged, study_document
 from bonwise.auditing.studies.requirement_words import requirement_sentences
 from bonwise.data.panel import Panel, Shape
 from bonwise.data.scales import Scale
@@ -65,13 +65,7 @@ class RequirementsStudy(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document of schema ``bonwise.study/1``; it holds no NaN."""
-        return {
-            "schema": "bonwise.study/1",
-            "study": "requirements",
-            "settings": dict(self.settings),
-            "judges": {name: dict(found) for name, found in self.judges.items()},
-            "not_studied": dict(self.not_studied),
-        }
+        return study_document("requirements", self.judges, self.settings, self.not_studied)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row an estimate: ``judge``, ``part``, ``at``, ``metric`` and the estimate's fields.
