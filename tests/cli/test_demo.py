@@ -62,7 +62,7 @@ def row_of(text, name):
 def test_every_file_of_the_journey_is_written(demo):
     """The folder holds pools, labels, scores, the picks of each judge, the audit and its rows, and nothing else."""
     folder, out = demo
-    expected = {"pools.jsonl", "labels.csv", "scores.csv", "audit.json", "per_prompt.csv"}
+    expected = {"pools.jsonl", "labels.csv", "scores.csv", "audit.json", "audit.html", "per_prompt.csv"}
     expected |= {f"winners-{judge.replace(':', '-')}.jsonl" for judge in JUDGES}
     expected |= {f"picks-{name}.jsonl" for name in POLICIES}
     assert {path.name for path in folder.iterdir()} == expected
@@ -85,6 +85,9 @@ def test_the_audit_is_that_of_the_files(demo, capsys, monkeypatch):
     done = typed(capsys, "audit", "bonwise-demo/scores.csv", *labels, "--json", "-", "--per-prompt", "again.csv")
     assert done.out == (folder / "audit.json").read_text("utf-8")
     assert Path("again.csv").read_bytes() == (folder / "per_prompt.csv").read_bytes()
+    pools = ("--pools", "bonwise-demo/pools.jsonl")
+    typed(capsys, "audit", "bonwise-demo/scores.csv", *labels, *pools, "--html", "again.html")
+    assert Path("again.html").read_bytes() == (folder / "audit.html").read_bytes()
 
 
 def test_scores_and_picks_are_those_of_the_commands(demo, capsys):
@@ -216,10 +219,12 @@ def test_the_same_seed_gives_the_same_files(tmp_path, demo):
     for name, seed in (("a", 0), ("b", 7)):
         run_demo(tmp_path / name, seed=seed)
     for file in demo[0].iterdir():
-        if file.name != "audit.json":
+        if file.name not in {"audit.json", "audit.html"}:  # they name the folder
             assert (tmp_path / "a" / file.name).read_bytes() == file.read_bytes(), file.name
     documents = [json.loads((folder / "audit.json").read_text()) for folder in (demo[0], tmp_path / "a")]
     assert documents[0]["judges"] == documents[1]["judges"]
+    pages = [(one / "audit.html").read_text("utf-8").replace("<wbr>", "") for one in (demo[0], tmp_path / "a")]
+    assert pages[0].replace("bonwise-demo/scores.csv", "X") == pages[1].replace(f"{tmp_path / 'a'}/scores.csv", "X")
     picks = "winners-local-format.jsonl"
     assert (tmp_path / "b" / picks).read_bytes() != (demo[0] / picks).read_bytes()
 
