@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bonwise.printable import printable
+from bonwise.report.amounts import counted
 from bonwise.report.metric_table import interval, interval_header, named, number
 
 __all__ = ["markdown"]
@@ -79,7 +80,7 @@ def _one(name: str, judge: _Document) -> Iterator[str]:
     yield _table(("metric", "estimate", interval_header(settings["confidence"]), "n", *beside), rows)
     if any(judge["metrics"][key]["method"] == "labelled_only" for key in shown):
         yield r"\* from the completely labelled prompts alone"
-    prompts = f"{data['prompts']:,} prompt{'s' * (data['prompts'] != 1)}"
+    prompts = counted(data["prompts"], "prompt")
     without = [*settings["exclude"], *settings["control"]]
     left_out = f", without {_text(', '.join(without))}" if without else ""
     labelled = f"{data['labelled_prompts']:,} of them labelled"
@@ -135,7 +136,7 @@ def _drops(dropped: Sequence[_Document]) -> str:
     reasons = Counter(one["reason"] for one in dropped)
     told = ", ".join(f"{_text(reason)} ({count:,})" for reason, count in reasons.most_common(5))
     more = ", ..." if len(reasons) > 5 else ""
-    return f"Dropped {len(dropped):,} prompt{'s' * (len(dropped) != 1)}: {told}{more}"
+    return f"Dropped {counted(len(dropped), 'prompt')}: {told}{more}"
 
 
 def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], words: Sequence[int] = (0,)) -> str:

@@ -14,7 +14,7 @@ from bonwise.report.amounts import counted
 from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
 from bonwise.report.left_out import labels_left_out
-from bonwise.report.metric_table import GROUPS, interval, named, number
+from bonwise.report.metric_table import GROUPS, interval, interval_header, named, number
 
 __all__ = ["mix_parts", "mix_text"]
 
@@ -109,7 +109,7 @@ def _change(judge: _Document, settings: _Document) -> FittedTable:
         figures = [number(end[key]["estimate"]) for end in ends]
         name = f"{named(key, settings.get('reference'))}{star}"
         rows.append([name, *figures, number(found["estimate"]), interval(found), f"{found['n']:,}"])
-    width = f"{100 * settings['confidence']:g}% interval"
+    width = interval_header(settings["confidence"])
     headers = ("metric", "without", "with", "with - without", width, "n")
     return FittedTable(headers, rows, spare=("n", "without", "with"))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bonwise.printable import printable
+from bonwise.report.amounts import counted
 from bonwise.report.page.environment import LONGEST_NAME
 from bonwise.report.page.layout import Page, Part, Picks
 from bonwise.report.page.section import Section, Table
@@ -85,13 +86,13 @@ def _one(found: _Document) -> Section:
 def _decided(totals: _Document, ended: str) -> Section:
     pools, picked = totals["pools"], totals["picked"]
     sentences = [f"Not all pools are here: {ended}."] if ended else []
-    sentences += [f"A candidate was picked in {picked:,} of {_count(pools, 'pool')}{_share(picked, pools)}."]
+    sentences += [f"A candidate was picked in {picked:,} of {counted(pools, 'pool')}{_share(picked, pools)}."]
     if totals["tied"]:
         sentences.append(f"In {totals['tied']:,} of them several candidates share the top score.")
     makeshift = sum(totals["decided_by"].get(how, 0) for how in _MAKESHIFT)
     if makeshift:
         rests = "rests" if makeshift == 1 else "rest"
-        sentences.append(f"{_count(makeshift, 'pick')} {rests} on less than was asked for: see what decided.")
+        sentences.append(f"{counted(makeshift, 'pick')} {rests} on less than was asked for: see what decided.")
     rows = [
         [how, f"{count:,}", f"{count / pools:.1%}", _MEANINGS.get(how, "")]
         for how, count in totals["decided_by"].items()
@@ -106,7 +107,7 @@ def _not_scored(totals: _Document) -> Section:
     candidates = sum(totals["unscored"].values())
     have = "has" if candidates == 1 else "have"
     sentence = (
-        f"{candidates:,} of {_count(totals['candidates'], 'candidate')} {have} no score"
+        f"{candidates:,} of {counted(totals['candidates'], 'candidate')} {have} no score"
         f"{_share(candidates, totals['candidates'])}; such a candidate cannot win."
     )
     tables = []
@@ -118,23 +119,23 @@ def _not_scored(totals: _Document) -> Section:
 
 
 def _routed(routed: _Document, pools: int) -> Section:
-    sent = f"{routed['sent']:,} of {_count(routed['seen'], 'pool')}{_share(routed['sent'], routed['seen'])}"
+    sent = f"{routed['sent']:,} of {counted(routed['seen'], 'pool')}{_share(routed['sent'], routed['seen'])}"
     sentences = [
         f"A stronger judge decided {sent}, {routed['changed']:,} of them otherwise than the first pass.",
     ]
     if routed["seen"] < pools:
-        sentences.append(f"{_count(pools - routed['seen'], 'pool')} never came before the router.")
+        sentences.append(f"{counted(pools - routed['seen'], 'pool')} never came before the router.")
     return Section("Routing", "routing", sentences, tables=[_tally(routed["reasons"], "", "reason", "pools")])
 
 
 def _order(order: _Document) -> Section:
-    moved = f"{order['differing']:,} of {_count(order['pairs'], 'pair')} judged in both orders"
+    moved = f"{order['differing']:,} of {counted(order['pairs'], 'pair')} judged in both orders"
     sentences = [
         f"Being shown first was worth {order['advantage']:+.3f} on average: 0 is nothing, 1 is every comparison.",
         f"The verdict on {moved} depends on the order{_share(order['differing'], order['pairs'])}.",
     ]
     if order["without_verdict"]:
-        sentences.append(f"{_count(order['without_verdict'], 'comparison')} have no verdict.")
+        sentences.append(f"{counted(order['without_verdict'], 'comparison')} have no verdict.")
     return Section("Order of presentation", "order", sentences)
 
 
@@ -152,11 +153,11 @@ def _cost(totals: _Document) -> Section:
     several = totals["pools"] > 1
     headers = ("what", "all pools", "a pool") if several else ("what", "the pool")
     tables = [Table(headers, [row[: len(headers)] for row in rows])]
-    asked = f"{_count(totals['calls'], 'call')} sent, {_count(totals['answers'], 'answer')} used"
+    asked = f"{counted(totals['calls'], 'call')} sent, {counted(totals['answers'], 'answer')} used"
     sentences = [f"{asked}, {tokens:,} tokens, {_dollars(totals['cost'])}."]
     notes = []
     if totals["unpriced"]:
-        notes.append(f"The cost of {_count(totals['unpriced'], 'pool')} is unknown, and not in the sum.")
+        notes.append(f"The cost of {counted(totals['unpriced'], 'pool')} is unknown, and not in the sum.")
     seconds = totals["latency"]
     if seconds is not None and several:
         sentences.append(
@@ -237,8 +238,8 @@ def _why(pick: _Document) -> Iterator[str]:
     if pick["expected_regret"] is not None:
         yield f"Expected loss against the best candidate: {_figure(pick['expected_regret'])}."
     yield (
-        f"{_count(pick['calls'], 'call')} sent, {_count(pick['answers'], 'answer')} used, {pick['from_ledger']:,} of "
-        f"them from the ledger; {pick['latency']:g} s."
+        f"{counted(pick['calls'], 'call')} sent, {counted(pick['answers'], 'answer')} used, "
+        f"{pick['from_ledger']:,} of them from the ledger; {pick['latency']:g} s."
     )
 
 
@@ -266,10 +267,6 @@ def _dollars(amount: float) -> str:
 
 def _seconds(value: float) -> str:
     return f"{value:.3g} s"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _share(part: int, whole: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from bonwise.printable import printable
+from bonwise.report.amounts import counted
 from bonwise.report.metric_table import interval, named, number
 from bonwise.report.page.layout import Verdict
 from bonwise.report.page.metrics_section import headlines
@@ -63,7 +64,7 @@ def gates_section(document: _Document) -> Iterator[Section]:
     yield Section(
         "Gates",
         "gates",
-        sentences=[f"{met} of {len(gates)} gate{'s' * (len(gates) != 1)} met."],
+        sentences=[f"{met} of {counted(len(gates), 'gate')} met."],
         tables=[
             Table(
                 headers,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from bonwise.auditing.studies.judged import study_document
 from bonwise.report.amounts import counted
 from bonwise.shown import Shown
 
@@ -51,14 +52,8 @@ class LabelStrategyStudy(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document of schema ``bonwise.study/1``; it holds no NaN."""
-        return {
-            "schema": "bonwise.study/1",
-            "study": "label-strategy",
-            "kind": self.kind,
-            "settings": dict(self.settings),
-            "judges": {name: dict(found) for name, found in self.judges.items()},
-            "not_studied": dict(self.not_studied),
-        }
+        document = study_document("label-strategy", self.judges, self.settings, self.not_studied)
+        return {**document, "kind": self.kind}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a judge, part, way and metric, with the estimate and, where there is one, the difference.

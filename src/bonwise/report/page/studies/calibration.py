@@ -7,7 +7,7 @@ from typing import Any
 
 from bonwise.printable import printable
 from bonwise.report.calibration_text import CHANGES, interval_note, labelled_note, percent, percent_interval, signed
-from bonwise.report.metric_table import interval, named, number
+from bonwise.report.metric_table import interval, interval_header, named, number
 from bonwise.report.page.figures.forest import forest_figure
 from bonwise.report.page.section import Figure, Section, Table
 
@@ -105,7 +105,7 @@ def _changes(judge: _Document, settings: _Document) -> Table:
                     "" if relative is None else _relative(relative),
                 ]
             )
-    width = f"{100 * settings['confidence']:g}% interval"
+    width = interval_header(settings["confidence"])
     headers = ("method", "metric", "raw", "calibrated", "change", width, "in %")
     return Table(headers, rows, "What calibrating changes", words=(0, 1), strong=strong)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bonwise.printable import printable
-from bonwise.report.metric_table import GROUPS, interval, named, number
+from bonwise.report.metric_table import GROUPS, interval, interval_header, named, number
 from bonwise.report.page.figures.curves import Curve, Guide, curves_figure
 from bonwise.report.page.section import Figure, Section, Table
 
@@ -101,7 +101,7 @@ def _change(judge: _Document, settings: _Document) -> Table:
         figures = [number(end[key]["estimate"]) for end in ends]
         name = f"{named(key, settings.get('reference'))}{star}"
         rows.append((name, *figures, number(found["estimate"]), interval(found), f"{found['n']:,}"))
-    width = f"{100 * settings['confidence']:g}% interval"
+    width = interval_header(settings["confidence"])
     return Table(
         headers=("metric", "without", "with", "with - without", width, "n"),
         rows=rows,

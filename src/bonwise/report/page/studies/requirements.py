@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from bonwise.printable import printable
-from bonwise.report.metric_table import interval, named, number
+from bonwise.report.metric_table import interval, interval_header, named, number
 from bonwise.report.page.canvas import COLOURS, drawn
 from bonwise.report.page.figures.names import short
 from bonwise.report.page.section import Figure, Section, Table
@@ -124,7 +124,7 @@ def _mark(axes: Axes, own: _Document, shown: str) -> None:
 
 
 def _targets(judge: _Document, settings: _Document) -> Table:
-    width = f"{100 * settings['confidence']:g}% interval"
+    width = interval_header(settings["confidence"])
     rows = [
         [
             share(one["target"]),
@@ -137,7 +137,7 @@ def _targets(judge: _Document, settings: _Document) -> Table:
 
 
 def _inverse(judge: _Document, settings: _Document) -> Table:
-    width = f"{100 * settings['confidence']:g}% interval"
+    width = interval_header(settings["confidence"])
     rows = [
         [f"{one['within_r']:g}", number(one["recovery"]["estimate"]), interval(one["recovery"])]
         for one in judge["inverse"]
