@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import processes
 from bonwise.cli.stream import Arriving, Turns, in_order
 from bonwise.testing import Script, ScriptedServer
 from calls.virtual_time import run_virtual
@@ -24,7 +25,6 @@ from cli.picked import decisions, picks
 from cli.served import served
 
 COMMAND = str(Path(sys.executable).with_name("bonwise"))
-PATIENCE = 60.0
 JUDGE = ("--judge", "pointwise:openai/m")
 
 
@@ -35,12 +35,9 @@ def pool(name, *texts):
 
 def started(*arguments, **more):
     """Start the command that reads pools from a pipe."""
-    return subprocess.Popen(
+    return processes.started(
         [COMMAND, "select", "-", *arguments],
         stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
         env={name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "BONWISE"))},
         **more,
     )
@@ -69,11 +66,10 @@ def test_a_pick_leaves_before_the_next_pool_comes(folder):
     """Through a pipe each pick is out as soon as it is made, whether or not another pool ever follows."""
     running = started("--judge", "local:length")
     for name in ("p1", "p2"):
-        running.stdin.write(pool(name, "a", "longer"))
-        running.stdin.flush()
+        running.stdin.write(pool(name, "a", "longer").encode())
         assert strict(running.stdout.readline())["prompt_id"] == name
-    out, err = running.communicate(timeout=PATIENCE)
-    assert (running.returncode, out) == (0, "")
+    code, out, err = processes.ended(running)
+    assert (code, out) == (0, "")
     assert "2 pools by local:length" in err
 
 
@@ -81,13 +77,12 @@ def test_a_pick_leaves_before_the_next_pool_comes(folder):
 def test_a_run_that_waits_for_input_can_be_ended(folder, sent):
     """Told to end while it waits for a pool that never comes, the command ends at once, with its picks out."""
     running = started("--judge", "local:length")
-    running.stdin.write(pool("p1", "a", "longer"))
-    running.stdin.flush()
+    running.stdin.write(pool("p1", "a", "longer").encode())
     first = strict(running.stdout.readline())
     running.send_signal(sent)
-    code = running.wait(timeout=PATIENCE)
-    _, err = running.communicate()
-    assert (code, first["best"]) == (130, "c1")
+    code = running.wait(timeout=processes.PATIENCE)
+    _, out, err = processes.ended(running)
+    assert (code, first["best"], out) == (130, "c1", "")
     assert "1 pools by local:length" in err
     assert "Traceback" not in err
     assert "Fatal" not in err
@@ -99,12 +94,12 @@ def test_an_interrupt_lets_the_pools_under_way_land(folder):
     script = Script(latency=0.2)
     with ScriptedServer(script).in_thread() as server:
         command = [COMMAND, "select", pools, *JUDGE, "--base-url", f"{server.url}/v1", "--max-concurrency", "4"]
-        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        running = processes.started(command)
         lines = [strict(running.stdout.readline()) for _ in range(3)]
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=PATIENCE)
+        code, out, err = processes.ended(running)
         paid = script.counts.paid.total()
-        assert running.returncode == 130, err
+        assert code == 130, err
         script.latency = 0.0
         again = subprocess.run(command, capture_output=True, text=True, check=True)
         assert script.counts.paid.total() == 120
@@ -283,7 +278,7 @@ def test_the_thread_that_reads_ends_with_the_run():
         return [one async for one in in_order(Arriving(iter("abc")), work, at_once=2, stop=asyncio.Event())]
 
     assert asyncio.run(main()) == ["a", "b", "c"]
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + processes.PATIENCE
     while any(thread.name == "bonwise-input" for thread in threading.enumerate()):
         assert time.monotonic() < until
         time.sleep(0.01)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
 import sys
 import threading
 from collections import Counter
@@ -13,9 +12,7 @@ from pathlib import Path
 
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.testing.wire import body_digest
-
-PATIENCE = 60.0
-"""Seconds after which something hangs."""
+from processes import ended, started
 
 JUDGE = "pointwise:openai/gpt-5-mini"
 STORED = {"answered", "rejected"}
@@ -55,20 +52,7 @@ def environment(**more):
 def start(arguments, **variables):
     """Start the command line."""
     command = [str(Path(sys.executable).with_name("bonwise")), *arguments]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**variables)
-    )
-
-
-def ended(process):
-    """Wait for a process; return its exit code, and what it wrote to stdout and stderr."""
-    try:
-        out, err = process.communicate(timeout=PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        raise
-    return process.returncode, out, err
+    return started(command, env=environment(**variables))
 
 
 def done(arguments, **variables):

@@ -12,7 +12,8 @@ from bonwise.calls.ledger.ledger import Ledger
 from bonwise.testing.faults import Faults
 from bonwise.testing.script import Script
 from bonwise.testing.server import ScriptedServer
-from crash.runs import Trap, done, ended, judging, pool_file, start
+from crash.runs import Trap, done, judging, pool_file, start
+from processes import ended
 
 PROMPTS = 25
 CALLS = 4 * PROMPTS
@@ -32,7 +33,7 @@ def interrupted(script, folder, url, *, after=20, again=False, sent=signal.SIGIN
     script.on_paid.set((after, 0.0, lambda: running.send_signal(sent)))
     said = ""
     if again:
-        said = running.stderr.readline()
+        said = running.stderr.readline().decode()
         running.send_signal(signal.SIGINT)
     code, out, err = ended(running)
     return code, out, said + err

@@ -9,7 +9,8 @@ import pytest
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.testing.script import Script
 from bonwise.testing.server import ScriptedServer
-from crash.runs import done, ended, judging, pool_file, start
+from crash.runs import done, judging, pool_file, start
+from processes import ended
 
 PROMPTS = 30
 CALLS = 4 * PROMPTS
