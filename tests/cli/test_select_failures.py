@@ -96,7 +96,7 @@ def uneven(script, slow):
 
 def test_a_deadline_is_that_of_a_pool(capsys, folder, monkeypatch):
     """A pool without an answer in time is owed, one with some has the best of them; the same command goes on."""
-    command = (*JUDGE, "--deadline", "1")
+    command = (*JUDGE, "--deadline", "4")
     with served(monkeypatch, folder) as script:
         mended = uneven(script, ["answer 1.", "answer 4.2"])
         cut = selected(capsys, *command)
@@ -110,11 +110,11 @@ def test_a_deadline_is_that_of_a_pool(capsys, folder, monkeypatch):
         "p1": "owed",
         "p4": "deadline",
     }
-    assert (lines["p1"]["best"], lines["p1"]["failure"]) == (None, "no answer within 1 s")
-    assert lines["p4"]["failure"] == "the time of 1 s was up before every answer was there"
+    assert (lines["p1"]["best"], lines["p1"]["failure"]) == (None, "no answer within 4 s")
+    assert lines["p4"]["failure"] == "the time of 4 s was up before every answer was there"
     assert (lines["p4"]["best"] in {"c0", "c1"}, lines["p4"]["scores"][2]) == (True, None)
-    assert max(line["latency"] for line in lines.values()) < 10
-    assert {line["settings"]["deadline"] for line in lines.values()} == {1.0}
+    assert max(line["latency"] for line in lines.values()) < 30
+    assert {line["settings"]["deadline"] for line in lines.values()} == {4.0}
     assert "WARNING: 1 picks are the best that was known when the time of --deadline was up" in cut.err
     assert "incomplete" in cut.err
     assert (resumed.code, decisions(resumed)) == (0, decisions(whole)), resumed.err
