@@ -9,10 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bonwise.auditing.audit import Audit, audit
+    from bonwise.auditing.audit import audit
     from bonwise.auditing.compare import PickComparison, compare
     from bonwise.auditing.confidence import ConfidenceAudit, audit_confidence
     from bonwise.auditing.preferences import PreferenceAudit, audit_preferences
+    from bonwise.auditing.result import Audit
     from bonwise.auditing.studies.calibration import CalibrationStudy, study_calibration
     from bonwise.auditing.studies.label_strategy.draw import draw_pairs
     from bonwise.auditing.studies.label_strategy.pair_draw import PairDraw
@@ -131,7 +132,7 @@ __version__: str
 
 _HOMES = {
     "Adaptive": "bonwise.selection.strategies.adaptive",
-    "Audit": "bonwise.auditing.audit",
+    "Audit": "bonwise.auditing.result",
     "BonwiseError": "bonwise.errors",
     "CalibrationStudy": "bonwise.auditing.studies.calibration",
     "CallError": "bonwise.errors",

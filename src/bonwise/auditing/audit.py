@@ -3,234 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bonwise.auditing.comparison import Comparison, compare_judges
-from bonwise.auditing.gates import Gate, check_gate, open_gate
-from bonwise.auditing.judge_audit import JudgeAudit, audit_judge, of_candidates
-from bonwise.auditing.logged import logged_judge, picks_document
-from bonwise.auditing.per_prompt import per_prompt
+from bonwise.auditing.comparison import compare_judges
+from bonwise.auditing.judge_audit import audit_judge, of_candidates
+from bonwise.auditing.logged import logged_judge
+from bonwise.auditing.result import Audit
 from bonwise.auditing.settings import IntervalKind, Settings
 from bonwise.auditing.stated_draw import StatedDraw, stated_draw
 from bonwise.auditing.thresholds import Thresholds
-from bonwise.auditing.verdict import Target, Verdict
+from bonwise.auditing.verdict import Target
 from bonwise.data.label_design import LabelDesign
 from bonwise.data.opening import open_table
 from bonwise.data.panel import Panel, Shape, lay_out
-from bonwise.data.picks import Picks, holds_picks, read_picks
+from bonwise.data.picks import holds_picks, read_picks
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, UsageError
-from bonwise.shown import Shown
-from bonwise.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Audit", "audit"]
-
-
-@dataclass(frozen=True, eq=False)
-class Audit(Shown):
-    """The result of an audit.
-
-    With one judge, ``audit["recovery"]``, `metrics` and `verdict` are that judge's; with several,
-    take ``audit.judges["name"]``.
-
-    Parameters
-    ----------
-    judges : mapping of str to JudgeAudit
-        The judges that could be audited.
-    comparisons : tuple of Comparison
-        Every pair of judges, paired by prompt.
-    settings : Settings
-    source : str
-        Where the scores came from.
-    columns : mapping of str to str
-        What the columns were taken for.
-    reference : str or None
-        The judge that stood in for oracle labels.
-    draws : int
-        Most scores of one candidate by one judge that were averaged, 1 where none were.
-    scales : mapping of str to str
-        What was declared: ``label_scale``, and ``judge_scale`` by judge.
-    not_audited : mapping of str to str
-        The judges without a prompt to audit them on, and why.
-    picks : Picks or None
-        The logged picks that were audited, in place of a judge's scores.
-    labels_left_out : mapping of str to int
-        Labels of prompts that were not there to audit: ``prompts`` and ``rows``; empty where there are none.
-    covariates : mapping of str to str
-        The judges that only help to audit another one, and why; gates do not ask for them.
-    table : ScoreTable or None
-        The table that was audited.
-    """
-
-    judges: Mapping[str, JudgeAudit]
-    comparisons: tuple[Comparison, ...]
-    settings: Settings
-    source: str = "table"
-    columns: Mapping[str, str] = field(default_factory=dict, repr=False)
-    reference: str | None = None
-    draws: int = 1
-    scales: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    not_audited: Mapping[str, str] = field(default_factory=dict)
-    picks: Picks | None = field(default=None, repr=False)
-    labels_left_out: Mapping[str, int] = field(default_factory=dict)
-    covariates: Mapping[str, str] = field(default_factory=dict)
-    table: ScoreTable | None = field(default=None, repr=False)
-
-    def __getitem__(self, metric: str) -> Estimate:
-        return self.metrics[metric]
-
-    def __repr__(self) -> str:
-        names = ", ".join(self.judges)
-        return f"<Audit of {names} on {self.source}>"
-
-    def __str__(self) -> str:
-        from bonwise.report.audit_text import audit_text  # noqa: PLC0415 - rendering loads rich
-
-        return audit_text(self.to_dict())
-
-    @property
-    def metrics(self) -> Mapping[str, Estimate]:
-        """Metrics of the only judge."""
-        return self._only.metrics
-
-    @property
-    def verdict(self) -> Verdict:
-        """Verdict on the only judge."""
-        return self._only.verdict
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """Counts and dropped prompts of the only judge."""
-        return self._only.data
-
-    @property
-    def _only(self) -> JudgeAudit:
-        if len(self.judges) > 1:
-            raise UsageError(
-                f"this audit holds {len(self.judges)} judges", hint="take audit.judges[name] of one of them"
-            )
-        return next(iter(self.judges.values()))
-
-    def check(self, gates: Mapping[str, float]) -> tuple[Gate, ...]:
-        """Hold metrics of every judge against values.
-
-        Parameters
-        ----------
-        gates : mapping of str to float
-            Metric to the value it must exceed.
-
-        Returns
-        -------
-        tuple of Gate
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A name that is no metric.
-        """
-        audited = [
-            check_gate(
-                judge.metrics,
-                metric,
-                value,
-                judge=name,
-                labelled=judge.labelled_for(metric),
-                unsettled=judge.unsettled,
-            )
-            for name, judge in self.judges.items()
-            for metric, value in gates.items()
-        ]
-        # Every judge must pass, so one that could not be audited leaves its gates open.
-        others = [
-            open_gate(metric, value, judge=name, why=why)
-            for name, why in self.not_audited.items()
-            for metric, value in gates.items()
-        ]
-        return (*audited, *others)
-
-    def per_prompt(self) -> pd.DataFrame:
-        """Return one row a prompt and judge: pick, best, gain lost, tie, margin; the worst first."""
-        return per_prompt(tuple(self.judges.values()))
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the metrics of all judges as a table, one row a judge and metric."""
-        import pandas as pd  # noqa: PLC0415 - loaded anyway by whoever made the audit
-
-        rows = [
-            {"judge": name, "metric": metric, **found.to_dict()}
-            for name, judge in self.judges.items()
-            for metric, found in judge.metrics.items()
-        ]
-        return pd.DataFrame(rows)
-
-    def to_html(
-        self,
-        path: str | Path,
-        *,
-        pools: str | Path | None = None,
-        gates: Mapping[str, float] | None = None,
-        also: Sequence[Shown] = (),
-    ) -> None:
-        """Write the page of the audit: one file that a browser shows without asking anyone for anything.
-
-        Where there are more prompts than a page can hold, all of them go to a file beside it, ``NAME-prompts.csv``.
-
-        Parameters
-        ----------
-        path : str or pathlib.Path
-        pools : str or pathlib.Path, optional
-            Pools with the words of prompts and candidates, where the table does not hold them.
-        gates : mapping of str to float, optional
-            Metric to the value it must exceed, shown with the outcome.
-        also : sequence
-            Further results that the page shows as sections, such as that of `bonwise.route`, or of a study.
-
-        Raises
-        ------
-        bonwise.errors.InputError
-            The pools cannot be read, or hold none of the prompts.
-        bonwise.errors.FileError
-            The page cannot be written.
-        """
-        from bonwise.auditing.exhibits.page import write_page  # noqa: PLC0415 - drawing loads matplotlib
-
-        write_page(self, path, pools=pools, gates=gates, also=also)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document of schema ``bonwise.audit/1``; it holds no NaN."""
-        settings = {
-            **self.settings.to_dict(),
-            "shape": next(iter(self.judges.values())).labelling.panel.shape,
-            "source": self.source,
-            "columns": dict(self.columns),
-            "draws": self.draws,
-            **self.scales,
-        }
-        if self.reference is not None:
-            settings["reference"] = self.reference
-        if self.picks is not None:
-            labelling = self._only.labelling
-            settings["picks"] = picks_document(self.picks, labelling.panel.prompt_ids[labelling.labelled])
-        if self.labels_left_out:
-            settings["labels_left_out"] = dict(self.labels_left_out)
-        document: dict[str, Any] = {"schema": "bonwise.audit/1"}
-        if len(self.judges) == 1 and not self.not_audited:
-            document["judge"] = self._only.judge
-            document.update(self._only.to_dict())
-        else:
-            document["judges"] = {name: judge.to_dict() for name, judge in self.judges.items()}
-            document["comparisons"] = [comparison.to_dict() for comparison in self.comparisons]
-            document["not_audited"] = dict(self.not_audited)
-        if self.covariates:
-            document["covariates"] = dict(self.covariates)
-        document["settings"] = settings
-        return document
+__all__ = ["audit"]
 
 
 def audit(  # noqa: PLR0913 - the one front door of the audit; all but the source are named

@@ -12,9 +12,10 @@ import pandas as pd
 
 from bonwise.auditing.settings import check_confidence
 from bonwise.data.opening import open_table
+from bonwise.data.rows import open_rows
 from bonwise.data.scales import Scale
 from bonwise.data.statements import LEVELS, Statements, Ties, pair_statements, plain_statements
-from bonwise.data.table import ScoreTable, open_rows
+from bonwise.data.table import ScoreTable
 from bonwise.errors import ColumnError, InputError, UsageError
 from bonwise.release import release
 from bonwise.shown import Shown

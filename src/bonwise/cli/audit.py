@@ -15,8 +15,8 @@ from bonwise.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bonwise.auditing.audit import Audit
     from bonwise.auditing.gates import Gate
+    from bonwise.auditing.result import Audit
 
 __all__ = ["audit"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bonwise.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from bonwise.auditing.audit import Audit
+    from bonwise.auditing.result import Audit
     from bonwise.shown import Shown
 
 __all__ = ["further_studies"]

@@ -12,8 +12,8 @@ import pandas as pd
 from bonwise.data.columns import FLAGS, resolve_columns
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import check_propensities, parse_numbers
+from bonwise.data.rows import open_rows
 from bonwise.data.scales import to_unit
-from bonwise.data.table import open_rows
 from bonwise.data.wording import listed, shown
 from bonwise.errors import ColumnError, InputError, RowError
 

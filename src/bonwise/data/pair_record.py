@@ -13,7 +13,7 @@ import pandas as pd
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import parse_numbers
 from bonwise.data.pair_verdicts import PairVerdicts
-from bonwise.data.table import open_rows
+from bonwise.data.rows import open_rows
 from bonwise.data.wording import shown
 from bonwise.errors import ColumnError, InputError, RowError
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import parse_numbers
-from bonwise.data.table import open_rows
+from bonwise.data.rows import open_rows
 from bonwise.data.wording import listed, shown
 from bonwise.errors import ColumnError, RowError, UsageError
 

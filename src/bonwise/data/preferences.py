@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.data.table import open_rows
+from bonwise.data.rows import open_rows
 from bonwise.data.verdict_words import joined_names, preferences_of, require_columns
 from bonwise.data.wording import shown
 from bonwise.errors import ColumnError, InputError, RowError

@@ -12,21 +12,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bonwise.data.canonical import canonical, resolved, spoken_columns
 from bonwise.data.cells import distinct_cells, mean_by_cell, positions
-from bonwise.data.columns import ROLES, SPENT, SPOKEN, WORDS, resolve_columns
-from bonwise.data.identifiers import as_categories
-from bonwise.data.numbers import check_propensities, parse_numbers
+from bonwise.data.columns import ROLES, SPENT
 from bonwise.data.reading import read_raw
-from bonwise.data.repeats import averaged, draw_columns, mean_of_draws, span
-from bonwise.data.scales import Scale, mismatch, to_unit
+from bonwise.data.repeats import averaged, draw_columns
+from bonwise.data.rows import counted_rows, refuse_twins
+from bonwise.data.scales import Scale, mismatch
 from bonwise.data.wording import listed, shown
-from bonwise.errors import ColumnError, RowError, UsageError
+from bonwise.errors import RowError, UsageError
 
-__all__ = ["ScoreTable", "counted_rows", "open_rows"]
+__all__ = ["ScoreTable"]
 
 _Floats = npt.NDArray[np.float64]
-
-_REQUIRED = ("prompt_id", "candidate", "judge_score")
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,15 +136,15 @@ class ScoreTable:
         label_scale: Scale | None,
     ) -> ScoreTable:
         refuse_twins(frame, source)
-        taken = _resolved(frame, columns or {}, source)
+        taken = resolved(frame, columns or {}, source)
         scales = judge_scale if isinstance(judge_scale, Mapping) else ({"": judge_scale} if judge_scale else {})
         table = cls(
-            _canonical(frame, taken, scales, label_scale, source),
+            canonical(frame, taken, scales, label_scale, source),
             source,
             MappingProxyType(taken),
             MappingProxyType(dict(scales)),
             label_scale,
-            words=_words(frame, taken),
+            words=spoken_columns(frame, taken),
         )
         _refuse_duplicates(table)
         return table
@@ -282,160 +280,6 @@ class ScoreTable:
                 f"{source}, row {row}: scores of {shown(judge)} run to {np.nanmax(scores):g} but labels "
                 f"to {np.nanmax(labels):g}: another scale",
                 hint="declare both, such as --judge-scale 0:100 --label-scale 0:1",
-            )
-
-
-def counted_rows(frame: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Return a frame with rows and distinct columns, its rows numbered from 0 whatever its index was.
-
-    Raises
-    ------
-    bonwise.errors.ColumnError
-        No rows, or two columns of one name.
-    """
-    refuse_twins(frame, source)
-    if not len(frame):
-        raise ColumnError(f"{source}: no rows", hint="check how the frame was made")
-    return frame.set_axis(pd.RangeIndex(len(frame)), axis=0)
-
-
-def open_rows(source: str | Path | pd.DataFrame, name: str = "table") -> tuple[pd.DataFrame, str]:
-    """Return the rows of a file or a frame as they stand, and how errors name them.
-
-    Parameters
-    ----------
-    source : str, pathlib.Path or pandas.DataFrame
-    name : str
-        Of a frame; a file is named by its path.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        A file that cannot be read, no rows, or two columns of one name.
-    bonwise.errors.UsageError
-        Neither a path nor a frame.
-
-    Examples
-    --------
-    >>> frame, name = open_rows(pd.DataFrame({"won": ["a", "b"]}, index=[7, 8]))
-    >>> name, frame.index.tolist()
-    ('table', [0, 1])
-    """
-    if isinstance(source, pd.DataFrame):
-        return counted_rows(source, name), name
-    if isinstance(source, str | Path):
-        return read_raw(Path(source)), str(source)
-    raise UsageError(f"{type(source).__name__} is no table", hint="give the path of a file, or a pandas DataFrame")
-
-
-def refuse_twins(frame: pd.DataFrame, source: str) -> None:
-    """Refuse two columns of one name.
-
-    Raises
-    ------
-    bonwise.errors.ColumnError
-        With the name.
-    """
-    if frame.columns.has_duplicates:
-        name = frame.columns[frame.columns.duplicated()][0]
-        raise ColumnError(f"{source}: two columns are named {shown(name)}", hint="rename one of them")
-
-
-def _resolved(frame: pd.DataFrame, columns: Mapping[str, str], source: str) -> dict[str, str]:
-    """Map each role to what plays it; without a score of its own a table of draws is scored by their mean."""
-    wide = draw_columns(frame.columns)
-    if not wide:
-        return resolve_columns(frame, columns, source=source, required=_REQUIRED)
-    taken = resolve_columns(frame, columns, source=source, required=("prompt_id", "candidate"))
-    if "draw" in taken:
-        raise ColumnError(
-            f"{source}: draws stand in the columns {span(wide)} and in rows told apart by {shown(taken['draw'])}",
-            hint="keep one of the two",
-        )
-    taken.setdefault("judge_score", averaged(wide))
-    taken["draws"] = span(wide)
-    return taken
-
-
-def _canonical(
-    frame: pd.DataFrame,
-    taken: Mapping[str, str],
-    judge_scales: Mapping[str, Scale],
-    label_scale: Scale | None,
-    source: str,
-) -> pd.DataFrame:
-    out: dict[str, Any] = {}
-    for role in ("prompt_id", "candidate"):
-        out[role] = as_categories(frame[taken[role]], role=role, source=source)
-    out["judge"] = _judges(frame, taken, source)
-    wide = draw_columns(frame.columns)
-    for role in ("judge_score", "oracle_label", "low", "high", "ci_width", "propensity"):
-        if taken.get(role) in frame.columns:
-            out[role] = parse_numbers(frame[taken[role]], role=role, source=source)
-    for name in wide:
-        out[name] = parse_numbers(frame[name], role=name, source=source)
-    out.setdefault("oracle_label", np.full(len(frame), np.nan))
-    out["oracle_label"] = to_unit(
-        out["oracle_label"], label_scale, rows=frame.index, role="oracle_label", source=source
-    )
-    _scale_judges(out, judge_scales, frame.index, source)
-    if "judge_score" not in out:
-        out["judge_score"] = mean_of_draws(np.column_stack([out[name] for name in wide]))
-    if "draw" in taken:
-        out["draw"] = as_categories(frame[taken["draw"]], role="draw", source=source)
-    _refuse_bad_ranges(out, frame.index, source)
-    used = {*taken.values(), *out, *(("sd",) if wide else ())}  # the spread of the draws is no stratum
-    out.update({str(c): frame[c].to_numpy(copy=True) for c in frame.columns if c not in used and c not in WORDS})
-    return pd.DataFrame(out, index=frame.index, copy=False)
-
-
-def _words(frame: pd.DataFrame, taken: Mapping[str, str]) -> pd.DataFrame | None:
-    spoken = [name for name in SPOKEN if name in frame.columns and name not in taken.values()]
-    return frame[spoken] if spoken else None
-
-
-def _judges(frame: pd.DataFrame, taken: Mapping[str, str], source: str) -> pd.Categorical:
-    if "judge" in taken:
-        return as_categories(frame[taken["judge"]], role="judge", source=source)
-    return pd.Categorical.from_codes(np.zeros(len(frame), dtype=np.int8), pd.Index(["judge"], dtype=object))
-
-
-def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Index, source: str) -> None:
-    judges: pd.Categorical = out["judge"]
-    unknown = [name for name in scales if name and name not in judges.categories]
-    if unknown:
-        raise UsageError(
-            f"{source}: a scale is declared for {shown(unknown[0])}, which is no judge of this table",
-            hint=f"the judges are {listed(judges.categories)}",
-        )
-    if not scales:
-        return
-    for code, judge in enumerate(judges.categories):
-        mine = judges.codes == code
-        scale = scales.get(judge, scales.get(""))
-        for role in (r for r in ("judge_score", "low", "high", *draw_columns(out)) if r in out):
-            out[role][mine] = to_unit(out[role][mine], scale, rows=rows[mine], role=role, source=source)
-        if "ci_width" in out and scale is not None:
-            width = Scale(0.0, scale.high - scale.low)
-            out["ci_width"][mine] = to_unit(
-                out["ci_width"][mine], width, rows=rows[mine], role="ci_width", source=source
-            )
-
-
-def _refuse_bad_ranges(out: Mapping[str, Any], rows: pd.Index, source: str) -> None:
-    if "propensity" in out:
-        check_propensities(out["propensity"], rows, source)
-    if "ci_width" in out and (out["ci_width"] < 0).any():
-        raise RowError(
-            f"{source}, row {rows[int(np.flatnonzero(out['ci_width'] < 0)[0])]}: ci_width is negative",
-            hint="it is the width of the interval that the judge stated",
-        )
-    if "low" in out and "high" in out:
-        crossed = out["low"] > out["high"]
-        if crossed.any():
-            raise RowError(
-                f"{source}, row {rows[int(np.flatnonzero(crossed)[0])]}: low lies above high",
-                hint="swap the two",
             )
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.data.identifiers import as_categories
-from bonwise.data.table import open_rows
+from bonwise.data.rows import open_rows
 from bonwise.data.verdict_words import joined_names, preferences_of, require_columns
 from bonwise.errors import ColumnError, InputError, UsageError
 

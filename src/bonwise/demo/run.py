@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bonwise.auditing.audit import Audit, audit
+from bonwise.auditing.audit import audit
+from bonwise.auditing.result import Audit
 from bonwise.data.bytes_check import file_errors
 from bonwise.data.writing import csv_frame, csv_text, write_whole
 from bonwise.demo.policies import Policy, json_lines, pick_lines, run_policies

@@ -20,7 +20,7 @@ from bonwise.printable import printable
 from bonwise.shown import Shown
 
 if TYPE_CHECKING:
-    from bonwise.auditing.audit import Audit
+    from bonwise.auditing.result import Audit
 
 __all__ = ["write_page"]
 

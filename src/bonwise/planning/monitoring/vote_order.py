@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bonwise.data.identifiers import as_categories
-from bonwise.data.table import open_rows
+from bonwise.data.rows import open_rows
 from bonwise.data.verdict_words import preferences_of, require_columns
 from bonwise.data.votes import Ties, VoteTable
 from bonwise.data.wording import listed

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from bonwise.data.panel import Panel, lay_out
-from bonwise.data.table import ScoreTable, open_rows
+from bonwise.data.rows import open_rows
+from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, shown
 from bonwise.errors import InputError, UsageError
 from bonwise.planning.plans.pilot_figures import GainPilot, Moments, RivalPilot

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bonwise.data.table import ScoreTable, open_rows
+from bonwise.data.rows import open_rows
+from bonwise.data.table import ScoreTable
 from bonwise.data.verdict_words import preferences_of, require_columns
 from bonwise.data.votes import Ties, VoteTable
 from bonwise.data.wording import listed

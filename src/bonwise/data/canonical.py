@@ -1,0 +1,127 @@
+"""A source's columns, brought to the names, types and scales that a table has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bonwise.data.columns import SPOKEN, WORDS, resolve_columns
+from bonwise.data.identifiers import as_categories
+from bonwise.data.numbers import check_propensities, parse_numbers
+from bonwise.data.repeats import averaged, draw_columns, mean_of_draws, span
+from bonwise.data.scales import Scale, to_unit
+from bonwise.data.wording import listed, shown
+from bonwise.errors import ColumnError, RowError, UsageError
+
+__all__ = ["canonical", "resolved", "spoken_columns"]
+
+_REQUIRED = ("prompt_id", "candidate", "judge_score")
+
+
+def resolved(frame: pd.DataFrame, columns: Mapping[str, str], source: str) -> dict[str, str]:
+    """Map each role to what plays it; without a score of its own a table of draws is scored by their mean."""
+    wide = draw_columns(frame.columns)
+    if not wide:
+        return resolve_columns(frame, columns, source=source, required=_REQUIRED)
+    taken = resolve_columns(frame, columns, source=source, required=("prompt_id", "candidate"))
+    if "draw" in taken:
+        raise ColumnError(
+            f"{source}: draws stand in the columns {span(wide)} and in rows told apart by {shown(taken['draw'])}",
+            hint="keep one of the two",
+        )
+    taken.setdefault("judge_score", averaged(wide))
+    taken["draws"] = span(wide)
+    return taken
+
+
+def canonical(
+    frame: pd.DataFrame,
+    taken: Mapping[str, str],
+    judge_scales: Mapping[str, Scale],
+    label_scale: Scale | None,
+    source: str,
+) -> pd.DataFrame:
+    """Return the columns of a table under their canonical names, numbers on their declared scales, strata after them.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        One line with row and remedy.
+    """
+    out: dict[str, Any] = {}
+    for role in ("prompt_id", "candidate"):
+        out[role] = as_categories(frame[taken[role]], role=role, source=source)
+    out["judge"] = _judges(frame, taken, source)
+    wide = draw_columns(frame.columns)
+    for role in ("judge_score", "oracle_label", "low", "high", "ci_width", "propensity"):
+        if taken.get(role) in frame.columns:
+            out[role] = parse_numbers(frame[taken[role]], role=role, source=source)
+    for name in wide:
+        out[name] = parse_numbers(frame[name], role=name, source=source)
+    out.setdefault("oracle_label", np.full(len(frame), np.nan))
+    out["oracle_label"] = to_unit(
+        out["oracle_label"], label_scale, rows=frame.index, role="oracle_label", source=source
+    )
+    _scale_judges(out, judge_scales, frame.index, source)
+    if "judge_score" not in out:
+        out["judge_score"] = mean_of_draws(np.column_stack([out[name] for name in wide]))
+    if "draw" in taken:
+        out["draw"] = as_categories(frame[taken["draw"]], role="draw", source=source)
+    _refuse_bad_ranges(out, frame.index, source)
+    used = {*taken.values(), *out, *(("sd",) if wide else ())}  # the spread of the draws is no stratum
+    out.update({str(c): frame[c].to_numpy(copy=True) for c in frame.columns if c not in used and c not in WORDS})
+    return pd.DataFrame(out, index=frame.index, copy=False)
+
+
+def spoken_columns(frame: pd.DataFrame, taken: Mapping[str, str]) -> pd.DataFrame | None:
+    """Return what was asked, answered and said, as it stands; None where the source has no such column."""
+    spoken = [name for name in SPOKEN if name in frame.columns and name not in taken.values()]
+    return frame[spoken] if spoken else None
+
+
+def _judges(frame: pd.DataFrame, taken: Mapping[str, str], source: str) -> pd.Categorical:
+    if "judge" in taken:
+        return as_categories(frame[taken["judge"]], role="judge", source=source)
+    return pd.Categorical.from_codes(np.zeros(len(frame), dtype=np.int8), pd.Index(["judge"], dtype=object))
+
+
+def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Index, source: str) -> None:
+    judges: pd.Categorical = out["judge"]
+    unknown = [name for name in scales if name and name not in judges.categories]
+    if unknown:
+        raise UsageError(
+            f"{source}: a scale is declared for {shown(unknown[0])}, which is no judge of this table",
+            hint=f"the judges are {listed(judges.categories)}",
+        )
+    if not scales:
+        return
+    for code, judge in enumerate(judges.categories):
+        mine = judges.codes == code
+        scale = scales.get(judge, scales.get(""))
+        for role in (r for r in ("judge_score", "low", "high", *draw_columns(out)) if r in out):
+            out[role][mine] = to_unit(out[role][mine], scale, rows=rows[mine], role=role, source=source)
+        if "ci_width" in out and scale is not None:
+            width = Scale(0.0, scale.high - scale.low)
+            out["ci_width"][mine] = to_unit(
+                out["ci_width"][mine], width, rows=rows[mine], role="ci_width", source=source
+            )
+
+
+def _refuse_bad_ranges(out: Mapping[str, Any], rows: pd.Index, source: str) -> None:
+    if "propensity" in out:
+        check_propensities(out["propensity"], rows, source)
+    if "ci_width" in out and (out["ci_width"] < 0).any():
+        raise RowError(
+            f"{source}, row {rows[int(np.flatnonzero(out['ci_width'] < 0)[0])]}: ci_width is negative",
+            hint="it is the width of the interval that the judge stated",
+        )
+    if "low" in out and "high" in out:
+        crossed = out["low"] > out["high"]
+        if crossed.any():
+            raise RowError(
+                f"{source}, row {rows[int(np.flatnonzero(crossed)[0])]}: low lies above high",
+                hint="swap the two",
+            )
