@@ -53,7 +53,7 @@ def test_a_dash_is_standard_output(document, capsys):
 @pytest.mark.parametrize("write", [write_markdown, write_junit])
 def test_a_file_that_cannot_be_written_is_one_error(document, tmp_path, write):
     """An absent folder is named in one line."""
-    with pytest.raises(FileError, match=r"absent/out: no such folder"):
+    with pytest.raises(FileError, match=r"absent: no such folder"):
         write(document, tmp_path / "absent" / "out")
 
 

@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import stat
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.writing import csv_cell, csv_text, plain_cell, write_whole
+from bonwise.data.writing import csv_cell, csv_text, plain_cell, refuse_unwritable, write_whole
 from bonwise.errors import FileError
 
 
@@ -79,6 +81,31 @@ def test_text_that_is_none_is_refused(tmp_path):
     with pytest.raises(FileError, match="not UTF-8"):
         write_whole(path, "\ud800")
     assert (path.read_text(), list(tmp_path.iterdir())) == ("old", [path])
+
+
+@contextmanager
+def as_nobody():
+    """Lend root, who may write anywhere, the rights of a user for whom access is checked."""
+    if os.getuid() != 0:
+        yield
+        return
+    os.setreuid(65534, 0)
+    try:
+        yield
+    finally:
+        os.setreuid(0, 0)
+
+
+def test_a_folder_without_rights_is_refused_beforehand(tmp_path):
+    """What cannot be written is known before anything is done; a file where one may write is no error."""
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o555)
+    tmp_path.chmod(0o777)
+    with as_nobody():
+        with pytest.raises(FileError, match=r"closed/page\.html: nothing can be written in its folder"):
+            refuse_unwritable(closed / "page.html")
+        refuse_unwritable(os.devnull)
+    refuse_unwritable(tmp_path / "page.html")
 
 
 def test_a_place_that_is_none_is_refused(tmp_path):

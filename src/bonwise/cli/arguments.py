@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from bonwise.errors import FileError, UsageError
+from bonwise.errors import UsageError
 from bonwise.printable import printable
 
 if TYPE_CHECKING:
@@ -192,11 +192,11 @@ def refuse_lost(outputs: Iterable[str | Path | None]) -> None:
     bonwise.errors.FileError
         A folder, or a file in a folder that is not there.
     """
-    for path in (Path(one) for one in outputs if one is not None and str(one) != "-"):
-        if path.is_dir():
-            raise FileError(f"{path}: is a folder, not a file", hint="name a file in it")
-        if not path.parent.is_dir():
-            raise FileError(f"{path.parent}: no such folder", hint="make the folder first")
+    from bonwise.data.writing import refuse_unwritable
+
+    for path in outputs:
+        if path is not None and str(path) != "-":
+            refuse_unwritable(path)
 
 
 def emit(text: str) -> None:

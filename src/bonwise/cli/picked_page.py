@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bonwise.cli.arguments import say
-from bonwise.errors import BonwiseError, FileError
+from bonwise.errors import BonwiseError
 
 if TYPE_CHECKING:
     from bonwise.cli.summary import Course
@@ -43,11 +42,6 @@ class PickedPage:
         Where the pools come from.
     totals : Totals
         Of all picks; who writes the picks keeps them.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        The page could not be written there: better known before anything is paid.
     """
 
     path: Path
@@ -65,9 +59,6 @@ class PickedPage:
         from bonwise.report.page.environment import MOST_BYTES
 
         self._words = self._names = MOST_BYTES
-        folder = Path(os.path.realpath(self.path)).parent
-        if not folder.is_dir() or self.path.is_dir() or not os.access(folder, os.W_OK):
-            raise FileError(f"{self.path}: no page can be written there", hint="name a file in a folder of yours")
 
     def passing(self, pools: Iterator[Pool]) -> Iterator[Pool]:
         """Yield the pools; of the first ones the words are kept until their pick comes."""

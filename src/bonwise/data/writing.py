@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["csv_cell", "csv_frame", "csv_text", "plain_cell", "write_whole"]
+__all__ = ["csv_cell", "csv_frame", "csv_text", "plain_cell", "refuse_unwritable", "write_whole"]
 
 _FORMULA = frozenset("=+-@\t\r\n")
 
@@ -70,6 +70,24 @@ class _UnixLines(list[str]):
         self.append(record.removesuffix("\r\n") + "\n")
 
 
+def refuse_unwritable(path: str | Path) -> None:
+    """Refuse a file that cannot be written where it is named; a link stands for what it points to.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        A folder, or a file in a folder that is not there or not to be written in.
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise FileError(f"{path}: is a folder, not a file", hint="name a file in it")
+    if not target.parent.is_dir():
+        raise FileError(f"{Path(path).parent}: no such folder", hint="make the folder first")
+    whole = target.is_file() or not target.exists()  # a pipe or a device is written in its place
+    if whole and not os.access(target.parent, os.W_OK):
+        raise FileError(f"{path}: nothing can be written in its folder", hint="name a file in a folder of yours")
+
+
 def write_whole(path: Path, text: str | Iterable[str]) -> None:
     """Write a file so that a reader sees the old one or the new one, never half of either.
 
@@ -82,9 +100,8 @@ def write_whole(path: Path, text: str | Iterable[str]) -> None:
     """
     parts = [text] if isinstance(text, str) else text
     with file_errors(path):
+        refuse_unwritable(path)
         target = Path(os.path.realpath(path))  # a link is followed, not replaced
-        if not target.parent.is_dir():
-            raise FileError(f"{path}: no such folder", hint="make the folder first")
         if target.exists() and not target.is_file():
             with target.open("w", encoding="utf-8") as stream:  # a pipe or a device cannot be replaced
                 stream.writelines(parts)

@@ -14,8 +14,8 @@ from bonwise.auditing.studies.judged import Judged
 from bonwise.auditing.studies.mix import MixStudy, mix_of
 from bonwise.auditing.studies.requirements import RequirementsStudy, requirements_of
 from bonwise.data.words import Words
-from bonwise.data.writing import csv_frame, write_whole
-from bonwise.errors import FileError, InputError, UsageError
+from bonwise.data.writing import csv_frame, refuse_unwritable, write_whole
+from bonwise.errors import InputError, UsageError
 from bonwise.printable import printable
 from bonwise.shown import Shown
 
@@ -75,10 +75,7 @@ def _check_target(target: Path, audit: Audit, pools: str | Path | None) -> None:
     files = (source for source in _sources(audit, pools) if "\0" not in str(source))
     if real in {Path(os.path.realpath(source)) for source in files}:
         raise UsageError(f"{target} is read for the page, and would be overwritten", hint="name another file")
-    if real.is_dir():
-        raise FileError(f"{target}: is a folder", hint="name a file")
-    if not real.parent.is_dir():
-        raise FileError(f"{target}: no such folder", hint="make the folder first")
+    refuse_unwritable(target)
 
 
 def _sources(audit: Audit, pools: str | Path | None) -> Iterator[str | Path]:
