@@ -15,6 +15,7 @@ from bonwise.auditing.stated_draw import StatedDraw, stated_draw
 from bonwise.auditing.thresholds import Thresholds
 from bonwise.auditing.verdict import Target
 from bonwise.data.label_design import LabelDesign
+from bonwise.data.names import names_of
 from bonwise.data.opening import open_table
 from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.picks import holds_picks, read_picks
@@ -110,8 +111,8 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         interval=interval,
         resamples=resamples,
         seed=seed,
-        exclude=_names(exclude),
-        control=_names(control),
+        exclude=names_of("exclude", exclude),
+        control=names_of("control", control),
         target=target,
         shape=shape,
         thresholds=Thresholds().override(thresholds or {}),
@@ -140,10 +141,6 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         source, labels=labels, oracle=oracle, columns=columns, judge_scale=judge_scale, label_scale=label_scale
     )
     return _audit(table, settings, stated_draw(design, table))
-
-
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _audit(table: ScoreTable, settings: Settings, stated: StatedDraw | None) -> Audit:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bonwise.data.names import names_of
 from bonwise.data.opening import open_table
 from bonwise.data.panel import Shape, lay_out
 from bonwise.data.scales import Scale
@@ -203,14 +204,14 @@ def route(  # noqa: PLR0913 - the one front door of the study; all but the sourc
             "a joint budget takes the mean calls and the price of a routed prompt",
             hint="give --mean-calls and --strong-cost, or neither",
         )
-    names = (exclude,) if isinstance(exclude, str) else tuple(exclude)
+    left_out = names_of("exclude", exclude)
     table = open_table(
         source, labels=labels, oracle=oracle, columns=columns, judge_scale=judge_scale, label_scale=label_scale
     )
     table.check_scales()
     judges: dict[str, JudgeStudy] = {}
     refused: dict[str, str] = {}
-    panels = lay_out(table, exclude=names, shape=shape)
+    panels = lay_out(table, exclude=left_out, shape=shape)
     for panel in panels:
         try:
             prompts = judged_prompts(table, panel, first_pass_only=first_pass_only)
@@ -238,7 +239,7 @@ def route(  # noqa: PLR0913 - the one front door of the study; all but the sourc
         "share": share,
         "confidence": confidence,
         "seed": seed,
-        "exclude": list(names),
+        "exclude": list(left_out),
         "first_pass_only": first_pass_only,
         "mean_calls": mean_calls,
         "strong_cost": strong_cost,

@@ -235,7 +235,7 @@ def test_a_judge_that_ties_everything_leaves_nothing_to_choose_by():
         ({"labels": "x"}, "labels must be a whole number"),
         ({"labels": True}, "labels must be a whole number"),
         ({"labels": 10, "after": 3}, "after is an earlier draw"),
-        ({"labels": 10, "exclude": 3}, "exclude takes names"),
+        ({"labels": 10, "exclude": 3}, "exclude takes a name"),
         ({"labels": 10, "design": ["rule"]}, "design is a text"),
         ({"labels": 10, "judge": "nobody"}, "no judge named"),
         ({"labels": 10, "label_file": pd.DataFrame()}, "a first draw looks at no label"),

@@ -373,7 +373,7 @@ def test_a_plan_prints_as_a_page():
         ),
         ({"question": "margin", "pilot": "28/50", "ties": "half"}, "ties is without meaning for votes"),
         ({"question": "margin", "pilot": "28/50", "ties": "often"}, "ties cannot count as 'often'"),
-        ({"question": "recovery>0", "pilot": "p.csv", "exclude": 5}, "exclude is 5"),
+        ({"question": "recovery>0", "pilot": "p.csv", "exclude": 5}, "exclude takes a name or several, not 5"),
         ({"question": "recovery>0", "pilot": "p.csv", "columns": ["judge"]}, "columns is"),
         ({"question": "recovery>0", "pilot": "p.csv", "ties": "drop"}, "ties is without meaning for the pilot"),
         ({"question": "margin", "effect": 0.1, "pilot": "28/50"}, "both a pilot and effect"),

@@ -13,6 +13,7 @@ from bonwise.auditing.studies.calibrating.judge_calibration import JudgeCalibrat
 from bonwise.auditing.studies.calibrating.method_calibration import FIXED
 from bonwise.auditing.studies.calibrating.sentences import calibration_sentences
 from bonwise.auditing.studies.judged import Judged, open_judged, study_document
+from bonwise.data.names import names_of
 from bonwise.data.panel import Panel, Shape
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
@@ -150,8 +151,7 @@ def study_calibration(  # noqa: PLR0913 - the one front door of the study; all b
     >>> list(found["judge"].left_out)
     ['two_stage_covariates', 'gradient_boosting']
     """
-    names = (exclude,) if isinstance(exclude, str) else tuple(exclude)
-    settings = Settings(confidence=confidence, seed=seed, exclude=names, shape=shape)
+    settings = Settings(confidence=confidence, seed=seed, exclude=names_of("exclude", exclude), shape=shape)
     judged = open_judged(
         source,
         settings,

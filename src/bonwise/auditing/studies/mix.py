@@ -12,6 +12,7 @@ import numpy as np
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.judged import Judged, open_judged, study_document
 from bonwise.auditing.studies.mix_findings import mix_findings
+from bonwise.data.names import names_of
 from bonwise.data.opening import open_table
 from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.scales import Scale
@@ -163,7 +164,11 @@ def study_mix(  # noqa: PLR0913 - all but the source are named
     True
     """
     settings = Settings(
-        confidence=confidence, seed=seed, exclude=_names(exclude), control=_names(control), shape=shape
+        confidence=confidence,
+        seed=seed,
+        exclude=names_of("exclude", exclude),
+        control=names_of("control", control),
+        shape=shape,
     )
     table = open_table(
         source, labels=labels, oracle=oracle, columns=columns, judge_scale=judge_scale, label_scale=label_scale
@@ -247,7 +252,3 @@ def _mix(judged: Judged, panel: Panel, easy: Sequence[str]) -> JudgeMix | None:
 def _under(method: str, found: Mapping[str, Estimate]) -> Iterator[tuple[str, Estimate]]:
     for name, one in found.items():
         yield name, one.with_method(method)
-
-
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)

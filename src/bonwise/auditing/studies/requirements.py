@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.judged import Judged, open_judged, study_document
 from bonwise.auditing.studies.requirement_words import requirement_sentences
+from bonwise.data.names import names_of
 from bonwise.data.panel import Panel, Shape
 from bonwise.data.scales import Scale
 from bonwise.errors import UsageError
@@ -93,7 +94,7 @@ def study_requirements(  # noqa: PLR0913 - all but the source are named
     *,
     labels: str | Path | pd.DataFrame | None = None,
     oracle: str | None = None,
-    exclude: Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
     targets: Sequence[float] = TARGETS,
     within_r: Sequence[float] = (),
     confidence: float = 0.95,
@@ -136,7 +137,7 @@ def study_requirements(  # noqa: PLR0913 - all but the source are named
     >>> round(found.judges["judge"]["targets"][0]["within_r"]["estimate"], 1)
     0.5
     """
-    settings = Settings(confidence=confidence, seed=seed, exclude=tuple(exclude), shape=shape)
+    settings = Settings(confidence=confidence, seed=seed, exclude=names_of("exclude", exclude), shape=shape)
     judged = open_judged(
         source,
         settings,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Integral, Real
 
 from bonwise.data.wording import shown
 from bonwise.errors import UsageError
 
-__all__ = ["number", "text_or_none", "texts", "whole_number"]
+__all__ = ["number", "text_or_none", "whole_number"]
 
 
 def whole_number(name: str, value: object, least: float, such_as: str) -> int:
@@ -42,25 +41,6 @@ def number(name: str, value: object, such_as: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise UsageError(f"{name} must be a number, not {shown(value)}", hint=f"such as {such_as}")
     return float(value)
-
-
-def texts(name: str, value: str | Sequence[str]) -> tuple[str, ...]:
-    """Return names, given as one or as several.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It is neither.
-
-    Examples
-    --------
-    >>> texts("exclude", "base"), texts("exclude", ["a", "b"])
-    (('base',), ('a', 'b'))
-    """
-    found = (value,) if isinstance(value, str) else value
-    if not isinstance(found, Sequence) or not all(isinstance(one, str) for one in found):
-        raise UsageError(f"{name} takes names, not {shown(value)}", hint=f"such as {name}=['base']")
-    return tuple(found)
 
 
 def text_or_none(name: str, value: object, such_as: str) -> None:

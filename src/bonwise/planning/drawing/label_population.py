@@ -14,12 +14,13 @@ import pandas as pd
 
 from bonwise.data.cell_scores import further_scores
 from bonwise.data.labels import join_labels
+from bonwise.data.names import names_of
 from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, shown
 from bonwise.errors import UsageError
-from bonwise.planning.drawing.checked import text_or_none, texts
+from bonwise.planning.drawing.checked import text_or_none
 from bonwise.stats.partial.label_features import LabelFeatures, label_features, mean_of_judges
 from bonwise.stats.sums import Floats
 
@@ -120,7 +121,7 @@ def label_population(  # noqa: PLR0913 - what two front doors share; all but the
         One line: what, which row or column, how to mend; several judges and none named.
     """
     _refuse_kinds(source, label_file, judge, shape)
-    left_out = texts("exclude", exclude)
+    left_out = names_of("exclude", exclude)
     table = _table(source, columns, judge_scale, label_scale, apart=label_file is not None)
     own = table.has_labels
     if not with_labels:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
+from bonwise.data.names import names_of
 from bonwise.data.panel import Shape
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.data.votes import Ties
 from bonwise.errors import UsageError
 from bonwise.planning.monitoring.label_order import LabelledPrompts, labelled_in_order
-from bonwise.planning.monitoring.request import Question, Request, read_names
+from bonwise.planning.monitoring.request import Question, Request
 from bonwise.planning.monitoring.sentences import of_order, of_prompts, of_verdict, of_votes
 from bonwise.planning.monitoring.stopping_rules import (
     Look,
@@ -221,7 +222,7 @@ def monitor(  # noqa: PLR0913 - all but the source are named
         confidence=confidence,
         label_file=label_file,
         judge=judge,
-        exclude=read_names(exclude),
+        exclude=names_of("exclude", exclude),
         shape=shape,
         columns=columns,
         label_scale=label_scale,

@@ -21,7 +21,7 @@ from bonwise.errors import UsageError
 from bonwise.stats.sequential.confidence_sequence import EARLIEST
 from bonwise.stats.sequential.sequential_precision import first_look
 
-__all__ = ["Question", "Request", "read_names"]
+__all__ = ["Question", "Request"]
 
 Question = Literal["precision", "significance", "preference"]
 
@@ -160,28 +160,6 @@ class Request:
                 hint=f"{least:,} or later keeps what is claimed",
             )
         return least if self.first_look is None else int(self.first_look)
-
-
-def read_names(names: str | Sequence[str]) -> tuple[str, ...]:
-    """Return one name or several as a tuple.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        Neither a name nor a sequence of them.
-
-    Examples
-    --------
-    >>> read_names("c3"), read_names(["c3", "c4"])
-    (('c3',), ('c3', 'c4'))
-    """
-    if isinstance(names, str):
-        return (names,)
-    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise UsageError(
-            f"{_spelt('exclude')} is {shown(names)}", hint="it is one candidate's name, or a list of names"
-        )
-    return tuple(names)
 
 
 def _given(value: object) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from bonwise.data.names import names_of
 from bonwise.data.votes import TIES, Ties
 from bonwise.data.wording import listed, shown
 from bonwise.errors import UsageError
@@ -76,8 +77,8 @@ class PilotSource:
             raise UsageError(f"ties cannot count as {shown(ties)}", hint=f"choose of {listed(TIES)}")
         if columns is not None and not isinstance(columns, Mapping):
             raise UsageError(f"columns is {shown(columns)}", hint="columns maps a role to the name of its column")
-        names = _names(judge, "judge"), _names(exclude, "exclude")
-        pair = _names(pair_col, "pair_col")
+        names = names_of("judge", judge), names_of("exclude", exclude)
+        pair = names_of("pair_col", pair_col)
         found = cls("" if source is None else source, *names, columns or {}, verdict_col, pair, ties)
         if source is not None:
             return found
@@ -102,9 +103,3 @@ class PilotSource:
         said = {name: list(value) if isinstance(value, tuple) else value for name, value in self.given().items()}
         columns = {"columns": MappingProxyType(dict(self.columns))} if self.columns else {}
         return {"pilot": self.name, **said, **columns}
-
-
-def _names(given: str | Sequence[str] | None, name: str) -> tuple[str, ...]:
-    if given is not None and not (isinstance(given, Sequence) and all(isinstance(one, str) for one in given)):
-        raise UsageError(f"{name} is {shown(given)}", hint=f"{name} is a name, or a list of names")
-    return (given,) if isinstance(given, str) else tuple(given or ())

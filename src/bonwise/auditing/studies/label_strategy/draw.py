@@ -13,6 +13,7 @@ import pandas as pd
 from bonwise.auditing.labelling import label_state
 from bonwise.auditing.studies.label_strategy.pair_draw import PairDraw
 from bonwise.data.labels import join_labels
+from bonwise.data.names import names_of
 from bonwise.data.pair_record import RECORD_HEADER
 from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.pool import Pool
@@ -37,7 +38,7 @@ def draw_pairs(  # noqa: PLR0913 - all but the scores are named
     pools: str | Path,
     labels: str | Path | pd.DataFrame | None = None,
     judge: str | None = None,
-    exclude: Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
     gap_groups: int = 4,
     seed: int = 0,
     shape: Shape | None = None,
@@ -62,7 +63,7 @@ def draw_pairs(  # noqa: PLR0913 - all but the scores are named
     labels : str, pathlib.Path or pandas.DataFrame, optional
     judge : str, optional
         Whose scores; needed where the table holds several judges.
-    exclude : sequence of str
+    exclude : str or sequence of str
         Candidate names left out.
     gap_groups : int
         Strata of the gaps other than ties, at most.
@@ -77,8 +78,9 @@ def draw_pairs(  # noqa: PLR0913 - all but the scores are named
         candidate whose words are not in the pools.
     """
     _check(seed, gap_groups)
+    left_out_names = names_of("exclude", exclude)
     table = _opened(source, labels, dict(columns or {}), judge_scale, label_scale)
-    panel, left_out = _of_use(table, _panel(table, judge, exclude, shape))
+    panel, left_out = _of_use(table, _panel(table, judge, left_out_names, shape))
     every = every_pair(panel.sizes)
     gap_of, gap = _gaps(panel, every)
     strata, names = gap_strata(gap, gap_groups)
@@ -97,7 +99,7 @@ def draw_pairs(  # noqa: PLR0913 - all but the scores are named
         "judge": panel.judge,
         "pools": str(pools),
         "pairs": pairs,
-        "exclude": list(exclude),
+        "exclude": list(left_out_names),
         "seed": seed,
         "shape": panel.shape,
         "version": release(),

@@ -15,6 +15,7 @@ from bonwise.auditing.studies.label_strategy.matched_verdicts import match
 from bonwise.auditing.studies.label_strategy.result import LabelStrategyStudy
 from bonwise.auditing.studies.label_strategy.sentences import strategy_sentences
 from bonwise.auditing.studies.label_strategy.strategies import Asking, compared
+from bonwise.data.names import names_of
 from bonwise.data.pair_record import PairRecord
 from bonwise.data.pair_verdicts import PairVerdicts
 from bonwise.data.panel import Panel, Shape
@@ -34,7 +35,7 @@ def study_label_strategy(  # noqa: PLR0913 - all but the scores are named
     verdicts: str | Path | pd.DataFrame,
     labels: str | Path | pd.DataFrame | None = None,
     oracle: str | None = None,
-    exclude: Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
     pairwise: str | None = None,
     drawn: str | Path | pd.DataFrame | None = None,
     bins: int = 20,
@@ -60,7 +61,7 @@ def study_label_strategy(  # noqa: PLR0913 - all but the scores are named
         Verdicts on pairs, as ``bonwise judge --pairs`` writes them.
     labels, oracle, columns, judge_scale, label_scale
         As of `bonwise.audit`.
-    exclude : sequence of str
+    exclude : str or sequence of str
         Candidate names left out.
     pairwise : str, optional
         Whose verdicts; needed where the file holds those of several judges.
@@ -99,7 +100,7 @@ def study_label_strategy(  # noqa: PLR0913 - all but the scores are named
     >>> [found[way]["metrics"]["recovery"]["estimate"] for way in ("pointwise", "pairwise", "tie_break")]
     [0.5, 1.0, 1.0]
     """
-    settings = Settings(confidence=confidence, seed=seed, exclude=tuple(exclude), shape=shape)
+    settings = Settings(confidence=confidence, seed=seed, exclude=names_of("exclude", exclude), shape=shape)
     check_asking(bins, edges, gap_groups)
     judged = open_judged(
         source,
