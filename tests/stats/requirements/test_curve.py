@@ -74,6 +74,8 @@ def test_two_candidates_are_worked_by_hand():
     assert labels.agreement(1.0) == pytest.approx(1 - worse)
     assert labels.recovery(1.0) == pytest.approx(1 - 2 * worse)
     assert labels.within_r(1.0) == pytest.approx(1 / math.sqrt(3))
+    halved = NoisyOracle.of(np.array([0.5, 0.0]), np.array([2]))
+    assert halved.squared_shortfalls(0.5)[0] == pytest.approx(worse / 4, abs=1e-9)
 
 
 @settings(max_examples=30)

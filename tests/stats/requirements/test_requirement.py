@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE
+from bonwise.stats.laws import student_quantile
 from bonwise.stats.requirements.curve import NoisyOracle
+from bonwise.stats.requirements.influence import AtNoise
 from bonwise.stats.requirements.inversion import noise_for_recovery, noise_for_within_r
 from bonwise.stats.requirements.requirement import held_against, recovered, required
 from bonwise.stats.sums import Sums, prompt_sums
@@ -118,14 +120,11 @@ def test_rounding_the_scores_shows_as_a_loss():
     assert held_against(laid_out(labels), sums_of(scores, labels), 0.95).difference.high < 0
 
 
-def found_apart(prompts, candidates, noise, samples, share=None):
+def found_apart(labels_of, noise, samples):
     """Return how often a judge of plain noise is called better, and worse, than plain noise."""
     draw, calls = np.random.default_rng(11), []
     for _ in range(samples):
-        if share is None:
-            labels = 0.15 * draw.normal(size=(prompts, candidates))
-        else:
-            labels = (draw.random((prompts, candidates)) < share).astype(float)
+        labels = labels_of(draw)
         scores = labels + noise * draw.normal(size=labels.shape)
         found = held_against(laid_out(labels), sums_of(scores, labels), 0.95).difference
         if found.low is not None:
@@ -133,10 +132,29 @@ def found_apart(prompts, candidates, noise, samples, share=None):
     return np.mean(calls, axis=0)
 
 
+def right_or_wrong(prompts, candidates, share):
+    """Return what draws labels 0 and 1."""
+    return lambda draw: (draw.random((prompts, candidates)) < share).astype(float)
+
+
+def graded(prompts, wide=1.0, tail=0.0):
+    """Return what draws normal labels of spread 1: a share of prompts ten times as wide, or lognormal widths."""
+    spread = math.sqrt(wide + (1 - wide) / 100) * math.exp(tail**2)
+
+    def labels_of(draw):
+        widths = np.where(draw.random((prompts, 1)) < wide, 1.0, 0.1) * np.exp(tail * draw.normal(size=(prompts, 1)))
+        return widths / spread * draw.normal(size=(prompts, 4))
+
+    return labels_of
+
+
+FEW_HOLD_THE_GAIN = {"a fifth": {"wide": 0.2}, "a twentieth": {"wide": 0.05}, "lognormal": {"tail": 1.5}}
+
+
 @pytest.mark.parametrize(("prompts", "noise"), [(100, 0.3), (40, 0.4)])
 def test_plain_noise_that_is_nearly_always_right_is_not_called_better(prompts, noise):
     """With labels 0 and 1 and few or no wrong picks the truth, no difference, is missed in few of 60 samples."""
-    assert found_apart(prompts, 4, noise, 60, 0.5).max() <= 0.07
+    assert found_apart(right_or_wrong(prompts, 4, 0.5), noise, 60).max() <= 0.07
 
 
 @pytest.mark.slow
@@ -145,15 +163,64 @@ def test_plain_noise_that_is_nearly_always_right_is_not_called_better(prompts, n
 @pytest.mark.parametrize(("candidates", "share"), [(2, 0.5), (4, 0.5), (16, 1 / 16)])
 def test_few_wrong_picks_are_no_finding(prompts, noise, candidates, share):
     """Of 400 samples a true difference of 0 is missed on either side by no more than chance adds to 2.5 %."""
-    assert found_apart(prompts, candidates, noise, 400, share).max() <= 0.045
+    assert found_apart(right_or_wrong(prompts, candidates, share), noise, 400).max() <= 0.045
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("prompts", [30, 100])
-@pytest.mark.parametrize("noise", [0.05, 0.3])
+@pytest.mark.parametrize("noise", [1 / 3, 2.0])
 def test_graded_labels_are_held_to_it_too(prompts, noise):
-    """With normal labels, whose losses are small, it is missed on either side in up to 6 % of 400 samples."""
-    assert found_apart(prompts, 4, noise, 400).max() <= 0.06
+    """With normal labels, whose losses are small, it is missed on either side in few of 400 samples."""
+    assert found_apart(graded(prompts), noise, 400).max() <= 0.045
+
+
+def test_few_prompts_that_hold_the_gain_make_no_finding():
+    """Where a fifth of the prompts is ten times as wide, plain noise is called neither better nor worse too often."""
+    assert found_apart(graded(100, wide=0.2), 1.7, 400).max() <= 0.035
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prompts", [50, 100, 200, 400])
+@pytest.mark.parametrize("noise", [0.33, 1.7, 3.2])
+@pytest.mark.parametrize("kind", FEW_HOLD_THE_GAIN)
+def test_few_prompts_that_hold_the_gain_make_no_finding_at_any_size(prompts, noise, kind):
+    """Of 1,000 samples a true difference of 0 is missed on either side by no more than chance adds to 2.5 %."""
+    assert found_apart(graded(prompts, **FEW_HOLD_THE_GAIN[kind]), noise, 1000).max() <= 0.04
+
+
+@pytest.mark.parametrize("noise", [0.3, 1.0, 3.0])
+def test_what_plain_noise_strays_by_follows_from_the_labels(noise):
+    """The standard error of the difference is the spread of it over 4,000 draws of the noise on the same labels."""
+    draw = np.random.default_rng(5)
+    labels = graded(300, wide=0.2)(draw)
+    curve = laid_out(labels)
+    scores = labels + noise * draw.normal(size=(4000, *labels.shape))
+    own = (
+        1
+        - (labels.max(1) - np.take_along_axis(labels[None], scores.argmax(-1)[..., None], -1)[..., 0]).sum(1)
+        / (labels.max(1) - labels.mean(1)).sum()
+    )
+    errors, deviations = scores - scores.mean(-1, keepdims=True), labels - labels.mean(-1, keepdims=True)
+    within_r = np.einsum("dxk,xk->d", errors, deviations) / np.sqrt((errors**2).sum((1, 2)) * (deviations**2).sum())
+    grid = np.linspace(within_r.min(), within_r.max(), 40)
+    expected = [curve.recovery(noise_for_within_r(curve, one)) for one in grid.tolist()]
+    spread = (own - np.interp(within_r, grid, expected)).std()
+    assert AtNoise(curve, noise).difference_error == pytest.approx(spread, rel=0.04)
+
+
+def test_luck_on_few_wide_prompts_moves_the_lower_end_alone():
+    """A judge right on few wide prompts seems to vary little: its lower end is that of noise, its upper one stays."""
+    draw = np.random.default_rng(2)
+    labels = graded(100, wide=0.03)(draw)
+    scores = labels + np.where(labels.std(1, keepdims=True) > 2, 0.5, 2.5) * draw.normal(size=labels.shape)
+    sums, curve = sums_of(scores, labels), laid_out(labels)
+    found = held_against(curve, sums, 0.95).difference
+    noise = noise_for_within_r(curve, float(correlation(Sums(*sums.sum(axis=1)))))
+    least = student_quantile(0.95, 99) * AtNoise(curve, noise).difference_error
+    before = found.law.law.at(0.95)
+    assert found.low == pytest.approx(found.estimate - least)
+    assert found.low < before[0]
+    assert found.high == before[1]
 
 
 def test_a_judge_that_is_always_right_may_lose_on_prompts_not_seen():

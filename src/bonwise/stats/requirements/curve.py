@@ -132,9 +132,16 @@ class NoisyOracle:
         noise : float
             Standard deviation, above 0, in the unit of the labels.
         """
+        return self._expected(noise, power=1)
+
+    def squared_shortfalls(self, noise: float) -> Floats:
+        """Return the expected square of what the pick falls short by, shape (prompts,)."""
+        return self._expected(noise, power=2)
+
+    def _expected(self, noise: float, *, power: int) -> Floats:
         out = np.empty(len(self.gain))
         for block in self.blocks:
-            out[block.prompts] = _shortfalls(block, noise)
+            out[block.prompts] = _shortfalls(block, noise, power)
         return out
 
     def orders(self, noise: float) -> Floats:
@@ -193,14 +200,14 @@ def _pair_gaps(blocks: tuple[_Block, ...]) -> tuple[Floats, Floats]:
     return np.add.reduceat(counts * found, starts) / together, together
 
 
-def _shortfalls(block: _Block, noise: float) -> Floats:
+def _shortfalls(block: _Block, noise: float, power: int) -> Floats:
     # Many candidates lie equally far below their best one: each distance is worked out once.
     step, end = next(rule for most, *rule in _RULES if block.gaps.shape[1] <= most)
     nodes = np.arange(-5.0, end + step / 2, step)
     reach = block.distinct[:, None] / noise + nodes
     below = special.ndtr(reach)
     density = np.exp(-0.5 * reach**2) / np.sqrt(2 * np.pi)
-    lost = block.distinct[:, None] * density / below
+    lost = block.distinct[:, None] ** power * density / below
     product = np.tile(special.ndtr(nodes), (len(block.prompts), 1))
     total = np.zeros_like(product)
     for at in block.at:

@@ -4,6 +4,13 @@ An estimate that moves by ``psi_x dw`` when the weight of prompt x grows from 1 
 ``sqrt(n / (n - 1) sum_x psi_x^2)``, the jackknife's to first order. With ``s`` held, all derivatives are those of
 ratios of totals; where ``s`` follows from the labels they are linked by the chain rule, the slopes being taken by
 ``log s``.
+
+What a judge of plain noise recovers more or less than expected needs no such estimate: its variance follows from the
+labels. With ``L`` the shortfall of a pick, ``G`` the possible gain of all prompts, ``D = sum (K - 1)``, ``r`` the
+within_r and ``b`` the slope of recovery by ``log s``, the normal ``Z`` gives ``cov(L, sum e Z) = -s dL/dlog s`` and
+``cov(L, sum (Z - mean Z)^2) = dL/dlog s``, so that recovery less that at the within_r found has the variance
+
+``sum_x var(L_x) / G^2 - b^2 (1 / r^2 - 1/2) / D``.
 """
 
 from __future__ import annotations
@@ -61,6 +68,14 @@ class AtNoise:
         squares, freedom = self.labels.squares, self.labels.freedom
         found: Floats = (squares / squares.sum() - freedom / freedom.sum()) / 2
         return found
+
+    @cached_property
+    def difference_error(self) -> float:
+        """Standard error, the labels given, of what such a judge recovers less what its within_r lets expect."""
+        within_r = self.labels.within_r(self.noise)
+        own = float((self.labels.squared_shortfalls(self.noise) - self._shortfalls**2).sum())
+        explained = self.recovery_slope**2 * (1 / within_r**2 - 0.5) / float(self.labels.freedom.sum())
+        return math.sqrt(max(own / float(self.labels.gain.sum()) ** 2 - explained, 0.0))
 
     def needed_within_r(self) -> Floats:
         """Return the influence on the within_r at which recovery is what it is here."""

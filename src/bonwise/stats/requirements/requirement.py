@@ -10,6 +10,7 @@ import numpy as np
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.estimation import from_jackknife
 from bonwise.stats.laws import student_quantile
+from bonwise.stats.requirements.chance import BeyondChance
 from bonwise.stats.requirements.curve import NoisyOracle
 from bonwise.stats.requirements.few import Apart, Few, few_picks
 from bonwise.stats.requirements.influence import AtNoise, recovery_influence, within_r_influence
@@ -120,7 +121,8 @@ def held_against(labels: NoisyOracle, sums: Floats, confidence: float) -> Held:
         The judge's, on the same prompts in the same order.
     confidence : float
         Of the two-sided intervals, clustered by prompt; that of the difference is paired. Where few picks are
-        wrong, or few right, it is combined from those of the two recoveries, whose errors are then skewed.
+        wrong, or few right, it is combined from those of the two recoveries, whose errors are then skewed. Its
+        lower end is no closer than Student's on the standard error that plain noise has on these labels.
     """
     n, mine, totals = len(labels.gain), Sums(*sums), Sums(*sums.sum(axis=1))
     within_r = float(correlation(totals))
@@ -134,7 +136,17 @@ def held_against(labels: NoisyOracle, sums: Floats, confidence: float) -> Held:
     expected = at.recovered(within_r_influence(mine))
     own = float((totals.J - totals.R) / (totals.M - totals.R))
     wanted = _estimate(at.recovery, expected, _SHARE, confidence)
-    return Held(wanted, _difference(own, wanted, (recovery_influence(mine), expected), (mine, labels), confidence))
+    apart = _difference(own, wanted, (recovery_influence(mine), expected), (mine, labels), confidence)
+    return Held(wanted, _beyond_chance(apart, at.difference_error, confidence))
+
+
+def _beyond_chance(difference: Estimate, least: float, confidence: float) -> Estimate:
+    """Move the lower end of a difference to where that of a judge of plain noise would lie, if it is closer."""
+    value, law = difference.estimate, difference.law
+    if value is None or law is None:
+        return difference
+    wide = BeyondChance(law, value, least, difference.n - 1)
+    return Estimate.under(wide, confidence, estimate=value, se=difference.se or math.nan, n=difference.n)
 
 
 def _difference(
