@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.errors import ColumnError, InputError, RowError
+from bonwise.errors import ColumnError, InputError, RowError, UsageError
 
 SHARES = ("agreement", "judge_tie_rate", "order_agreement")
 LLMBAR = {
@@ -167,6 +167,21 @@ def test_columns_that_are_absent_are_refused(asked):
     with pytest.raises(ColumnError) as caught:
         audited([(0, "s", 1, 1), (1, "s", 2, 2)], **asked)
     assert "'x'" in str(caught.value) or not asked.get("verdicts", True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"verdicts": ["v", "v"]}, "'v' is named twice"),
+        ({"verdicts": ["v", "gold"]}, "'gold' is a label column too"),
+        ({"verdicts": ["set"]}, "'set' is a context column too"),
+    ],
+    ids=str,
+)
+def test_a_verdict_column_is_nothing_else(asked, said):
+    """One order taken for two would agree with itself, and labels taken for verdicts with themselves."""
+    with pytest.raises(UsageError, match=said):
+        audited([(0, "s", 1, 1), (1, "s", 2, 2)], "item set v gold", **asked)
 
 
 def test_a_prompt_in_two_contexts_is_refused():

@@ -71,6 +71,18 @@ def test_pairs_are_drawn_judged_and_weighted(capsys, folder):
     assert (again.code, "there already" in again.err) == (2, True)
 
 
+def test_pairs_are_drawn_where_a_few_prompts_lack_labels(capsys, folder):
+    """A draw of scores that lack one label in sixty prompts counts that prompt in words, and leaves it out."""
+    scores = SIMULATION.frame()
+    scores.loc[2, "oracle_label"] = float("nan")
+    scores.to_csv("few.csv", index=False)
+    flags = ("--pairs", "20", "--pools", "pools.jsonl", "--out", "todo.jsonl")
+    done = typed(capsys, *COMMAND, "few.csv", *flags)
+    assert done.code == 0, done.err
+    assert "left out 1 prompt: some of its candidates lack labels" in done.out
+    assert scores["prompt_id"][2] not in {row["prompt_id"] for row in rows_of("todo.drawn.csv")}
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
@@ -81,6 +93,8 @@ def test_pairs_are_drawn_judged_and_weighted(capsys, folder):
         (("--pairs", "9", "--verdicts", "pairs.csv"), "--verdicts has no say over a draw"),
         (("--verdict-col", "one", "--bins", "9"), "--bins has no say over verdicts alone"),
         (("--verdict-col", "one", "--ragged"), "--ragged has no say"),
+        ((*("--verdict-col", "one") * 2, "--label-col", "l", "--prompt-col", "p"), "column 'one' is named twice"),
+        (("--verdict-col", "p", "--label-col", "l", "--prompt-col", "q,p"), "column 'p' is a prompt column too"),
         (("--verdicts", "pairs.csv", "--pair-col", "x"), "--pair-col is only for verdicts alone"),
         (("--verdicts", "pairs.csv", "--bins", "1"), "bins must be 2 or more, not 1"),
         (("--verdicts", "pairs.csv", "--html", "pairs.csv"), "read or written already"),

@@ -83,4 +83,7 @@ def test_without_tokens_the_study_says_how_to_have_them(capsys, folder, monkeypa
     assert {way["gain_per_1000_tokens"] for way in studied(capsys, "--verdicts", "pairs.csv").values()} == {None}
     said = typed(capsys, "study", "label-strategy", "scores.csv", "--labels", "labels.csv", "--verdicts", "pairs.csv")
     assert "bonwise judge --tokens" in " ".join(said.out.split())
-    assert "1,000 tokens" not in said.out
+    heads = [line for line in said.out.splitlines() if line.startswith("way ")]
+    assert heads
+    assert not any("tokens" in line for line in heads)
+    assert "tokens; gain / 1,000 tokens: no figure for scores; " in " ".join(said.out.split())

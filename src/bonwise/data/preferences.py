@@ -14,7 +14,7 @@ import pandas as pd
 from bonwise.data.rows import open_rows
 from bonwise.data.verdict_words import joined_names, preferences_of, require_columns
 from bonwise.data.wording import shown
-from bonwise.errors import ColumnError, InputError, RowError
+from bonwise.errors import ColumnError, InputError, RowError, UsageError
 
 __all__ = ["PreferenceTable"]
 
@@ -64,6 +64,8 @@ class PreferenceTable:
             A column that is absent, a verdict that is none, a pair judged twice, a prompt in two
             contexts, or no row with both a verdict and a label.
         """
+        taken = {"label": (oracle,), "prompt": prompt, "judge": judge, "context": context, "pair": pair}
+        _refuse_twice(verdicts, taken)
         raw, name = open_rows(source)
         require_columns(raw, [*verdicts, oracle, *prompt, *judge, *context, *pair], name)
         if not verdicts:
@@ -95,6 +97,22 @@ class PreferenceTable:
 
 def _constant(rows: int, name: str) -> pd.Categorical:
     return pd.Categorical(pd.Index([name], dtype=object)).repeat(rows)
+
+
+def _refuse_twice(verdicts: Sequence[str], taken: Mapping[str, Sequence[str]]) -> None:
+    """Refuse a column of verdicts that would be two orders, or is something else already."""
+    for at, column in enumerate(verdicts):
+        if column in verdicts[:at]:
+            raise UsageError(
+                f"verdict column {shown(column)} is named twice",
+                hint="two presentation orders are two columns; of one order name its column once",
+            )
+        role = next((role for role, columns in taken.items() if column in columns), None)
+        if role is not None:
+            raise UsageError(
+                f"verdict column {shown(column)} is a {role} column too",
+                hint="name the column that holds the verdicts",
+            )
 
 
 def _refuse_split_prompts(table: PreferenceTable) -> None:

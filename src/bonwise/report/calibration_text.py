@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from bonwise.printable import printable
+from bonwise.report.amounts import counted
 from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
 from bonwise.report.left_out import labels_left_out
@@ -59,7 +60,7 @@ def _judge_parts(name: str, judge: _Document, settings: _Document) -> Iterator[R
     yield Text("")
     yield Text(f"{printable(name, longest=60)}: {data['prompts']:,} labelled prompts, {data['rows']:,} rows", "bold")
     for reason, count in data["dropped"].items():
-        yield Text(f"dropped {count:,}: {printable(reason, longest=120)}", style="yellow")
+        yield Text(f"dropped {counted(count, 'prompt')}: {printable(reason, longest=120)}", style="yellow")
     if data["method"] == "labelled_only":
         yield Text(f"* {labelled_note(data)}", style="yellow")
     if judge["covariates"]:

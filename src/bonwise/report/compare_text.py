@@ -50,7 +50,7 @@ def compare_parts(document: _Document) -> Iterator[RenderableType]:
             alone = f"{len(side['only_here']):,} only in {printable(side['source'])}"
             yield Text(f"{alone}: {names}{more}", style="yellow")
     for reason, count in Counter(one["reason"] for one in document["dropped"]).most_common(5):
-        yield Text(f"dropped {count:,}: {printable(reason, longest=120)}", style="yellow")
+        yield Text(f"dropped {counted(count, 'prompt')}: {printable(reason, longest=120)}", style="yellow")
     yield from labels_left_out(settings)
     yield _table(document)
     yield from _notes(document)

@@ -23,14 +23,13 @@ from bonwise.report.ways import (
     gap_words,
     group_title,
     known_columns,
-    no_interval_because,
     partly_labelled,
     starred,
-    unknown_because,
     verdicts_of,
+    way_name,
 )
 
-__all__ = ["label_strategy_parts", "label_strategy_text"]
+__all__ = ["label_strategy_parts", "label_strategy_text", "why_no_figure", "why_no_interval"]
 
 _Document = Mapping[str, Any]
 
@@ -69,8 +68,9 @@ def _judge(name: str, judge: _Document, settings: _Document) -> Iterator[Rendera
     without = f", {lone:,} of them without verdicts" if lone else ""
     prompts, pairs = counted(data["prompts"], "prompt"), counted(data["pairs"], "pair")
     yield Text(f"{printable(name, longest=60)}: {prompts}{without}; {pairs}")
-    for reason, count in {**data["dropped"], **data["pairs_left_out"]}.items():
-        yield Text(f"left out {count:,}: {printable(reason, longest=120)}", style="yellow")
+    for noun, reasons in {"prompt": data["dropped"], "pair": data["pairs_left_out"]}.items():
+        for reason, count in reasons.items():
+            yield Text(f"left out {counted(count, noun)}: {printable(reason, longest=120)}", style="yellow")
     yield from _sentences(judge)
     for part, group in judge["strategies"].items():
         yield Text("")
@@ -125,14 +125,57 @@ def _by_gap(where: _Document, reference: str | None) -> Iterator[RenderableType]
 
 
 def _reasons(judge: _Document, settings: _Document) -> Iterator[Text]:
-    """Yield why a figure is missing, each reason once, and what partial labels leave out."""
+    """Yield why a figure is missing, each line once, and what partial labels leave out."""
     compared = [group["strategies"] for group in judge["strategies"].values()]
-    lines = [line for ways in compared for line in unknown_because(ways, settings)]
-    lines += [
-        line for ways in (*compared, judge["matched_pairs"]["ways"]) for line in no_interval_because(ways, settings)
-    ]
+    pairs = judge["matched_pairs"]["ways"]
+    lines = [line for ways in compared for line in why_no_figure(ways, settings, STRATEGY_COLUMNS)]
+    lines += [f"best of two: {line}" for line in why_no_figure(pairs, settings, PAIR_COLUMNS)]
+    lines += [line for ways in compared for line in why_no_interval(ways, settings)]
+    lines += [f"best of two: {line}" for line in why_no_interval(pairs, settings)]
     yield from (Text(printable(line, longest=400)) for line in dict.fromkeys(lines))
     yield from (Text(line) for line in partly_labelled(judge, settings))
+
+
+def why_no_figure(ways: _Document, settings: _Document, columns: Mapping[str, str]) -> Iterator[str]:
+    """Yield why figures are missing: those that one reason explains for the same ways share a line.
+
+    Parameters
+    ----------
+    ways : mapping
+        Of each way ``metrics``, as of a document.
+    settings : mapping
+    columns : mapping of str to str
+        Titles of the metrics to account for.
+
+    Examples
+    --------
+    >>> metrics = {"tokens_per_prompt": {"estimate": None, "reason": "nobody counted"}, "recovery": {"estimate": 0.5}}
+    >>> ways = {"pairwise": {"metrics": metrics}, "pairwise_one_order": {"metrics": metrics}}
+    >>> list(why_no_figure(ways, {}, {"tokens_per_prompt": "tokens", "recovery": "recovery"}))
+    ['tokens: no figure for every pair; every pair, one order: nobody counted']
+    """
+    shared: dict[tuple[str, str], list[str]] = {}
+    for key, title in columns.items():
+        named_by: dict[str, list[str]] = {}
+        for name, way in ways.items():
+            if way["metrics"][key]["estimate"] is None:
+                named_by.setdefault(way["metrics"][key]["reason"], []).append(way_name(name, settings))
+        for reason, names in named_by.items():
+            shared.setdefault((reason, "; ".join(names)), []).append(title)
+    for (reason, whose), titles in shared.items():
+        yield f"{'; '.join(titles)}: no figure for {whose}: {reason}"
+
+
+def why_no_interval(ways: _Document, settings: _Document) -> Iterator[str]:
+    """Yield why differences of recovery lack an interval, each reason once with the ways it holds for."""
+    reasons: dict[str, list[str]] = {}
+    for name, way in ways.items():
+        less = way.get("minus_pointwise", {}).get("recovery")
+        if less is not None and less["estimate"] is not None and less["low"] is None:
+            reason = less["reason"].removeprefix("no interval: ")
+            reasons.setdefault(reason, []).append(way_name(name, settings))
+    for reason, names in reasons.items():
+        yield f"recovery: no interval of the difference for {'; '.join(names)}: {reason}"
 
 
 def _verdicts(document: _Document) -> Iterator[RenderableType]:

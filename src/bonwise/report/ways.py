@@ -17,10 +17,8 @@ __all__ = [
     "gap_words",
     "group_title",
     "known_columns",
-    "no_interval_because",
     "partly_labelled",
     "starred",
-    "unknown_because",
     "verdicts_of",
     "way_name",
 ]
@@ -117,31 +115,6 @@ def known_columns(ways: _Document, columns: Mapping[str, str]) -> dict[str, str]
         for key, title in columns.items()
         if any(way["metrics"][key]["estimate"] is not None for way in ways.values())
     }
-
-
-def unknown_because(ways: _Document, settings: _Document) -> Iterator[str]:
-    """Yield why figures of ways are missing, each reason once with the ways it holds for."""
-    reasons: dict[str, list[str]] = {}
-    for name, way in ways.items():
-        for key in STRATEGY_COLUMNS:
-            found = way["metrics"][key]
-            if found["estimate"] is None:
-                said = reasons.setdefault(found["reason"], [])
-                said += [label] if (label := way_name(name, settings)) not in said else []
-    for reason, names in reasons.items():
-        yield f"no figure for {', '.join(names)}: {reason}"
-
-
-def no_interval_because(ways: _Document, settings: _Document) -> Iterator[str]:
-    """Yield why differences of recovery lack an interval, each reason once with the ways it holds for."""
-    reasons: dict[str, list[str]] = {}
-    for name, way in ways.items():
-        less = way.get("minus_pointwise", {}).get("recovery")
-        if less is not None and less["estimate"] is not None and less["low"] is None:
-            reason = less["reason"].removeprefix("no interval: ")
-            reasons.setdefault(reason, []).append(way_name(name, settings))
-    for reason, names in reasons.items():
-        yield f"no interval of the difference for {', '.join(names)}: {reason}"
 
 
 def verdicts_of(settings: _Document) -> str:

@@ -13,6 +13,9 @@ from bonwise.auditing.studies.label_strategy.pair_draw import PairDraw
 from bonwise.auditing.studies.label_strategy.phrases import moved, points
 from bonwise.auditing.studies.label_strategy.study import study_label_strategy
 from bonwise.auditing.studies.label_strategy.verdict_study import study_verdicts
+from bonwise.report.label_strategy_text import label_strategy_text, why_no_figure
+from bonwise.report.page.studies.label_strategy import label_strategy_sections
+from bonwise.report.ways import STRATEGY_COLUMNS
 from bonwise.testing import simulate
 
 SIMULATION = simulate("arena", n=60, seed=2)
@@ -180,10 +183,17 @@ def test_ways_that_pick_alike_are_said_to():
     for less in (ways[0]["tie_break"]["minus_pointwise"], ways[1]["pairwise"]["minus_pointwise"]):
         found = less["recovery"]
         assert (found["estimate"], found["low"], found["reason"]) == (0.0, None, "both pick alike on every prompt")
-    line = "no interval of the difference for scores in 20 bins, every pair, every pair, one order, scores, top ties"
+    line = (
+        "recovery: no interval of the difference for scores in 20 bins; every pair; every pair, one order; "
+        "scores, top ties compared: both pick alike on every prompt"
+    )
     text = " ".join(str(study).split())
     assert line in text
     assert text.count("compared: both pick alike on every prompt") == 1
+    of_two = (
+        "best of two: recovery: no interval of the difference for every pair; every pair, one order: both pick alike"
+    )
+    assert of_two in text
 
 
 def test_picks_worth_the_same_are_not_picks_alike():
@@ -193,3 +203,38 @@ def test_picks_worth_the_same_are_not_picks_alike():
     both = [(p, a, b, 1, 1) for p in "pqrstu" for a, b in (("a", "b"), ("a", "c"), ("b", "c"))]
     pairs = pd.DataFrame(both, columns=["prompt_id", "a", "b", "shown_first", "shown_second"])
     assert the(sentences(table, pairs), "On 6 prompts breaking").endswith(": no pick changes its worth.")
+
+
+def test_notes_on_missing_figures_name_the_figure():
+    """Labels that hardly differ leave recovery alone without a figure, and uncounted tokens theirs: told apart."""
+    scores = SIMULATION.frame().assign(oracle_label=0.5)
+    scores.loc[0, "oracle_label"] = 1
+    found = study_label_strategy(scores, verdicts=verdicts(SIMULATION)).to_dict()
+    text = label_strategy_text(found)
+    section, best = label_strategy_sections(found)
+    lacking = "denominator not distinguishable from 0"
+    whose = (
+        "scores; scores in 20 bins; every pair; every pair, one order; some pairs; some pairs, one order; "
+        "scores, top ties compared"
+    )
+    of_two = f"recovery: no figure for scores; every pair; every pair, one order: {lacking}"
+    tokens = (
+        "tokens; gain / 1,000 tokens: no figure for scores; scores in 20 bins; scores, top ties compared: table has "
+        "no column tokens"
+    )
+    words = " ".join(text.split())
+    for line in (f"recovery: no figure for {whose}: {lacking}", f"best of two: {of_two}", tokens):
+        assert words.count(line) == 1, line
+    assert f"recovery: no figure for {whose}: {lacking}" in section.notes
+    assert of_two in best.notes
+    for ways, columns in ((one, STRATEGY_COLUMNS) for one in groups(found)):
+        lines = list(why_no_figure(ways, found["settings"], columns))
+        for key, title in columns.items():
+            told = [line for line in lines if title in line.split(": no figure for ")[0].split("; ")]
+            assert bool(told) == any(way["metrics"][key]["estimate"] is None for way in ways.values()), key
+
+
+def groups(document):
+    """Return the ways of each group of prompts."""
+    (judge,) = document["judges"].values()
+    return [group["strategies"] for group in judge["strategies"].values()]

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from bonwise.auditing.studies.label_strategy.verdict_study import study_verdicts
-from bonwise.errors import InputError
+from bonwise.errors import InputError, UsageError
 
 ROLES = {
     "verdicts": ["winner_order1", "winner_order2"],
@@ -119,6 +119,24 @@ def test_one_column_has_no_order_effect():
     assert found.judges["judge"]["order"] is None
     assert set(found.judges["judge"]["ways"]) == {"first_order"}
     assert "flips" not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("roles", "message"),
+    [
+        ({"verdicts": ["one", "one"]}, "verdict column 'one' is named twice"),
+        ({"verdicts": ["one", "gold"]}, "verdict column 'gold' is a label column too"),
+        ({"verdicts": ["item"]}, "verdict column 'item' is a prompt column too"),
+        ({"verdicts": ["one", "two"], "judge": ["two"]}, "verdict column 'two' is a judge column too"),
+        ({"verdicts": ["one", "two"], "pair": ["gold", "one"]}, "verdict column 'one' is a pair column too"),
+    ],
+)
+def test_a_verdict_column_is_named_once_and_is_nothing_else(roles, message):
+    """The same column as both orders would make any judge proof against the order; the label, any judge right."""
+    with pytest.raises(UsageError, match=message) as refused:
+        study_verdicts(TINY, **{"oracle": "gold", "prompt": ["item"], **roles})
+    assert refused.value.hint
+    assert "\n" not in str(refused.value)
 
 
 def test_three_columns_are_refused():

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bonwise.auditing.labelling import label_state
 from bonwise.auditing.studies.label_strategy.pair_draw import PairDraw
 from bonwise.data.labels import join_labels
 from bonwise.data.names import names_of
@@ -168,19 +167,19 @@ def _panel(table: ScoreTable, judge: str | None, exclude: Sequence[str], shape: 
 
 def _of_use(table: ScoreTable, panel: Panel) -> tuple[Panel, dict[str, int]]:
     """Return the prompts that the study will keep, or all where there are no labels yet; and count the others."""
-    labelled = panel.labelled_cells > 0
-    if labelled.any():
-        whole = label_state(panel).labelled
+    found = panel.labelled_cells
+    whole = found == panel.sizes
+    if found.any():
         if not whole.any():
             raise InputError(
                 f"{table.source}: labels, but no prompt that {shown(panel.judge)} scored has them for all candidates",
                 hint="label all candidates of some prompts, or draw without the labels",
             )
-        reasons = np.where(labelled, "some of its candidates lack labels", "no labels")[~whole].tolist()
-        panel = panel.keep(whole)
+        reasons = np.where(found > 0, "some of its candidates lack labels", "no labels")[~whole].tolist()
+        kept = panel.keep(whole)
     else:
-        reasons = []
-    return panel, dict(Counter([*(one.reason for one in panel.dropped), *reasons]))
+        kept, reasons = panel, []
+    return kept, dict(Counter([*(one.reason for one in panel.dropped), *reasons]))
 
 
 def _gaps(panel: Panel, pairs: Pairs) -> tuple[str, np.ndarray]:

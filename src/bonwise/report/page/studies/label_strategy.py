@@ -7,6 +7,7 @@ from typing import Any
 
 from bonwise.printable import printable
 from bonwise.report.amounts import counted
+from bonwise.report.label_strategy_text import why_no_figure, why_no_interval
 from bonwise.report.metric_table import interval, named
 from bonwise.report.page.figures.forest import MOST, Row, forest_figure
 from bonwise.report.page.section import Figure, Section, Table
@@ -18,10 +19,8 @@ from bonwise.report.ways import (
     gap_words,
     group_title,
     known_columns,
-    no_interval_because,
     partly_labelled,
     starred,
-    unknown_because,
     verdicts_of,
     way_name,
 )
@@ -83,12 +82,7 @@ def _ways(judge: _Document, settings: _Document, suffix: str, whose: str) -> Sec
         f"Held against {verdicts_of(settings)}.",
         *partly_labelled(judge, settings),
         _HOW,
-        *(line for group in judge["strategies"].values() for line in unknown_because(group["strategies"], settings)),
-        *(
-            line
-            for group in judge["strategies"].values()
-            for line in no_interval_because(group["strategies"], settings)
-        ),
+        *_missing([group["strategies"] for group in judge["strategies"].values()], settings, STRATEGY_COLUMNS),
         *(f"No table of {part.replace('_', ' ')}: {why}." for part, why in judge["no_strategies"].items()),
     ]
     return Section(
@@ -130,8 +124,15 @@ def _pairs(judge: _Document, settings: _Document, suffix: str, whose: str) -> Se
         f"label-strategy-pairs{suffix}",
         figures=figures,
         tables=[_table(title, found["ways"], judge, settings, PAIR_COLUMNS), *([gaps] if cells else [])],
-        notes=[*partly_labelled(judge, settings), *drawn, *no_interval_because(found["ways"], settings)],
+        notes=[*partly_labelled(judge, settings), *drawn, *_missing([found["ways"]], settings, PAIR_COLUMNS)],
     )
+
+
+def _missing(groups: Sequence[_Document], settings: _Document, columns: Mapping[str, str]) -> list[str]:
+    """Return why figures and intervals are missing, each line once."""
+    lines = [line for ways in groups for line in why_no_figure(ways, settings, columns)]
+    lines += [line for ways in groups for line in why_no_interval(ways, settings)]
+    return [printable(line, longest=400) for line in dict.fromkeys(lines)]
 
 
 def _table(title: str, ways: _Document, judge: _Document, settings: _Document, columns: Mapping[str, str]) -> Table:
