@@ -57,6 +57,12 @@ def test_pools_of_other_prompts_are_refused(tmp_path):
         Words(table(), pools).of(["p"])
 
 
+def test_pools_of_prompts_that_are_not_shown_are_no_mistake(tmp_path):
+    """A file that holds prompts of the table, though none of those that are asked for, is not refused."""
+    pools = pool_file(tmp_path / "pools.jsonl", {"q": ["one"]})
+    assert Words(table(), pools).of(["p"]) == {}
+
+
 def test_the_draws_of_a_judge_stand_one_below_the_other():
     """Several rows of one judge and candidate give one text, in their order."""
     frame = pd.DataFrame(

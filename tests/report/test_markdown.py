@@ -27,6 +27,7 @@ HOSTILE = (
     "[link](javascript:alert(1))",
     "![image](https://example.com/x.png)",
     "https://example.com www.example.com mailto:a@example.com",
+    "xmpp:a@example.com xmpp:room?join",
     "@everyone #12 GH-12 a/b#3 :tada:",
     "$x^2$ $$y$$",
     "<!-- gone",
@@ -144,7 +145,7 @@ def test_hostile_names_are_text(name):
     assert {token.type for token in tokens(text)} <= TOKENS
     assert seen(text).count(once(name)) >= 8
     assert {len(row) for row in cells(text)} == {4}
-    linked = re.compile(r"@\w|https?://|www\.|GH-\d|#\d|mailto:|:tada:", re.IGNORECASE)
+    linked = re.compile(r"@\w|https?://|www\.|GH-\d|#\d|mailto:|xmpp:|:tada:", re.IGNORECASE)
     assert not linked.search("".join(token.content for token in tokens(text) if token.type == "text"))
 
 
@@ -165,6 +166,18 @@ def test_any_name_is_text(name):
     assert {token.type for token in tokens(text)} <= TOKENS
     assert {len(row) for row in cells(text)} == {4}
     assert seen(text).count(once(name)) >= 5 + bool(once(name))
+
+
+@pytest.mark.parametrize(("reasons", "more"), [(5, False), (6, True)])
+def test_five_reasons_are_told_whole(reasons, more):
+    """Of five reasons each is named and nothing is said to be missing; of six the last gives way to dots."""
+    document = audit(cohort(20)).to_dict()
+    document["data"]["dropped"] = [
+        {"prompt_id": f"p{at}{again}", "reason": f"reason {at}"} for at in range(reasons) for again in range(9 - at)
+    ]
+    told = ", ".join(f"reason {at} ({9 - at})" for at in range(5))
+    (line,) = (one for one in seen(markdown(document)).splitlines() if one.startswith("Dropped"))
+    assert line.endswith(f": {told}, ..." if more else f": {told}")
 
 
 def test_the_summary_stays_small():

@@ -3,12 +3,13 @@ from __future__ import annotations
 import json
 import math
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bonwise.calls.bill import Bill
 from bonwise.selection.selection import Comparison, Routed, Selection
-from bonwise.selection.totals import Totals
+from bonwise.selection.totals import UNASKED, Totals
 
 
 def selection(**more):
@@ -68,6 +69,38 @@ def test_order_and_routes_are_summed():
     found = totals(selection(comparisons=pairs, routed=sent), selection(routed=kept))
     assert found["order"] == {"pairs": 2, "advantage": 0.5, "differing": 1, "without_verdict": 1}
     assert found["routed"] == {"seen": 2, "sent": 1, "changed": 1, "reasons": {"signal above": 1, "signal below": 1}}
+
+
+def test_a_lead_of_whichever_was_shown_differs():
+    """A pair differs with its order where being shown first helped, and where it hurt."""
+    pairs = (Comparison("a", "b", 0.5, 1.0), Comparison("a", "b", 0.5, -1.0), Comparison("a", "b", 1.0, 0.0))
+    assert totals(selection(comparisons=pairs))["order"]["differing"] == 2
+
+
+def test_a_second_opinion_that_agrees_changes_nothing():
+    """A pool that was sent on and kept its first pick is sent, and not changed."""
+    agreed = Routed("strong", 0.3, "signal above", first_pick="a")
+    found = totals(selection(routed=agreed))["routed"]
+    assert (found["sent"], found["changed"]) == (1, 0)
+
+
+def test_one_candidate_ties_with_nobody():
+    """A tie takes two: a single best candidate is none."""
+    assert totals(selection(tied=("a",)), selection(tied=("a", "b")))["tied"] == 1
+
+
+@pytest.mark.parametrize("how", sorted(UNASKED))
+def test_where_no_strategy_came_to_its_end_none_stopped(how):
+    """Why a strategy stopped is counted of the pools that it decided, and of no others."""
+    found = totals(selection(decided_by=how), selection(stopped="time"))
+    assert found["stopped"] == {"time": 1}
+
+
+def test_a_known_reason_keeps_its_name():
+    """A reason that has its place is counted there also when all places are taken."""
+    others = (selection(unscored={"b": f"request {at} refused"}) for at in range(150))
+    found = totals(selection(), *others, selection())["unscored"]
+    assert (found["empty answer"], found["other reasons"]) == (2, 51)
 
 
 def test_reasons_are_bounded():

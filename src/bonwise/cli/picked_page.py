@@ -16,16 +16,11 @@ if TYPE_CHECKING:
     from bonwise.selection.selection import Selection
     from bonwise.selection.totals import Totals
 
-__all__ = ["LONGEST_TEXT", "MOST_POOLS", "MOST_ROWS", "PickedPage"]
+__all__ = ["MOST_POOLS", "MOST_ROWS", "PickedPage"]
 
 MOST_POOLS = 500
 MOST_ROWS = 20_000
 """Candidates and comparisons of all pools that are shown."""
-
-LONGEST_TEXT = 4_000
-
-_MARKUP = 200
-"""Bytes of a candidate on a page beside its words and its name, about."""
 
 
 @dataclass(slots=True)
@@ -139,7 +134,7 @@ class PickedPage:
 
     def _kept(self, name: str, text: str) -> dict[str, Any]:
         """Return a text where there is room for it, cut, and the number of characters that are left out."""
-        from bonwise.report.page.environment import page_bytes
+        from bonwise.report.page.environment import LONGEST_TEXT, page_bytes
 
         kept = text[:LONGEST_TEXT]
         taken = page_bytes(kept)
@@ -151,12 +146,12 @@ class PickedPage:
 
 def _bytes_of_names(pick: Selection) -> int:
     from bonwise.printable import printable
-    from bonwise.report.page.environment import LONGEST_NAME, page_bytes
+    from bonwise.report.page.environment import LONGEST_NAME, MARKUP, page_bytes
     from bonwise.report.page.selection_page import MOST_COMPARISONS
 
     compared = (name for pair in pick.comparisons[:MOST_COMPARISONS] for name in (pair.a, pair.b))
     names = [pick.prompt_id, *pick.ids, *pick.unscored.values(), *compared]
-    return sum(page_bytes(printable(name, longest=LONGEST_NAME)) + _MARKUP for name in names)
+    return sum(page_bytes(printable(name, longest=LONGEST_NAME)) + MARKUP for name in names)
 
 
 def _wordless(one: dict[str, Any]) -> dict[str, Any]:

@@ -35,14 +35,11 @@ class PairVerdicts:
         ``prompt_id``, ``a`` and ``b`` (text); ``first`` and ``second``: what `a` earned, from 0 to 1, when it was
         shown first and when second, NaN where there is no verdict; ``tokens`` of all the answers on the pair, NaN
         where unknown. The index holds the row numbers of the source.
-    has_tokens : bool
-        Whether the source has columns of tokens.
     """
 
     source: str
     judge: str
     frame: pd.DataFrame = field(repr=False)
-    has_tokens: bool
 
     @classmethod
     def read(cls, source: str | Path | pd.DataFrame, judge: str | None = None) -> PairVerdicts:
@@ -86,7 +83,7 @@ class PairVerdicts:
             index=raw.index,
         )
         _refuse_bad_pairs(frame, name, whose)
-        return cls(name, whose, frame, _token_columns(raw) is not None)
+        return cls(name, whose, frame)
 
 
 def _one_judge(raw: pd.DataFrame, source: str, judge: str | None) -> tuple[pd.DataFrame, str]:

@@ -14,7 +14,8 @@ from bonwise.report.amounts import counted
 from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
 from bonwise.report.left_out import labels_left_out
-from bonwise.report.metric_table import GROUPS, interval, interval_header, named, number
+from bonwise.report.metric_table import interval, named, number
+from bonwise.report.mix_change import change_rows
 
 __all__ = ["mix_parts", "mix_text"]
 
@@ -101,16 +102,7 @@ def _where(point: _Document) -> str:
 
 
 def _change(judge: _Document, settings: _Document) -> FittedTable:
-    ends = judge["points"][0]["metrics"], next(p["metrics"] for p in judge["points"] if p["share"] == 1)
-    rows = []
-    for key in (key for _, metrics in GROUPS for key, _ in metrics if key in judge["change"]):
-        found = judge["change"][key]
-        star = " *" if found["method"] == "labelled_only" else ""
-        figures = [number(end[key]["estimate"]) for end in ends]
-        name = f"{named(key, settings.get('reference'))}{star}"
-        rows.append([name, *figures, number(found["estimate"]), interval(found), f"{found['n']:,}"])
-    width = interval_header(settings["confidence"])
-    headers = ("metric", "without", "with", "with - without", width, "n")
+    headers, rows = change_rows(judge, settings)
     return FittedTable(headers, rows, spare=("n", "without", "with"))
 
 

@@ -64,6 +64,13 @@ def test_a_grid_of_scores_falls_on_the_middle_of_bins():
     assert held == [-1.0, -0.95, -0.7, -0.3, -0.25, -0.05, 0.05, 0.25, 0.3, 0.7, 0.95, 1.0]
 
 
+def test_a_pair_nearer_than_half_a_bin_counts_twice_in_the_middle():
+    """The middle bin holds both directions of a pair that is all but tied, like the two bins of any other."""
+    found = differences(np.array([0.0, 0.001, 1.0]), np.array([3]))
+    counts = found["counts"]
+    assert (counts[len(counts) // 2], sum(counts), found["ties"]) == (2, 6, 0)
+
+
 def test_equal_but_for_rounding_is_tied():
     """0.1 + 0.2 ties 0.3; where all are tied one empty bin is left."""
     found = differences(np.array([0.1 + 0.2, 0.3]), np.array([2]))

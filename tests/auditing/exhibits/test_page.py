@@ -7,7 +7,9 @@ import pytest
 import bonwise as bw
 from auditing.tables import cohort, two_judges
 from bonwise.auditing.exhibits.prompts import MOST_ROWS
+from bonwise.auditing.exhibits.spread import spread
 from bonwise.errors import FileError, UsageError
+from bonwise.report.page.pages import page
 
 
 def test_a_study_given_beside_stands_in_place_of_the_one_of_the_page(tmp_path):
@@ -35,6 +37,26 @@ def test_a_drawing_that_stands_on_a_page_twice_has_addresses_of_its_own(tmp_path
         assert set(re.findall(r'url\(#([^)]*)\)|xlink:href="#([^"]*)"', svg)) <= {
             pair for name in own for pair in ((name, ""), ("", name))
         }
+
+
+def test_points_of_a_scatter_are_drawn_with_the_seed_of_the_audit(tmp_path, monkeypatch):
+    """Where there are more points than a scatter holds those that are shown are chosen by the audit's own seed."""
+    given = []
+
+    def kept(document, *, exhibits, **more):
+        given.append(exhibits["judges"]["judge"]["spread"])
+        return page(document, exhibits=exhibits, **more)
+
+    monkeypatch.setattr("bonwise.report.page.pages.page", kept)
+    frame, by_seed = cohort(600), []
+    for seed in (0, 5):
+        found = bw.audit(frame, seed=seed)
+        found.to_html(tmp_path / "audit.html")
+        panel = found.judges["judge"].labelling.panel
+        by_seed.append(spread(panel.scores, panel.labels, panel.sizes, seed=seed))
+    assert given == by_seed
+    assert (given[0]["cells_shown"], given[0]["cells"]) == (2000, 2400)
+    assert given[0] != given[1]
 
 
 @pytest.mark.parametrize("also", [["x"], "x", [{"schema": "bonwise.route/1"}], None, 3])

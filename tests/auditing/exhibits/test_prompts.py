@@ -82,6 +82,18 @@ def test_words_end_where_there_is_no_room_for_more():
     assert found["rows"][-1]["candidates"][0]["score"] is not None
 
 
+def test_a_row_that_never_had_words_lacks_none():
+    """Where there is no room rows with words say that these are missing, and rows without any say nothing."""
+    frame = spoken(cohort(300)).assign(text="<" * 4000)
+    silent = set(frame["prompt_id"].unique()[::2])
+    frame.loc[frame["prompt_id"].isin(silent), ["prompt", "text", "raw"]] = None
+    rows = rows_of(frame)[0]["rows"]
+    lacking = [at for at, row in enumerate(rows) if row["words_left_out"]]
+    assert lacking
+    assert not any(rows[at]["prompt_id"] in silent for at in lacking)
+    assert any(row["prompt_id"] in silent for row in rows[lacking[0] :])
+
+
 @pytest.mark.parametrize("letter", ["\u4e2d", "<", '"', "\u202e"])
 def test_room_is_counted_in_bytes_as_they_are_written(letter):
     """Letters of several bytes, marks that are escaped and what is written out leave room for fewer rows."""

@@ -106,6 +106,25 @@ def test_beside_an_audit_stands_what_the_audit_does_not_say():
     assert "requirements" in section.title
 
 
+def test_a_count_is_told_by_what_it_counts():
+    """Pairs as many as the audit's rows, and rows as many as its prompts, stand beside it all the same."""
+    audit = audited()
+    data = {"prompts": 30, "rows": 30, "pairs": 90, "oracle_ties": 3, "dropped": {}}
+    (section,) = beside_data(study({"judge": {"data": data}}), audit)
+    assert rows([section]) == [("rows", "30"), ("pairs", "90"), ("oracle ties", "3")]
+
+
+def test_labelled_prompts_are_told_by_the_audit():
+    """What an audit of partial labels says of labelled prompts, and of those without, is not repeated."""
+    frame = table()
+    frame.loc[:29, "oracle_label"] = float("nan")
+    audit, found = bw.audit(frame).to_dict(), bw.study_requirements(frame).to_dict()
+    data = found["judges"]["judge"]["data"]
+    assert (data["prompts"], data["unlabelled_prompts"], data["studied_prompts"]) == (20, 10, 20)
+    (section,) = beside_data(found, audit)
+    assert rows([section]) == [("rows", "60")]
+
+
 def test_the_study_of_a_judge_stands_with_that_judge():
     """Sections of one judge are in its part; a study of another table, or one that compares judges, stands apart."""
     audit = {"judges": {"a": {}, "b": {}}, "settings": {"source": "table"}}

@@ -14,10 +14,10 @@ from bonwise.auditing.per_prompt import per_prompt
 from bonwise.data.panel import Panel
 from bonwise.data.words import PromptWords, Words
 from bonwise.printable import printable
-from bonwise.report.page.environment import LONGEST_NAME, MOST_BYTES, page_bytes
+from bonwise.report.page.environment import LONGEST_NAME, LONGEST_TEXT, MARKUP, MOST_BYTES, page_bytes
 from bonwise.stats.top_of_scores import at_top
 
-__all__ = ["AT_A_GLANCE", "LONGEST_TEXT", "MOST_CANDIDATES", "MOST_ROWS", "NAMED", "prompt_rows"]
+__all__ = ["AT_A_GLANCE", "MOST_CANDIDATES", "MOST_ROWS", "NAMED", "prompt_rows"]
 
 MOST_ROWS, MOST_CANDIDATES = 500, 40
 AT_A_GLANCE = 8
@@ -25,11 +25,6 @@ AT_A_GLANCE = 8
 
 NAMED = 3
 """Tied candidates named in a row."""
-
-LONGEST_TEXT = 4_000
-
-_MARKUP = 200
-"""Bytes of a candidate on a page beside its words and its name, about."""
 
 _NAMES = ("prompt_id", "prompt_id", "pick", "best")
 """Names of a row as often as a page writes them."""
@@ -139,7 +134,7 @@ def _fit_names(rows: Sequence[dict[str, Any]], room: int) -> int:
         for one in row["candidates"]:
             one["id"] = printable(one["id"], longest=LONGEST_NAME)
         room -= sum(page_bytes(row[name]) for name in _NAMES)
-        taken = sum(page_bytes(one["id"]) + _MARKUP for one in row["candidates"])
+        taken = sum(page_bytes(one["id"]) + MARKUP for one in row["candidates"])
         if taken > room:
             row["candidates_left_out"] += len(row["candidates"])
             row["candidates"], taken = [], 0

@@ -13,10 +13,16 @@ from markupsafe import Markup, escape
 from bonwise.printable import printable
 from bonwise.report.metric_table import number
 
-__all__ = ["LONGEST_NAME", "MOST_BYTES", "environment", "page_bytes", "visible"]
+__all__ = ["LONGEST_NAME", "LONGEST_TEXT", "MARKUP", "MOST_BYTES", "environment", "page_bytes", "visible"]
 
 LONGEST_NAME = 300
 """Characters of a prompt's or candidate's name that a page shows."""
+
+LONGEST_TEXT = 4_000
+"""Characters of a text that a page shows."""
+
+MARKUP = 200
+"""Bytes of a candidate on a page beside its words and its name, about."""
 
 MOST_BYTES = 6_000_000
 """Of names and texts that the prompts of a page hold: browsers open what is twice as large with delay."""

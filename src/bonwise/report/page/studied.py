@@ -60,8 +60,10 @@ def beside_data(document: _Document, audit: _Document) -> Iterator[Section]:
     counts, losses = {}, {}
     for name, judge in document["judges"].items():
         data, known = judge.get("data", {}), audit.get("judges", {audit.get("judge"): audit}).get(name)
-        told = set() if known is None else _told(known["data"])
-        counts[name] = [one for one in _counts(data) if one[1] and one[1] not in told]
+        told = {} if known is None else _told(known["data"])
+        counts[name] = _counts(
+            {key: count for key, count in data.items() if count and count not in told.get(key, ())}
+        )
         # Prompts that the audit dropped too stand in its own section.
         same = known is not None and data.get("dropped") == _reasons(known["data"]["dropped"])
         losses[name] = _losses({**data, "dropped": {}} if same else data)
@@ -121,9 +123,17 @@ def _table(counts: Mapping[str, list[_Count]]) -> Table:
     return Table(("judge", *heads), rows, "Counts")
 
 
-def _told(data: _Document) -> set[int]:
-    numbers = {value for value in data.values() if _is_count(value)}
-    return numbers | {data["prompts"] - data["labelled_prompts"]}
+def _told(data: _Document) -> dict[str, set[int]]:
+    """Return, by the key of a study, the counts that the audit's own section tells.
+
+    By key, for a count is not told because a number of something else happens to be the same.
+    """
+    prompts = {data["prompts"], data["labelled_prompts"]}
+    return {
+        **dict.fromkeys(("prompts", "studied_prompts", "mixed_prompts"), prompts),
+        "rows": {data["rows"]},
+        "unlabelled_prompts": {data["prompts"] - data["labelled_prompts"]},
+    }
 
 
 def _reasons(dropped: list[_Document]) -> dict[str, int]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bonwise.printable import printable
-from bonwise.report.metric_table import GROUPS, interval, interval_header, named, number
+from bonwise.report.metric_table import named, number
+from bonwise.report.mix_change import change_rows
 from bonwise.report.page.figures.curves import Curve, Guide, curves_figure
 from bonwise.report.page.section import Figure, Section, Table
 
@@ -93,17 +94,9 @@ def _from_to(points: Sequence[_Document], curves: Sequence[tuple[str, str]]) -> 
 
 
 def _change(judge: _Document, settings: _Document) -> Table:
-    ends = judge["points"][0]["metrics"], next(p["metrics"] for p in judge["points"] if p["share"] == 1)
-    rows = []
-    for key in (key for _, metrics in GROUPS for key, _ in metrics if key in judge["change"]):
-        found = judge["change"][key]
-        star = " *" if found["method"] == "labelled_only" else ""
-        figures = [number(end[key]["estimate"]) for end in ends]
-        name = f"{named(key, settings.get('reference'))}{star}"
-        rows.append((name, *figures, number(found["estimate"]), interval(found), f"{found['n']:,}"))
-    width = interval_header(settings["confidence"])
+    headers, rows = change_rows(judge, settings)
     return Table(
-        headers=("metric", "without", "with", "with - without", width, "n"),
+        headers=headers,
         rows=rows,
         title="Each metric without and with the control, paired by prompt",
         strong=[at for at, row in enumerate(rows) if row[0].rstrip(" *") in {"global_r", "recovery"}],

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bonwise.cli.picked_page import MOST_ROWS, PickedPage
+from bonwise.data.pool import Candidate, Pool
+from bonwise.selection.selection import Comparison
+from bonwise.selection.totals import Totals
+from cli.commands import pool_file, typed
+from cli.picked import picks
+from cli.served import served
+from selection.test_totals import selection
+
+COMMAND = ("select", "pools.jsonl", "--judge", "pointwise:openai/m", "--html", "pages/page.html")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Work in a folder with six pools of three, and another one for the page."""
+    monkeypatch.chdir(tmp_path)
+    pool_file("pools.jsonl", {f"p{at}": ["one", "two", "three"] for at in range(6)})
+    Path("pages").mkdir()
+    return tmp_path
+
+
+def test_a_page_that_can_no_longer_be_written_ends_a_run_as_bad(capsys, folder, monkeypatch):
+    """Where the page's folder goes during the run all picks are written, one line names it, and the code is 2."""
+    with served(monkeypatch, folder) as script:
+        receive = script.receive
+
+        def received(*arguments):
+            if Path("pages").is_dir():
+                Path("pages").rmdir()
+            return receive(*arguments)
+
+        script.receive = received
+        done = typed(capsys, *COMMAND)
+    assert (done.code, len(picks(done))) == (2, 6)
+    assert [line for line in done.err.splitlines() if "no such folder" in line] == [
+        "bonwise: pages: no such folder (make the folder first)"
+    ]
+
+
+def test_a_page_says_that_a_failure_ended_the_run(capsys, folder, monkeypatch):
+    """A run that ends at the first answer that does not arrive leaves a page of the picks before, which says so."""
+    with served(monkeypatch, folder):
+        done = typed(capsys, *COMMAND, "--on-failure", "raise", "--max-calls", "9")
+    assert done.code != 0
+    assert 0 < len(picks(done)) < 6
+    assert "Not all pools are here: an error ended the run." in Path("pages/page.html").read_text("utf-8")
+
+
+def test_comparisons_take_the_room_of_rows(tmp_path):
+    """Of pools that have few candidates and many comparisons as many are shown as have 20,000 rows of both."""
+    collected = PickedPage(tmp_path / "page.html", "pools.jsonl", Totals())
+    compared = (Comparison("a", "b", 1.0, None),) * (MOST_ROWS // 4 - 2)
+    for pool in collected.passing(Pool(f"p{at}", "q", (Candidate("a", "x"),)) for at in range(6)):
+        collected.note(selection(prompt_id=pool.prompt_id, comparisons=compared))
+    assert len(collected.document("")["picks"]) == 4
