@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import json
 import math
+import unicodedata
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from bonwise.data.verdicts import LONGEST_RAW, Preference, Score, Unscored, kept
+from bonwise.data.verdicts import LONGEST_RAW, Preference, Score, Unscored, kept, writable
 
 NO_NUMBERS = [math.nan, math.inf, -math.inf, True, "1", 1j, [1.0], np.float64("nan"), np.bool_(True), 10**400]
 
@@ -94,3 +95,15 @@ def test_of_a_long_reply_beginning_and_end_are_kept():
     half = LONGEST_RAW // 2
     cut = kept("a" * LONGEST_RAW + "b" * LONGEST_RAW)
     assert cut == f"{'a' * half}\n[{LONGEST_RAW} characters left out here]\n{'b' * half}"
+
+
+def test_what_was_said_is_writable_whatever_it_holds():
+    """Every character but tab and line end that is a control or half a pair is written out; all others stay."""
+    every = "".join(map(chr, [*range(0x100), *range(0xD7F0, 0xE010)]))
+    found = writable(every)
+    assert [one for one in found if unicodedata.category(one) in ("Cc", "Cs")] == ["\t", "\n"]
+    assert found.encode().decode() == found
+    plain = "\tcaf\u00e9\n\u4e2d\u6587 \u200c \U0001f600 \\x00"
+    assert writable(plain) is plain
+    assert writable("a\r\nb\rc") == "a\nb\\rc"
+    assert writable("\ud83d\ude00\x00") == r"\ud83d\ude00\x00"

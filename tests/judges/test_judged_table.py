@@ -302,6 +302,19 @@ def test_the_words_of_a_judge_stand_beside_its_score_where_they_are_asked_for(ru
     assert not any(pairwise)
 
 
+def test_words_and_reasons_are_written_out_where_no_file_holds_them():
+    """Half a surrogate pair, NUL and escapes of a terminal stand in the table as text; a reason is one line."""
+    hostile = "\x00\x1b[31m\ud800\nb"
+    found = judged(Score(0.5, raw=hostile), Unscored(hostile, raw=hostile))
+    _, (first, second) = score_table([found], [judge("j")], raw=True)
+    assert (first[-1], second[-1]) == ("\\x00\\x1b[31m\\ud800\nb",) * 2
+    assert second[4] == r"\x00\x1b[31m\ud800\nb"
+    assert [verdict.raw for verdict in found.judgments[0].verdicts] == [hostile] * 2
+    pair = Preference(0, 1, Unscored(hostile), None)
+    (row,) = pair_rows([judged(Score(0.5), Score(0.5), preferences=(pair,))], [judge("j")])
+    assert row[PAIR_HEADER.index("unscored")] == second[4]
+
+
 def test_tokens_add_up_to_what_a_pool_took(run):
     """With `tokens` the rows of a prompt and judge, and its pairs, share its tokens evenly; owed ones are blank."""
     found, judges = run

@@ -72,7 +72,10 @@ def canonical(
         out["draw"] = as_categories(frame[taken["draw"]], role="draw", source=source)
     _refuse_bad_ranges(out, frame.index, source)
     used = {*taken.values(), *out, *(("sd",) if wide else ())}  # the spread of the draws is no stratum
-    out.update({str(c): frame[c].to_numpy(copy=True) for c in frame.columns if c not in used and c not in WORDS})
+    strata = {str(c): frame[c] for c in frame.columns if c not in used and c not in WORDS}
+    for name, column in strata.items():
+        _refuse_no_text(name, column, source)
+    out.update({name: column.to_numpy(copy=True) for name, column in strata.items()})
     return pd.DataFrame(out, index=frame.index, copy=False)
 
 
@@ -80,6 +83,21 @@ def spoken_columns(frame: pd.DataFrame, taken: Mapping[str, str]) -> pd.DataFram
     """Return what was asked, answered and said, as it stands; None where the source has no such column."""
     spoken = [name for name in SPOKEN if name in frame.columns and name not in taken.values()]
     return frame[spoken] if spoken else None
+
+
+def _refuse_no_text(name: str, column: pd.Series, source: str) -> None:
+    """Refuse half a surrogate pair, which is a Python string but no text that can be stored."""
+    if not _is_text(name):
+        raise ColumnError(f"{source}: the name of column {shown(name)} is no text", hint="write valid Unicode")
+    if column.dtype.kind != "O" or isinstance(column.array, pd.arrays.ArrowExtensionArray):
+        return  # numbers, or a column of Arrow's, which holds valid text alone
+    for row, value in column.items():
+        if isinstance(value, str) and not _is_text(value):
+            raise RowError(f"{source}, row {row}: {shown(name)} holds what is no text", hint="write valid Unicode")
+
+
+def _is_text(value: str) -> bool:
+    return value.isascii() or value == value.encode(errors="ignore").decode()
 
 
 def _judges(frame: pd.DataFrame, taken: Mapping[str, str], source: str) -> pd.Categorical:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from bonwise.data.pool_file import read_pools
@@ -102,7 +105,7 @@ def _of_columns(table: ScoreTable, wanted: frozenset[str]) -> dict[str, PromptWo
     keys = zip(*(rows[role].astype(str) for role in rows), strict=True)
     for (name, candidate, judge), line in zip(keys, spoken.to_dict("records"), strict=True):
         # An empty answer is an answer; only a cell that is not there says nothing.
-        said = {str(role): str(text) for role, text in line.items() if not pd.isna(text)}
+        said = {str(role): text for role, cell in line.items() if (text := _text(cell)) is not None}
         if "prompt" in said:
             prompts.setdefault(name, said["prompt"])
         text = said.get("text", said.get("response"))
@@ -118,3 +121,18 @@ def _of_columns(table: ScoreTable, wanted: frozenset[str]) -> dict[str, PromptWo
         )
         for name in {*prompts, *texts, *raw}
     }
+
+
+def _text(cell: Any) -> str | None:
+    """Return the words of a cell, those of lists and mappings as the reader of JSON Lines has them; None for none."""
+    if isinstance(cell, list | tuple | dict | np.ndarray):
+        try:
+            return json.dumps(cell, default=_listed)
+        except (TypeError, ValueError, RecursionError):  # keys that JSON does not know, or a list that holds itself
+            return reprlib.repr(cell)
+    return None if pd.api.types.is_scalar(cell) and pd.isna(cell) else str(cell)
+
+
+def _listed(value: Any) -> Any:
+    # Parquet makes arrays of lists.
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)

@@ -6,9 +6,10 @@ import statistics
 from collections.abc import Iterable, Iterator, Sequence
 
 from bonwise.calls.bill import Bill
-from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
+from bonwise.data.verdicts import Preference, Score, Unscored, Verdict, writable
 from bonwise.judges.protocol import Judge
 from bonwise.judges.scoring import Judged
+from bonwise.printable import printable
 
 __all__ = ["PAIR_HEADER", "pair_rows", "score_table"]
 
@@ -31,6 +32,8 @@ def score_table(
     An unscored candidate has a blank score, and the reason in the column ``unscored``. The columns ``low``
     and ``high``, ``sd`` and ``draw_0``, ``draw_1`` ... stand there when a judge filled them; `raw` adds what it said,
     and `tokens` what its answers on the pool took, spread evenly over the rows: a sum over a prompt is exact.
+    In `raw` and in the reasons the characters that make a file binary are written out; see
+    `bonwise.data.verdicts.writable`.
     """
     verdicts = [verdict for one in judged for found in one.judgments for verdict in found.verdicts]
     scores = [verdict for verdict in verdicts if isinstance(verdict, Score)]
@@ -44,7 +47,7 @@ def score_table(
         (
             *(one.pool.prompt_id, candidate.id, judge.name),
             *_cells(found.verdicts[at], interval=interval, draws=draws),
-            *((found.verdicts[at].raw,) * raw),
+            *((writable(found.verdicts[at].raw),) * raw),
             *((_tokens(found.bill, len(found.verdicts)),) * tokens),
         )
         for one in judged
@@ -74,7 +77,7 @@ def pair_rows(
 
 def _cells(verdict: Verdict, *, interval: bool, draws: int) -> tuple[Cell, ...]:
     if isinstance(verdict, Unscored):
-        return ("", verdict.reason, *[""] * (2 * interval + (draws + 1 if draws else 0)))
+        return ("", printable(verdict.reason), *[""] * (2 * interval + (draws + 1 if draws else 0)))
     cells: list[Cell] = [verdict.value, ""]
     if interval:
         cells += [_blank(verdict.low), _blank(verdict.high)]
@@ -87,7 +90,7 @@ def _cells(verdict: Verdict, *, interval: bool, draws: int) -> tuple[Cell, ...]:
 
 def _pair_cells(pair: Preference) -> tuple[Cell, ...]:
     orders = (pair.shown_first, pair.shown_second)
-    reasons = "; ".join(one.reason for one in orders if isinstance(one, Unscored))
+    reasons = "; ".join(printable(one.reason) for one in orders if isinstance(one, Unscored))
     earned = (_blank(one if isinstance(one, float) else None) for one in orders)
     return (*earned, _blank(pair.value), _blank(pair.order_effect), reasons, *map(_blank, pair.confidence))
 

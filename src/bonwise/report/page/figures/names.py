@@ -22,11 +22,15 @@ _BETWEEN = " - "
 _KEPT = 4
 """Letters shown before the first that differs."""
 
+_MARKS = 4
+"""Marks on one letter; no script needs more, and thousands of them are as high as a page."""
+
 
 def short(name: object, longest: int = _LEGEND) -> str:
     r"""Return a name for a drawing: what cannot be printed written out, then cut in the middle.
 
-    Names that begin alike often end unlike. Wide letters take the room of two.
+    Names that begin alike often end unlike. Wide letters take the room of two, and a letter keeps four of
+    the marks on it.
 
     Parameters
     ----------
@@ -39,14 +43,29 @@ def short(name: object, longest: int = _LEGEND) -> str:
     >>> short("a\u202eb"), short("openai/gpt-5-mini, asked twice", 20)
     ('a\\u202eb', 'openai/gp...ed twice')
     """
-    # What lies in the middle of a long text is not written out to be cut away.
-    text = str(name)
-    text = printable(text if len(text) <= 2 * longest else text[:longest] + text[-longest:])
-    if cell_len(text) <= longest and len(str(name)) <= 2 * longest:
-        return text
-    tail = (longest - 3) // 2
-    start, end = chop_cells(text, longest - 3 - tail)[0], chop_cells(text[::-1], tail)[0][::-1]
+    text, tail = str(name), (longest - 3) // 2
+    if len(text) <= 2 * longest:
+        first = last = _thinned(printable(text))
+        if cell_len(first) <= longest:
+            return first
+    else:  # what lies in the middle of a long text is not written out to be cut away
+        first, last = (_thinned(printable(part)) for part in (text[:longest], text[-longest:]))
+    start = next(iter(chop_cells(first, longest - 3 - tail)), "")
+    end = next(iter(chop_cells(last[::-1], tail)), "")[::-1]
     return f"{start}...{end}"
+
+
+def _thinned(text: str) -> str:
+    """Return text with no more than `_MARKS` marks on a letter; they have no width that could be counted."""
+    if text.isascii():
+        return text
+    kept: list[str] = []
+    marks = 0
+    for letter in text:
+        marks = 0 if cell_len(letter) else marks + 1
+        if marks <= _MARKS:
+            kept.append(letter)
+    return "".join(kept)
 
 
 def pair(first: object, second: object) -> str:
