@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 """Seconds after which something hangs."""
 
 

@@ -42,7 +42,7 @@ def chromium():
     playwright = sync_playwright().start()
     loop = asyncio.events._get_running_loop()
     try:
-        started = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        started = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS), timeout=180_000)
         set_loop(None)
         yield started, loop
         set_loop(loop)

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import asyncio
 import sys
 import types
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 
 import pytest
@@ -10,6 +12,7 @@ from bonwise.data.verdicts import Score
 from bonwise.judges import registry as judges
 from bonwise.selection import registry as strategies
 from bonwise.selection.strategies.greedy import Greedy
+from calls.held_time import run_held
 from cli.commands import pool_file, typed
 from cli.picked import decisions, picks
 from cli.served import served
@@ -80,29 +83,36 @@ def selected(capsys, *more):
     return typed(capsys, "select", "pools.jsonl", *more)
 
 
-def uneven(script, slow):
-    """Let a script answer what names one of some texts only after a minute."""
-    receive = script.receive
+@contextmanager
+def late(monkeypatch, script, slow, seconds):
+    """Let a script never answer what names one of some texts; whenever it is asked that, so much time passes."""
+    receive, loops = script.receive, []
 
     def received(method, path, headers, content, now):
         delivery = receive(method, path, headers, content, now)
         if any(text.encode() in content for text in slow):
-            delivery.delay = 60.0
+            delivery.delay = 3600.0
+            loops[0].let_go(seconds)
         return delivery
 
-    script.receive = received
-    return lambda: setattr(script, "receive", receive)
+    async def noting(work):
+        loops.append(asyncio.get_running_loop())
+        await work
+
+    with monkeypatch.context() as patched:
+        patched.setattr(script, "receive", received)
+        patched.setattr("asyncio.run", lambda work: run_held(noting(work)))
+        yield
 
 
 def test_a_deadline_is_that_of_a_pool(capsys, folder, monkeypatch):
     """A pool without an answer in time is owed, one with some has the best of them; the same command goes on."""
-    command = (*JUDGE, "--deadline", "4")
+    command = (*JUDGE, "--max-concurrency", "1", "--deadline")
     with served(monkeypatch, folder) as script:
-        mended = uneven(script, ["answer 1.", "answer 4.2"])
-        cut = selected(capsys, *command)
-        mended()
-        resumed = selected(capsys, *command)
-        whole = selected(capsys, *command, "--run", "whole")
+        with late(monkeypatch, script, ["answer 1.", "answer 4.2"], 4.0):
+            cut = selected(capsys, *command, "4")
+        resumed = selected(capsys, *command, "3600")
+        whole = selected(capsys, *command, "3600", "--run", "whole")
     lines = {line["prompt_id"]: line for line in picks(cut)}
     assert cut.code == 4, cut.err
     assert {name: line["decided_by"] for name, line in lines.items()} == {
@@ -113,7 +123,7 @@ def test_a_deadline_is_that_of_a_pool(capsys, folder, monkeypatch):
     assert (lines["p1"]["best"], lines["p1"]["failure"]) == (None, "no answer within 4 s")
     assert lines["p4"]["failure"] == "the time of 4 s was up before every answer was there"
     assert (lines["p4"]["best"] in {"c0", "c1"}, lines["p4"]["scores"][2]) == (True, None)
-    assert max(line["latency"] for line in lines.values()) < 30
+    assert [line["latency"] for line in lines.values()] == [0.0, 4.0, 0.0, 0.0, 4.0, 0.0]
     assert {line["settings"]["deadline"] for line in lines.values()} == {4.0}
     assert "WARNING: 1 picks are the best that was known when the time of --deadline was up" in cut.err
     assert "incomplete" in cut.err

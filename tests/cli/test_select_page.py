@@ -4,20 +4,20 @@ import html
 import re
 import signal
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
-from bonwise.cli.picked_page import LONGEST_TEXT, MOST_POOLS, PickedPage
+from bonwise.cli.picked_page import MOST_POOLS, PickedPage
 from bonwise.data.pool import Candidate, Pool
-from bonwise.report.page.environment import MOST_BYTES, page_bytes
+from bonwise.report.page.environment import LONGEST_TEXT, MOST_BYTES, page_bytes
 from bonwise.report.page.pages import page
 from bonwise.selection.selection import Comparison
 from bonwise.selection.totals import Totals
 from cli.commands import pool_file, typed
 from cli.picked import picks
 from cli.served import served
+from crash.runs import Trap
 from selection.test_totals import selection
 
 POOLS = {f"p{at}": [f"answer {at}.{one}" + " more" * one for one in range(3)] for at in range(6)}
@@ -78,24 +78,9 @@ def test_costs_and_what_is_owed_are_on_the_page(capsys, folder, monkeypatch):
 def test_an_interrupted_run_leaves_its_page(capsys, folder, monkeypatch):
     """After Ctrl-C the page holds the picks that were made, and says why the others are missing."""
     pool_file("pools.jsonl", {f"p{at}": ["a", "b"] for at in range(400)})
-    with served(monkeypatch, folder) as script:
-        receive = script.receive
-
-        def received(*arguments):
-            delivery = receive(*arguments)
-            delivery.delay = 0.05
-            return delivery
-
-        script.receive = received
-        main = threading.main_thread().ident
-
-        def interrupt():
-            while not Path("bonwise-run").is_dir():
-                time.sleep(0.01)
-            time.sleep(0.4)
-            signal.pthread_kill(main, signal.SIGINT)
-
-        threading.Thread(target=interrupt, daemon=True).start()
+    trap, main = Trap(), threading.main_thread().ident
+    trap.set((40, 0.0, lambda: signal.pthread_kill(main, signal.SIGINT)))
+    with served(monkeypatch, folder, on_paid=trap):
         done = typed(
             capsys,
             "select",
@@ -110,6 +95,7 @@ def test_an_interrupted_run_leaves_its_page(capsys, folder, monkeypatch):
     assert done.code == 130, done.err
     text = seen()
     assert "Not all pools are here: the run was interrupted." in text
+    assert 0 < len(picks(done)) < 400
     assert f"pools {len(picks(done)):,} judge" in text
 
 

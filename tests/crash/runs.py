@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 
 from bonwise.calls.ledger.ledger import Ledger
@@ -77,8 +78,16 @@ class Trap:
     def __init__(self):
         self._strikes = []
         self._seen = 0
-        self._door = threading.Lock()
+        self._door = threading.RLock()
         self.paid = Counter()
+        self.loop = None
+        """Of the server, once it has taken a request."""
+
+    @contextmanager
+    def being_set(self):
+        """Let no request pass meanwhile: whom the trap is for may be started before it is set."""
+        with self._door:
+            yield
 
     def set(self, *strikes):
         """Set ``(requests, seconds, action)``."""
@@ -93,10 +102,11 @@ class Trap:
     def __call__(self, request):
         """Count one request, in the thread of the server."""
         with self._door:
+            self.loop = asyncio.get_running_loop()
             self.paid[request.digest] += 1
             self._seen += 1
             if not self._strikes or self._seen < self._strikes[0][0]:
                 return
             _, later, action = self._strikes.pop(0)
             self._seen = 0
-        asyncio.get_running_loop().call_later(later, action)
+        self.loop.call_later(later, action)

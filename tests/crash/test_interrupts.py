@@ -9,7 +9,6 @@ import signal
 import pytest
 
 from bonwise.calls.ledger.ledger import Ledger
-from bonwise.testing.faults import Faults
 from bonwise.testing.script import Script
 from bonwise.testing.server import ScriptedServer
 from crash.runs import Trap, done, judging, pool_file, start
@@ -27,14 +26,15 @@ def folder(tmp_path):
     return tmp_path
 
 
-def interrupted(script, folder, url, *, after=20, again=False, sent=signal.SIGINT):
-    """Run the command, send it a signal after some paid requests, or two; return how it ended."""
-    running = start(judging(folder, url, "--max-concurrency", "8"))
-    script.on_paid.set((after, 0.0, lambda: running.send_signal(sent)))
+def interrupted(script, folder, url, *, after=20, then=None, sent=signal.SIGINT):
+    """Run the command, send it a signal after some paid requests, do something once it has heard; return its end."""
+    with script.on_paid.being_set():
+        running = start(judging(folder, url, "--max-concurrency", "8"))
+        script.on_paid.set((after, 0.0, lambda: running.send_signal(sent)))
     said = ""
-    if again:
+    if then is not None:
         said = running.stderr.readline().decode()
-        running.send_signal(signal.SIGINT)
+        then(running)
     code, out, err = ended(running)
     return code, out, said + err
 
@@ -62,9 +62,15 @@ def test_an_interrupted_run_keeps_what_is_on_the_wire(folder, sent):
 
 def test_an_interrupted_run_sends_nothing_new(folder):
     """A call on the wire that fails after Ctrl-C is owed; it is not sent again."""
-    script = Script(faults=Faults(malformed=1.0), latency=0.5, on_paid=Trap())
+    script = Script(latency=3600.0, on_paid=Trap())
     with ScriptedServer(script).in_thread() as server:
-        code, _, said = interrupted(script, folder, server.url, after=8)
+
+        def cut(_running):
+            script.latency = 0.0
+            for connection in list(server._connections):
+                script.on_paid.loop.call_soon_threadsafe(connection.cancel)
+
+        code, _, said = interrupted(script, folder, server.url, after=8, then=cut)
     assert code == INTERRUPTED, said
     assert script.counts.requests == 8
     with Ledger.open(folder / "run") as ledger:
@@ -76,7 +82,9 @@ def test_a_second_interrupt_leaves_at_once(folder):
     """Ctrl-C twice does not wait for answers that take an hour; the calls on the wire are then unknown."""
     script = Script(latency=3600.0, on_paid=Trap())
     with ScriptedServer(script).in_thread() as server:
-        code, _, said = interrupted(script, folder, server.url, after=8, again=True)
+        code, _, said = interrupted(
+            script, folder, server.url, after=8, then=lambda running: running.send_signal(signal.SIGINT)
+        )
     assert code == INTERRUPTED, said
     assert "Traceback" not in said
     with Ledger.open(folder / "run") as ledger:

@@ -67,25 +67,26 @@ class Trial:
     def alone(self, url):
         """Kill a process, and the one that goes on with its work."""
         for _ in range(2):
-            running = self.begin(url)
-            self.trap.set(self.kill_at(running))
+            with self.trap.being_set():
+                running = self.begin(url)
+                self.trap.set(self.kill_at(running))
             self.bury([running])
 
     def shared(self, url):
         """Let two processes share the ledger: kill both at once, one after the other, or the one only."""
-        pair = [self.begin(url), self.begin(url)]
-        self.draw.shuffle(pair)
-        match self.draw.choice(("both", "in turn", "in turn", "one")):
-            case "both":
-                self.trap.set(self.kill_at(*pair))
-                self.bury(pair)
-            case "in turn":
-                self.trap.set(*(self.kill_at(one) for one in pair))
-                self.bury(pair)
-            case "one":
-                self.trap.set(self.kill_at(pair[0]))
-                self.bury(pair[:1])
-                assert ended(pair[1])[0] == 0
+        with self.trap.being_set():
+            pair = [self.begin(url), self.begin(url)]
+            self.draw.shuffle(pair)
+            how = self.draw.choice(("both", "in turn", "in turn", "one"))
+            strikes = {
+                "both": lambda: [self.kill_at(*pair)],
+                "in turn": lambda: [self.kill_at(one) for one in pair],
+                "one": lambda: [self.kill_at(pair[0])],
+            }
+            self.trap.set(*strikes[how]())
+        self.bury(pair[:1] if how == "one" else pair)
+        if how == "one":
+            assert ended(pair[1])[0] == 0
 
 
 @pytest.mark.parametrize(

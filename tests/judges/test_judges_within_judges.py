@@ -13,6 +13,7 @@ from bonwise.judges.judging import judge_with
 from bonwise.judges.pointwise import Pointwise
 from bonwise.selection.selector import Selector
 from bonwise.testing import FakeTransport, Script
+from calls.held_time import run_held
 
 INNER = Pointwise("openai/m", base_url="http://scripted.test/v1")
 
@@ -157,21 +158,23 @@ def test_a_judge_that_hangs_holds_up_no_other_selection():
 
 def test_what_a_deadline_cut_off_holds_up_no_later_selection():
     """A function that hung once is called again for the next pool, though the first call has not ended."""
-    let_go, calls = threading.Event(), []
+    let_go, calls, loops = threading.Event(), [], []
 
     def once(_prompt, text):
         calls.append(text)
         if len(calls) == 1:
-            let_go.wait(20)
+            loops[0].let_go(0.2)
+            let_go.wait(60)
         return len(text)
 
     async def main():
+        loops.append(asyncio.get_running_loop())
         async with Selector(once, deadline=0.2, on_failure="first") as selector:
             first = await selector.aselect("p", ["a", "bb"])
         async with Selector(once, deadline=20, on_failure="first") as selector:
             return first, await selector.aselect("p", ["a", "bb"])
 
-    first, second = asyncio.run(main())
+    first, second = run_held(main())
     let_go.set()
     assert (first.decided_by, second.decided_by, second.best) == ("first", "score", "bb")
     assert calls == ["a", "a", "bb"]

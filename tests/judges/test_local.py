@@ -4,7 +4,6 @@ import ast
 import math
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import UsageError
 from bonwise.judges.local import NAMES, Consensus, Format, Length, Lexical, from_name
 from bonwise.judges.protocol import Judge
+from hanging import ended_if_hanging
 
 MEGABYTE = 1_000_000
 TEXTS = st.lists(st.text(), max_size=6)
@@ -117,12 +117,11 @@ def test_another_process_gives_the_same_scores(name):
         "\u00df",
     ],
 )
-def test_a_megabyte_of_anything_is_judged_at_once(name, unit):
-    """Hostile text of a million characters costs seconds at most, whatever it repeats."""
+def test_a_megabyte_of_anything_is_judged(name, unit):
+    """Hostile text of a million characters comes to an end, whatever it repeats: nothing grows with its square."""
     hostile = (unit * MEGABYTE)[:MEGABYTE]
-    started = time.perf_counter()
-    from_name(name).judge(hostile, [hostile, "A moon."])
-    assert time.perf_counter() - started < 10
+    with ended_if_hanging():
+        assert len(from_name(name).judge(hostile, [hostile, "A moon."])) == 2
 
 
 def test_an_unknown_name_lists_the_known_ones():

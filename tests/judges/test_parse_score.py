@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +11,7 @@ from bonwise.calls.reply import Choice
 from bonwise.data.verdicts import LONGEST_RAW, Unscored
 from bonwise.judges.parse.fields import LOOKED_AT
 from bonwise.judges.parse.readers import score
+from hanging import ended_if_hanging
 
 READ = {
     '{"score": 85}': 85,
@@ -206,13 +206,12 @@ def test_a_prompt_may_ask_for_fractions():
     ],
     ids=repr,
 )
-def test_time_is_linear_in_the_length(filler):
-    """Replies of a megabyte are read or refused in less processor time than a slow regular expression takes."""
+def test_a_megabyte_of_anything_is_read_or_refused(filler):
+    """Replies of a megabyte come to an end, whatever they repeat: nothing grows with the square of their length."""
     text = filler * (1_000_000 // len(filler))
-    start = time.process_time()
-    for whole in (text, f"{text}\nScore: 85", f'{text} "\n{{"score": 85}}'):
-        score(Choice(whole))
-    assert time.process_time() - start < 20
+    with ended_if_hanging():
+        for whole in (text, f"{text}\nScore: 85", f'{text} "\n{{"score": 85}}'):
+            score(Choice(whole))
 
 
 def test_an_answer_is_looked_for_at_the_end():

@@ -20,6 +20,7 @@ from bonwise.selection.select import aselect, select
 from bonwise.selection.selector import Selector
 from bonwise.selection.strategies.resample import Resample
 from bonwise.testing import FakeTransport, Faults, Script, ScriptedServer
+from calls.held_time import run_held
 from calls.virtual_time import run_virtual
 from selection.services import ADDRESS, JUDGE, POOL, by_worth, worth
 
@@ -178,23 +179,33 @@ def test_an_asynchronous_function_is_interrupted():
 
 def test_an_ordinary_function_is_left_alone():
     """A function that blocks is not waited for: what it said before counts, the others run when it is done."""
-    blocked = threading.Event()
+    blocked, loops = threading.Event(), []
 
     def judge(_prompt, text):
         if text == POOL[2]:
-            blocked.wait(30)
+            for loop in loops:
+                loop.let_go()
+            blocked.wait(60)
         return float(text.split()[1])
 
-    found = select("p", POOL, judge=judge, deadline=0.3)
+    async def main():
+        loops.append(asyncio.get_running_loop())
+        found = await aselect("p", POOL, judge=judge, deadline=1.0)
+        loops.clear()
+        return found
+
+    found = run_held(main())
+    at_the_front_door = select("p", POOL, judge=judge, deadline=0.1, on_failure="first")
     blocked.set()
+    assert at_the_front_door.decided_by in {"deadline", "first"}
     assert (found.best_id, found.decided_by) == ("c1", "deadline")
     assert found.scores == (20.0, 90.0, None)
-    assert select("p", POOL, judge=judge, deadline=30).decided_by == "score"
+    assert select("p", POOL, judge=judge, deadline=300).decided_by == "score"
 
 
 def test_the_front_doors_keep_the_deadline():
     """`select` and `aselect` return when the time is up, and do not wait for what hangs on the wire."""
-    with ScriptedServer(by_worth(latency=20.0)).in_thread() as server:
+    with ScriptedServer(by_worth(latency=3600.0)).in_thread() as server:
         judge = bw.Pointwise("openai/m", base_url=f"{server.url}/v1")
         found = [
             select("p", POOL, judge=judge, deadline=0.2, on_failure="first"),

@@ -17,6 +17,7 @@ import pytest
 from bonwise.testing import Faults, Script, ScriptedServer
 from bonwise.testing.server import main as serve
 from bonwise.testing.wire import body_digest
+from calls.held_time import run_held
 from testing.asking import ASK, ERRORS, SCHEMA, chat_body, client, words
 
 SERVICES = ["openai", "anthropic"]
@@ -81,7 +82,6 @@ def test_the_services_own_clients_read_the_answers(service):
         ("server_error", "InternalServerError"),
         ("overloaded", "InternalServerError"),
         ("cut", "APIConnectionError"),
-        ("slow", "APITimeoutError"),
     ],
 )
 @pytest.mark.parametrize("service", SERVICES)
@@ -90,8 +90,24 @@ def test_faults_become_the_clients_exceptions(service, fault, name):
     script = Script(faults=Faults(**{fault: 1}))
     expected = (getattr(ERRORS[service], name), httpx2.RemoteProtocolError)
     with pytest.raises(expected):
-        served(script, lambda url: ASK[service](client(timeout=0.2), url))
+        served(script, lambda url: ASK[service](client(timeout=60), url))
     assert script.counts.faults == {fault: 1}
+    assert script.counts.in_flight == 0
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_slow_answer_is_a_timeout_of_the_client(service):
+    """A client waits as long as it was told, and then says that the time was up."""
+    script = Script(faults=Faults(slow=1, slow_seconds=3600))
+
+    async def main():
+        script.on_paid = lambda _: asyncio.get_running_loop().let_go()
+        async with ScriptedServer(script) as server:
+            await ASK[service](client(timeout=60), server.url)
+
+    with pytest.raises(ERRORS[service].APITimeoutError):
+        run_held(main())
+    assert script.counts.faults == {"slow": 1}
     assert script.counts.in_flight == 0
 
 
