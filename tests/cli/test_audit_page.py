@@ -70,6 +70,23 @@ def test_what_does_not_fit_on_the_page_goes_to_a_file_beside_it(capsys):
     assert 'many-prompts.csv"><bdi>many-prompts.csv</bdi></a>' in text_of("many.html")
 
 
+def test_the_file_beside_the_page_is_named_and_replaces_only_its_own_kind(capsys):
+    """The command says which second file it wrote; a stranger's of that name is refused, and nothing is written."""
+    simulate("arena", n=MOST_ROWS + 20, seed=3).frame().to_csv("many.csv", index=False)
+    asked = ("audit", "many.csv", "--html", "many.html", "--json", "many.json")
+    for text in ("prompt_id,words\np0,mine\n", "judge,prompt_id,pick,mine\n", ""):
+        Path("many-prompts.csv").write_text(text, encoding="utf-8")
+        done = typed(capsys, *asked)
+        assert (done.code, "many-prompts.csv: all prompts would go here" in done.err) == (2, True)
+        assert (Path("many-prompts.csv").read_text("utf-8"), Path("many.html").exists()) == (text, False)
+    Path("many-prompts.csv").unlink()
+    for _ in range(2):
+        done = typed(capsys, *asked)
+        assert (done.code, done.err.count("\n")) == (0, 1)
+        assert done.err.endswith("all prompts are in many-prompts.csv\n")
+    assert len(rows_of("many-prompts.csv")) == MOST_ROWS + 20
+
+
 def test_a_table_with_signals_has_routing_curves_on_its_page(capsys):
     """Stated intervals and repeated draws bring the study of routing to the page; plain scores do not."""
     simulate("pilot", n=120, seed=3).frame().to_csv("drawn.csv", index=False)
@@ -139,6 +156,55 @@ def test_flags_that_would_do_nothing_or_harm_are_refused(capsys, scores, flags, 
     done = typed(capsys, "audit", scores, *flags)
     assert (done.code, named in done.err, done.err.count("\n")) == (2, True, 1)
     assert scores.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [("scores.csv", "--fail-under", "no_metric=1"), ("absent.csv", "--fail-under", "recovery=0"), ("scores.csv",)],
+)
+def test_bad_input_leaves_an_error_where_machines_read(capsys, scores, monkeypatch, flags):
+    """On exit 2 the gates are one error, the summary one paragraph; outcomes of an earlier audit are gone."""
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "steps.md")
+    targets = ("--markdown", "s.md", "--junit", "g.xml")
+    for there_before in (False, True):
+        if there_before:
+            assert typed(capsys, "audit", scores, "--fail-under", "value_judge=0.1", *targets).code == 0
+        done = typed(capsys, "audit", *flags, *targets)
+        told = done.err.removeprefix("bonwise: ").rstrip("\n")
+        assert (done.code, done.err.count("\n")) == (2, 1)
+        root = ET.parse("g.xml").getroot()  # noqa: S314 - written just now
+        (case,) = root.iter("testcase")
+        (error,) = case
+        assert (error.tag, error.get("type"), error.get("message"), error.text) == ("error", "bad input", told, told)
+        assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("1", "0", "1")
+        assert (text_of("s.md").startswith("## Audit of "), text_of("s.md").count("\n\n")) == (True, 1)
+        assert text_of("steps.md").endswith(f"\n\n{text_of('s.md')}")
+
+
+def test_an_error_replaces_no_data(capsys, scores):
+    """What no audit wrote, what is read, and what is named twice stay as they are; standard output has one error."""
+    before = scores.read_bytes()
+    Path("notes.md").write_text("my notes\n", encoding="utf-8")
+    gate = ("--fail-under", "no_metric=1")
+    done = typed(capsys, "audit", scores, *gate, "--markdown", "notes.md", "--junit", "notes.md")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    done = typed(capsys, "audit", scores, *gate, "--markdown", "notes.md")
+    assert "notes.md was not written by an audit, so the error was not written over it" in done.err
+    assert text_of("notes.md") == "my notes\n"
+    for flag in ("--markdown", "--junit"):
+        assert typed(capsys, "audit", scores, *gate, flag, "scores.csv").code == 2
+        assert typed(capsys, "audit", "absent.csv", *gate, flag, "absent.csv").code == 2
+    assert (scores.read_bytes(), Path("absent.csv").exists()) == (before, False)
+    assert strict(typed(capsys, "audit", scores, *gate, "--markdown", "-", "--json", "-").out)["error"]
+    assert typed(capsys, "audit", scores, *gate, "--junit", "-").out.startswith("<?xml")
+
+
+def test_an_error_that_cannot_be_written_is_said(capsys, scores):
+    """A folder where the gates were to go is named once, and an error of another kind beside it."""
+    done = typed(capsys, "audit", scores, "--fail-under", "recovery=0", "--junit", "nowhere/g.xml")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    done = typed(capsys, "audit", "absent.csv", "--fail-under", "recovery=0", "--junit", "nowhere/g.xml")
+    assert (done.code, "nowhere: no such folder" in done.err) == (2, True)
 
 
 def test_pools_that_do_not_fit_leave_no_page(capsys, scores):

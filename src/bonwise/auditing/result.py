@@ -190,7 +190,7 @@ class Audit(Shown):
         bonwise.errors.InputError
             The pools cannot be read, or hold none of the prompts.
         bonwise.errors.FileError
-            The page cannot be written.
+            The page cannot be written, or the file beside it is there already and holds something else.
         """
         from bonwise.auditing.exhibits.page import write_page  # noqa: PLC0415 - drawing loads matplotlib
 

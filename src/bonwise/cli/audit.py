@@ -9,7 +9,7 @@ import typer
 
 from bonwise.cli import arguments as given
 from bonwise.cli.audit_studies import further_studies
-from bonwise.cli.summaries import write_junit, write_markdown
+from bonwise.cli.summaries import errors_told, write_junit, write_markdown
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from bonwise.auditing.gates import Gate
     from bonwise.auditing.result import Audit
+    from bonwise.shown import Shown
 
 __all__ = ["audit"]
 
@@ -88,45 +89,62 @@ def audit(
 
     Exit codes: 0 every gate met, 1 a gate not met, 2 bad input, 3 inconclusive.
     """
-    shape = given.forced_shape(rectangular, ragged)
     record = None if design in (None, "uniform") else Path(design)
-    _refuse_without("--html", html, {"--pools": pools, "--calibration": calibration, "--verdicts": verdicts})
-    _refuse_without("--fail-under", fail_under, {"--junit": junit})
-    _refuse_two_for_one({"--json": json, "--markdown": markdown, "--junit": junit})
+    rest = _rest(html)
+    read, written = (file, labels, record, pools, verdicts), (json, per_prompt, html, rest)
+    with errors_told(file, markdown=markdown, junit=junit, others=(*read, *written)):
+        shape = given.forced_shape(rectangular, ragged)
+        _refuse_without("--html", html, {"--pools": pools, "--calibration": calibration, "--verdicts": verdicts})
+        _refuse_without("--fail-under", fail_under, {"--junit": junit})
+        _refuse_two_for_one({"--json": json, "--markdown": markdown, "--junit": junit})
+        given.refuse_overwriting(read, (*written, markdown, junit))
+        given.refuse_lost((json, per_prompt, markdown, junit))
+        from bonwise.auditing.audit import audit as run
+        from bonwise.data.scales import parse_scale
+
+        found = run(
+            file,
+            labels=labels,
+            oracle=oracle,
+            exclude=given.names(exclude),
+            control=given.names(control),
+            target=target,  # type: ignore[arg-type]  # checked by the audit, with its own message
+            interval=interval,  # type: ignore[arg-type]
+            confidence=confidence,
+            resamples=resamples,
+            seed=seed,
+            shape=shape,
+            thresholds=given.numbers(threshold, "--threshold"),
+            columns=given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, propensity_col),
+            judge_scale=given.scales(judge_scale),
+            label_scale=None if label_scale is None else parse_scale(label_scale),
+            as_picked=as_picked,
+            design=design,
+        )
+        values = given.numbers(fail_under, "--fail-under")
+        gates = found.check(values)
+        if html is not None:
+            also = further_studies(found, calibration=calibration, verdicts=verdicts, pools=pools)
+            _write_page(found, html, pools=pools, gates=values, also=also)
+        _deliver(found, gates, json=json, per_prompt=per_prompt, markdown=markdown, junit=junit)
+    return _exit_code(gates)
+
+
+def _rest(html: Path | None) -> Path | None:
     from bonwise.auditing.exhibits.rest import rest_of_prompts
 
-    rest = None if html is None else rest_of_prompts(html)
-    given.refuse_overwriting((file, labels, record, pools, verdicts), (json, per_prompt, html, rest, markdown, junit))
-    given.refuse_lost((json, per_prompt, markdown, junit))
-    from bonwise.auditing.audit import audit as run
-    from bonwise.data.scales import parse_scale
+    return None if html is None else rest_of_prompts(html)
 
-    found = run(
-        file,
-        labels=labels,
-        oracle=oracle,
-        exclude=given.names(exclude),
-        control=given.names(control),
-        target=target,  # type: ignore[arg-type]  # checked by the audit, with its own message
-        interval=interval,  # type: ignore[arg-type]
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
-        shape=shape,
-        thresholds=given.numbers(threshold, "--threshold"),
-        columns=given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, propensity_col),
-        judge_scale=given.scales(judge_scale),
-        label_scale=None if label_scale is None else parse_scale(label_scale),
-        as_picked=as_picked,
-        design=design,
-    )
-    values = given.numbers(fail_under, "--fail-under")
-    gates = found.check(values)
-    if html is not None:
-        also = further_studies(found, calibration=calibration, verdicts=verdicts, pools=pools)
-        found.to_html(html, pools=pools, gates=values, also=also)
-    _deliver(found, gates, json=json, per_prompt=per_prompt, markdown=markdown, junit=junit)
-    return _exit_code(gates)
+
+def _write_page(
+    found: Audit, html: Path, *, pools: Path | None, gates: Mapping[str, float], also: Sequence[Shown]
+) -> None:
+    """Write the page, and say where the prompts are that it cannot show: nobody named that file."""
+    from bonwise.auditing.exhibits.page import write_page
+
+    rest = write_page(found, html, pools=pools, gates=gates, also=also)
+    if rest is not None:
+        given.say(f"{html} shows the prompts that lost most; all prompts are in {rest}")
 
 
 def _refuse_without(flag: str, given_there: object, others: Mapping[str, object]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -104,6 +105,8 @@ def _write_error(arguments: Sequence[str], message: str, hint: str) -> None:
     try:
         if target == "-":
             emit(text)
+        elif _named_twice(arguments, target):
+            say(f"{target} is named twice, so the error was not written there")
         elif _may_replace(Path(target)):
             write_whole(Path(target), text)
         else:
@@ -118,6 +121,13 @@ def _may_replace(path: Path) -> bool:
         return True
     with path.open("rb") as stream:
         return stream.read(64).lstrip(b"{ \r\n").startswith(b'"schema": "bonwise.')
+
+
+def _named_twice(arguments: Sequence[str], target: str) -> bool:
+    """Tell whether another argument means the same file: an error there would pass for the page, or for data."""
+    place = os.path.realpath(target)
+    values = [one.partition("=")[2] if one.startswith("--") else one for one in arguments]
+    return sum(bool(one) and "\0" not in one and os.path.realpath(one) == place for one in values) > 1
 
 
 def _json_target(arguments: Sequence[str]) -> str | None:

@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from bonwise.printable import printable
+from bonwise.report.amounts import counted
 from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
 from bonwise.report.left_out import labels_left_out
@@ -92,11 +93,14 @@ def _one(name: str, judge: _Document, settings: _Document) -> Iterator[Renderabl
 
 def _counts(data: _Document) -> str:
     size = data["candidates"]
-    width = str(size) if size is not None else f"{data['candidates_min']} to {data['candidates_max']}"
-    counts = f"{data['prompts']:,} prompts x {width} candidates, {data['rows']:,} rows"
+    if size is None:
+        width = f"{data['candidates_min']} to {data['candidates_max']} candidates"
+    else:
+        width = counted(size, "candidate")
+    counts = f"{counted(data['prompts'], 'prompt')} x {width}, {counted(data['rows'], 'row')}"
     if data["labelled_prompts"] < data["prompts"]:
-        whole = data["labelled_prompts"]
-        counts += f"; {whole:,} prompt{'s' * (whole != 1)} labelled, {data['partly_labelled_prompts']:,} in part"
+        whole = counted(data["labelled_prompts"], "prompt")
+        counts += f"; {whole} labelled, {data['partly_labelled_prompts']:,} in part"
     return counts
 
 
@@ -104,11 +108,10 @@ def _dropped(dropped: list[_Document]) -> Iterator[RenderableType]:
     if not dropped:
         return
     reasons = Counter(drop["reason"] for drop in dropped)
-    shown = ", ".join(f"{printable(reason)} ({count})" for reason, count in reasons.most_common(5))
+    shown = ", ".join(f"{printable(reason)} ({count:,})" for reason, count in reasons.most_common(5))
     examples = ", ".join(printable(drop["prompt_id"], longest=40) for drop in dropped[:5])
     more = ", ..." if len(dropped) > 5 else ""
-    count = f"{len(dropped):,} prompt{'s' if len(dropped) > 1 else ''}"
-    yield Text(f"dropped {count}: {shown}: {examples}{more}", style="yellow")
+    yield Text(f"dropped {counted(len(dropped), 'prompt')}: {shown}: {examples}{more}", style="yellow")
 
 
 def _partial(judge: _Document, reference: str | None) -> Iterator[RenderableType]:
@@ -179,4 +182,6 @@ def _differences(comparisons: list[_Document]) -> Iterator[RenderableType]:
         title="Paired differences, first minus second",
     )
     if len(comparisons) > _PAIRS_SHOWN:
-        yield Text(f"{len(comparisons) - _PAIRS_SHOWN} more pairs are in the JSON document (--json FILE).")
+        more = len(comparisons) - _PAIRS_SHOWN
+        told = f"{counted(more, 'more pair')} {'is' if more == 1 else 'are'} in the JSON document (--json FILE)."
+        yield Text(told)

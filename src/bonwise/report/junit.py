@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 from bonwise.printable import printable
 from bonwise.report.metric_table import named
 
-__all__ = ["junit"]
+__all__ = ["junit", "junit_error"]
 
 _Document = Mapping[str, Any]
 
@@ -39,6 +39,27 @@ def junit(document: _Document) -> str:
     suite = ET.SubElement(root, "testsuite", {"name": _text(settings["source"]), **_counts(gates)})
     for gate in gates:
         _add(suite, gate, _figures(document, gate), settings.get("reference"))
+    return _written(root)
+
+
+def junit_error(source: str, message: str, hint: str) -> str:
+    """Render why no gate could be checked: one test case, which is an error.
+
+    Examples
+    --------
+    >>> print(junit_error("a.csv", "no such file", "check the path").splitlines()[4].strip())
+    <error message="no such file (check the path)" type="bad input">no such file (check the path)</error>
+    """
+    counts = {"tests": "1", "failures": "0", "errors": "1"}
+    root = ET.Element("testsuites", {"name": "bonwise audit", **counts})
+    suite = ET.SubElement(root, "testsuite", {"name": _text(source), **counts})
+    case = ET.SubElement(suite, "testcase", {"classname": "bonwise", "name": "audit"})
+    told = printable(f"{message} ({hint})" if hint else message, longest=2000)
+    ET.SubElement(case, "error", {"message": told, "type": "bad input"}).text = told
+    return _written(root)
+
+
+def _written(root: ET.Element) -> str:
     ET.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from bonwise.printable import printable
 from bonwise.report.amounts import counted
 from bonwise.report.metric_table import interval, interval_header, named, number
 
-__all__ = ["markdown"]
+__all__ = ["markdown", "markdown_error"]
 
 _Document = Mapping[str, Any]
 
@@ -25,7 +26,13 @@ _COLUMNS = ("recovery", "within_r", "global_r", "tie_rate")
 """Metrics of several judges; of the first the interval stands beside it."""
 
 _MOST_ROWS = 200
-"""A summary of a build may hold 1 MiB."""
+"""Rows of a table."""
+
+_MOST_LISTED = 50
+"""Judges in a list of paragraphs."""
+
+_MOST_BYTES = 900_000
+"""A build shows no summary of a step that is larger than 1 MiB."""
 
 _LONGEST = 300
 """Characters of a name that are shown."""
@@ -50,7 +57,52 @@ def markdown(document: _Document) -> str:
     >>> print(markdown(bw.audit(simulate("arena", n=50, seed=1).frame()).to_dict()).splitlines()[0])
     ## Audit of table, against oracle labels
     """
-    return "\n\n".join(filter(None, _blocks(document))) + "\n"
+    # What decides a build stands last, and has its room first.
+    gates, lost_gates = _within(_gates(document), _MOST_BYTES // 2)
+    blocks, lost = _within(_blocks(document), _MOST_BYTES - _bytes(gates))
+    return "\n\n".join([*blocks, *gates, *_left_out(lost, lost_gates)]) + "\n"
+
+
+def markdown_error(source: str, message: str, hint: str) -> str:
+    """Render why there is no audit, in one paragraph below the heading.
+
+    Examples
+    --------
+    >>> print(markdown_error("a.csv", "a.csv: no such file", "check the path"), end="")
+    ## Audit of a.csv: bad input
+    <BLANKLINE>
+    a.csv: no such file (check the path)
+    """
+    told = f"{message} ({hint})" if hint else message
+    return f"## Audit of {_text(source)}: bad input\n\n{_paragraph(told)}\n"
+
+
+def _within(blocks: Iterable[str], most: int) -> tuple[list[str], int]:
+    """Return the blocks as far as they fit, and how many lines do not; a table may end after any row."""
+    kept, lost, room = [], 0, most
+    for block in filter(None, blocks):
+        lines = block.split("\n")
+        fitting = 0
+        for line in lines if not lost else ():
+            room -= len(line.encode()) + 2
+            if room < 0:
+                break
+            fitting += 1
+        lost += len(lines) - fitting
+        if fitting:
+            kept.append("\n".join(lines[:fitting]))
+    return kept, lost
+
+
+def _bytes(blocks: Iterable[str]) -> int:
+    return sum(len(block.encode()) + 2 for block in blocks)
+
+
+def _left_out(lines: int, of_gates: int) -> Iterator[str]:
+    counts = [(lines, "of the summary"), (of_gates, "of the gates")]
+    told = " and ".join(f"{counted(count, 'line')} {what}" for count, what in counts if count)
+    if told:
+        yield f"Left out, for a build shows no longer summary: {told}. The JSON document (--json FILE) holds all."
 
 
 def _blocks(document: _Document) -> Iterator[str]:
@@ -63,7 +115,6 @@ def _blocks(document: _Document) -> Iterator[str]:
         yield from _several(document)
     else:
         yield from _one(document["judge"], document)
-    yield from _gates(document.get("gates", ()), reference)
 
 
 def _one(name: str, judge: _Document) -> Iterator[str]:
@@ -84,7 +135,7 @@ def _one(name: str, judge: _Document) -> Iterator[str]:
     without = [*settings["exclude"], *settings["control"]]
     left_out = f", without {_text(', '.join(without))}" if without else ""
     labelled = f"{data['labelled_prompts']:,} of them labelled"
-    yield f"Judge {_text(name)}: {prompts}, {labelled}, {data['rows']:,} rows{left_out}."
+    yield f"Judge {_text(name)}: {prompts}, {labelled}, {counted(data['rows'], 'row')}{left_out}."
     yield _drops(data["dropped"])
 
 
@@ -104,14 +155,21 @@ def _several(document: _Document) -> Iterator[str]:
         rows.append((name, prompts, figures[0], ends, *figures[1:], judge["verdict"]["level"]))
     width = interval_header(settings["confidence"])
     yield _table(("judge", "labelled prompts", _COLUMNS[0], width, *_COLUMNS[1:], "verdict"), rows)
-    for name, reason in document.get("not_audited", {}).items():
-        yield f"Not audited: {_text(name)}: {_text(reason)}"
-    for name, judge in judges.items():
-        drops = _drops(judge["data"]["dropped"])
-        yield drops and f"{_paragraph(name)}: {drops}"
+    absent = document.get("not_audited", {})
+    yield from (f"Not audited: {_text(name)}: {_text(why)}" for name, why in islice(absent.items(), _MOST_LISTED))
+    yield _more(len(absent), "not audited")
+    dropped = {name: judge["data"]["dropped"] for name, judge in judges.items() if judge["data"]["dropped"]}
+    yield from (f"{_paragraph(name)}: {_drops(some)}" for name, some in islice(dropped.items(), _MOST_LISTED))
+    yield _more(len(dropped), "with dropped prompts")
 
 
-def _gates(gates: Sequence[_Document], reference: str | None) -> Iterator[str]:
+def _more(of: int, what: str) -> str:
+    """Count what a list of `_MOST_LISTED` does not hold."""
+    return f"... {counted(of - _MOST_LISTED, 'more judge')} {what}" if of > _MOST_LISTED else ""
+
+
+def _gates(document: _Document) -> Iterator[str]:
+    gates, reference = document.get("gates", ()), document["settings"].get("reference")
     if not gates:
         return
     yield "### Gates"

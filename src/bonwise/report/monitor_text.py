@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from bonwise.printable import printable
+from bonwise.report.amounts import counted
 from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
 from bonwise.report.left_out import labels_left_out
@@ -79,7 +80,7 @@ def _counts(data: _Document, votes: bool) -> Iterator[Text]:
     half = f", {partly:,} partly and not counted yet" if partly else ""
     yield Text(f"{data['labelled_prompts']:,} of {data['prompts']:,} prompts completely labelled{half}")
     for reason, count in Counter(one["reason"] for one in data["dropped"]).most_common(5):
-        yield Text(f"dropped {count:,}: {printable(reason, longest=120)}", style="yellow")
+        yield Text(f"dropped {counted(count, 'prompt')}: {printable(reason, longest=120)}", style="yellow")
     yield from labels_left_out(data)
 
 

@@ -53,7 +53,7 @@ def _judge(name: str, judge: _Document, settings: _Document) -> Iterator[Rendera
     yield Text("")
     yield Text(f"{printable(name, longest=60)}: {_counts(data)}", "bold")
     for reason, count in data["dropped"].items():
-        yield Text(f"dropped {count:,}: {printable(reason, longest=120)}", style="yellow")
+        yield Text(f"dropped {counted(count, 'prompt')}: {printable(reason, longest=120)}", style="yellow")
     for sentence in judge["sentences"]:
         yield Text(named(sentence, settings.get("reference")))
     if judge["curve"]:

@@ -91,7 +91,7 @@ def test_what_was_dropped_is_on_the_page_as_it_is_in_the_text():
     """The reason and the count that the text of a study names are on its page."""
     found = bw.study_requirements(table().drop(index=[0, 4]))
     (reason, *_) = found.to_dict()["judges"]["judge"]["data"]["dropped"]
-    assert f"dropped 1: {reason}" in str(found)
+    assert f"dropped 1 prompt: {reason}" in str(found)
     assert f"dropped {reason} 1" in text(page(found.to_dict()))
 
 

@@ -38,6 +38,16 @@ def test_a_pool_that_breaks_a_limit_alone_is_set_aside_and_costs_no_other():
     assert not found.kept[700]
 
 
+def test_prompts_that_were_not_drawn_are_not_called_too_large():
+    """Of a table with one pool beyond the limit that is drawn from too, the one alone is counted as too large."""
+    sizes = np.full(1000, 4)
+    sizes[7] = 500
+    found = affordable(sizes, 0, cells=400)
+    assert found.too_large == 1
+    assert found.kept.sum() == 100
+    assert not found.kept[7]
+
+
 def test_every_prompt_has_the_same_chance_whatever_its_size():
     """Pools of 40 among pools of 4 are drawn as often as those, and the number drawn is always the same."""
     sizes = np.where(np.arange(200) < 20, 40, 4)

@@ -25,9 +25,9 @@ def laid_out(prompts):
     return NoisyOracle.of(labels, sizes)
 
 
-def expected_pick(labels, noise):
+def chances(labels, noise):
     """Integrate, candidate by candidate, the chance that its noisy score is the highest."""
-    total = 0.0
+    found = []
     for i, label in enumerate(labels):
         ahead = [(label - other) / noise for k, other in enumerate(labels) if k != i]
 
@@ -36,17 +36,20 @@ def expected_pick(labels, noise):
 
         # The chance rises where the candidate passes another one.
         breaks = sorted({min(max(-a, -8.9), 8.9) for a in ahead})
-        total += label * integrate.quad(chance, -9, 9, points=breaks, epsabs=1e-11, limit=200)[0]
-    return total
+        found.append(integrate.quad(chance, -9, 9, points=breaks, epsabs=1e-11, limit=200)[0])
+    return found
 
 
 @settings(max_examples=25)
 @given(pools(most=3, candidates=(2, 5)), NOISES)
 def test_the_pick_is_worth_what_integration_says(prompts, noise):
-    """The shortfall of each prompt is the best label less the pick's, integrated candidate by candidate."""
-    found = laid_out(prompts).shortfalls(noise)
-    for at, (_, labels) in enumerate(prompts):
-        assert found[at] == pytest.approx(max(labels) - expected_pick(labels, noise), abs=1e-6)
+    """The shortfall of each prompt, and its square, are those of every candidate, weighed by its chance."""
+    found = laid_out(prompts)
+    for power, shortfalls in ((1, found.shortfalls(noise)), (2, found.squared_shortfalls(noise))):
+        for at, (_, labels) in enumerate(prompts):
+            each = zip(labels, chances(labels, noise), strict=True)
+            plain = sum(chance * (max(labels) - label) ** power for label, chance in each)
+            assert shortfalls[at] == pytest.approx(plain, abs=1e-6)
 
 
 @given(pools(), NOISES)

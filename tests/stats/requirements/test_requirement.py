@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE
 from bonwise.stats.laws import student_quantile
 from bonwise.stats.requirements.curve import NoisyOracle
-from bonwise.stats.requirements.influence import AtNoise
+from bonwise.stats.requirements.influence import AtNoise, recovery_influence, within_r_influence
 from bonwise.stats.requirements.inversion import noise_for_recovery, noise_for_within_r
 from bonwise.stats.requirements.requirement import held_against, recovered, required
 from bonwise.stats.sums import Sums, prompt_sums
@@ -68,7 +69,10 @@ def test_the_standard_errors_are_those_of_leaving_prompts_out():
 
 
 def coverage(prompts, samples):
-    """Return the share of simulated samples whose interval holds the population's figure, by figure."""
+    """Return the share of simulated samples whose interval holds the population's figure, by figure.
+
+    A sample without an interval would leave the share as it is, so there may be none.
+    """
     population = simulate("arena", n=100_000, seed=99)
     truth = figures(population.scores, population.labels)
     drawn = simulate("arena", n=prompts * samples, seed=prompts)
@@ -76,8 +80,8 @@ def coverage(prompts, samples):
     for at in range(samples):
         rows = slice(at * prompts, (at + 1) * prompts)
         for key, found in estimates(drawn.scores[rows], drawn.labels[rows]).items():
-            if found.low is not None:
-                held[key].append(found.low <= truth[key] <= found.high)
+            assert found.low is not None, found.reason
+            held[key].append(found.low <= truth[key] <= found.high)
     return {key: np.mean(one) for key, one in held.items()}
 
 
@@ -120,16 +124,24 @@ def test_rounding_the_scores_shows_as_a_loss():
     assert held_against(laid_out(labels), sums_of(scores, labels), 0.95).difference.high < 0
 
 
-def found_apart(labels_of, noise, samples):
-    """Return how often a judge of plain noise is called better, and worse, than plain noise."""
+def plain(noise):
+    """Return what scores labels with plain noise."""
+    return lambda labels, draw: labels + noise * draw.normal(size=labels.shape)
+
+
+def found_apart(labels_of, scores_of, samples, told=1.0):
+    """Return how often a judge is called better, and worse, than plain noise; so large a share must have an interval.
+
+    A sample without one calls it neither.
+    """
     draw, calls = np.random.default_rng(11), []
     for _ in range(samples):
         labels = labels_of(draw)
-        scores = labels + noise * draw.normal(size=labels.shape)
-        found = held_against(laid_out(labels), sums_of(scores, labels), 0.95).difference
+        found = held_against(laid_out(labels), sums_of(scores_of(labels, draw), labels), 0.95).difference
         if found.low is not None:
             calls.append((found.low > 0, found.high < 0))
-    return np.mean(calls, axis=0)
+    assert len(calls) >= told * samples
+    return np.sum(calls, axis=0) / samples
 
 
 def right_or_wrong(prompts, candidates, share):
@@ -154,7 +166,7 @@ FEW_HOLD_THE_GAIN = {"a fifth": {"wide": 0.2}, "a twentieth": {"wide": 0.05}, "l
 @pytest.mark.parametrize(("prompts", "noise"), [(100, 0.3), (40, 0.4)])
 def test_plain_noise_that_is_nearly_always_right_is_not_called_better(prompts, noise):
     """With labels 0 and 1 and few or no wrong picks the truth, no difference, is missed in few of 60 samples."""
-    assert found_apart(right_or_wrong(prompts, 4, 0.5), noise, 60).max() <= 0.07
+    assert found_apart(right_or_wrong(prompts, 4, 0.5), plain(noise), 60).max() <= 0.07
 
 
 @pytest.mark.slow
@@ -163,7 +175,7 @@ def test_plain_noise_that_is_nearly_always_right_is_not_called_better(prompts, n
 @pytest.mark.parametrize(("candidates", "share"), [(2, 0.5), (4, 0.5), (16, 1 / 16)])
 def test_few_wrong_picks_are_no_finding(prompts, noise, candidates, share):
     """Of 400 samples a true difference of 0 is missed on either side by no more than chance adds to 2.5 %."""
-    assert found_apart(right_or_wrong(prompts, candidates, share), noise, 400).max() <= 0.045
+    assert found_apart(right_or_wrong(prompts, candidates, share), plain(noise), 400).max() <= 0.045
 
 
 @pytest.mark.slow
@@ -171,12 +183,12 @@ def test_few_wrong_picks_are_no_finding(prompts, noise, candidates, share):
 @pytest.mark.parametrize("noise", [1 / 3, 2.0])
 def test_graded_labels_are_held_to_it_too(prompts, noise):
     """With normal labels, whose losses are small, it is missed on either side in few of 400 samples."""
-    assert found_apart(graded(prompts), noise, 400).max() <= 0.045
+    assert found_apart(graded(prompts), plain(noise), 400).max() <= 0.045
 
 
 def test_few_prompts_that_hold_the_gain_make_no_finding():
     """Where a fifth of the prompts is ten times as wide, plain noise is called neither better nor worse too often."""
-    assert found_apart(graded(100, wide=0.2), 1.7, 400).max() <= 0.035
+    assert found_apart(graded(100, wide=0.2), plain(1.7), 400).max() <= 0.035
 
 
 @pytest.mark.slow
@@ -185,14 +197,50 @@ def test_few_prompts_that_hold_the_gain_make_no_finding():
 @pytest.mark.parametrize("kind", FEW_HOLD_THE_GAIN)
 def test_few_prompts_that_hold_the_gain_make_no_finding_at_any_size(prompts, noise, kind):
     """Of 1,000 samples a true difference of 0 is missed on either side by no more than chance adds to 2.5 %."""
-    assert found_apart(graded(prompts, **FEW_HOLD_THE_GAIN[kind]), noise, 1000).max() <= 0.04
+    assert found_apart(graded(prompts, **FEW_HOLD_THE_GAIN[kind]), plain(noise), 1000, told=0.9).max() <= 0.04
 
 
-@pytest.mark.parametrize("noise", [0.3, 1.0, 3.0])
-def test_what_plain_noise_strays_by_follows_from_the_labels(noise):
+def uneven(labels, draw):
+    """Score with much noise in a tenth of the prompts and little in the others: the picks suffer in few."""
+    return labels + np.where(draw.random((len(labels), 1)) < 0.1, 2.0, 0.1) * draw.normal(size=labels.shape)
+
+
+def rounded(labels, draw):
+    """Score with plain noise, rounded to whole labels: most of what is lost is lost in ties."""
+    return np.round(labels + 0.3 * draw.normal(size=labels.shape))
+
+
+@pytest.mark.parametrize(("scores_of", "side"), [(uneven, 0), (rounded, 1)])
+def test_a_judge_that_differs_is_found_though_few_picks_are_wrong(scores_of, side):
+    """With labels 0 and 1 a judge of other errors is called better, or worse, as often as the interval is narrow."""
+    found = found_apart(right_or_wrong(100, 4, 0.5), scores_of, 150)
+    assert found[side] >= (0.44, 0.8)[side]
+    assert found[1 - side] == 0
+
+
+PAIRS = np.tile([1.0, 0.0], (300, 1))
+
+
+@pytest.mark.parametrize("noise", [0.3, 0.6, 2.0])
+def test_what_plain_noise_strays_by_is_worked_by_hand(noise):
+    """Of pairs of 1 and 0 a pick is wrong with probability p = Phi(-x), x = 1 / (s sqrt 2)."""
+    x = 1 / (noise * math.sqrt(2))
+    p = NormalDist().cdf(-x)
+    # Recovery is 1 - 2p, its slope by log s is -2 x phi(x), its variance 4 p (1 - p) / 300; as the labels vary by
+    # 1/2 within prompts 1/r^2 is 1 + 2 s^2.
+    slope = 2 * x * NormalDist().pdf(x)
+    squared = (4 * p * (1 - p) - slope**2 * (0.5 + 2 * noise**2)) / 300
+    assert AtNoise(laid_out(PAIRS), noise).difference_error == pytest.approx(math.sqrt(squared), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("labels", "noise"),
+    [*((graded(300, wide=0.2)(np.random.default_rng(5)), noise) for noise in (0.3, 1.0, 3.0)), (PAIRS, 0.6)],
+    ids=["wide, sharp", "wide", "wide, noisy", "pairs"],
+)
+def test_what_plain_noise_strays_by_follows_from_the_labels(labels, noise):
     """The standard error of the difference is the spread of it over 4,000 draws of the noise on the same labels."""
     draw = np.random.default_rng(5)
-    labels = graded(300, wide=0.2)(draw)
     curve = laid_out(labels)
     scores = labels + noise * draw.normal(size=(4000, *labels.shape))
     own = (
@@ -232,6 +280,21 @@ def test_a_judge_that_is_always_right_may_lose_on_prompts_not_seen():
     assert found.estimate == pytest.approx(1 - expected.estimate)
     assert found.low == pytest.approx(found.estimate - math.hypot(unseen, expected.high - expected.estimate))
     assert found.high == pytest.approx(1 - expected.low)
+
+
+@pytest.mark.parametrize("wrong", [2, 5])
+def test_few_wrong_picks_count_their_correlation_the_less(wrong):
+    """Both recoveries rise and fall together, and of k wrong picks of one size that counts (k - 1) / k times."""
+    labels = np.tile([1.0, 0.0, 0.0, 0.0], (60, 1))
+    scores = labels + np.random.default_rng(0).uniform(0, 0.6, size=labels.shape)
+    scores[:wrong, 1] = 1.7
+    sums, curve = sums_of(scores, labels), laid_out(labels)
+    mine = Sums(*sums)
+    at = AtNoise(curve, noise_for_within_r(curve, float(correlation(Sums(*sums.sum(axis=1))))))
+    together = np.corrcoef(recovery_influence(mine), at.recovered(within_r_influence(mine)))[0, 1]
+    law = held_against(curve, sums, 0.95).difference.law.law
+    assert together > 0.5
+    assert law.correlation == pytest.approx((1 - 1 / wrong) * together)
 
 
 def test_labels_without_spread_have_no_curve():

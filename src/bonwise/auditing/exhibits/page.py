@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bonwise.auditing.exhibits.exhibits import exhibits
 from bonwise.auditing.exhibits.note import Note
-from bonwise.auditing.exhibits.rest import rest_of_prompts
+from bonwise.auditing.exhibits.rest import refuse_another, rest_of_prompts
 from bonwise.auditing.studies.judged import Judged
 from bonwise.auditing.studies.mix import MixStudy, mix_of
 from bonwise.auditing.studies.requirements import RequirementsStudy, requirements_of
@@ -32,15 +32,22 @@ def write_page(
     pools: str | Path | None = None,
     gates: Mapping[str, float] | None = None,
     also: Sequence[Shown] = (),
-) -> None:
+) -> Path | None:
     """Write the page; the parameters and errors are those of `Audit.to_html`.
 
     A study in `also` stands in place of the one of its name that every page makes.
 
+    Returns
+    -------
+    pathlib.Path or None
+        The file beside the page that holds all prompts, where the page cannot show them all.
+
     Raises
     ------
     bonwise.errors.UsageError
-        The page, or the file with the rest of the prompts, would take the place of what the page is made from.
+        The page, or the file with all prompts, would take the place of what the page is made from.
+    bonwise.errors.FileError
+        One of them cannot be written, or the second would take the place of a file of another kind.
     """
     from bonwise.report.page.pages import page  # noqa: PLC0415 - drawing loads matplotlib
 
@@ -58,14 +65,16 @@ def write_page(
         confidence=audit.settings.confidence,
     )
     studies = [*_studies(audit, {one.get("study") for one in others}), *others]
-    whole = len(shown["prompts"]["rows"]) == shown["prompts"]["of"]
-    rest = None if whole else rest_of_prompts(path)
-    if rest is not None:
-        _check_target(rest, audit, pools)
-    text = page(document, exhibits=shown, studies=studies, more=None if rest is None else rest.name)
+    if len(shown["prompts"]["rows"]) == shown["prompts"]["of"]:
+        write_whole(Path(path), page(document, exhibits=shown, studies=studies))
+        return None
+    rest, rows = rest_of_prompts(path), csv_frame(audit.per_prompt())
+    _check_target(rest, audit, pools)
+    refuse_another(rest, rows.partition("\n")[0])
+    text = page(document, exhibits=shown, studies=studies, more=rest.name)
     write_whole(Path(path), text)  # first: prompts beside no page would be no use
-    if rest is not None:
-        write_whole(rest, csv_frame(audit.per_prompt()))
+    write_whole(rest, rows)
+    return rest
 
 
 def _check_target(target: Path, audit: Audit, pools: str | Path | None) -> None:
@@ -99,7 +108,13 @@ def _documents(also: Sequence[Shown]) -> list[dict[str, Any]]:
             raise UsageError(
                 f"also holds {printable(repr(one), longest=60)}, which is no result with a page", hint=hint
             )
-    return [one.to_dict() for one in found]
+    documents = [one.to_dict() for one in found]
+    if any(one.get("schema") == "bonwise.audit/1" for one in documents):
+        raise UsageError(
+            "also holds an audit, which has a page of its own",
+            hint="call its to_html; also= takes studies, routes, comparisons and plans",
+        )
+    return documents
 
 
 def _studies(audit: Audit, given: Collection[str | None]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from bonwise.report.page.head import facts, title
 from bonwise.report.page.judge_figures import judge_figures
 from bonwise.report.page.layout import Page, Part, Prompts
 from bonwise.report.page.metrics_section import metrics_section
-from bonwise.report.page.section import Section
+from bonwise.report.page.section import MOST_DRAWN, Section
 from bonwise.report.page.several_judges import side_by_side
 from bonwise.report.page.verdict_section import gates_section, verdict_of, verdict_of_several
 
@@ -20,8 +20,6 @@ __all__ = ["audit_page"]
 
 _Document = Mapping[str, Any]
 
-_DRAWN = 6
-"""More judges than this have tables and no drawings of their own: a page must stay light."""
 
 _METRICS_ALONE: _Document = {
     "chance": None,
@@ -74,7 +72,7 @@ def _several(
     drawn = dict.fromkeys(judges, _METRICS_ALONE) if exhibits is None else exhibits["judges"]
     for at, (name, judge) in enumerate(judges.items(), start=1):
         anchor = f"judge-{at}"
-        shown = drawn[name] if len(judges) <= _DRAWN else None
+        shown = drawn[name] if len(judges) <= MOST_DRAWN else None
         sections = _of_judge(judge, settings, shown, f"{anchor}-")
         studied = [replace(one, anchor=f"{anchor}-{one.anchor}") for one in studies.get(name, ())]
         yield Part([*sections, *studied], name, anchor, verdict_of(judge, settings))
@@ -84,10 +82,8 @@ def _compared(document: _Document) -> Iterator[Section]:
     """Yield what compares the judges; the first of it says where drawings are missing."""
     first, *others = side_by_side(document)
     many = len(document["judges"])
-    note = (
-        f"Of {many:,} judges each has tables below and no drawings: pages of up to {_DRAWN} judges are drawn in full."
-    )
-    yield replace(first, notes=[*first.notes, note]) if many > _DRAWN else first
+    note = f"Of {many:,} judges each has tables below and no drawings: up to {MOST_DRAWN} judges are drawn in full."
+    yield replace(first, notes=[*first.notes, note]) if many > MOST_DRAWN else first
     yield from others
 
 

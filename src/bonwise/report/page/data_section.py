@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bonwise.report.amounts import counted
 from bonwise.report.left_out import labels_left_out
 from bonwise.report.metric_table import interval, named, number
 from bonwise.report.page.section import Section, Table
@@ -63,15 +64,18 @@ def left_out_notes(settings: _Document) -> Sequence[str]:
 
 def _counts(data: _Document, *, how_many: int) -> Iterator[str]:
     size = data["candidates"]
-    width = f"{size}" if size is not None else f"{data['candidates_min']} to {data['candidates_max']}"
-    told = f"{data['prompts']:,} prompts with {width} candidates each, {data['rows']:,} rows"
+    if size is None:
+        width = f"{data['candidates_min']} to {data['candidates_max']} candidates"
+    else:
+        width = counted(size, "candidate")
+    told = f"{counted(data['prompts'], 'prompt')} with {width} each, {counted(data['rows'], 'row')}"
     if data["labelled_prompts"] < data["prompts"]:
         told += f"; {data['labelled_prompts']:,} labelled completely, {data['partly_labelled_prompts']:,} in part"
     yield f"{told}."
     if data.get("pools_without_pick"):
         yield f"Of {data['pools']:,} pools {data['pools_without_pick']:,} have no pick."
     if how_many:
-        yield f"{how_many:,} prompt{'s were' if how_many > 1 else ' was'} dropped."
+        yield f"{counted(how_many, 'prompt')} {'were' if how_many > 1 else 'was'} dropped."
 
 
 def _dropped(dropped: Sequence[_Document]) -> Table:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from bonwise.report.page.addresses import renamed
@@ -16,6 +17,9 @@ __all__ = ["excerpt"]
 
 _DRAWINGS = 2
 _SECTIONS = 4
+
+_SHOWN = count(1)
+"""Outputs of this process: a notebook may show one result in two places."""
 
 
 def excerpt(page: Page, document: Mapping[str, Any]) -> Page:
@@ -29,7 +33,7 @@ def excerpt(page: Page, document: Mapping[str, Any]) -> Page:
     """
     first = page.parts[0]
     digest = hashlib.sha256(json.dumps(document, sort_keys=True, default=str).encode()).hexdigest()[:10]
-    sections = _few_drawings(first.sections[:_SECTIONS], f"b{digest}-")
+    sections = _few_drawings(first.sections[:_SECTIONS], f"b{digest}-{next(_SHOWN)}-")
     return Page(page.title, page.facts, [Part(sections, verdict=first.verdict)])
 
 

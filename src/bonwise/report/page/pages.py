@@ -18,8 +18,9 @@ from bonwise.report.page.environment import environment
 from bonwise.report.page.excerpt import excerpt
 from bonwise.report.page.head import facts, title
 from bonwise.report.page.layout import Page, Part
+from bonwise.report.page.many_requirements import many_requirements
 from bonwise.report.page.printed_page import PRINTED
-from bonwise.report.page.section import Section
+from bonwise.report.page.section import MOST_DRAWN, Section
 from bonwise.report.page.selection_page import selection_page
 from bonwise.report.page.studied import beside_data, by_judge, findings, not_studied, study_data
 
@@ -42,6 +43,8 @@ _SECTIONS: Mapping[str, str] = {
     **dict.fromkeys(PRINTED, "printed_page:printed_sections"),
 }
 """Who lays out a document, by its schema."""
+
+_UNDRAWN = f"Nothing is drawn: up to {MOST_DRAWN} judges are. Every figure is in the JSON document (--json FILE)."
 
 
 def page(
@@ -104,25 +107,35 @@ def _laid_out(
 
 
 def _alone(document: _Document) -> list[Section]:
-    sections = _sections(document)
+    many = len(document.get("judges", ())) > MOST_DRAWN
+    sections = _sections(document, drawn=not many)
     if document.get("schema") != _STUDY:
         return sections
+    if many and not any(section.figures for section in sections):
+        sections[0] = replace(sections[0], notes=[*sections[0].notes, _UNDRAWN])
     return [*(findings(one, lead=_LEAD) for one in sections), *study_data(document), *not_studied(document)]
 
 
 def _beside(audit: _Document, studies: Sequence[_Document]) -> dict[str | None, list[Section]]:
     """Return the sections of studies by the judge whose they are; those of the whole table under None."""
     found: dict[str | None, list[Section]] = {}
+    many = len(audit.get("judges", ())) > MOST_DRAWN
     for study in studies:
         is_study = study.get("schema") == _STUDY
+        if many and is_study and study["study"] == "requirements" and len(study["judges"]) > MOST_DRAWN:
+            more = [*beside_data(study, audit), *not_studied(study)]
+            found.setdefault(None, []).extend([findings(many_requirements(study)), *more])
+            continue
         for judge, document in by_judge(audit, study):
-            sections = [findings(one) for one in _sections(document)] if is_study else _sections(document)
+            sections = _sections(document, drawn=not many)
+            if is_study:
+                sections = [findings(one) for one in sections]
             more = [*beside_data(document, audit), *not_studied(document)] if is_study else []
             found.setdefault(judge, []).extend([*sections, *more])
     return found
 
 
-def _sections(document: _Document) -> list[Section]:
+def _sections(document: _Document, *, drawn: bool = True) -> list[Section]:
     schema = document.get("schema", "none")
     if schema == _NOTE:
         return [Section(document["title"], "note", sentences=document["sentences"])]
@@ -138,4 +151,6 @@ def _sections(document: _Document) -> list[Section]:
         raise UsageError(f"no page shows a document of schema {schema!r}", hint=f"these have pages: {known}")
     module, function = where.split(":")
     made = getattr(import_module(f"bonwise.report.page.{module}"), function)
+    if schema == _STUDY:
+        return cast("Callable[..., list[Section]]", made)(document, drawn=drawn)
     return cast("Callable[[_Document], list[Section]]", made)(document)

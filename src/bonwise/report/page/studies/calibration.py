@@ -18,22 +18,24 @@ _Document = Mapping[str, Any]
 _DRAWN = ("recovery", "within_r", "global_r", "sign_agreement")
 
 
-def calibration_sections(document: _Document) -> list[Section]:
+def calibration_sections(document: _Document, *, drawn: bool = True) -> list[Section]:
     """Return one section a judge.
 
     Parameters
     ----------
     document : mapping
         Of schema ``bonwise.study/1``, study ``calibration``.
+    drawn : bool
+        Whether the sections have figures.
     """
     several = len(document["judges"]) > 1
     return [
-        _section(name, judge, document["settings"], at if several else None)
+        _section(name, judge, document["settings"], at if several else None, drawn=drawn)
         for at, (name, judge) in enumerate(document["judges"].items(), 1)
     ]
 
 
-def _section(name: str, judge: _Document, settings: _Document, number_of: int | None) -> Section:
+def _section(name: str, judge: _Document, settings: _Document, number_of: int | None, *, drawn: bool) -> Section:
     title = "Calibration" if number_of is None else f"Calibration of {printable(name, longest=60)}"
     anchor = "calibration" if number_of is None else f"calibration-{number_of}"
     reference = settings.get("reference")
@@ -43,7 +45,7 @@ def _section(name: str, judge: _Document, settings: _Document, number_of: int | 
         [named(printable(sentence), reference) for sentence in judge["sentences"]],
         [
             figure
-            for metric in _DRAWN
+            for metric in (_DRAWN if drawn else ())
             for figure in _figures(metric, judge, settings, f"{anchor}-{metric.replace('_', '-')}")
         ],
         [_changes(judge, settings), _picks(judge)],

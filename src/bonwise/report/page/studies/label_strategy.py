@@ -39,44 +39,52 @@ _ORDERS_HOW = (
 )
 
 
-def label_strategy_sections(document: _Document) -> list[Section]:
+def label_strategy_sections(document: _Document, *, drawn: bool = True) -> list[Section]:
     """Return the sections of the page.
 
     Parameters
     ----------
     document : mapping
         Of schema ``bonwise.study/1``, study ``label-strategy``, of any kind.
+    drawn : bool
+        Whether the sections that are a judge's own have figures.
     """
-    kinds = {"strategies": _strategies, "verdicts": _verdicts, "draw": _draw}
-    return kinds[document["kind"]](document)
+    if document["kind"] == "strategies":
+        return _strategies(document, drawn=drawn)
+    return {"verdicts": _verdicts, "draw": _draw}[document["kind"]](document)
 
 
-def _strategies(document: _Document) -> list[Section]:
+def _strategies(document: _Document, *, drawn: bool) -> list[Section]:
     settings, judges = document["settings"], document["judges"]
     sections = []
     for at, (name, judge) in enumerate(judges.items()):
         suffix = "" if len(judges) == 1 else f"-{at}"
         whose = f": {printable(name, longest=60)}" if suffix else ""
-        sections += [_ways(judge, settings, suffix, whose), _pairs(judge, settings, suffix, whose)]
+        own = [
+            _ways(judge, settings, suffix, whose, drawn=drawn),
+            _pairs(judge, settings, suffix, whose, drawn=drawn),
+        ]
+        sections += own
     return sections
 
 
-def _ways(judge: _Document, settings: _Document, suffix: str, whose: str) -> Section:
+def _ways(judge: _Document, settings: _Document, suffix: str, whose: str, *, drawn: bool) -> Section:
     figures: list[Figure] = []
     tables = []
     for part, group in judge["strategies"].items():
         ways, title = group["strategies"], group_title(part, group)
         rows = [_row(way_name(name, settings), way["metrics"]["recovery"]) for name, way in ways.items()]
         roles = ["judge" if name == "pointwise" else "oracle" for name in ways]
-        figures += forest_figure(
-            rows,
-            f"label-strategy-{part.replace('_', '-')}{suffix}",
-            "Recovery by the way of asking",
-            f"{title}: scores recover {figure(ways['pointwise']['metrics']['recovery'])}, the highest is "
-            f"{_highest(rows)}.",
-            across="recovery",
-            roles=roles,
-        )
+        if drawn:
+            figures += forest_figure(
+                rows,
+                f"label-strategy-{part.replace('_', '-')}{suffix}",
+                "Recovery by the way of asking",
+                f"{title}: scores recover {figure(ways['pointwise']['metrics']['recovery'])}, the highest is "
+                f"{_highest(rows)}.",
+                across="recovery",
+                roles=roles,
+            )
         tables.append(_table(title, ways, judge, settings, STRATEGY_COLUMNS))
     notes = [
         f"Held against {verdicts_of(settings)}.",
@@ -95,7 +103,7 @@ def _ways(judge: _Document, settings: _Document, suffix: str, whose: str) -> Sec
     )
 
 
-def _pairs(judge: _Document, settings: _Document, suffix: str, whose: str) -> Section:
+def _pairs(judge: _Document, settings: _Document, suffix: str, whose: str, *, drawn: bool) -> Section:
     found, reference = judge["matched_pairs"], settings.get("reference")
     where = found["where_pointwise_tied"]
     rows = [_row(gap_words(at, row), row["accuracy"]) for at, row in enumerate(where["by_gap"])]
@@ -109,7 +117,7 @@ def _pairs(judge: _Document, settings: _Document, suffix: str, whose: str) -> Se
             0.5,
             across="share of decided pairs that are right",
         )
-        if rows
+        if rows and drawn
         else []
     )
     cells = [
@@ -118,13 +126,13 @@ def _pairs(judge: _Document, settings: _Document, suffix: str, whose: str) -> Se
     ]
     gaps = Table((named("oracle gap", reference), "pairs", "accuracy", "interval"), cells, "Where scores tie")
     title = f"{counted(found['pairs'], 'pair')} judged both ways"
-    drawn = ["Shares are weighted by how the pairs were drawn, counts are plain."] if found["weighted"] else []
+    weighted = ["Shares are weighted by how the pairs were drawn, counts are plain."] if found["weighted"] else []
     return Section(
         f"Best of two{whose}",
         f"label-strategy-pairs{suffix}",
         figures=figures,
         tables=[_table(title, found["ways"], judge, settings, PAIR_COLUMNS), *([gaps] if cells else [])],
-        notes=[*partly_labelled(judge, settings), *drawn, *_missing([found["ways"]], settings, PAIR_COLUMNS)],
+        notes=[*partly_labelled(judge, settings), *weighted, *_missing([found["ways"]], settings, PAIR_COLUMNS)],
     )
 
 

@@ -23,29 +23,31 @@ _HOW = (
 )
 
 
-def mix_sections(document: _Document) -> list[Section]:
+def mix_sections(document: _Document, *, drawn: bool = True) -> list[Section]:
     """Return one section a judge.
 
     Parameters
     ----------
     document : mapping
         Of schema ``bonwise.study/1``, study ``mix``.
+    drawn : bool
+        Whether the sections have figures.
     """
     settings, judges = document["settings"], document["judges"]
     return [
-        _section(name, judge, settings, "" if len(judges) == 1 else f"-{at}")
+        _section(name, judge, settings, "" if len(judges) == 1 else f"-{at}", drawn=drawn)
         for at, (name, judge) in enumerate(judges.items())
     ]
 
 
-def _section(name: str, judge: _Document, settings: _Document, suffix: str) -> Section:
+def _section(name: str, judge: _Document, settings: _Document, suffix: str, *, drawn: bool) -> Section:
     reference = settings.get("reference")
     labelled_only = judge["data"]["method"] == "labelled_only"
     return Section(
         title="Easy candidates mixed in" + (f": {printable(name, longest=60)}" if suffix else ""),
         anchor=f"mix{suffix}",
         sentences=[named(printable(sentence, longest=1000), reference) for sentence in judge["sentences"]],
-        figures=_figures(judge["points"], suffix),
+        figures=_figures(judge["points"], suffix) if drawn else [],
         tables=[_change(judge, settings)],
         notes=[_HOW, *(["* from the completely labelled prompts alone"] if labelled_only else [])],
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -12,6 +13,7 @@ from bonwise.printable import printable
 from bonwise.report.metric_table import interval, interval_header, named, number
 from bonwise.report.page.canvas import COLOURS, drawn
 from bonwise.report.page.figures.names import short
+from bonwise.report.page.many_requirements import many_requirements
 from bonwise.report.page.section import Figure, Section, Table
 from bonwise.report.requirements_text import share
 
@@ -27,39 +29,70 @@ _YARDSTICK = (
     "rounded, on these labels with their spread and ties. A judge with errors of another kind lies above or below it."
 )
 
+_TITLE = "What a wanted recovery takes"
 
-def requirements_sections(document: _Document) -> list[Section]:
-    """Return a section a judge.
+
+def requirements_sections(document: _Document, *, drawn: bool = True) -> list[Section]:
+    """Return a section a judge; without figures one over all judges, in words and tables.
 
     Parameters
     ----------
     document : mapping
         Of schema ``bonwise.study/1``, study ``requirements``.
+    drawn : bool
+        Whether the sections have figures.
     """
-    several = len(document["judges"]) > 1
+    judges, settings = document["judges"], document["settings"]
+    if not drawn and len(judges) > 1:
+        return [_over_all(document)]
+    several = len(judges) > 1
     return [
-        _section(
-            name, judge, document["settings"], f"requirements-{at}" if several else "requirements", alone=not several
-        )
-        for at, (name, judge) in enumerate(document["judges"].items())
+        _section(name, judge, settings, f"-{at}" if several else "", drawn=drawn)
+        for at, (name, judge) in enumerate(judges.items())
     ]
 
 
-def _section(name: str, judge: _Document, settings: _Document, anchor: str, *, alone: bool) -> Section:
-    reference, shown = settings.get("reference"), printable(name, longest=60)
-    title = "What a wanted recovery takes"
-    figures = [_figure(name, judge, anchor)] if judge["curve"] else []
-    tables = [_targets(judge, settings)] if judge["curve"] else []
-    if judge["curve"] and judge["inverse"]:
-        tables.append(_inverse(judge, settings))
+def _section(name: str, judge: _Document, settings: _Document, suffix: str, *, drawn: bool) -> Section:
+    anchor = f"requirements{suffix}"
     return Section(
-        title if alone else f"{title}: {shown}",
+        f"{_TITLE}: {printable(name, longest=60)}" if suffix else _TITLE,
         anchor,
-        [named(sentence, reference) for sentence in judge["sentences"]],
-        figures,
-        tables,
-        [named(_YARDSTICK, reference)],
+        _sentences(judge, settings),
+        [_figure(name, judge, anchor)] if drawn and judge["curve"] else [],
+        _tables(judge, settings),
+        [named(_YARDSTICK, settings.get("reference"))],
     )
+
+
+def _sentences(judge: _Document, settings: _Document) -> list[str]:
+    return [named(sentence, settings.get("reference")) for sentence in judge["sentences"]]
+
+
+def _over_all(document: _Document) -> Section:
+    over, judges, settings = many_requirements(document), document["judges"], document["settings"]
+    tables = _together({name: _tables(judge, settings) for name, judge in judges.items()})
+    said = [(name, " ".join(_sentences(judge, settings))) for name, judge in judges.items()]
+    return replace(
+        over,
+        tables=[*over.tables, *tables, Table(("judge", "found"), said, "Found of each judge", words=(0, 1))],
+        notes=[named(_YARDSTICK, settings.get("reference"))],
+    )
+
+
+def _together(tables: Mapping[str, Sequence[Table]]) -> list[Table]:
+    """Return the tables of all judges once where they are the same, as of the same labels; else with names."""
+    first: Sequence[Table] = max(tables.values(), key=len)
+    if all(some == first for some in tables.values()):
+        return list(first)
+    return [
+        replace(
+            table,
+            headers=("judge", *table.headers),
+            rows=[(name, *row) for name, some in tables.items() for one in some[at : at + 1] for row in one.rows],
+            words=(0,),
+        )
+        for at, table in enumerate(first)
+    ]
 
 
 def _figure(name: str, judge: _Document, key: str) -> Figure:
@@ -121,6 +154,12 @@ def _mark(axes: Axes, own: _Document, shown: str) -> None:
     # A legend leaves out what starts with an underscore.
     label = f" {shown}" if shown.startswith("_") else shown
     axes.plot([recovery], [within_r], "D", color=COLOURS["bad"], markersize=6, label=label)
+
+
+def _tables(judge: _Document, settings: _Document) -> list[Table]:
+    if not judge["curve"]:
+        return []
+    return [_targets(judge, settings), *([_inverse(judge, settings)] if judge["inverse"] else [])]
 
 
 def _targets(judge: _Document, settings: _Document) -> Table:
