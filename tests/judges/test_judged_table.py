@@ -333,3 +333,26 @@ def test_tokens_add_up_to_what_a_pool_took(run):
                 assert not pairs or sum(pairs) == pytest.approx(took)
     owed = Judged(pool("p"), (Judgment((Score(1.0), Unscored("late", owed=True)), bill=Bill(calls=1, owed=1)),))
     assert [row[-1] for row in score_table([owed], [judge("j")], tokens=True)[1]] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    "spec", ["pointwise:openai/m", "resampled,draws=3,of=pointwise:openai/m", "pairwise:openai/m"]
+)
+def test_an_answer_that_equal_questions_share_has_its_tokens_in_every_run(tmp_path, spec):
+    """Equal pools have equal tokens, whoever paid, with a ledger and without; no call counts twice as paid."""
+    texts = (Candidate("a", "one"), Candidate("b", "one"), Candidate("c", "other"))
+    pools = [Pool(f"p{number}", "The same?", texts) for number in range(3)]
+    judges = judges_from_specs([spec], base_url="http://scripted/v1")
+
+    async def main(ledger):
+        async with Engine(ledger, connection=Connection(transport=FakeTransport(Script()))) as engine:
+            return [one async for one in judge_pools(pools, judges, engine)], engine.totals.bill
+
+    runs = [run_virtual(main(ledger)) for ledger in (tmp_path / "l.sqlite", tmp_path / "l.sqlite", None)]
+    took = [[row[-1] for row in score_table(found, judges, tokens=True)[1]] for found, _ in runs]
+    assert took[0] == took[1] == took[2]
+    assert len(set(took[0])) == 1
+    paid = [bill.input_tokens + bill.output_tokens for _, bill in runs]
+    assert paid[1] == 0 < paid[0] == paid[2] < sum(took[0])
+    for (_, bill), sent in zip(runs, paid, strict=True):
+        assert sent + bill.reused_tokens == pytest.approx(sum(took[0]))

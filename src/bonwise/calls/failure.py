@@ -7,7 +7,9 @@ from typing import Literal
 
 __all__ = ["AttemptError", "Kind", "Problem"]
 
-Kind = Literal["throttled", "overloaded", "broken", "timeout", "unsupported", "rejected", "denied", "quota"]
+Kind = Literal[
+    "throttled", "overloaded", "broken", "timeout", "unsupported", "rejected", "oversized", "denied", "quota"
+]
 """
 throttled    429: the whole lane pauses; asked again
 overloaded   408, 409, 5xx, 529: asked again
@@ -15,6 +17,7 @@ broken       no connection, or a body that was cut or is no JSON: asked again
 timeout      no answer in time: asked again
 unsupported  a parameter the model does not take: asked again without it
 rejected     400, 422 in the service's own words, 413: this request will never be answered; final
+oversized    an answer beyond the size that is read: paid perhaps, and as long when made again; final
 denied       401, 403, 404, or a refusal that is no word of the service: someone has to mend key, model or address
 quota        the account is exhausted: no request will be answered until someone pays
 """

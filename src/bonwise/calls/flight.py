@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bonwise.calls.bill import Bill
@@ -14,6 +14,7 @@ from bonwise.calls.landed import Landed, Outcome
 from bonwise.calls.ledger.records import Recorded
 from bonwise.calls.limiter import DeadlineError
 from bonwise.calls.prices import Prices
+from bonwise.calls.providers.protocol import Response
 from bonwise.calls.rate_limits import RateLimits
 from bonwise.calls.retry import until_answered
 from bonwise.calls.spending import SpendingLimitReached
@@ -25,7 +26,6 @@ from bonwise.errors import UsageError
 if TYPE_CHECKING:
     from bonwise.calls.lane import Lane
     from bonwise.calls.ledger.books import Books
-    from bonwise.calls.providers.protocol import Response
     from bonwise.calls.reply import Reply
     from bonwise.calls.request import Request
     from bonwise.calls.spending import Reservation, Spending
@@ -244,7 +244,11 @@ class Flight:
     async def _send(self, exchange: _Exchange) -> None:
         self._attempts += 1
         exchange.sent = True
-        response = await self._lane.send(self._request)
+        response = await self._receive()
+        if isinstance(response, Problem):
+            exchange.problem = response
+            await self._reject(Response(response.status or 200, {}, b""), response)
+            return
         now = time.time()
         exchange.limits = self._lane.provider.rate_limits(response.headers, now)
         if not 200 <= response.status < 300:
@@ -263,6 +267,15 @@ class Flight:
         await self._record(response, exchange.reply, exchange.cost)
         self._terms.totals.trouble = ""
 
+    async def _receive(self) -> Response | Problem:
+        """Return the response; the problem, where it is one that another attempt would only pay for again."""
+        try:
+            return await self._lane.send(self._request)
+        except AttemptError as error:
+            if error.problem.kind != "oversized":
+                raise
+            return error.problem
+
     def _is_final(self, problem: Problem) -> bool:
         # A server that complains of what was left out already would complain for ever.
         return problem.kind == "rejected" or (
@@ -278,9 +291,14 @@ class Flight:
         self._bill += Bill(calls=1, input_tokens=usage.input, output_tokens=usage.output, cost=cost)
 
     async def _reject(self, response: Response, problem: Problem) -> None:
-        await self._keep(self._recorded(response, None, 0.0, {}))
+        recorded = self._recorded(response, None, 0.0, {})
+        if problem.kind == "oversized":
+            # The one response that is not kept: what it was stands beside it, and nobody knows what it cost.
+            lost = self._lost + 1
+            recorded = replace(recorded, cost=None, lost_attempts=lost, note=problem.message)
+        await self._keep(recorded)
         self._outcomes.update(dict.fromkeys(self._keys, refused_for_good(problem)))
-        self._bill += Bill(calls=1)
+        self._bill += Bill(calls=0 if problem.sent else 1)
 
     def _recorded(
         self, response: Response, reply: Reply | None, cost: float | None, choices: dict[bytes, int]
@@ -354,5 +372,7 @@ class Flight:
 
 
 def refused_for_good(problem: Problem) -> Unscored:
-    """Return the verdict on a request that its server will never answer."""
+    """Return the verdict on a request that its server will never answer, or with more than is read."""
+    if problem.kind == "oversized":
+        return Unscored(problem.message)
     return Unscored(f"the server refused the request: {problem.message}")

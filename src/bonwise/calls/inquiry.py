@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bonwise.calls.answer import Answer, Answers
 from bonwise.calls.bill import Bill
+from bonwise.calls.failure import Problem
 from bonwise.calls.flight import Flight, Load, UnsupportedError, refused_for_good
 from bonwise.calls.landed import Landed, Outcome
 from bonwise.calls.notices import ignored, left_out, refuse_impossible
@@ -57,7 +58,7 @@ class Inquiry:
         self._request: Request = self._build(1) if self._refused else whole
         self._answers: dict[int, Answer] = {}
         self._bill = Bill()
-        self._reused_tokens = 0
+        self._reused_tokens = 0.0
         self._until: float | None = None
 
     async def run(self) -> Answers:
@@ -145,7 +146,7 @@ class Inquiry:
                 if 0 < got < landed.asked:
                     await self._leave_out("n", f"sent {got} of {landed.asked} answers")
             outcomes = landed.outcomes if task in paid else self._shared(landed.outcomes)
-            self._take(missing, outcomes, paid=task in paid)
+            self._take(missing, outcomes, paid=task in paid, reused=0.0 if task in paid else landed.tokens_each)
             busy = busy or landed.busy
         return busy
 
@@ -193,7 +194,7 @@ class Inquiry:
         self._engine.totals.notices[f"{self._ask.model} does not take {parameter}: left out ({message})"] += 1
         await self._engine.books.drop(self._lane.base_url, self._ask.model.name, parameter, message)
 
-    def _take(self, missing: Open, outcomes: Mapping[bytes, Outcome], *, paid: bool) -> None:
+    def _take(self, missing: Open, outcomes: Mapping[bytes, Outcome], *, paid: bool, reused: float = 0.0) -> None:
         for key, outcome in list(outcomes.items()):
             sample = missing.pop(key, None)
             if sample is None:
@@ -201,6 +202,7 @@ class Inquiry:
             answer = self._answers[sample] = self._read(outcome, from_ledger=not paid)
             if not isinstance(outcome, Unscored):
                 self._engine.books.note_reading(key, _as_json(answer.reading))
+                self._reused_tokens += reused
 
     def _read(self, outcome: Outcome, *, from_ledger: bool) -> Answer:
         if isinstance(outcome, Unscored):
@@ -216,6 +218,8 @@ class Inquiry:
     def _outcome(self, stored: Stored) -> Outcome:
         adapter = self._lane.provider
         if stored.choice is None:
+            if 200 <= stored.status < 300:  # a success is refused only for its size
+                return refused_for_good(Problem("oversized", stored.note, stored.status, sent=True))
             return refused_for_good(adapter.problem(Response(stored.status, {}, stored.raw), time.time()))
         try:
             reply = adapter.reply(stored.raw)
@@ -223,7 +227,7 @@ class Inquiry:
         except (ValueError, IndexError):
             return Unscored("the stored answer cannot be read")
         if reply.usage is not None:
-            self._reused_tokens += (reply.usage.input + reply.usage.output) // len(reply.choices)
+            self._reused_tokens += (reply.usage.input + reply.usage.output) / len(reply.choices)
         return outcome
 
     def _count(self, answers: tuple[Answer, ...]) -> None:
@@ -231,7 +235,7 @@ class Inquiry:
         owed = sum(reading.owed for reading in readings)
         # What was paid is in the totals since it landed.
         reused = sum(answer.from_ledger for answer in answers)
-        unpaid = Bill(owed=owed, from_ledger=reused, reused_tokens=self._reused_tokens)
+        unpaid = Bill(owed=owed, from_ledger=reused, reused_tokens=round(self._reused_tokens))
         self._bill += unpaid
         totals = self._engine.totals
         totals.bill += unpaid

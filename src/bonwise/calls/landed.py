@@ -34,3 +34,9 @@ class Landed:
     bill: Bill = field(default_factory=Bill)
     asked: int = 0
     busy: bool = False
+
+    @property
+    def tokens_each(self) -> float:
+        """Tokens of one of its answers, input and output; 0 where the server counted none."""
+        answers = sum(not isinstance(one, Unscored) for one in self.outcomes.values())
+        return (self.bill.input_tokens + self.bill.output_tokens) / answers if answers else 0.0

@@ -6,8 +6,10 @@ import csv
 import os
 import secrets
 import stat
+import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from bonwise.data.bytes_check import file_errors
 from bonwise.errors import FileError
@@ -17,9 +19,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["csv_cell", "csv_frame", "csv_text", "plain_cell", "refuse_unwritable", "write_whole"]
+__all__ = ["csv_cell", "csv_frame", "csv_text", "is_in_place", "plain_cell", "refuse_unwritable", "write_whole"]
 
-_FORMULA = frozenset("=+-@\t\r\n")
+_FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20\t\r\n")  # the four signs in both widths
+_RECORD_END = "\r\n;\t"
 
 
 def csv_cell(value: object) -> object:
@@ -48,10 +51,20 @@ def plain_cell(text: str) -> str:
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Render rows as CSV with Unix line ends, each cell defused."""
+    """Render rows as CSV with Unix line ends, each cell defused.
+
+    A cell that holds what separates cells elsewhere, a semicolon or a tab, is quoted.
+
+    Examples
+    --------
+    >>> print(csv_text(["id", "score"], [["a;b", 1], ["c", 0.5]]), end="")
+    id,score
+    "a;b",1
+    c,0.5
+    """
     lines = _UnixLines()
-    # Only with this line end does the writer quote a carriage return in a cell.
-    writer = csv.writer(lines, lineterminator="\r\n")
+    # The writer quotes every letter of its line end; none of these is written as one.
+    writer = csv.writer(lines, lineterminator=_RECORD_END)
     writer.writerow([csv_cell(name) for name in header])
     writer.writerows([csv_cell(cell) for cell in row] for row in rows)
     return "".join(lines)
@@ -67,7 +80,7 @@ class _UnixLines(list[str]):
     """Records as csv.writer hands them over, one a call, each with a Unix line end."""
 
     def write(self, record: str) -> None:
-        self.append(record.removesuffix("\r\n") + "\n")
+        self.append(record.removesuffix(_RECORD_END) + "\n")
 
 
 def refuse_unwritable(path: str | Path) -> None:
@@ -78,20 +91,24 @@ def refuse_unwritable(path: str | Path) -> None:
     bonwise.errors.FileError
         A folder, or a file in a folder that is not there or not to be written in.
     """
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise FileError(f"{path}: is a folder, not a file", hint="name a file in it")
-    if not target.parent.is_dir():
-        raise FileError(f"{Path(path).parent}: no such folder", hint="make the folder first")
-    whole = target.is_file() or not target.exists()  # a pipe or a device is written in its place
-    if whole and not os.access(target.parent, os.W_OK):
-        raise FileError(f"{path}: nothing can be written in its folder", hint="name a file in a folder of yours")
+    with file_errors(Path(path)):
+        if is_in_place(path):
+            return
+        target = Path(os.path.realpath(path))
+        if target.is_dir():
+            raise FileError(f"{path}: is a folder, not a file", hint="name a file in it")
+        if not target.parent.is_dir():
+            raise FileError(f"{Path(path).parent}: no such folder", hint="make the folder first")
+        if not os.access(target.parent, os.W_OK):
+            raise FileError(f"{path}: nothing can be written in its folder", hint="name a file in a folder of yours")
 
 
 def write_whole(path: Path, text: str | Iterable[str]) -> None:
     """Write a file so that a reader sees the old one or the new one, never half of either.
 
-    Text that comes in parts is written as it comes; where that breaks off with an error, the old file stays.
+    Text that comes in parts is written as it comes; where that breaks off with an error, the old file stays. A pipe
+    or a device is written in its place, and so is what standard output or standard error go to, after what they
+    have written there. A reader of these who leaves early is no error.
 
     Raises
     ------
@@ -101,12 +118,41 @@ def write_whole(path: Path, text: str | Iterable[str]) -> None:
     parts = [text] if isinstance(text, str) else text
     with file_errors(path):
         refuse_unwritable(path)
-        target = Path(os.path.realpath(path))  # a link is followed, not replaced
-        if target.exists() and not target.is_file():
-            with target.open("w", encoding="utf-8") as stream:  # a pipe or a device cannot be replaced
-                stream.writelines(parts)
-            return
-        _replace(target, parts)
+        if is_in_place(path):
+            _write_in_place(path, parts)
+        else:
+            _replace(Path(os.path.realpath(path)), parts)  # a link is followed, not replaced
+
+
+def is_in_place(path: str | Path) -> bool:
+    """Tell whether a path names what no other file can take the place of: a pipe, a device, a standard stream."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - through links without a name too, as /dev/stdout is to a pipe
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    if stat.S_ISDIR(found.st_mode):
+        return False
+    return not stat.S_ISREG(found.st_mode) or _standard_stream(found) is not None
+
+
+def _standard_stream(found: os.stat_result) -> TextIO | None:
+    """Return the stream of this process, output or error, that goes to a file; None for any other file."""
+    for stream in (sys.__stdout__, sys.__stderr__):
+        # Closed before the process began or since, or never a file.
+        with suppress(OSError, ValueError):
+            if stream is not None and os.path.samestat(found, os.fstat(stream.fileno())):
+                return stream
+    return None
+
+
+def _write_in_place(path: Path, parts: Iterable[str]) -> None:
+    standard = _standard_stream(path.stat())
+    if standard is not None:
+        standard.flush()
+    # Opened anew, a file would be written over from its beginning; a copy of the descriptor goes on where it stands.
+    target: Path | int = path if standard is None else os.dup(standard.fileno())
+    with suppress(BrokenPipeError), open(target, "w", encoding="utf-8", newline="") as stream:  # noqa: PTH123 - or a number
+        stream.writelines(parts)
 
 
 def _replace(path: Path, parts: Iterable[str]) -> None:

@@ -32,6 +32,7 @@ def score_table(
     An unscored candidate has a blank score, and the reason in the column ``unscored``. The columns ``low``
     and ``high``, ``sd`` and ``draw_0``, ``draw_1`` ... stand there when a judge filled them; `raw` adds what it said,
     and `tokens` what its answers on the pool took, spread evenly over the rows: a sum over a prompt is exact.
+    An answer that several equal questions share counts for each of them, whoever paid for it.
     In `raw` and in the reasons the characters that make a file binary are written out; see
     `bonwise.data.verdicts.writable`.
     """

@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.stats.pair_counts import pair_counts
+
 __all__ = ["Floats", "Sums", "prompt_sums"]
 
 Floats = npt.NDArray[np.float64]
@@ -124,7 +126,7 @@ def _block(S: Floats, O: Floats, middle_S: float, middle_O: float) -> Floats:
         _dot(eO, eO),
         _dot(eS, eO),
     )
-    return np.array([ones, ones * K, *moments, *_pair_counts(S, O), *_top_sums(S, O)])
+    return np.array([ones, ones * K, *moments, *_pair_sums(S, O), *_top_sums(S, O)])
 
 
 def _dot(a: Floats, b: Floats) -> Floats:
@@ -139,25 +141,12 @@ def _deviations(values: Floats) -> Floats:
     return deviations
 
 
-def _pair_counts(S: Floats, O: Floats) -> tuple[Floats, ...]:
+def _pair_sums(S: Floats, O: Floats) -> tuple[Floats, ...]:
     n, K = S.shape
-    apart_S, apart_O, both, agree = (np.zeros(n) for _ in range(4))
-    # All pairs at distance d at once: K - 1 passes, never a K x K array.
-    for d in range(1, K):
-        dS = _order(S[:, d:], S[:, :-d])
-        dO = _order(O[:, d:], O[:, :-d])
-        same = dS * dO
-        apart_S += np.count_nonzero(dS, axis=1)
-        apart_O += np.count_nonzero(dO, axis=1)
-        both += np.count_nonzero(same, axis=1)
-        agree += np.count_nonzero(same > 0, axis=1)
+    apart_S, apart_O, both, agree = pair_counts(S, O).astype(float)
     reach = np.sqrt(apart_S * apart_O)
     tau = np.divide(2 * agree - both, reach, out=np.zeros(n), where=reach > 0)
     return np.full(n, K * (K - 1) / 2), apart_S, apart_O, both, agree, tau, (reach > 0).astype(float)
-
-
-def _order(left: Floats, right: Floats) -> npt.NDArray[np.int8]:
-    return (left > right).view(np.int8) - (left < right).view(np.int8)
 
 
 def _top_sums(S: Floats, O: Floats) -> tuple[Floats, ...]:

@@ -47,6 +47,22 @@ def test_the_histogram_is_symmetric_and_whole_on_any_scale(prompts, scale):
     assert 1 <= len(counts) <= 41
 
 
+@pytest.mark.parametrize("steps", [7, 200, 10**6])
+def test_a_large_pool_is_counted_as_small_ones_are(steps):
+    """A pool of 2,100 beside small ones has the bins and ties of all its pairs, however many of them tie."""
+    values = np.random.default_rng(3).integers(0, steps, 2_108) / steps
+    sizes = np.array([3, 2_100, 5])
+    found = differences(values, sizes)
+    width = found["edges"][1] - found["edges"][0]
+    side = len(found["counts"]) // 2
+    every = [np.round(pool, 9) for pool in np.split(values, [3, 2_103])]
+    apart = np.concatenate([np.abs(pool[:, None] - pool)[np.triu_indices(len(pool), 1)] for pool in every])
+    bins = np.bincount(np.floor(apart[apart > 0] / width + 0.5 + 1e-6).astype(int), minlength=side + 1)
+    assert found["counts"][side + 1 :] == bins[1:].tolist()
+    assert found["counts"][side] == 2 * bins[0]
+    assert found["ties"] == (apart == 0).sum()
+
+
 @given(pools(candidates=(1, 5)))
 def test_the_largest_is_that_of_plain_loops(prompts):
     """The largest difference is that of two candidates of one prompt, not where a bin ends."""

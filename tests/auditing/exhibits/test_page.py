@@ -125,6 +125,13 @@ def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path, name):
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_prompts_beyond_the_page_have_no_place_beside_a_device():
+    """A page that goes to a pipe or a device must hold every prompt; of more the rest would be nowhere."""
+    bw.audit(cohort(30)).to_html("/dev/null")
+    with pytest.raises(FileError, match="/dev/null: not all prompts fit on the page"):
+        bw.audit(cohort(MOST_ROWS + 1)).to_html("/dev/null")
+
+
 def test_of_many_columns_few_are_drawn(tmp_path):
     """Of six columns four are drawn, which is said, and all six have their table."""
     frame = cohort(60)

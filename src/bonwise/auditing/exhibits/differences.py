@@ -15,6 +15,7 @@ __all__ = ["differences"]
 _Ints = npt.NDArray[np.int64]
 
 _BINS_A_SIDE = 20
+_SORTED_FROM = 2_000  # candidates: from here on, sorting costs less than looking at each pair
 
 
 def differences(values: Floats, sizes: _Ints) -> dict[str, Any] | None:
@@ -49,11 +50,11 @@ def differences(values: Floats, sizes: _Ints) -> dict[str, Any] | None:
     reach = float((np.maximum.reduceat(values, starts) - np.minimum.reduceat(values, starts)).max())
     width = _nice(reach / _BINS_A_SIDE) if reach > 0 else 1 / _BINS_A_SIDE
     side = _bin(np.array([reach]), width)[0]
-    counts, ties = np.zeros(side + 1, dtype=np.int64), 0
-    for apart in _apart(values, sizes):
-        untied = apart[apart > 0]
-        ties += len(apart) - len(untied)
-        counts += np.bincount(_bin(untied, width), minlength=side + 1)
+    large = sizes >= _SORTED_FROM
+    counts, ties = _single_counts(values[np.repeat(~large, sizes)], sizes[~large], width, side)
+    for start, size in zip(starts[large].tolist(), sizes[large].tolist(), strict=True):
+        more, tied = _sorted_counts(values[start : start + size], width, side)
+        counts, ties = counts + more, ties + tied
     both = np.concatenate([counts[:0:-1], [2 * counts[0]], counts[1:]])
     edges = (np.arange(-side, side + 2) - 0.5) * width
     return {
@@ -66,11 +67,41 @@ def differences(values: Floats, sizes: _Ints) -> dict[str, Any] | None:
     }
 
 
+def _single_counts(values: Floats, sizes: _Ints, width: float, side: int) -> tuple[_Ints, int]:
+    """Count untied pairs by bin, and ties, one pair after the other."""
+    counts, ties = np.zeros(side + 1, dtype=np.int64), 0
+    for apart in _apart(values, sizes):
+        untied = apart[apart > 0]
+        ties += len(apart) - len(untied)
+        counts += np.bincount(_bin(untied, width), minlength=side + 1)
+    return counts, ties
+
+
+def _sorted_counts(values: Floats, width: float, side: int) -> tuple[_Ints, int]:
+    """Count the same in one pool: in rising order the bins of a value with all later ones rise too."""
+    rising = np.sort(values)
+    here = np.arange(len(rising))
+    within = []
+    for most in range(side + 1):
+        # Bisection for the first that lies beyond a bin, in the very arithmetic that bins a single pair.
+        low, high = here + 1, np.full(len(rising), len(rising))
+        while (low < high).any():
+            middle = (low + high) // 2
+            near = (_bin(rising[np.minimum(middle, len(rising) - 1)] - rising, width) <= most) & (low < high)
+            low, high = np.where(near, middle + 1, low), np.where(near | (low >= high), high, middle)
+        within.append(int((low - here - 1).sum()))
+    alike = np.unique(rising, return_counts=True)[1]
+    ties = int((alike * (alike - 1) // 2).sum())
+    counts = np.diff([0, *within])
+    counts[0] -= ties
+    return counts, ties
+
+
 def _apart(values: Floats, sizes: _Ints) -> Iterator[Floats]:
     """Yield the distances of candidates that stand d apart in their pool, for d = 1, 2 and so on."""
     first = np.arange(len(values))
     last = np.repeat(np.cumsum(sizes) - 1, sizes)
-    for d in range(1, int(sizes.max())):
+    for d in range(1, int(sizes.max(initial=1))):
         # What is too near the end of its pool for this distance is so for every greater one.
         first = first[first + d <= last[first]]
         yield np.abs(values[first + d] - values[first])

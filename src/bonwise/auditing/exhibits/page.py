@@ -14,8 +14,8 @@ from bonwise.auditing.studies.judged import Judged
 from bonwise.auditing.studies.mix import MixStudy, mix_of
 from bonwise.auditing.studies.requirements import RequirementsStudy, requirements_of
 from bonwise.data.words import Words
-from bonwise.data.writing import csv_frame, refuse_unwritable, write_whole
-from bonwise.errors import InputError, UsageError
+from bonwise.data.writing import csv_frame, is_in_place, refuse_unwritable, write_whole
+from bonwise.errors import FileError, InputError, UsageError
 from bonwise.printable import printable
 from bonwise.shown import Shown
 
@@ -68,6 +68,8 @@ def write_page(
     if len(shown["prompts"]["rows"]) == shown["prompts"]["of"]:
         write_whole(Path(path), page(document, exhibits=shown, studies=studies))
         return None
+    if is_in_place(path):
+        raise FileError(f"{path}: not all prompts fit on the page, and no file lies beside it", hint="name a file")
     rest, rows = rest_of_prompts(path), csv_frame(audit.per_prompt())
     _check_target(rest, audit, pools)
     refuse_another(rest, rows.partition("\n")[0])

@@ -27,7 +27,7 @@ _SEND = """
 _ANSWER = """
     UPDATE call SET state = ?, answered_at = ?, status = ?, request_id = ?, answered_model = ?, fingerprint = ?,
         uncached = ?, cache_read = ?, cache_write_5m = ?, cache_write_1h = ?, output = ?, reasoning = ?,
-        cost = ?, price_version = ?, attempts = ?, lost_attempts = ?, effective = ?
+        cost = ?, price_version = ?, attempts = ?, lost_attempts = ?, effective = ?, note = ?
     WHERE id = ?
 """
 _FILL = """

@@ -24,7 +24,7 @@ __all__ = [
 
 STORED = """
     SELECT c.id, s.choice, r.raw, c.status, s.reading, c.answered_model, c.fingerprint, c.cost, c.effective,
-           c.uncached, c.cache_read, c.cache_write_5m, c.cache_write_1h, c.output, c.reasoning
+           c.note, c.uncached, c.cache_read, c.cache_write_5m, c.cache_write_1h, c.output, c.reasoning
     FROM sample s JOIN call c ON c.id = s.call JOIN response r ON r.call = c.id
     WHERE s.key = ? AND (s.choice IS NOT NULL OR c.state = 'rejected')
 """
@@ -67,14 +67,15 @@ def response_columns(recorded: Recorded) -> tuple[Any, ...]:
         recorded.attempts,
         recorded.lost_attempts,
         _text_of(recorded.effective),
+        as_text(recorded.note),
     )
 
 
 def stored_from(row: Sequence[Any]) -> Stored:
     """Read a row of `STORED`."""
-    call, choice, raw, status, reading, model, fingerprint, cost, effective, *counts = row
+    call, choice, raw, status, reading, model, fingerprint, cost, effective, note, *counts = row
     sent = effective_from(effective, call)
-    return Stored(call, choice, raw, status, reading, model, fingerprint, usage_from(counts), cost, sent)
+    return Stored(call, choice, raw, status, reading, model, fingerprint, usage_from(counts), cost, sent, note)
 
 
 def json_from(text: Any, call: int, column: str) -> Any:

@@ -14,7 +14,7 @@ State = Literal["sent", "answered", "rejected", "failed", "unknown"]
 """
 sent      claimed by a process, perhaps under way
 answered  the server answered
-rejected  the server refused the request for good; asking again would bring the same
+rejected  the server refused the request for good, or answers more than is read; asking again would bring the same
 failed    given up without an answer
 unknown   the process that sent it died; the server may have done the work
 """
@@ -44,6 +44,8 @@ class Stored:
         Of the whole call, in US dollars.
     effective : mapping
         The parameters that were really sent.
+    note : str
+        Why there is no answer, where the response that was refused is not kept.
     """
 
     call: int
@@ -56,6 +58,7 @@ class Stored:
     usage: Usage | None = None
     cost: float | None = None
     effective: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
 
     @property
     def rejected(self) -> bool:
@@ -119,6 +122,8 @@ class Recorded:
         How many of these brought no answer although the server may bill them.
     effective : mapping
         The parameters that were really sent.
+    note : str
+        Why there is no answer, where `raw` does not say it.
     """
 
     status: int
@@ -135,6 +140,7 @@ class Recorded:
     attempts: int = 1
     lost_attempts: int = 0
     effective: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

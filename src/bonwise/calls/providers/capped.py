@@ -13,9 +13,16 @@ LARGEST = 32 * 2**20
 
 
 class TooLargeError(httpx2.ReadError):
-    """A response that is not read to its end."""
+    """A response that is not read to its end.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    status : int
+        Of HTTP.
+    """
+
+    def __init__(self, status: int) -> None:
+        self.status = status
         super().__init__("the response is too large")
 
 
@@ -40,5 +47,5 @@ class _Capped(httpx2.Response):
         async for part in super().aiter_bytes(chunk_size):
             size += len(part)
             if size > LARGEST:
-                raise TooLargeError
+                raise TooLargeError(self.status_code)
             yield part

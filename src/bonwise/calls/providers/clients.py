@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
-from bonwise.calls.failure import AttemptError, Problem
+from bonwise.calls.failure import AttemptError, Kind, Problem
 from bonwise.calls.providers.address import Address
 from bonwise.calls.providers.capped import LARGEST, TooLargeError, cap
 from bonwise.calls.providers.echoes import Echoes
@@ -79,7 +79,7 @@ class SdkClient:
             response = self._nothing(error)
         if isinstance(response, httpx2.Response) and len(response.content) > LARGEST:
             # Whatever stands in for the network may have read it already.
-            response = self._nothing(TooLargeError())
+            response = self._nothing(TooLargeError(response.status_code))
         if isinstance(response, Problem):
             # Raised here, outside the handlers: the SDK's error holds the request with its key.
             raise AttemptError(response)
@@ -95,7 +95,7 @@ class SdkClient:
 
     def _nothing(self, error: BaseException | None) -> Problem:
         if isinstance(error, TooLargeError):
-            return Problem("broken", f"the response of {self._origin} is larger than {LARGEST >> 20} MiB", sent=True)
+            return self._too_large(error.status)
         sent = not isinstance(error, _NEVER_SENT)
         if isinstance(error, httpx2.TimeoutException):
             words = "gave no answer in time" if sent else "took no connection in time"
@@ -104,6 +104,11 @@ class SdkClient:
             return Problem("broken", one_line(f"no connection to {self._origin}: {error}"), sent=False)
         reason = type(error).__name__ if error else "no reason given"
         return Problem("broken", f"the connection to {self._origin} broke ({reason})", sent=sent)
+
+    def _too_large(self, status: int) -> Problem:
+        # An error page is no work that anyone is paid for, and the next one may be shorter.
+        kind: Kind = "oversized" if 200 <= status < 300 else "broken"
+        return Problem(kind, f"the response of {self._origin} is larger than {LARGEST >> 20} MiB", status, sent=True)
 
 
 def http_client(address: Address, connection: Connection) -> httpx2.AsyncClient:

@@ -78,7 +78,7 @@ class Client(Protocol):
         Raises
         ------
         bonwise.calls.failure.AttemptError
-            Nothing came back: ``broken`` or ``timeout``.
+            Nothing came back: ``broken`` or ``timeout``; or more than anyone reads: ``oversized``.
         """
         ...
 
