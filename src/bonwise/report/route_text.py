@@ -203,7 +203,9 @@ def _checks(judge: _Document) -> Iterator[RenderableType]:
     ):
         found = judge[key]
         evidence = found["correlation"]
-        figures = "" if evidence["estimate"] is None else f": {number(evidence['estimate'])} {interval(evidence)}"
+        known = evidence["estimate"] is not None
+        width = f" {interval(evidence)}" if evidence["low"] is not None else ""
+        figures = f": {number(evidence['estimate'])}{width}" if known else ""
         yield Text(f"{question} {found['answer']}: {found['reason']}{figures}")
 
 

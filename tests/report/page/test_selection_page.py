@@ -3,7 +3,10 @@ from __future__ import annotations
 import html
 import re
 
+import pytest
+
 import bonwise as bw
+from bonwise.calls.bill import Bill
 from bonwise.report.page.pages import fragment, page
 from bonwise.report.page.selection_page import selection_page, selection_sections
 from selection.test_totals import selection, totals
@@ -52,6 +55,22 @@ def test_each_pool_opens_to_why():
         "text of b",
     ):
         assert part in text, part
+
+
+@pytest.mark.parametrize(
+    ("costs", "said", "cells"),
+    [
+        ((0.5, 0.25), "tokens, $0.7500.", "US dollars $0.7500 $0.3750"),
+        ((0.5, None), "tokens, at least $0.5000.", "US dollars at least $0.5000 at least $0.2500"),
+        ((None, None), "tokens, cost unknown.", "US dollars unknown unknown"),
+    ],
+)
+def test_a_cost_that_is_unknown_is_no_zero(costs, said, cells):
+    """What is known of the cost is a lower bound where some pools have none, and nothing where none has."""
+    bills = [Bill(calls=1, input_tokens=5, cost=cost) for cost in costs]
+    text = seen(page(document(*(selection(prompt_id=f"p{at}", bill=bill) for at, bill in enumerate(bills)))))
+    assert said in text
+    assert cells in text
 
 
 def test_a_page_that_shows_fewer_pools_says_so():

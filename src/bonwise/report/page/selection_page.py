@@ -148,16 +148,16 @@ def _cost(totals: _Document) -> Section:
         _spent("input tokens", totals["input_tokens"], pools),
         _spent("output tokens", totals["output_tokens"], pools),
         _spent("tokens of answers from the ledger", totals["reused_tokens"], pools),
-        ["US dollars", *(_dollars(amount) for amount in (totals["cost"], totals["cost"] / pools))],
+        ["US dollars", *(_known(amount, totals) for amount in (totals["cost"], totals["cost"] / pools))],
     ]
     several = totals["pools"] > 1
     headers = ("what", "all pools", "a pool") if several else ("what", "the pool")
     tables = [Table(headers, [row[: len(headers)] for row in rows])]
     asked = f"{counted(totals['calls'], 'call')} sent, {counted(totals['answers'], 'answer')} used"
-    sentences = [f"{asked}, {tokens:,} tokens, {_dollars(totals['cost'])}."]
+    sentences = [f"{asked}, {tokens:,} tokens, {_known(totals['cost'], totals, 'cost ')}."]
     notes = []
     if totals["unpriced"]:
-        notes.append(f"The cost of {counted(totals['unpriced'], 'pool')} is unknown, and not in the sum.")
+        notes.append(f"The cost of {counted(totals['unpriced'], 'pool')} is unknown.")
     seconds = totals["latency"]
     if seconds is not None and several:
         sentences.append(
@@ -259,6 +259,13 @@ def _cut(name: str) -> str:
 
 def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
+
+
+def _known(amount: float, totals: _Document, what: str = "") -> str:
+    """Write an amount in dollars, as far as the cost of pools is known."""
+    if not totals["unpriced"]:
+        return _dollars(amount)
+    return f"{what}unknown" if totals["unpriced"] >= totals["pools"] else f"at least {_dollars(amount)}"
 
 
 def _dollars(amount: float) -> str:
