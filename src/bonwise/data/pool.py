@@ -50,20 +50,18 @@ class Pool:
 
 
 def identifier(value: object) -> str | None:
-    r"""Return an identifier as its text, the whole number 1.0 as ``1``; None where it is none.
-
-    No table of text can hold a NUL, so it is part of no identifier.
+    """Return an identifier as its text, the whole number 1.0 as ``1``; None where it is none.
 
     Examples
     --------
-    >>> identifier(1.0), identifier("b"), identifier(" "), identifier(["b"]), identifier("b\0")
-    ('1', 'b', None, None, None)
+    >>> identifier(1.0), identifier("b"), identifier(" "), identifier(["b"])
+    ('1', 'b', None, None)
     """
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = str(value)
-    return value if isinstance(value, str) and value.strip() and "\0" not in value else None
+    return value if isinstance(value, str) and value.strip() else None
 
 
 def first_repeat(candidates: Sequence[Candidate]) -> tuple[int, int] | None:

@@ -79,9 +79,7 @@ def _pools(records: Iterable[tuple[int, dict[str, Any]]], source: str) -> Iterat
 def _prompt_id(record: dict[str, Any], where: str) -> str:
     prompt_id = identifier(record.get("prompt_id"))
     if prompt_id is None:
-        given = record.get("prompt_id")
-        found = "no prompt_id" if given is None else f"prompt_id is {shown(given)}, which names nothing"
-        raise RowError(f"{where}: {found}", hint="give every pool a prompt_id, a text without NUL or a number")
+        raise RowError(f"{where}: no prompt_id", hint="give every pool a prompt_id, a text or a number")
     return prompt_id
 
 
@@ -124,7 +122,7 @@ def _candidate(entry: object, at: int, where: str) -> Candidate:
     name = identifier(entry["id"])
     if name is None:
         raise RowError(
-            f"{where}: the id of candidate {at} is {shown(entry['id'])}, neither text without NUL nor a number",
+            f"{where}: the id of candidate {at} is {shown(entry['id'])}, neither text nor a number",
             hint="give it an id, or leave the id out",
         )
     return Candidate(name, entry["text"])
