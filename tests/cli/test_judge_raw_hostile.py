@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -83,3 +84,14 @@ def test_a_ledger_holds_what_was_said_as_it_was(capsys, folder, monkeypatch):
     text = Path("calls.jsonl").read_text(encoding="utf-8")
     assert r"\u0000" in text
     assert r"\x00" not in text
+
+
+@pytest.mark.parametrize("record", [{"prompt_id": "p\0"}, {"candidates": [{"id": "c\0", "text": "a"}]}])
+def test_a_name_that_no_table_holds_is_refused_before_anything_is_paid(capsys, folder, monkeypatch, record):
+    """A NUL in an identifier is one line of error, and nothing is asked."""
+    pool = {"prompt_id": "p", "prompt": "the prompt", "candidates": ["a", "b"], **record}
+    Path("pools.jsonl").write_text(json.dumps(pool) + "\n", encoding="utf-8")
+    with served(monkeypatch, folder) as script:
+        done = typed(capsys, "judge", "pools.jsonl", "--judge", "pointwise:openai/m", "--out", "scores.csv")
+    assert (done.code, script.counts.requests) == (2, 0)
+    assert "holds a NUL, as no table of text can" in done.err

@@ -26,10 +26,12 @@ from bonwise.cli.running import (
     outcome,
 )
 from bonwise.cli.summary import tally
+from bonwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bonwise.data.pool import Pool
     from bonwise.judges.protocol import Judge
     from bonwise.judges.scoring import Judged
 
@@ -71,6 +73,7 @@ def judge(
 
     judges = judges_from_specs(judge, model=model, base_url=base_url, seed=seed)
     asked = list(read_pools(pools))
+    _refuse_nul(asked, pools)
     if dry_run:
         from bonwise.cli.dry_run import show_estimate
 
@@ -89,6 +92,19 @@ def judge(
     course = judge_all(asked, judges, engine, run, judged.append)
     _write(judged, judges, out, pairs, raw=raw, tokens=tokens)
     return outcome(course)
+
+
+def _refuse_nul(pools: Sequence[Pool], source: Path) -> None:
+    """Refuse names that no table of text can hold, before anything is paid."""
+    from bonwise.data.wording import shown
+
+    for pool in pools:
+        for name in (pool.prompt_id, *(candidate.id for candidate in pool.candidates)):
+            if "\0" in name:
+                raise InputError(
+                    f"{source}: the identifier {shown(name)} holds a NUL, as no table of text can",
+                    hint="leave it out",
+                )
 
 
 def _write(
