@@ -8,7 +8,11 @@ from bonwise.report.digits import estimate_and_ends
 @pytest.mark.parametrize(
     ("figures", "written"),
     [
-        ((0.02772, -0.07458, 0.302), ("0.02772", "[-0.07458, 0.30200]")),
+        ((0.02772, -0.07458, 0.302), ("0.028", "[-0.075, 0.302]")),
+        ((0.02772, 0.02, 0.0399), ("0.02772", "[0.02000, 0.03990]")),
+        ((0.02772, 0.02, 0.04), ("0.028", "[0.020, 0.040]")),
+        ((0.09, 0.00031, 0.2), ("0.09000", "[0.00031, 0.20000]")),
+        ((0.09, 0.0005, 0.2), ("0.090", "[0.001, 0.200]")),
         ((0.5, 0.4, 0.6), ("0.500", "[0.400, 0.600]")),
         ((0.0, 0.0, 0.2), ("0.000", "[0.000, 0.200]")),
         ((-0.000001, -0.1, 0.1), ("0.00000", "[-0.10000, 0.10000]")),
@@ -20,7 +24,7 @@ from bonwise.report.digits import estimate_and_ends
     ],
 )
 def test_estimate_and_ends_have_one_number_of_decimals(figures, written):
-    """The smallest figure of the three says how many decimals all of them take; zero says nothing."""
+    """Width and smallest figure say how many decimals all of them take; none but zero is written as 0."""
     found = estimate_and_ends(dict(zip(("estimate", "low", "high"), figures, strict=True)))
     assert found == written
     assert len({len(digits) for digits in re.findall(r"\.(\d+)", " ".join(found))}) <= 1

@@ -70,10 +70,10 @@ def test_one_figure_has_the_same_digits_wherever_it_stands(compared):
     differences, sides = compare_sections(document)
     (sentence,) = (one for one in differences.sentences if one.startswith("Recovery"))
     (row,) = (row for row in sides.tables[0].rows if row[0] == "recovery")
-    assert "the first has 0.02772 more, and the interval of the difference [-0.07458, 0.30200] holds 0" in sentence
-    assert list(row[-2:]) == ["0.02772", "[-0.07458, 0.30200]"]
+    assert "the first has 0.028 more, and the interval of the difference [-0.075, 0.302] holds 0" in sentence
+    assert list(row[-2:]) == ["0.028", "[-0.075, 0.302]"]
     for text in (differences.figures[0].says, differences.figures[0].svg):
-        assert "0.02772 [-0.07458, 0.30200]" in text
+        assert "0.028 [-0.075, 0.302]" in text
     assert {len(row) for row in sides.tables[0].rows} == {len(sides.tables[0].headers)}
 
 
