@@ -34,6 +34,8 @@ class PreferenceTable:
     oracle : ndarray of float64, shape (rows,)
     dropped : mapping of str to mapping of str to int
         Rows left out, by judge and reason.
+    asked : mapping of str to frozenset of int
+        The pairs of each judge's rows, by number, those left out among them.
     """
 
     source: str
@@ -43,6 +45,7 @@ class PreferenceTable:
     verdicts: _Floats = field(repr=False)
     oracle: _Floats = field(repr=False)
     dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    asked: Mapping[str, frozenset[int]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def read(
@@ -80,6 +83,7 @@ class PreferenceTable:
                 f"{name}: no row has both a verdict and a label", hint="check the columns that were named"
             )
         dropped = {str(j): dict(Counter(reason[(judges == j) & ~kept].tolist())) for j in judges.categories}
+        pairs = joined_names(raw, [*prompt, *pair], "pair", name)
         table = cls(
             name,
             joined_names(raw, prompt, "prompt_id", name)[kept],
@@ -88,10 +92,10 @@ class PreferenceTable:
             preferred[kept],
             gold[kept],
             {j: counts for j, counts in dropped.items() if counts},
+            {str(j): frozenset(pairs.codes[judges == j].tolist()) for j in judges.categories},
         )
         _refuse_split_prompts(table)
-        pairs = joined_names(raw, [*prompt, *pair], "pair", name)[kept]
-        _refuse_repeats(table, pairs, raw.index[kept])
+        _refuse_repeats(table, pairs[kept], raw.index[kept])
         return table
 
 

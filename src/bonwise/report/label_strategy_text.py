@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import RenderableType
@@ -29,12 +30,24 @@ from bonwise.report.ways import (
     way_name,
 )
 
-__all__ = ["label_strategy_parts", "label_strategy_text", "why_no_figure", "why_no_interval"]
+__all__ = [
+    "decided_words",
+    "label_strategy_parts",
+    "label_strategy_text",
+    "metric_cells",
+    "why_no_figure",
+    "why_no_interval",
+]
 
 _Document = Mapping[str, Any]
 
 _MOST = 3
 """Judges up to which each one's findings are said in sentences, not in the table alone."""
+
+
+_GAINS = ("gain_per_call", "gain_per_1000_tokens")
+
+_MOST_DECIMALS = 9
 
 
 def label_strategy_text(document: _Document) -> str:
@@ -84,12 +97,12 @@ def _judge(name: str, judge: _Document, settings: _Document) -> Iterator[Rendera
     yield Text("")
     title = f"Best of two on {counted(found['pairs'], 'pair')} judged both ways"
     yield _ways(title, found["ways"], judge, settings, PAIR_COLUMNS)
-    yield from _by_gap(found["where_pointwise_tied"], reference)
+    yield from _by_gap(found, reference)
     yield from _reasons(judge, settings)
 
 
-def _sentences(judge: _Document) -> Iterator[RenderableType]:
-    for sentence in judge["sentences"]:
+def _sentences(found: _Document) -> Iterator[RenderableType]:
+    for sentence in found["sentences"]:
         yield Padding(Text(printable(sentence, longest=1000)), (0, 0, 0, 2))
 
 
@@ -97,23 +110,71 @@ def _ways(
     title: str, ways: _Document, judge: _Document, settings: _Document, columns: Mapping[str, str]
 ) -> FittedTable:
     rows, columns = [], known_columns(ways, columns)
+    cells = metric_cells(ways, columns)
     for name, way in ways.items():
         metrics, less = way["metrics"], way.get("minus_pointwise", {}).get("recovery")
-        cells = [figure(metrics[key], key) for key in columns]
         difference = ("", "") if less is None else (figure(less), interval(less))
-        rows.append([starred(name, judge, settings), *cells, interval(metrics["recovery"]), *difference])
-    headers = ("way", *columns.values(), "interval", "less scores", "interval ")
+        rows.append([starred(name, judge, settings), *cells[name], interval(metrics["recovery"]), *difference])
+    headers = ("way", *columns.values(), "interval", "minus scores", "interval ")
     spare = ("gain / 1,000 tokens", "top-1 ties", "tokens", "top-1", "within_r", "interval")
     return FittedTable(headers, rows, title=title, spare=[one for one in spare if one in headers])
 
 
-def _by_gap(where: _Document, reference: str | None) -> Iterator[RenderableType]:
+def metric_cells(ways: _Document, columns: Mapping[str, str]) -> dict[str, list[str]]:
+    """Write the metrics of each way; what calls and tokens bring has the same decimals all down its column.
+
+    Five decimals, more only where five would leave no three digits of the largest gain.
+
+    Examples
+    --------
+    >>> ways = {name: {"metrics": {"gain_per_call": {"estimate": value}}} for name, value in
+    ...         {"pointwise": 9.55e-05, "pairwise": 0.00184}.items()}
+    >>> metric_cells(ways, {"gain_per_call": "gain / call"})
+    {'pointwise': ['0.00010'], 'pairwise': ['0.00184']}
+    """
+    gains = [key for key in _GAINS if key in columns]
+    decimals = {key: _decimals([way["metrics"][key]["estimate"] for way in ways.values()]) for key in gains}
+    return {
+        name: [_metric(way["metrics"][key], key, decimals.get(key)) for key in columns] for name, way in ways.items()
+    }
+
+
+def _metric(found: _Document, key: str, decimals: int | None) -> str:
+    value = found["estimate"]
+    return figure(found, key) if value is None or decimals is None else f"{value:,.{decimals}f}"
+
+
+def _decimals(values: Sequence[float | None]) -> int | None:
+    """Return how many decimals show a column, or None where they would be too many."""
+    largest = max((abs(value) for value in values if value is not None), default=0.0)
+    needed = 5 if largest == 0 else max(5, 2 - math.floor(math.log10(largest)))
+    return needed if needed <= _MOST_DECIMALS else None
+
+
+def decided_words(matched: _Document) -> str:
+    """Say how many of the pairs that scores tie the verdicts decide; the count is plain, the share may be weighted.
+
+    Examples
+    --------
+    >>> where = {"pairs": 345, "decided_pairs": 192, "decided": {"estimate": 192 / 345}}
+    >>> decided_words({"where_pointwise_tied": where, "weighted": False})
+    'decide 192 of 345 (55.7%)'
+    """
+    where = matched["where_pointwise_tied"]
+    share, weighted = where["decided"]["estimate"], " weighted" if matched["weighted"] else ""
+    part = "" if share is None else f" ({100 * share:.1f}%{weighted})"
+    return f"decide {where['decided_pairs']:,} of {where['pairs']:,}{part}"
+
+
+def _by_gap(matched: _Document, reference: str | None) -> Iterator[RenderableType]:
+    where = matched["where_pointwise_tied"]
     if len(where["by_gap"]) < 2:
         return
     rows = [
         [
             gap_words(at, row),
             f"{row['pairs']:,}",
+            f"{row['decided_pairs']:,}",
             figure(row["accuracy"]),
             interval(row["accuracy"]),
         ]
@@ -121,7 +182,8 @@ def _by_gap(where: _Document, reference: str | None) -> Iterator[RenderableType]
     ]
     yield Text("")
     title = named("Where scores tie, by oracle gap", reference)
-    yield FittedTable((named("oracle gap", reference), "pairs", "accuracy", "interval"), rows, title=title)
+    yield FittedTable((named("oracle gap", reference), "pairs", "decided", "accuracy", "interval"), rows, title=title)
+    yield Text(f"Verdicts {decided_words(matched)}; accuracy is over those.")
 
 
 def _reasons(judge: _Document, settings: _Document) -> Iterator[Text]:
@@ -187,6 +249,7 @@ def _verdicts(document: _Document) -> Iterator[RenderableType]:
     dropped = sum(sum(judge["data"]["dropped"].values()) for judge in judges.values())
     if dropped:
         yield Text(f"{counted(dropped, 'row')} left out: no verdict in every order, or no label", style="yellow")
+    yield from _sentences(document)
     for name, judge in judges.items() if len(judges) <= _MOST else ():
         yield Text(printable(name, longest=60))
         yield from _sentences(judge)

@@ -15,7 +15,7 @@ from bonwise.report.console import plain
 from bonwise.report.fitted import FittedTable
 from bonwise.report.left_out import labels_left_out
 from bonwise.report.metric_table import interval, named, number
-from bonwise.report.mix_change import change_rows
+from bonwise.report.mix_change import change_notes, change_rows
 
 __all__ = ["mix_parts", "mix_text"]
 
@@ -66,7 +66,7 @@ def _judge(name: str, judge: _Document, settings: _Document) -> Iterator[Rendera
     yield Text(_LEGEND)
     yield Text("")
     yield _change(judge, settings)
-    yield from _reasons(judge["change"], reference)
+    yield from (Text(note) for note in change_notes(judge["change"], reference))
 
 
 def _curve(judge: _Document) -> FittedTable:
@@ -104,15 +104,3 @@ def _where(point: _Document) -> str:
 def _change(judge: _Document, settings: _Document) -> FittedTable:
     headers, rows = change_rows(judge, settings)
     return FittedTable(headers, rows, spare=("n", "without", "with"))
-
-
-def _reasons(change: _Document, reference: str | None) -> Iterator[Text]:
-    """Yield why a change has no figure, each reason once, and what partial labels leave out."""
-    reasons: dict[str, list[str]] = {}
-    for key, found in change.items():
-        if found.get("reason"):
-            reasons.setdefault(found["reason"], []).append(named(key, reference))
-    for reason, keys in reasons.items():
-        yield Text(f"{', '.join(keys)}: {printable(reason, longest=200)}")
-    if any(found["method"] == "labelled_only" for found in change.values()):
-        yield Text("* from the completely labelled prompts alone")

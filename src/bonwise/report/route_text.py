@@ -83,7 +83,7 @@ def _signals(judge: _Document, settings: _Document) -> FittedTable:
             (
                 name,
                 number(at["value"]),
-                f"{at['lift']:+.4f}",
+                _four(at["lift"], "+"),
                 _percent(at["captured"]),
                 _percents(at),
                 number(found["corr_gain"]["estimate"]),
@@ -93,7 +93,7 @@ def _signals(judge: _Document, settings: _Document) -> FittedTable:
         )
     best = _at(judge["perfect"], share)
     rows.append(
-        ("perfect order", number(best["value"]), f"{best['lift']:+.4f}", "100%", "", "", "", f"{best['n']:,}")
+        ("perfect order", number(best["value"]), _four(best["lift"], "+"), "100%", "", "", "", f"{best['n']:,}")
     )
     return FittedTable(
         ("signal", "value", "lift", "captured", "interval", "corr(signal, gain)", "its interval", "n"),
@@ -186,7 +186,7 @@ def _bound(judge: _Document, settings: _Document) -> Iterator[RenderableType]:
     yield Text(
         _spaced(
             "What these features were found to predict would lift the value by at most",
-            f"{bound['estimate']:.4f}",
+            _four(bound["estimate"]),
             interval(bound),
             "(estimate of the bound of corollary 3; a router that reads more out of them may lift it further);",
             f"expected_gain has {_percent(achieved['estimate'])}",
@@ -212,10 +212,11 @@ def _checks(judge: _Document) -> Iterator[RenderableType]:
 def _recommendation(found: _Document) -> Iterator[RenderableType]:
     captured = found["captured"]
     known = captured["estimate"] is not None
-    part = ", " + _spaced("capturing", _percent(captured["estimate"]), _percents(captured)) if known else ""
+    caught = _spaced("capturing", _percent(captured["estimate"]), _percents(captured), "of the possible lift")
+    part = f", {caught}" if known else ""
     yield Text(
         f"Send {100 * found['share']:g}% of the prompts on by {found['signal']}: those above "
-        f"{found['threshold']:.4g}{part}.",
+        f"{found['threshold'] + 0.0:.4g}{part}.",
         style="bold",
     )
     for sentence in found["sentences"]:
@@ -230,8 +231,8 @@ def _budget(found: _Document) -> Iterator[RenderableType]:
         style="bold",
     )
     yield Text(
-        _spaced(f"Expected gain in the mean label {gain['estimate']:.4f}", interval(gain))
-        + f"; routing alone {found['route_only']:.4f}, further draws alone {found['redraw_only']:.4f}."
+        _spaced(f"Expected gain in the mean label {_four(gain['estimate'])}", interval(gain))
+        + f"; routing alone {_four(found['route_only'])}, further draws alone {_four(found['redraw_only'])}."
     )
 
 
@@ -242,6 +243,11 @@ def _at(shares: list[_Document], share: float) -> _Document:
 def _spaced(*parts: str) -> str:
     """Join the parts that are not empty."""
     return " ".join(part for part in parts if part)
+
+
+def _four(value: float, sign: str = "-") -> str:
+    # Adding 0 turns a rounding error below 0 into a plain 0.
+    return f"{round(value, 4) + 0.0:{sign}.4f}"
 
 
 def _percent(value: float | None) -> str:

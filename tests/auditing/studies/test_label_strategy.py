@@ -137,6 +137,12 @@ def test_a_noisy_judge_is_better_at_larger_gaps():
         sum(row["pairs"] for row in found["where_pointwise_tied"]["by_gap"])
         == (found["where_pointwise_tied"]["pairs"])
     )
+    for row in found["where_pointwise_tied"]["by_gap"]:
+        assert row["accuracy"]["n"] <= row["decided_pairs"] < row["pairs"]
+    assert (
+        sum(row["decided_pairs"] for row in found["where_pointwise_tied"]["by_gap"])
+        == found["where_pointwise_tied"]["decided_pairs"]
+    )
     assert found["order"]["first_shown_advantage"]["low"] > 0
     ties = {name: way["metrics"]["tie_rate"]["estimate"] for name, way in found["ways"].items()}
     assert ties["pairwise_one_order"] == 0 < ties["pairwise"]

@@ -143,3 +143,45 @@ def test_three_columns_are_refused():
     """There are two orders."""
     with pytest.raises(InputError, match="3 verdict columns"):
         study_verdicts(TINY, verdicts=["one", "two", "one"], oracle="gold", prompt=["item"])
+
+
+@pytest.mark.shared
+def test_llmbar_judges_on_different_pairs_are_said_not_to_compare(study):
+    """Four of the 44 judges were asked about 885 pairs, the others about 419: the document and the text warn."""
+    said = "Judges were asked about 419 to 885 pairs, not all about the same: compare only those with the same pairs."
+    assert study.to_dict()["sentences"] == [said]
+    assert said in " ".join(str(study).split())
+
+
+def beside_each_other(*judges):
+    """Return what is said of judges together; each is a list of items, a negative one without a verdict."""
+    rows = [
+        {"who": f"j{at}", "item": abs(item), "one": 1 if item > 0 else None, "gold": 1}
+        for at, items in enumerate(judges)
+        for item in items
+    ]
+    found = study_verdicts(pd.DataFrame(rows), verdicts=["one"], oracle="gold", prompt=["item"], judge=["who"])
+    return list(found.to_dict()["sentences"])
+
+
+def test_rows_left_out_make_no_other_pairs():
+    """Judges of the same rows compare, also where one of them gave no verdict on some."""
+    assert beside_each_other([1, 2, 3], [3, 2, 1]) == []
+    assert beside_each_other([1, 2, 3], [1, -2, 3]) == []
+    assert beside_each_other([1, 2, 3]) == []
+
+
+def test_judges_of_as_many_other_pairs_do_not_compare():
+    """As many pairs are not the same pairs."""
+    (said,) = beside_each_other([1, 2, 3], [2, 3, 4])
+    assert said.startswith("Judges were asked about 3 pairs each, not all about the same: ")
+    (said,) = beside_each_other([1, 2, 3], [2, 3])
+    assert said.startswith("Judges were asked about 2 to 3 pairs, ")
+
+
+def test_pairs_of_one_prompt_are_told_apart():
+    """Other pairs of the same prompts are other pairs."""
+    rows = pd.DataFrame({"who": ["a", "a", "b", "b"], "item": 1, "pair": [1, 2, 1, 3], "one": 1, "gold": 1})
+    roles = {"verdicts": ["one"], "oracle": "gold", "prompt": ["item"], "judge": ["who"], "pair": ["pair"]}
+    assert len(study_verdicts(rows, **roles).sentences) == 1
+    assert not study_verdicts(rows.assign(pair=[1, 2, 1, 2]), **roles).sentences

@@ -32,8 +32,8 @@ def found(estimate, low=None, high=None):
 DIFFERENCES = {
     "judge": {"edges": [-0.5, -0.25, 0.25, 0.5], "counts": [50, 34, 50], "ties": 133, "pairs": 200, "largest": 0.4},
     "oracle": {
-        "edges": [-1.0, -0.5, 0.0, 0.5, 1.0],
-        "counts": [100, 68, 68, 100],
+        "edges": [-1.0, -0.5, 0.5, 1.0],
+        "counts": [100, 136, 100],
         "ties": 32,
         "pairs": 200,
         "largest": 1.0,
@@ -143,8 +143,8 @@ def test_ties_stand_out_with_their_share():
 def test_the_largest_difference_is_that_of_the_data():
     """The caption says how far apart candidates are, not where the last bin ends; of ties alone it says nothing."""
     judge, oracle = difference_figures(DIFFERENCES, "k")
-    assert judge.says.endswith("lie within 0.4 of 0.")
-    assert oracle.says.endswith("lie within 1 of 0.")
+    assert "lie within 0.4 of 0." in judge.says
+    assert "lie within 1 of 0." in oracle.says
     alike = {"edges": [-0.025, 0.025], "counts": [0], "ties": 9, "pairs": 9, "largest": 0.0}
     (one,) = difference_figures({"judge": alike, "oracle": None}, "k")
     assert one.says == "Of 9 pairs of candidates of one prompt the judge ties 9, 100.0%."

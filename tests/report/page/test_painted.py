@@ -62,6 +62,26 @@ def test_bars_and_ties_are_shares_of_all_pairs():
         assert sum(bar.get_height() for bar in axes.patches) == pytest.approx(1)
 
 
+@pytest.mark.parametrize(
+    ("counts", "ties"), [([50, 34, 50], 133), ([80, 160, 80], 40), ([192, 0, 192], 8), ([0, 400, 0], 0)]
+)
+def test_the_ties_stand_on_the_bar_around_zero(counts, ties):
+    """The ties begin where the bar around 0 ends, their figure stands right above them, and the axis holds both."""
+    judge = {"edges": [-0.3, -0.1, 0.1, 0.3], "counts": counts, "ties": ties, "pairs": 200, "largest": 0.3}
+    kept = []
+    (axes,) = painted(lambda: kept.extend(difference_figures({"judge": judge}, "k")))
+    below, around, _, tied = axes.patches
+    (label,) = axes.texts
+    top = around.get_height() + tied.get_height()
+    assert tied.get_y() == around.get_height()
+    assert (tied.get_x(), tied.get_width()) == pytest.approx((around.get_x(), around.get_width()))
+    assert label.xy == pytest.approx((0, top))
+    assert axes.get_ylim()[1] >= 1.1 * max(below.get_height(), top)
+    (figure,) = kept
+    assert ("on top of the bar around 0, not in it" in figure.says) == bool(counts[1] and ties)
+    assert ("The bar at 0 is ties alone" in figure.says) == (not counts[1])
+
+
 def test_each_pick_has_the_colour_of_who_picked():
     """Of the values the first row is random, the second the judge's and the third the oracle's, also with gaps."""
     metrics = {f"value_{role}": found(*ends) for role, ends in VALUES.items()}

@@ -40,7 +40,8 @@ def metrics_section(judge: _Document, settings: _Document, anchor: str) -> Secti
     sampled = any("labelled_only" in judge["metrics"][name] for name, _ in metrics)
     control = judge.get("with_control", {})
     width = interval_header(settings["confidence"])
-    headers = ("metric", "estimate", width, *_beside(sampled=sampled, control=bool(control)), "prompts")
+    beside = _beside(sampled=sampled, control=bool(control))
+    headers = ("metric", "estimate", width, *beside, "prompts")
     starts = accumulate((len(rows) for _, rows in groups), initial=0)
     table = GroupedTable(
         headers,
@@ -52,7 +53,7 @@ def metrics_section(judge: _Document, settings: _Document, anchor: str) -> Secti
     return Section(
         "Metrics",
         anchor,
-        sentences=[f"Every figure with its {width}, clustered by prompt."],
+        sentences=[f"Every estimate with its {width}, clustered by prompt{_without(beside)}."],
         tables=[table],
         notes=[*_notes(judge, metrics, reference), *_thresholds(settings)],
     )
@@ -96,6 +97,10 @@ def _groups(judge: _Document, settings: _Document) -> list[tuple[str, list[tuple
 
 def _beside(*, sampled: bool, control: bool) -> Sequence[str]:
     return (*(("labels alone",) if sampled else ()), *(("with control",) if control else ()))
+
+
+def _without(beside: Sequence[str]) -> str:
+    return f"; figures under {' and '.join(beside)} have none here" if beside else ""
 
 
 def _cells(name: str, found: _Document, control: _Document, reference: str | None, *, sampled: bool) -> Sequence[str]:

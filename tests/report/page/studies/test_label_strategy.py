@@ -11,7 +11,7 @@ import pytest
 from auditing.studies.pairwise_judges import verdicts
 from bonwise.auditing.studies.label_strategy.study import study_label_strategy
 from bonwise.auditing.studies.label_strategy.verdict_study import study_verdicts
-from bonwise.report.label_strategy_text import label_strategy_text
+from bonwise.report.label_strategy_text import decided_words, label_strategy_text, metric_cells
 from bonwise.report.page.studies.label_strategy import label_strategy_sections
 from bonwise.testing import simulate
 
@@ -99,17 +99,59 @@ def test_one_of_each_is_in_the_singular():
     assert section.sentences[0].startswith("1 judge agrees with the labels in 100.0% of the pairs")
 
 
-def test_small_labels_do_not_vanish():
-    """Labels of a ten-thousandth keep their digits in the table and in the sentence."""
+@pytest.mark.parametrize(("scale", "decimals"), [(1, 5), (1e-4, None)])
+def test_gains_have_the_same_decimals_down_their_column(scale, decimals):
+    """Gains a call are plain numbers, five decimals each; labels of a ten-thousandth get more and do not vanish."""
     scores = SIMULATION.frame()
-    scores["oracle_label"] *= 1e-4
+    scores["oracle_label"] *= scale
     study = study_label_strategy(scores, verdicts=verdicts(SIMULATION))
     (table,) = label_strategy_sections(study.to_dict())[0].tables
     cells = [row[table.headers.index("gain / call")] for row in table.rows]
-    assert all(re.fullmatch(r"\d\.\d\de-0\d", cell) for cell in cells), cells
+    assert all(re.fullmatch(r"-?\d\.\d+", cell) for cell in cells), cells
+    assert all(cell in str(study) for cell in cells)
+    (used,) = {len(cell.split(".")[1]) for cell in cells}
+    assert used == decimals or (decimals is None and used > 5)
+    assert max(float(cell) for cell in cells) > 0.001 * scale
     (said,) = (one for one in study.judges["judge"]["sentences"] if one.startswith("A call"))
     assert "0.0000" not in said
-    assert "e-0" in said
+
+
+def test_gains_of_next_to_nothing_keep_their_digits():
+    """Where no decimals of use would do, a gain has three digits and its exponent."""
+    ways = {"pairwise": {"metrics": {"gain_per_call": {"estimate": 1.234e-20}}}}
+    assert metric_cells(ways, {"gain_per_call": "gain / call"}) == {"pairwise": ["1.23e-20"]}
+
+
+def test_accuracy_by_gap_says_over_how_many_decided_pairs(study):
+    """Beside the pairs that scores tie stand those that verdicts decide, on the page and in text."""
+    document = study.to_dict()
+    where = document["judges"][HOSTILE]["matched_pairs"]["where_pointwise_tied"]
+    gaps = label_strategy_sections(document)[1].tables[1]
+    assert [row[gaps.headers.index("decided")] for row in gaps.rows] == [
+        str(row["decided_pairs"]) for row in where["by_gap"]
+    ]
+    words = f"decide {where['decided_pairs']} of {where['pairs']} ({100 * where['decided']['estimate']:.1f}%)"
+    assert gaps.title.endswith(words)
+    text = label_strategy_text(document)
+    assert words in " ".join(text.split())
+    assert re.search(r"oracle gap +pairs +decided +accuracy", text)
+    assert "minus scores" in text
+
+
+def test_a_weighted_share_is_not_shown_as_that_of_its_count(study):
+    """Beside a plain count of drawn pairs the share says that it is weighted."""
+    matched = study.to_dict()["judges"][HOSTILE]["matched_pairs"]
+    assert decided_words({**matched, "weighted": True}).endswith("% weighted)")
+
+
+def test_the_page_warns_of_judges_on_different_pairs():
+    """The warning stands among the first sentences of the page, and only where the pairs differ."""
+    rows = pd.DataFrame({"q": [1, 2, 1, 3], "who": list("aabb"), "one": 1, "gold": 1})
+    roles = {"verdicts": ["one"], "oracle": "gold", "prompt": ["q"], "judge": ["who"]}
+    (section,) = label_strategy_sections(study_verdicts(rows, **roles).to_dict())
+    assert section.sentences[1].startswith("Judges were asked about 2 pairs each, not all about the same")
+    (section,) = label_strategy_sections(study_verdicts(rows.assign(q=[1, 2, 1, 2]), **roles).to_dict())
+    assert not any("Judges were asked" in sentence for sentence in section.sentences)
 
 
 def test_accuracy_of_decided_pairs_is_called_what_it_is():

@@ -6,6 +6,7 @@ import pandas as pd
 
 from auditing.tables import cohort, two_judges
 from bonwise.auditing.studies.mix import study_mix
+from bonwise.report.mix_change import change_notes, change_rows
 from bonwise.report.mix_text import mix_text
 from bonwise.report.page.studies.mix import mix_sections
 
@@ -73,3 +74,36 @@ def test_a_metric_without_figures_has_no_curve():
     assert "global_r - to -" in section.figures[0].says
     assert "var(--other)" in section.figures[0].svg
     assert "var(--oracle)" not in section.figures[0].svg
+
+
+def test_an_interval_of_prompts_all_alike_is_explained():
+    """Where no prompt changed, text and page name the metrics and the prompts behind the exact bound."""
+    frame = controlled(cohort(60))
+    document = study_mix(frame, control="bad").to_dict()
+    change = document["judges"]["judge"]["change"]
+    rows = change_rows(document["judges"]["judge"], document["settings"])[1]
+    names = [row[0] for row in rows if change[row[0]]["interval"] == "exact"]
+    assert "value_oracle" in names
+    assert {change[name]["estimate"] for name in names} == {0}
+    note = f"{', '.join(names)}: no prompt changed: exact bound of {change['value_oracle']['n']} prompts"
+    (section,) = mix_sections(document)
+    assert note in section.notes
+    assert note in " ".join(mix_text(document).split())
+
+
+def test_each_note_below_the_changes_is_said_once():
+    """Metrics share a note where it is the same; a common change is no unchanged one, a plain interval needs none."""
+    plain = {"estimate": 0.2, "interval": "jackknife", "n": 9, "method": "complete"}
+    change = {
+        "gain": {**plain, "interval": "exact", "estimate": 0.25},
+        "value_oracle": {**plain, "interval": "exact", "estimate": -1e-17, "n": 1200},
+        "within_r": plain,
+        "inflation": {**plain, "interval": None, "estimate": None, "reason": "too small", "method": "labelled_only"},
+        "recovery": {**plain, "interval": None, "estimate": None, "reason": "too small"},
+    }
+    assert change_notes(change, "judge:b") == [
+        "recovery, inflation: too small",
+        "gain: all prompts changed alike: exact bound of 9 prompts",
+        "value_reference: no prompt changed: exact bound of 1,200 prompts",
+        "* from the completely labelled prompts alone",
+    ]

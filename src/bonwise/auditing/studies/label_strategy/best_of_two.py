@@ -98,6 +98,7 @@ def _where_tied(matched: MatchedVerdicts, confidence: float, groups: int, method
     for at in range(len(ends) - 1):
         mine = where == at
         row = {"low": float(ends[at]), "high": float(ends[at + 1]), "pairs": int(mine.sum())}
+        row["decided_pairs"] = int((decided & mine).sum())
         out["by_gap"].append({**row, "accuracy": share(right, decided & mine)})
     return out
 

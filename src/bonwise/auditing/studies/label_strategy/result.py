@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,12 +33,15 @@ class LabelStrategyStudy(Shown):
     settings : mapping
     not_studied : mapping of str to str
         Judges left out, and why.
+    sentences : sequence of str
+        Of ``verdicts``: what holds of the judges together, beside each other.
     """
 
     kind: Literal["strategies", "verdicts"]
     judges: Mapping[str, _Document] = field(repr=False)
     settings: _Document = field(repr=False)
     not_studied: Mapping[str, str] = field(default_factory=dict, repr=False)
+    sentences: Sequence[str] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         return (
@@ -53,7 +56,8 @@ class LabelStrategyStudy(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return the document of schema ``bonwise.study/1``; it holds no NaN."""
         document = study_document("label-strategy", self.judges, self.settings, self.not_studied)
-        return {**document, "kind": self.kind}
+        together = {"sentences": list(self.sentences)} if self.kind == "verdicts" else {}
+        return {**document, "kind": self.kind, **together}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a judge, part, way and metric, with the estimate and, where there is one, the difference.

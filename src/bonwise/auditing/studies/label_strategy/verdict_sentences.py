@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from bonwise.auditing.studies.label_strategy.phrases import moved, share, share_with_ends
 from bonwise.report.amounts import counted
 
-__all__ = ["order_sentence", "verdict_sentences"]
+__all__ = ["order_sentence", "pairs_sentence", "verdict_sentences"]
 
 _Document = Mapping[str, Any]
 
@@ -22,6 +22,28 @@ def verdict_sentences(found: _Document) -> list[str]:
         return [*order, f"The labels decide none of {counted(data['pairs'], 'pair')}: agreement is unknown."]
     decides = f"Of the {counted(data['pairs'] - data['oracle_ties'], 'pair')} that the labels decide,"
     return [*order, f"{decides} {_two_orders(ways, data) if two else _one_order(ways['first_order'], data)}"]
+
+
+def pairs_sentence(asked: Collection[frozenset[int]]) -> list[str]:
+    """Warn where judges were not asked about the same pairs.
+
+    Parameters
+    ----------
+    asked : collection of frozenset of int
+        The pairs of each judge.
+
+    Examples
+    --------
+    >>> pairs_sentence([frozenset({1, 2}), frozenset({1, 2})])
+    []
+    >>> pairs_sentence([frozenset({1, 2}), frozenset({1, 2, 3})])
+    ['Judges were asked about 2 to 3 pairs, not all about the same: compare only those with the same pairs.']
+    """
+    if len(set(asked)) < 2:
+        return []
+    fewest, most = min(map(len, asked)), max(map(len, asked))
+    reach = f"{counted(most, 'pair')} each" if fewest == most else f"{fewest:,} to {counted(most, 'pair')}"
+    return [f"Judges were asked about {reach}, not all about the same: compare only those with the same pairs."]
 
 
 def order_sentence(found: _Document) -> str:

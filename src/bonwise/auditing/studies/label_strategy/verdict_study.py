@@ -10,7 +10,7 @@ import numpy as np
 
 from bonwise.auditing.settings import check_confidence
 from bonwise.auditing.studies.label_strategy.result import LabelStrategyStudy
-from bonwise.auditing.studies.label_strategy.verdict_sentences import verdict_sentences
+from bonwise.auditing.studies.label_strategy.verdict_sentences import pairs_sentence, verdict_sentences
 from bonwise.data.preferences import PreferenceTable
 from bonwise.errors import UsageError
 from bonwise.release import release
@@ -54,7 +54,7 @@ def study_verdicts(
     LabelStrategyStudy
         Of each judge ``ways`` (``first_order``, ``second_order``, ``both_orders``), each with ``tie_rate``,
         ``agreement`` and ``accuracy_decided``; ``minus_both_orders``; ``order``. Verdicts of both orders that
-        contradict each other are a tie.
+        contradict each other are a tie. Its ``sentences`` warn where judges were not asked about the same pairs.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def study_verdicts(
         "version": release(),
     }
     lost = {name: "no row with both a verdict in every order and a label" for name in names if name not in judges}
-    return LabelStrategyStudy("verdicts", judges, settings, lost)
+    return LabelStrategyStudy("verdicts", judges, settings, lost, pairs_sentence(list(table.asked.values())))
 
 
 def _judge(table: PreferenceTable, name: str, confidence: float) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -50,23 +50,25 @@ def _figure(role: str, found: _Document, reach: float, key: str, reference: str 
     # Both signs of a pair are counted, and a tie has both of them at 0.
     shares = [count / (2 * pairs) for count in found["counts"]]
     tied = ties / pairs
+    # The bars hold no ties, so the ties stand on top of the bar around 0, not in front of it.
+    base = _share_around_zero(edges, shares)
 
     def paint(axes: Axes) -> None:
         wide = [after - before for before, after in pairwise(edges)]
         axes.bar(edges[:-1], shares, wide, align="edge", color=COLOURS[role], linewidth=0)
-        axes.bar([0], [tied], max(wide) * 0.55, color=COLOURS["bad"], linewidth=0, label="ties")
-        top = max([tied, *shares]) * 1.18
+        axes.bar([0], [tied], max(wide), bottom=[base], color=COLOURS["bad"], linewidth=0, label="ties")
         axes.annotate(
             f"{100 * tied:.1f}% ties",
-            # Above all bars: the one of the ties need not be the highest.
-            (0, max([tied, *shares])),
-            (0.06 * reach, max([tied, *shares]) * 1.02),
+            (0, base + tied),
+            (0, 3),
+            textcoords="offset points",
             color=COLOURS["bad"],
             fontweight="bold",
+            ha="center",
             va="bottom",
         )
         axes.set_xlim(-reach, reach)
-        axes.set_ylim(0, top)
+        axes.set_ylim(0, max([base + tied, *shares]) * 1.18)
         axes.yaxis.set_major_formatter(Percent())
         axes.grid(visible=True, axis="y")
         axes.locator_params(axis="both", nbins=6)
@@ -78,4 +80,10 @@ def _figure(role: str, found: _Document, reach: float, key: str, reference: str 
     says = f"Of {pairs:,} pairs of candidates of one prompt the {word} ties {ties:,}, {100 * tied:.1f}%"
     if ties < pairs:
         says += f"; the others, each counted with both signs, lie within {found['largest']:.4g} of 0"
+    if 0 < ties < pairs:
+        says += ". The ties stand on top of the bar around 0, not in it" if base else ". The bar at 0 is ties alone"
     return Figure(drawn(paint, key=key), f"Differences within prompts: {word}", f"{says}.")
+
+
+def _share_around_zero(edges: Sequence[float], shares: Sequence[float]) -> float:
+    return sum(share for share, (low, high) in zip(shares, pairwise(edges), strict=True) if low < 0 < high)

@@ -7,7 +7,7 @@ from typing import Any
 
 from bonwise.printable import printable
 from bonwise.report.amounts import counted
-from bonwise.report.label_strategy_text import why_no_figure, why_no_interval
+from bonwise.report.label_strategy_text import decided_words, metric_cells, why_no_figure, why_no_interval
 from bonwise.report.metric_table import interval, named
 from bonwise.report.page.figures.forest import MOST, Row, forest_figure
 from bonwise.report.page.section import Figure, Section, Table
@@ -112,8 +112,7 @@ def _pairs(judge: _Document, settings: _Document, suffix: str, whose: str, *, dr
             rows,
             f"label-strategy-gaps{suffix}",
             named("Accuracy where scores tie, by oracle gap", reference),
-            f"Of {counted(where['pairs'], 'pair')} that scores tie verdicts decide {figure(where['decided'])}; "
-            "the line is a coin's accuracy.",
+            f"Of the pairs that scores tie, verdicts {decided_words(found)}; the line is a coin's accuracy.",
             0.5,
             across="share of decided pairs that are right",
         )
@@ -121,10 +120,20 @@ def _pairs(judge: _Document, settings: _Document, suffix: str, whose: str, *, dr
         else []
     )
     cells = [
-        (gap_words(at, row), f"{row['pairs']:,}", figure(row["accuracy"]), interval(row["accuracy"]))
+        (
+            gap_words(at, row),
+            f"{row['pairs']:,}",
+            f"{row['decided_pairs']:,}",
+            figure(row["accuracy"]),
+            interval(row["accuracy"]),
+        )
         for at, row in enumerate(where["by_gap"])
     ]
-    gaps = Table((named("oracle gap", reference), "pairs", "accuracy", "interval"), cells, "Where scores tie")
+    gaps = Table(
+        (named("oracle gap", reference), "pairs", "decided", "accuracy", "interval"),
+        cells,
+        f"Where scores tie: verdicts {decided_words(found)}",
+    )
     title = f"{counted(found['pairs'], 'pair')} judged both ways"
     weighted = ["Shares are weighted by how the pairs were drawn, counts are plain."] if found["weighted"] else []
     return Section(
@@ -145,12 +154,12 @@ def _missing(groups: Sequence[_Document], settings: _Document, columns: Mapping[
 
 def _table(title: str, ways: _Document, judge: _Document, settings: _Document, columns: Mapping[str, str]) -> Table:
     rows, columns = [], known_columns(ways, columns)
+    cells = metric_cells(ways, columns)
     for name, way in ways.items():
         metrics, less = way["metrics"], way.get("minus_pointwise", {}).get("recovery")
         difference = ("", "") if less is None else (figure(less), interval(less))
-        cells = [figure(metrics[key], key) for key in columns]
-        rows.append((starred(name, judge, settings), *cells, interval(metrics["recovery"]), *difference))
-    return Table(("way", *columns.values(), "interval", "less scores", "interval"), rows, title)
+        rows.append((starred(name, judge, settings), *cells[name], interval(metrics["recovery"]), *difference))
+    return Table(("way", *columns.values(), "interval", "minus scores", "interval"), rows, title)
 
 
 def _verdicts(document: _Document) -> list[Section]:
@@ -177,7 +186,7 @@ def _verdicts(document: _Document) -> list[Section]:
         Section(
             "Pairwise verdicts: one order against both",
             "label-strategy-verdicts",
-            [_range(judges, way), *few],
+            [_range(judges, way), *(printable(one, longest=1000) for one in document["sentences"]), *few],
             figures,
             _judges_tables(judges) if two else [_judges_table(judges, ORDERS[:1], "Agreement with the labels")],
             [_ORDERS_HOW] if two else [],

@@ -7,7 +7,7 @@ from typing import Any
 
 from bonwise.printable import printable
 from bonwise.report.metric_table import named, number
-from bonwise.report.mix_change import change_rows
+from bonwise.report.mix_change import change_notes, change_rows
 from bonwise.report.page.figures.curves import Curve, Guide, curves_figure
 from bonwise.report.page.section import Figure, Section, Table
 
@@ -42,14 +42,13 @@ def mix_sections(document: _Document, *, drawn: bool = True) -> list[Section]:
 
 def _section(name: str, judge: _Document, settings: _Document, suffix: str, *, drawn: bool) -> Section:
     reference = settings.get("reference")
-    labelled_only = judge["data"]["method"] == "labelled_only"
     return Section(
         title="Easy candidates mixed in" + (f": {printable(name, longest=60)}" if suffix else ""),
         anchor=f"mix{suffix}",
         sentences=[named(printable(sentence, longest=1000), reference) for sentence in judge["sentences"]],
         figures=_figures(judge["points"], suffix) if drawn else [],
         tables=[_change(judge, settings)],
-        notes=[_HOW, *(["* from the completely labelled prompts alone"] if labelled_only else [])],
+        notes=[_HOW, *change_notes(judge["change"], reference)],
     )
 
 
