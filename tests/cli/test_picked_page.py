@@ -6,6 +6,8 @@ import pytest
 
 from bonwise.cli.picked_page import MOST_ROWS, PickedPage
 from bonwise.data.pool import Candidate, Pool
+from bonwise.judges.calling import as_judge
+from bonwise.routing.router import Router
 from bonwise.selection.selection import Comparison
 from bonwise.selection.totals import Totals
 from cli.commands import pool_file, typed
@@ -59,3 +61,15 @@ def test_comparisons_take_the_room_of_rows(tmp_path):
     for pool in collected.passing(Pool(f"p{at}", "q", (Candidate("a", "x"),)) for at in range(6)):
         collected.note(selection(prompt_id=pool.prompt_id, comparisons=compared))
     assert len(collected.document("")["picks"]) == 4
+
+
+def test_the_settings_are_those_of_all_picks(tmp_path):
+    """Sets of parameters of every pick are kept once, and a router adds its signal and its share."""
+    router = Router(as_judge(lambda *_: 1.0), "interval_width", 0.125)
+    collected = PickedPage(tmp_path / "page.html", "pools.jsonl", Totals(), router)
+    for at, warmth in enumerate((0.0, 1.0, 0.0)):
+        settings = {"judge": "j", "strategy": "adaptive", "seed": 0, "parameters": [{"temperature": warmth}]}
+        collected.note(selection(prompt_id=f"p{at}", settings=settings))
+    settings = collected.document("")["settings"]
+    assert settings["parameters"] == [{"temperature": 0.0}, {"temperature": 1.0}]
+    assert (settings["signal"], settings["share"]) == ("interval_width", 0.125)

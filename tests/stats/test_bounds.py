@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import signal
-from contextlib import contextmanager
 from itertools import product
 
 import numpy as np
@@ -10,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bonwise.stats.bounds import Unlabelled, recovery_bounds, value_bounds
+from hanging import ended_if_hanging
 
 
 def contribution(candidates, tied, labels):
@@ -88,22 +87,6 @@ def test_bounds_scale_with_the_labels():
     assert large == pytest.approx(small)
 
 
-@contextmanager
-def at_most(seconds):
-    """Raise where the block takes longer, even where it would never end."""
-
-    def stop(*_):
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
 @pytest.mark.parametrize(("gain", "possible"), [(-0.1, 0.3), (0.2, 0.3)])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_table_many_times_over_has_the_same_bounds(gain, possible, seed):
@@ -113,7 +96,7 @@ def test_a_table_many_times_over_has_the_same_bounds(gain, possible, seed):
     tied = np.floor(rng.random(50) * sizes) + 1
     once = recovery_bounds(gain, possible, Unlabelled(sizes, tied), (0.0, 1.0))
     copies = Unlabelled(np.tile(sizes, 2000), np.tile(tied, 2000))
-    with at_most(5):
+    with ended_if_hanging():
         found = recovery_bounds(2000 * gain, 2000 * possible, copies, (0.0, 1.0))
     assert found == pytest.approx(once, abs=1e-9)
 
@@ -124,7 +107,7 @@ def test_bounds_of_many_prompts_end(seed):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(2, 9, 100_000).astype(float)
     tied = np.floor(rng.random(100_000) * sizes) + 1
-    with at_most(5):
+    with ended_if_hanging():
         low, high = recovery_bounds(0.2, 0.3, Unlabelled(sizes, tied), (0.0, 1.0))
     assert -7 <= low < -6.9  # a pool of 8 with one top score may have recovery -7
     assert 0.999 < high <= 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,14 @@ from bonwise.errors import BonwiseError
 if TYPE_CHECKING:
     from bonwise.cli.summary import Course
     from bonwise.data.pool import Pool
+    from bonwise.routing.router import Router
     from bonwise.selection.selection import Selection
     from bonwise.selection.totals import Totals
 
-__all__ = ["MOST_POOLS", "MOST_ROWS", "PickedPage"]
+__all__ = ["MOST_PARAMETERS", "MOST_POOLS", "MOST_ROWS", "PickedPage"]
+
+MOST_PARAMETERS = 100
+"""Sets of parameters of models that are told apart."""
 
 MOST_POOLS = 500
 MOST_ROWS = 20_000
@@ -37,12 +41,16 @@ class PickedPage:
         Where the pools come from.
     totals : Totals
         Of all picks; who writes the picks keeps them.
+    router : Router, optional
+        Says which pools go to a stronger judge; picks name that judge alone.
     """
 
     path: Path
     source: str
     totals: Totals
+    router: Router | None = None
     _settings: dict[str, Any] = field(default_factory=dict)
+    _parameters: list[Any] = field(default_factory=list)
     _coming: dict[str, dict[str, Any]] = field(default_factory=dict)
     _picks: list[dict[str, Any]] = field(default_factory=list)
     _read: int = 0
@@ -66,6 +74,7 @@ class PickedPage:
     def note(self, pick: Selection) -> None:
         """Take in a pick; they come in the order of the pools."""
         self._settings = self._settings or dict(pick.settings)
+        self._note_parameters(pick.settings.get("parameters") or ())
         words = self._coming.pop(pick.prompt_id or "", None)
         if words is None:
             return
@@ -77,7 +86,9 @@ class PickedPage:
     def document(self, ended: str) -> dict[str, Any]:
         """Return the document of schema ``bonwise.selections/1``."""
         totals = self.totals.to_dict()
-        settings = {"source": self.source, "ended": ended, **self._settings}
+        settings = {"source": self.source, "ended": ended, **self._settings, "parameters": self._parameters}
+        if self.router is not None:
+            settings |= {"signal": self.router.signal, "share": self.router.share}
         return {
             "schema": "bonwise.selections/1",
             "settings": settings,
@@ -107,6 +118,12 @@ class PickedPage:
             say(str(error))  # what ended the run decides the exit code
             return False
         return True
+
+    def _note_parameters(self, asked_with: Iterable[Any]) -> None:
+        """Keep what models were asked with, each set once: a pick has those of its own questions alone."""
+        for one in asked_with:
+            if len(self._parameters) < MOST_PARAMETERS and one not in self._parameters:
+                self._parameters.append(one)
 
     def _has_room(self, pick: Selection) -> bool:
         """Take the room for a pick's names; from the first pick on that has none, no pick has."""

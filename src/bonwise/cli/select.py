@@ -108,7 +108,7 @@ def select(
             raise UsageError("--dry-run picks nothing, so there is no page", hint="leave --html out")
         return show_plan(source, plan, run, reask, share=0.0 if router is None else router.share)
     picks = Picks(plan, router)
-    page = None if html is None else PickedPage(html, str(pools), picks.totals)
+    page = None if html is None else PickedPage(html, str(pools), picks.totals, router)
     # A line that is no pool is found before a cent is spent.
     total = None if str(pools) == STANDARD_INPUT else sum(1 for _ in source())
     engine = engine_from(

@@ -73,6 +73,78 @@ def test_a_cost_that_is_unknown_is_no_zero(costs, said, cells):
     assert cells in text
 
 
+@pytest.mark.parametrize(
+    ("spent", "pools", "cells"),
+    [
+        (24_716, 2, "24,716 12,358"),
+        (2_471_600, 2, "2,471,600 1,235,800"),
+        (5, 2, "5 2.5"),
+        (1, 3, "1 0.333"),
+        (10, 2, "10 5"),
+        (0, 2, "0 0"),
+    ],
+)
+def test_a_pool_s_part_is_written_out(spent, pools, cells):
+    """What a pool took on average stands without a power of ten: whole from 100 up, three digits below."""
+    bills = [Bill(calls=1, input_tokens=spent if at == 0 else 0, cost=0.0) for at in range(pools)]
+    text = seen(page(document(*(selection(prompt_id=f"p{at}", bill=bill) for at, bill in enumerate(bills)))))
+    assert f"input tokens {cells} output tokens" in text
+
+
+def test_what_is_next_to_nothing_a_pool_is_said_to_be():
+    """One call in 20,000 pools is less than a thousandth of a call a pool, and more than none."""
+    made = document(selection(), selection(prompt_id="q"))
+    made["totals"] |= {"pools": 20_000, "calls": 1}
+    assert "calls sent 1 under 0.001" in seen(page(made))
+
+
+def test_scores_of_five_digits_stay_apart():
+    """Scores that count letters are written out to the last one."""
+    pick = selection(scores=(-12_361.0, -12_358.0), unscored={})
+    text = seen(page(document(pick, selection(prompt_id="q"))))
+    assert "-12,361" in text
+    assert "-12,358" in text
+
+
+def test_the_head_names_what_decided():
+    """Judge, strategy with its parameters, routing, deadline and release are in the head, each where it is known."""
+    told = {
+        "judge": "pointwise:m",
+        "judge_version": "pointwise@1",
+        "parameters": [{"temperature": 0.0, "max_tokens": 9}, {"temperature": 1.0, "max_tokens": 9}],
+        "strategy": "adaptive:margin=0.5",
+        "signal": "interval_width",
+        "share": 0.25,
+        "strong": "pairwise:s",
+        "deadline": 50.0,
+        "on_failure": "owe",
+        "seed": 3,
+        "version": "1.2.3",
+    }
+    picks = selection(), selection(prompt_id="q")
+    assert selection_page(document(*picks, **told)).facts == [
+        ("pools", "2"),
+        ("judge", "pointwise:m"),
+        ("judge version", "pointwise@1"),
+        ("asked with", "max_tokens=9, temperature=0.0; max_tokens=9, temperature=1.0"),
+        ("strategy", "adaptive:margin=0.5"),
+        ("routed", "by interval_width, share 0.25, to pairwise:s"),
+        ("deadline", "50 s a pool"),
+        ("on failure", "owe"),
+        ("seed", "3"),
+        ("bonwise", "1.2.3"),
+    ]
+    bare = document(*picks, strong="pairwise:s", deadline=None)
+    assert selection_page(bare).facts == [("pools", "2"), ("judge", "j"), ("routed", "to pairwise:s")]
+
+
+def test_many_sets_of_parameters_are_cut():
+    """Of six sets of parameters four are named and the others counted; a set that comes again is the same."""
+    sets = [{"temperature": at % 6} for at in range(12)]
+    facts = dict(selection_page(document(selection(), parameters=sets)).facts)
+    assert facts["asked with"] == "temperature=0; temperature=1; temperature=2; temperature=3; 2 more"
+
+
 def test_a_page_that_shows_fewer_pools_says_so():
     """The number shown and the number there are stand beside each other."""
     given = document(*(selection(prompt_id=f"p{at}") for at in range(3)))
@@ -170,7 +242,13 @@ def test_whatever_a_judge_or_a_service_said_stays_text():
     made["picks"] = [
         {**one, "prompt": "prompt " + bad, "candidates": [{"id": "a" + bad, "text": bad}]} for one in made["picks"]
     ]
-    made["settings"] |= {"judge": "judge " + bad, "source": "source " + bad, "strategy": bad, "router": bad}
+    made["settings"] |= {
+        "judge": "judge " + bad,
+        "source": "source " + bad,
+        "strategy": bad,
+        "signal": bad,
+        "strong": bad,
+    }
     for text in (page(made), fragment(made)):
         assert "<img src=x" not in text
         assert "<script>alert" not in text

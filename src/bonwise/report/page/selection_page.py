@@ -8,6 +8,7 @@ from typing import Any
 from bonwise.printable import printable
 from bonwise.report.amounts import counted
 from bonwise.report.page.environment import LONGEST_NAME
+from bonwise.report.page.head import selection_facts
 from bonwise.report.page.layout import Page, Part, Picks
 from bonwise.report.page.section import Section, Table
 
@@ -43,14 +44,7 @@ def selection_page(document: _Document) -> Page:
     settings = document["settings"]
     title = f"Picks from {settings['source']}" if "source" in settings else f"Pick of {settings['judge']}"
     picks = Picks([_row(one) for one in document["picks"]], document["of"])
-    return Page(title, _facts(document), [Part(selection_sections(document))], picks=picks)
-
-
-def _facts(document: _Document) -> list[tuple[str, str]]:
-    settings = document["settings"]
-    names = {"judge": "judge", "strategy": "strategy", "router": "router", "on_failure": "on failure", "seed": "seed"}
-    facts = [(name, str(settings[key])) for key, name in names.items() if settings.get(key) is not None]
-    return [("pools", f"{document['totals']['pools']:,}"), *facts]
+    return Page(title, selection_facts(document), [Part(selection_sections(document))], picks=picks)
 
 
 def selection_sections(document: _Document) -> list[Section]:
@@ -168,7 +162,13 @@ def _cost(totals: _Document) -> Section:
 
 
 def _spent(what: str, count: int, pools: int) -> list[str]:
-    return [what, f"{count:,}", f"{count / pools:,.4g}"]
+    return [what, f"{count:,}", _mean(count / pools)]
+
+
+def _mean(value: float) -> str:
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if value >= 0.001 or not value else "under 0.001"
 
 
 def _tally(counts: Mapping[str, int], title: str, what: str, of: str) -> Table:
@@ -258,7 +258,10 @@ def _cut(name: str) -> str:
 
 
 def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
+    if value is None:
+        return "-"
+    # Four digits do not tell the scores of long texts apart, and would be followed by a power of ten.
+    return f"{value:,.0f}" if 10_000 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def _known(amount: float, totals: _Document, what: str = "") -> str:
