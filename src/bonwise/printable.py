@@ -1,11 +1,15 @@
-"""Text from files, made safe for one line of a terminal: what cannot be printed is written out."""
+"""Text from files and models, made safe for a terminal or a file: what cannot be printed or stored is written out."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 
-__all__ = ["printable", "shell_path", "shell_word"]
+__all__ = ["printable", "shell_path", "shell_word", "writable"]
+
+_UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Halves of surrogate pairs, and the control characters but for tabs and line ends."""
 
 
 def printable(value: object, *, longest: int | None = None) -> str:
@@ -24,6 +28,20 @@ def printable(value: object, *, longest: int | None = None) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def writable(text: str) -> str:
+    r"""Return what was said as a text file holds it and a terminal shows it: what neither can is written out.
+
+    Halves of surrogate pairs, which no UTF-8 holds, and control characters, which make a file binary or a terminal
+    do as they say, become their escapes. Tabs and line ends stay.
+
+    Examples
+    --------
+    >>> writable("a\r\n\tb \x1b[31m \x00 \ud800")
+    'a\n\tb \\x1b[31m \\x00 \\ud800'
+    """
+    return _UNWRITABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
 
 
 def shell_word(text: str) -> str:

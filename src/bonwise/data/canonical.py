@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bonwise.data.columns import SPOKEN, WORDS, resolve_columns
-from bonwise.data.identifiers import as_categories
+from bonwise.data.identifiers import as_categories, is_text
 from bonwise.data.numbers import check_propensities, parse_numbers
 from bonwise.data.repeats import averaged, draw_columns, mean_of_draws, span
 from bonwise.data.scales import Scale, to_unit
@@ -87,17 +87,13 @@ def spoken_columns(frame: pd.DataFrame, taken: Mapping[str, str]) -> pd.DataFram
 
 def _refuse_no_text(name: str, column: pd.Series, source: str) -> None:
     """Refuse half a surrogate pair, which is a Python string but no text that can be stored."""
-    if not _is_text(name):
+    if not is_text(name):
         raise ColumnError(f"{source}: the name of column {shown(name)} is no text", hint="write valid Unicode")
     if column.dtype.kind != "O" or isinstance(column.array, pd.arrays.ArrowExtensionArray):
         return  # numbers, or a column of Arrow's, which holds valid text alone
     for row, value in column.items():
-        if isinstance(value, str) and not _is_text(value):
+        if isinstance(value, str) and not is_text(value):
             raise RowError(f"{source}, row {row}: {shown(name)} holds what is no text", hint="write valid Unicode")
-
-
-def _is_text(value: str) -> bool:
-    return value.isascii() or value == value.encode(errors="ignore").decode()
 
 
 def _judges(frame: pd.DataFrame, taken: Mapping[str, str], source: str) -> pd.Categorical:

@@ -11,7 +11,7 @@ import pandas as pd
 from bonwise.data.numbers import distinct, is_blank
 from bonwise.errors import RowError
 
-__all__ = ["as_categories"]
+__all__ = ["as_categories", "is_text"]
 
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]*)\.0")
 
@@ -49,9 +49,14 @@ def _words(column: pd.Series, codes: npt.NDArray[np.intp], names: pd.Index, role
     try:
         return names.astype(str)
     except UnicodeError as error:
-        broken = [at for at, name in enumerate(names) if name != name.encode(errors="ignore").decode()]
+        broken = [at for at, name in enumerate(names) if not is_text(name)]
         row = column.index[int(np.flatnonzero(np.isin(codes, broken))[0])]
         raise RowError(f"{source}, row {row}: a {role} that is no text", hint="write valid Unicode") from error
+
+
+def is_text(value: str) -> bool:
+    """Tell whether a string can be stored: one with half a surrogate pair cannot."""
+    return value.isascii() or value == value.encode(errors="ignore").decode()
 
 
 def _name(value: object) -> str:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 
-__all__ = ["LONGEST_RAW", "Preference", "Score", "Unscored", "Verdict", "kept", "plain_number", "writable"]
+__all__ = ["LONGEST_RAW", "Preference", "Score", "Unscored", "Verdict", "kept", "plain_number"]
 
 LONGEST_RAW = 10_000
 """Characters of a reply that an `Unscored` keeps."""
 
 _ROUNDING = 1e-9
-
-_UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Halves of surrogate pairs, and the control characters but for tabs and line ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,20 +106,6 @@ def kept(text: str) -> str:
         return text
     half = LONGEST_RAW // 2
     return f"{text[:half]}\n[{left_out} characters left out here]\n{text[-half:]}"
-
-
-def writable(text: str) -> str:
-    r"""Return what was said as a text file holds it and a terminal shows it: what neither can is written out.
-
-    Halves of surrogate pairs, which no UTF-8 holds, and control characters, which make a file binary or a terminal
-    do as they say, become their escapes. Tabs and line ends stay.
-
-    Examples
-    --------
-    >>> writable("a\r\n\tb \x1b[31m \x00 \ud800")
-    'a\n\tb \\x1b[31m \\x00 \\ud800'
-    """
-    return _UNWRITABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
 
 
 @dataclass(frozen=True, slots=True)

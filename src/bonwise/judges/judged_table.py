@@ -6,10 +6,10 @@ import statistics
 from collections.abc import Iterable, Iterator, Sequence
 
 from bonwise.calls.bill import Bill
-from bonwise.data.verdicts import Preference, Score, Unscored, Verdict, writable
+from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
 from bonwise.judges.protocol import Judge
 from bonwise.judges.scoring import Judged
-from bonwise.printable import printable
+from bonwise.printable import printable, writable
 
 __all__ = ["PAIR_HEADER", "pair_rows", "score_table"]
 
@@ -34,7 +34,7 @@ def score_table(
     and `tokens` what its answers on the pool took, spread evenly over the rows: a sum over a prompt is exact.
     An answer that several equal questions share counts for each of them, whoever paid for it.
     In `raw` and in the reasons the characters that make a file binary are written out; see
-    `bonwise.data.verdicts.writable`.
+    `bonwise.printable.writable`.
     """
     verdicts = [verdict for one in judged for found in one.judgments for verdict in found.verdicts]
     scores = [verdict for verdict in verdicts if isinstance(verdict, Score)]
