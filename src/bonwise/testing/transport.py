@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from types import ModuleType, TracebackType
+from typing import Any, Self
 
-import httpx2
-
+from bonwise.calls.providers.http import library_of
 from bonwise.testing.script import Delivery, Script
 
 __all__ = ["FakeTransport"]
 
 
-class FakeTransport(httpx2.AsyncBaseTransport):
+class FakeTransport:
     """Carries requests to a `bonwise.testing.script.Script` instead of the network.
 
     It waits by ``asyncio.sleep`` alone, so a virtual clock of the event loop is obeyed; an answer that takes
-    longer than the read timeout of the request ends in ``httpx2.ReadTimeout`` after that time.
+    longer than the read timeout of the request ends in a ``ReadTimeout`` after that time. Clients of httpx and of
+    httpx2 may send with it: each gets responses and errors of its own library.
 
     Parameters
     ----------
@@ -24,12 +26,14 @@ class FakeTransport(httpx2.AsyncBaseTransport):
 
     Examples
     --------
+    >>> import openai
     >>> from bonwise.testing.script import Script
     >>> async def main():
-    ...     async with httpx2.AsyncClient(transport=FakeTransport(Script(lambda request: "B"))) as client:
-    ...         body = {"model": "m", "messages": [{"role": "user", "content": "A or B?"}]}
-    ...         response = await client.post("http://scripted/v1/chat/completions", json=body)
-    ...         return response.json()["choices"][0]["message"]["content"]
+    ...     http = openai.DefaultAsyncHttpxClient(transport=FakeTransport(Script(lambda request: "B")))
+    ...     async with openai.AsyncOpenAI(api_key="none", base_url="http://scripted/v1", http_client=http) as client:
+    ...         question = {"role": "user", "content": "A or B?"}
+    ...         answer = await client.chat.completions.create(model="m", messages=[question])
+    ...         return answer.choices[0].message.content
     >>> asyncio.run(main())
     'B'
     """
@@ -37,44 +41,54 @@ class FakeTransport(httpx2.AsyncBaseTransport):
     def __init__(self, script: Script) -> None:
         self.script = script
 
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Answer one request, or fail as a network would."""
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Do nothing: there are no connections."""
+
+    async def handle_async_request(self, request: Any) -> Any:
+        """Answer one request, or fail as a network would.
+
+        Parameters
+        ----------
+        request : httpx.Request or httpx2.Request
+        """
         content = await request.aread()
         now = asyncio.get_running_loop().time()
         delivery = self.script.receive(request.method, request.url.path, request.headers, content, now)
+        http = library_of(type(request))
         whole = False
         try:
-            await _wait(delivery, request)
+            await _wait(delivery, request, http)
             whole = delivery.cut_at is None
-            return _response(delivery)
+            return _response(delivery, http)
         finally:
             self.script.finish(delivery, whole=whole)
 
 
-async def _wait(delivery: Delivery, request: httpx2.Request) -> None:
+async def _wait(delivery: Delivery, request: Any, http: ModuleType) -> None:
     patience = request.extensions.get("timeout", {}).get("read")
     if patience is not None and delivery.delay > patience:
         await asyncio.sleep(patience)
-        raise httpx2.ReadTimeout("no answer in time", request=request)
+        raise http.ReadTimeout("no answer in time", request=request)
     await asyncio.sleep(delivery.delay)
 
 
-def _response(delivery: Delivery) -> httpx2.Response:
+def _response(delivery: Delivery, http: ModuleType) -> Any:
     response = delivery.response
     if delivery.cut_at is None:
-        return httpx2.Response(response.status, headers=response.headers, content=response.content)
+        return http.Response(response.status, headers=response.headers, content=response.content)
     headers = {**response.headers, "content-length": str(len(response.content))}
-    stream = _CutStream(response.content[: delivery.cut_at], len(response.content))
-    return httpx2.Response(response.status, headers=headers, stream=stream)
+    body = _cut(response.content[: delivery.cut_at], len(response.content), http)
+    return http.Response(response.status, headers=headers, content=body)
 
 
-class _CutStream(httpx2.AsyncByteStream):
-    def __init__(self, sent: bytes, expected: int) -> None:
-        self._sent = sent
-        self._expected = expected
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        yield self._sent
-        raise httpx2.RemoteProtocolError(
-            f"the connection broke after {len(self._sent)} of {self._expected} bytes of the body"
-        )
+async def _cut(sent: bytes, expected: int, http: ModuleType) -> AsyncIterator[bytes]:
+    yield sent
+    raise http.RemoteProtocolError(f"the connection broke after {len(sent)} of {expected} bytes of the body")

@@ -80,7 +80,7 @@ class Anthropic:
         # The SDK and what it stands on take most of a second to import.
         import anthropic  # noqa: PLC0415
 
-        from bonwise.calls.providers.clients import SdkClient, http_client, timeouts  # noqa: PLC0415
+        from bonwise.calls.providers.clients import SdkClient, connecting  # noqa: PLC0415
 
         address = _address(model)
         key = _key(address)
@@ -88,11 +88,7 @@ class Anthropic:
         client = anthropic.AsyncAnthropic(
             api_key=None if is_token else key.secret or NO_KEY,
             auth_token=key.secret if is_token else None,
-            base_url=address.url,
-            default_query=dict(address.query),
-            timeout=timeouts(connection),
-            max_retries=0,
-            http_client=http_client(address, connection),
+            **connecting(anthropic, address, connection),
         )
         secrets = (key.secret, *address.secrets, *custom_headers(CUSTOM_HEADERS).secrets)
         return SdkClient(client, anthropic, address.origin, VERSION_HEADER, secrets=secrets)

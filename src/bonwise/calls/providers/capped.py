@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-
-import httpx2
+from typing import Any
 
 __all__ = ["LARGEST", "TooLargeError", "cap"]
 
@@ -12,7 +11,11 @@ LARGEST = 32 * 2**20
 """Bytes, when unpacked."""
 
 
-class TooLargeError(httpx2.ReadError):
+_CAPPED: dict[type[Any], type[Any]] = {}
+"""By the class of responses of each HTTP library, the one that stops."""
+
+
+class TooLargeError(Exception):
     """A response that is not read to its end.
 
     Parameters
@@ -26,26 +29,40 @@ class TooLargeError(httpx2.ReadError):
         super().__init__("the response is too large")
 
 
-async def cap(response: httpx2.Response) -> None:
-    """Have the reading of a response end in `TooLargeError` once it grows too large; a hook of httpx2.
+async def cap(response: Any) -> None:
+    """Have the reading of a response end in `TooLargeError` once it grows too large.
+
+    Parameters
+    ----------
+    response : httpx.Response or httpx2.Response
+        As a response hook of a client gets it.
 
     Examples
     --------
-    >>> import asyncio
-    >>> response = httpx2.Response(200, content=b"short")
+    >>> import asyncio, openai
+    >>> from bonwise.calls.providers.http import http_library
+    >>> response = http_library(openai).Response(200, content=b"short")
     >>> asyncio.run(cap(response))
     >>> asyncio.run(response.aread())
     b'short'
     """
     # A hook cannot hand back another response, and to build one for each call costs five times as much.
-    response.__class__ = _Capped
+    response.__class__ = _capped_kind(type(response))
 
 
-class _Capped(httpx2.Response):
-    async def aiter_bytes(self, chunk_size: int | None = None) -> AsyncGenerator[bytes, None]:
+def _capped_kind(plain: type[Any]) -> type[Any]:
+    if plain not in _CAPPED:
+        _CAPPED[plain] = _capped(plain)
+    return _CAPPED[plain]
+
+
+def _capped(plain: Any) -> type[Any]:
+    async def aiter_bytes(self: Any, chunk_size: int | None = None) -> AsyncGenerator[bytes, None]:
         size = 0
-        async for part in super().aiter_bytes(chunk_size):
+        async for part in plain.aiter_bytes(self, chunk_size):
             size += len(part)
             if size > LARGEST:
                 raise TooLargeError(self.status_code)
             yield part
+
+    return type(f"Capped{plain.__name__}", (plain,), {"aiter_bytes": aiter_bytes})

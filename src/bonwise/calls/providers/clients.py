@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
-
-import httpx2
 
 from bonwise.calls.failure import AttemptError, Kind, Problem
 from bonwise.calls.providers.address import Address
 from bonwise.calls.providers.capped import LARGEST, TooLargeError, cap
 from bonwise.calls.providers.echoes import Echoes
+from bonwise.calls.providers.http import http_library
 from bonwise.calls.providers.protocol import Connection, Response
 from bonwise.calls.providers.redaction import one_line
 from bonwise.calls.providers.versions import version_alone
@@ -21,9 +20,7 @@ from bonwise.calls.request import Request
 if TYPE_CHECKING:
     import ssl
 
-__all__ = ["SdkClient", "http_client", "timeouts"]
-
-_NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
+__all__ = ["SdkClient", "connecting"]
 
 
 class SdkClient:
@@ -41,16 +38,27 @@ class SdkClient:
         Carries the version within the request's `api_version`; empty where the provider has none.
     secrets : collection of str
         What a server may repeat, and nobody is to see.
+    headers : mapping of str to str
+        Sent with every request, by name in small letters, whether or not the SDK adds them by itself.
     """
 
     def __init__(
-        self, client: Any, sdk: ModuleType, origin: str, version_header: str = "", *, secrets: Collection[str] = ()
+        self,
+        client: Any,
+        sdk: ModuleType,
+        origin: str,
+        version_header: str = "",
+        *,
+        secrets: Collection[str] = (),
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self._client = client
         self._sdk = sdk
+        self._http = http_library(sdk)
         self._origin = origin
         self._version_header = version_header
         self._echoes = Echoes(secrets)
+        self._headers = _unsent(headers or {}, client.default_headers)
 
     def __repr__(self) -> str:
         return f"SdkClient({self._origin!r})"
@@ -65,28 +73,32 @@ class SdkClient:
         """
         # The version that enters the ledger's key is the one that is sent, whatever the SDK's default is.
         version = {self._version_header: version_alone(request.api_version)} if self._version_header else {}
-        options = {"headers": version} if version else {}
+        headers = self._headers | version
+        options = {"headers": headers} if headers else {}
         try:
             # The whole address is the one in the key, and the SDK need not put it together for each call.
             response = await self._client.post(
-                request.base_url + request.endpoint, content=request.content, cast_to=httpx2.Response, options=options
+                request.base_url + request.endpoint,
+                content=request.content,
+                cast_to=self._http.Response,
+                options=options,
             )
         except self._sdk.APIStatusError as error:
             response = error.response
         except self._sdk.APIConnectionError as error:
             response = self._nothing(error.__cause__)
-        except httpx2.HTTPError as error:
+        except (self._http.HTTPError, TooLargeError) as error:
             response = self._nothing(error)
-        if isinstance(response, httpx2.Response) and len(response.content) > LARGEST:
+        if isinstance(response, self._http.Response) and len(response.content) > LARGEST:
             # Whatever stands in for the network may have read it already.
             response = self._nothing(TooLargeError(response.status_code))
         if isinstance(response, Problem):
             # Raised here, outside the handlers: the SDK's error holds the request with its key.
             raise AttemptError(response)
         # Looked up one by one, as `dict` would, each header is searched among all.
-        headers = self._echoes.hidden_in_headers(dict(response.headers.items()))
+        received = self._echoes.hidden_in_headers(dict(response.headers.items()))
         return Response(
-            response.status_code, headers, self._echoes.hidden(response.content, answer=response.is_success)
+            response.status_code, received, self._echoes.hidden(response.content, answer=response.is_success)
         )
 
     async def aclose(self) -> None:
@@ -96,11 +108,12 @@ class SdkClient:
     def _nothing(self, error: BaseException | None) -> Problem:
         if isinstance(error, TooLargeError):
             return self._too_large(error.status)
-        sent = not isinstance(error, _NEVER_SENT)
-        if isinstance(error, httpx2.TimeoutException):
+        http = self._http
+        sent = not isinstance(error, (http.ConnectError, http.ConnectTimeout, http.PoolTimeout, http.ProxyError))
+        if isinstance(error, http.TimeoutException):
             words = "gave no answer in time" if sent else "took no connection in time"
             return Problem("timeout", f"{self._origin} {words}", sent=sent)
-        if isinstance(error, httpx2.ConnectError):
+        if isinstance(error, http.ConnectError):
             return Problem("broken", one_line(f"no connection to {self._origin}: {error}"), sent=False)
         reason = type(error).__name__ if error else "no reason given"
         return Problem("broken", f"the connection to {self._origin} broke ({reason})", sent=sent)
@@ -111,29 +124,51 @@ class SdkClient:
         return Problem(kind, f"the response of {self._origin} is larger than {LARGEST >> 20} MiB", status, sent=True)
 
 
-def http_client(address: Address, connection: Connection) -> httpx2.AsyncClient:
-    """Make the HTTP client that an SDK's client sends with.
+def connecting(sdk: ModuleType, address: Address, connection: Connection) -> dict[str, Any]:
+    """Return the arguments that give an SDK's client its address, its time limits and its HTTP client.
 
     Redirects are not followed: they would carry prompts to a server that nobody named. Proxies of the
     environment apply unless the connection has a transport of its own.
+
+    Parameters
+    ----------
+    sdk : module
+        ``openai`` or ``anthropic``.
+    address : Address
+    connection : Connection
     """
-    return httpx2.AsyncClient(
+    http = http_library(sdk)
+    timeout = http.Timeout(connection.timeout, connect=connection.connect_timeout)
+    client = http.AsyncClient(
         auth=address.login,
-        timeout=timeouts(connection),
+        timeout=timeout,
         # How many requests run at once is decided before they come here.
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=connection.connections),
+        limits=http.Limits(max_connections=None, max_keepalive_connections=connection.connections),
         transport=connection.transport,
-        verify=_certificates(),
+        verify=_certificates(http),
         event_hooks={"response": [cap]},
     )
+    return {
+        "base_url": address.url,
+        "default_query": dict(address.query),
+        "timeout": timeout,
+        "max_retries": 0,
+        "http_client": client,
+    }
 
 
-def timeouts(connection: Connection) -> httpx2.Timeout:
-    """Return the time limits of every attempt."""
-    return httpx2.Timeout(connection.timeout, connect=connection.connect_timeout)
+def _unsent(headers: Mapping[str, str], sent: Mapping[str, object]) -> dict[str, str]:
+    """Return the headers that an SDK does not add by itself, spelt as it spells those that they replace."""
+    spelt = {name.lower(): name for name in sent}
+    return {
+        spelt.get(name, name): value
+        for name, value in headers.items()
+        if name not in spelt or sent[spelt[name]] != value
+    }
 
 
 @cache
-def _certificates() -> ssl.SSLContext:
+def _certificates(http: ModuleType) -> ssl.SSLContext:
     # Reading the certificates is most of what a client costs to make; they are the same for all servers.
-    return httpx2.create_ssl_context()
+    context: ssl.SSLContext = http.create_ssl_context()
+    return context

@@ -74,22 +74,20 @@ class OpenAI:
         # The SDK and what it stands on take most of a second to import.
         import openai  # noqa: PLC0415
 
-        from bonwise.calls.providers.clients import SdkClient, http_client, timeouts  # noqa: PLC0415
+        from bonwise.calls.providers.clients import SdkClient, connecting  # noqa: PLC0415
 
         address = _address(model)
         key = _key(address)
         client = openai.AsyncOpenAI(
             api_key=key.secret or NO_KEY,
-            base_url=address.url,
-            default_query=dict(address.query),
-            timeout=timeouts(connection),
-            max_retries=0,
-            http_client=http_client(address, connection),
+            **connecting(openai, address, connection),
         )
         # Whose the account is, the SDK reads from the environment and sends along.
         account = (client.organization or "", client.project or "")
-        secrets = (key.secret, *account, *address.secrets, *custom_headers(CUSTOM_HEADERS).secrets)
-        return SdkClient(client, openai, address.origin, secrets=secrets)
+        headers = custom_headers(CUSTOM_HEADERS)
+        secrets = (key.secret, *account, *address.secrets, *headers.secrets)
+        # Older SDKs do not read the headers from the environment, and the ledger's key names them.
+        return SdkClient(client, openai, address.origin, secrets=secrets, headers=headers.values)
 
     def reply(self, content: bytes) -> Reply:
         """Read a successful response; ValueError where it is no answer."""

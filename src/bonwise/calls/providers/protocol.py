@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from bonwise.calls.ask import Ask, Model
 from bonwise.calls.failure import Problem
+from bonwise.calls.providers.http import AsyncTransport
 from bonwise.calls.rate_limits import RateLimits
 from bonwise.calls.reply import Reply
 from bonwise.calls.request import Request
-
-if TYPE_CHECKING:
-    import httpx2
 
 __all__ = ["Capabilities", "Client", "Connection", "Provider", "Response"]
 
@@ -59,14 +57,14 @@ class Connection:
         Seconds; a burst of connections on a busy machine takes long.
     connections : int
         Kept alive at once.
-    transport : httpx2.AsyncBaseTransport, optional
-        What carries the requests instead of the network.
+    transport : AsyncTransport, optional
+        What carries the requests instead of the network: of httpx where the SDK stands on it, else of httpx2.
     """
 
     timeout: float = 600.0
     connect_timeout: float = 30.0
     connections: int = 64
-    transport: httpx2.AsyncBaseTransport | None = None
+    transport: AsyncTransport | None = None
 
 
 class Client(Protocol):
