@@ -17,8 +17,9 @@ class Case:
     ----------
     name : str
         Of the folder of its golden files.
-    commands : tuple of str
-        Each as typed after ``bonwise``; ``> FILE`` at the end takes standard output to a file, ``< FILE`` reads one.
+    commands : str
+        One a line, as typed after ``bonwise``; a line that ends in a backslash goes on in the next one. ``> FILE`` at
+        the end takes standard output to a file, ``< FILE`` reads one.
     inputs : tuple of str
         Names of files of ``inputs/``.
     shared : mapping of str to str
@@ -32,9 +33,15 @@ class Case:
     """
 
     name: str
-    commands: tuple[str, ...]
+    commands: str
     inputs: tuple[str, ...] = ()
     shared: Mapping[str, str] = field(default_factory=dict)
     service: Mapping[str, Any] | None = None
     audit: bool = True
     unkept: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Return the command lines."""
+        whole = (" ".join(line.split()) for line in self.commands.replace("\\\n", " ").splitlines())
+        return tuple(line for line in whole if line)

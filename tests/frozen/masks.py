@@ -1,7 +1,7 @@
 """What is not frozen: the version, what a clock says, and in JSON the sentences that people read.
 
-Everything else is: keys, their order, numbers, names, exit codes and ledger keys. ``owed:`` reasons are data, wherever
-they stand.
+Everything else is: keys, their order, numbers, names, exit codes and ledger keys. Reasons that begin with ``owed:``
+are data, wherever they stand.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ _SECONDS = re.compile(r"\b\d[\d.,]* m?s\b")
 def settled_output(name: str, text: str) -> str:
     """Take the version and the clock out of what a command wrote, before it is kept or compared.
 
-    Rows of a ledger (``ledger.jsonl``) are sorted by key, without the numbers of their calls: which one was sent first
-    is chance.
+    Rows of a ledger (``ledger.jsonl``) are sorted by key, without the numbers of their calls: it is chance which call
+    was sent first.
     """
     text = _CLOCK.sub(_TIME, _RELEASE.sub(VERSION, text))
     text = _CLOCKS.sub(lambda clock: _NUMBER.sub("0", clock[0]), text)

@@ -20,7 +20,7 @@ def wanted() -> dict[str, str]:
     """Return the versions of the packages that are needed at run time."""
     text = CONSTRAINTS.read_text(encoding="utf-8").partition(_TESTS)[0]
     lines = [line.split("==") for line in text.splitlines() if line and not line.startswith("#")]
-    return {name: pinned for name, pinned in lines}
+    return dict(lines)
 
 
 def otherwise() -> list[str]:

@@ -60,7 +60,7 @@ def outcome(case: Case, folder: Path, data: Path | None = None) -> dict[str, str
     with _here(folder), ExitStack() as stack:
         if case.service is not None:
             stack.enter_context(served(case.service))
-        for line in case.commands:
+        for line in case.lines:
             done = typed(line)
             codes.append({"command": line, "code": done.code})
             said.append(f"$ bonwise {line}\n{done.out}{_part('stderr', done.err)}[exit {done.code}]\n")
@@ -79,9 +79,11 @@ def typed(line: str) -> Said:
     source = words[words.index("<") + 1] if "<" in words else None
     arguments = words[: min([words.index(sign) for sign in "<>" if sign in words], default=len(words))]
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n") for _ in range(2))
-    with Path(source or os.devnull).open(encoding="utf-8") as stdin, mock.patch.object(sys, "stdin", stdin):
-        with redirect_stdout(out), redirect_stderr(err):
-            code = run(arguments)
+    with ExitStack() as stack:
+        stdin = stack.enter_context(Path(source or os.devnull).open(encoding="utf-8"))
+        for context in (mock.patch.object(sys, "stdin", stdin), redirect_stdout(out), redirect_stderr(err)):
+            stack.enter_context(context)
+        code = run(arguments)
     printed, warned = (_held(stream) for stream in (out, err))
     if target is not None:
         Path(target).write_bytes(printed.encode())

@@ -1,4 +1,4 @@
-"""The scripted service under a name that never changes, so that addresses and ledger keys are the same in every run."""
+"""The scripted service under a name that never changes, so that every run has the same addresses and ledger keys."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
 
 import bonwise
 from bonwise.cli.app import app
@@ -77,7 +78,6 @@ def schemas_within(value):
 
 def test_the_help_of_every_command_is_frozen():
     """A command that is added belongs to the cases too."""
-    import typer
 
     def names(command, before):
         for name, one in sorted(getattr(command, "commands", {}).items()):

@@ -24,48 +24,47 @@ _QUESTIONS = {
     "pilot_of_votes": "margin --pilot one_pair.csv --ties half --verdict-col winner",
 }
 
+_PLANS = "".join(f"plan --question {words} --json {name}.json\n" for name, words in _QUESTIONS.items())
+
 CASES = (
     Case(
         "plan",
-        (
-            *(f"plan --question {words} --json {name}.json" for name, words in _QUESTIONS.items()),
-            "plan --question margin --effect 0.1 --json - > printed.json",
-        ),
+        _PLANS + "plan --question margin --effect 0.1 --json - > printed.json",
         inputs=("scores.csv", "judges.csv", "one_pair.csv"),
         audit=False,
     ),
-    Case("plan_page", (f"plan --question {_QUESTIONS['better']} --html page.html",)),
+    Case("plan_page", f"plan --question {_QUESTIONS['better']} --html page.html"),
     Case(
         "labels",
-        (
-            "labels draw unlabelled.csv --labels 20 --out rule.csv --sheet sheet.csv --json rule.json",
-            "labels draw unlabelled.csv --labels 20 --design uniform --seed 3 --out uniform.csv --json uniform.json",
-            "labels draw unlabelled.csv --labels 40 --design pick --out pick.csv --json pick.json",
-            "labels draw unlabelled.csv --labels 60 --design neyman --out first.csv --json first.json",
-            "labels draw unlabelled.csv --labels 60 --after first.csv --label-file labels.csv --out second.csv "
-            "--json second.json",
-            "labels draw unlabelled.csv --labels 20 --seed 5 --out rule.csv",
-        ),
+        """
+        labels draw unlabelled.csv --labels 20 --out rule.csv --sheet sheet.csv --json rule.json
+        labels draw unlabelled.csv --labels 20 --design uniform --seed 3 --out uniform.csv --json uniform.json
+        labels draw unlabelled.csv --labels 40 --design pick --out pick.csv --json pick.json
+        labels draw unlabelled.csv --labels 60 --design neyman --out first.csv --json first.json
+        labels draw unlabelled.csv --labels 60 --after first.csv --label-file labels.csv --out second.csv \\
+            --json second.json
+        labels draw unlabelled.csv --labels 20 --seed 5 --out rule.csv
+        """,
         inputs=("unlabelled.csv", "labels.csv"),
     ),
     Case(
         "labels_compare",
-        ("labels compare scores.csv --share 0.25 --share 0.5 --draws 10 --json designs.json",),
+        "labels compare scores.csv --share 0.25 --share 0.5 --draws 10 --json designs.json",
         inputs=("scores.csv",),
     ),
     Case(
         "monitor",
-        (
-            "monitor scores.csv --half-width 0.3 --planned 70 --json width.json",
-            "monitor scores.csv --half-width 0.01 --json on.json",
-            "monitor labels.csv --scores unlabelled.csv --half-width 0.4 --json split.json",
-            "monitor many.csv --significance --json significant.json",
-            "monitor many.csv --question significance --than 0.7 --json worse.json",
-            "monitor partial.csv --half-width 0.5 --json part.json",
-            "monitor partial.csv --half-width 0.5 --design uniform --json drawn.json",
-            "monitor one_pair.csv --question preference --verdict-col winner --ties drop --pair-col model_a,model_b "
-            "--margin 0.2 --json votes.json",
-        ),
+        """
+        monitor scores.csv --half-width 0.3 --planned 70 --json width.json
+        monitor scores.csv --half-width 0.01 --json on.json
+        monitor labels.csv --scores unlabelled.csv --half-width 0.4 --json split.json
+        monitor many.csv --significance --json significant.json
+        monitor many.csv --question significance --than 0.7 --json worse.json
+        monitor partial.csv --half-width 0.5 --json part.json
+        monitor partial.csv --half-width 0.5 --design uniform --json drawn.json
+        monitor one_pair.csv --question preference --verdict-col winner --ties drop --pair-col model_a,model_b \\
+            --margin 0.2 --json votes.json
+        """,
         inputs=("scores.csv", "labels.csv", "unlabelled.csv", "partial.csv", "many.csv", "one_pair.csv"),
     ),
 )

@@ -11,69 +11,70 @@ _VERDICTS = "--verdict-col order1 --verdict-col order2 --label-col gold --prompt
 CASES = (
     Case(
         "study_requirements",
-        (
-            "study requirements scores.csv --json study.json --html page.html",
-            "study requirements judges.csv --target 0.4 --within-r 0.3 --json several.json",
-        ),
+        """
+        study requirements scores.csv --json study.json --html page.html
+        study requirements judges.csv --target 0.4 --within-r 0.3 --json several.json
+        """,
         inputs=("scores.csv", "judges.csv"),
     ),
     Case(
         "study_mix",
-        ("study mix control.csv --control unhelpful --json study.json --html page.html",),
+        "study mix control.csv --control unhelpful --json study.json --html page.html",
         inputs=("control.csv",),
     ),
     Case(
         "study_calibration",
-        (
-            "study calibration judges.csv --folds 3 --json study.json --html page.html",
-            "study calibration scores.csv --covariate length --pools arena.jsonl --json covariate.json",
-        ),
+        """
+        study calibration judges.csv --folds 3 --json study.json --html page.html
+        study calibration scores.csv --covariate length --pools arena.jsonl --json covariate.json
+        """,
         inputs=("judges.csv", "scores.csv", "arena.jsonl"),
     ),
     Case(
         "study_label_strategy",
-        (
-            "study label-strategy scores.csv --verdicts pairs.csv --json study.json --html page.html",
-            f"study label-strategy verdicts.csv {_VERDICTS} --json verdicts.json --html verdicts.html",
-            "study label-strategy scores.csv --pairs 20 --pools arena.jsonl --out todo.jsonl --json drawn.json",
-        ),
+        f"""
+        study label-strategy scores.csv --verdicts pairs.csv --json study.json --html page.html
+        study label-strategy verdicts.csv {_VERDICTS} --json verdicts.json --html verdicts.html
+        study label-strategy scores.csv --pairs 20 --pools arena.jsonl --out todo.jsonl --json drawn.json
+        """,
         inputs=("scores.csv", "pairs.csv", "arena.jsonl", "verdicts.csv"),
     ),
     Case(
         "route",
-        (
-            "route judges.csv --judge weak --save router.json --json route.json --html page.html",
-            "route judges.csv --judge weak --first-pass-only --share 0.4 --save first_pass.json",
-            "route judges.csv --judge weak --mean-calls 6 --strong-cost 4 --save split.json --json split_route.json",
-        ),
+        """
+        route judges.csv --judge weak --save router.json --json route.json --html page.html
+        route judges.csv --judge weak --first-pass-only --share 0.4 --save first_pass.json
+        route judges.csv --judge weak --mean-calls 6 --strong-cost 4 --save split.json --json split_route.json
+        """,
         inputs=("judges.csv",),
     ),
     Case(
         "learn",
-        (
-            "learn pilot.csv --save model.json --json learnt.json",
-            "learn pilot.csv --mean-calls 7 --max-draws 5 --json - > printed.json",
-        ),
+        """
+        learn pilot.csv --save model.json --json learnt.json
+        learn pilot.csv --mean-calls 7 --max-draws 5 --json - > printed.json
+        """,
         inputs=("pilot.csv",),
     ),
     Case(
         "confidence",
-        (
-            "confidence pairs.csv --labels labels.csv --json pairs.json",
-            "confidence pairs.csv --labels labels.csv --ties half --confidence 0.9 --json half.json",
-            "confidence statements.csv --json statements.json",
-            "confidence intervals.csv --json intervals.json",
-        ),
+        """
+        confidence pairs.csv --labels labels.csv --json pairs.json
+        confidence pairs.csv --labels labels.csv --ties half --confidence 0.9 --json half.json
+        confidence statements.csv --json statements.json
+        confidence intervals.csv --json intervals.json
+        """,
         inputs=("pairs.csv", "labels.csv", "statements.csv", "intervals.csv"),
     ),
     Case(
         "preferences",
-        (
-            f"preferences verdicts.csv {_VERDICTS} --context-col dataset --json verdicts.json",
-            "preferences votes.csv --verdict-col winner --pair-col model_a,model_b --prompt-col question_id --ties drop "
-            "--json drop.json",
-            "preferences votes.csv --verdict-col winner --pair-col model_a,model_b --ties half --near-tie 0.05 --json half.json",
-        ),
+        f"""
+        preferences verdicts.csv {_VERDICTS} --context-col dataset --json verdicts.json
+        preferences votes.csv --verdict-col winner --pair-col model_a,model_b --prompt-col question_id --ties drop \\
+            --json drop.json
+        preferences votes.csv --verdict-col winner --pair-col model_a,model_b --ties half --near-tie 0.05 \\
+            --json half.json
+        """,
         inputs=("verdicts.csv", "votes.csv"),
     ),
 )

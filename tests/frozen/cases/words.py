@@ -18,41 +18,41 @@ COMMANDS = (
 CASES = (
     Case(
         "help",
-        tuple(f"{one} --help > {one.replace(' ', '_') or 'bonwise'}.help".strip() for one in COMMANDS),
+        "".join(f"{one} --help > {one.replace(' ', '_') or 'bonwise'}.help\n" for one in COMMANDS),
         audit=False,
     ),
     Case(
         "lists",
-        (
-            "--version",
-            "judges",
-            "judges --candidates 7",
-            "strategies",
-            "prompts list",
-            "prompts show pairwise",
-            "prompts show pointwise --pools few.jsonl --prompt-id q00",
-            "prompts check few.jsonl",
-        ),
+        """
+        --version
+        judges
+        judges --candidates 7
+        strategies
+        prompts list
+        prompts show pairwise
+        prompts show pointwise --pools few.jsonl --prompt-id q00
+        prompts check few.jsonl
+        """,
         inputs=("few.jsonl",),
         audit=False,
     ),
     Case(
         "errors",
-        (
-            "audit absent.csv --json absent.json",
-            "audit scores.csv --score-col nothing --json column.json",
-            "audit scores.csv --rectangular --ragged --json - > flags.json",
-            "audit scores.csv --unknown --json usage.json",
-            "audit unlabelled.csv --json unlabelled.json",
-            "audit scores.csv --fail-under nothing=1 --json metric.json",
-            "plan --question which --json question.json",
-            "judge few.jsonl --judge nothing:openai/m",
-            "select few.jsonl --judge local:length --strategy nothing",
-            "ledger stats nowhere --json ledger.json",
-            "route scores.csv --share 2 --json share.json",
-            "nothing",
-        ),
+        """
+        audit absent.csv --json absent.json
+        audit scores.csv --score-col nothing --json column.json
+        audit scores.csv --rectangular --ragged --json - > flags.json
+        audit scores.csv --unknown --json usage.json
+        audit unlabelled.csv --json unlabelled.json
+        audit scores.csv --fail-under nothing=1 --json metric.json
+        plan --question which --json question.json
+        judge few.jsonl --judge nothing:openai/m
+        select few.jsonl --judge local:length --strategy nothing
+        ledger stats nowhere --json ledger.json
+        route scores.csv --share 2 --json share.json
+        nothing
+        """,
         inputs=("scores.csv", "unlabelled.csv", "few.jsonl"),
     ),
-    Case("demo", ("demo",), unkept=("bonwise-demo/audit.html", "bonwise-demo/pools.jsonl")),
+    Case("demo", "demo", unkept=("bonwise-demo/audit.html", "bonwise-demo/pools.jsonl")),
 )
