@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import importlib.util
+import json
+
+import numpy as np
+import pytest
+
+from bonwise.routing.saved import SavedRouter
+from bonwise.selection.pilot import load_model, save_model
+from frozen.differences import byte_differences
+from frozen.first_release import CUT, KEPT, REOPENED, expected, opened
+from frozen.masks import settled_output
+from frozen.running import typed
+from frozen.services import served
+
+AUDITED = {"picks", "scores", "draws of labels", "draw of pairs"}
+ROUTERS = {
+    "learnt": "expected_gain",
+    "width": "interval_width",
+    "disagreement": "disagreement",
+    "margin": "margin_level",
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Work in a copy of what 0.1.0 left behind."""
+    with opened(tmp_path) as folder:
+        yield folder
+
+
+def written(folder):
+    """Read what the commands of a test wrote, by file name."""
+    paths = sorted((folder / "expected").iterdir())
+    return {path.name: settled_output(path.name, path.read_text(encoding="utf-8")) for path in paths}
+
+
+def assert_as_expected(found):
+    """Hold files to those of 0.1.0: every byte but the words that people read and the clock."""
+    known = expected()
+    assert found
+    assert not list(byte_differences({name: known[name] for name in found}, found))
+
+
+@pytest.mark.parametrize("name", REOPENED)
+def test_what_the_first_release_wrote_opens_unchanged(name, folder):
+    """The same commands on its files send nothing and write the same."""
+    if name in AUDITED and importlib.util.find_spec("sklearn") is None:
+        pytest.skip("needs bonwise[audit]")
+    with served({}) as script:
+        for line in REOPENED[name]:
+            done = typed(line)
+            assert done.code == 0, done.err
+        assert script.counts.requests == 0
+    assert_as_expected(written(folder))
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_an_interrupted_run_of_the_first_release_goes_on(name, folder):
+    """It asks for what is owed alone, and comes to what a whole run came to; then there is nothing left to ask."""
+    cut = CUT[name]
+    with served({}) as script:
+        done = typed(cut.command)
+        assert done.code == 0, done.err
+        assert script.counts.answers == cut.whole - cut.sent
+        paid = script.counts.requests
+        assert typed(cut.command).code == 0
+        assert script.counts.requests == paid
+    assert_as_expected(written(folder))
+
+
+@pytest.mark.parametrize("name", ROUTERS)
+def test_saved_routers_load_unchanged(name, folder):
+    """A router holds what its file says, and is saved to the same bytes."""
+    before = (folder / f"{name}.json").read_text(encoding="utf-8")
+    router = SavedRouter.load(f"{name}.json")
+    assert (router.signal, router.learnt) == (
+        ROUTERS[name],
+        name in {"learnt", "margin"} and router.model is not None,
+    )
+    assert np.array_equal(router.calibration, json.loads(before)["calibration"])
+    router.save("again.json")
+    assert (folder / "again.json").read_text(encoding="utf-8") == before
+
+
+def test_saved_draw_models_load_unchanged(folder):
+    """A draw model gives the same prices, and is saved to the same document."""
+    model = load_model("model.json")
+    save_model(model, "again.json")
+    before, after = (json.loads((folder / name).read_text("utf-8")) for name in ("model.json", "again.json"))
+    assert {**after, "version": ""} == {**before, "version": ""}
+    assert list(after) == list(before)
+
+
+def test_nothing_kept_was_changed():
+    """Files of 0.1.0 name its version: no later version has written them anew."""
+    for name in ("width.json", "model.json"):
+        assert json.loads((KEPT / name).read_text("utf-8"))["version"] == "0.1.0"
