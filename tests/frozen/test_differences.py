@@ -149,7 +149,7 @@ def test_golden_files_are_kept_and_read(goldens):
 def test_the_script_writes_words_and_data_only_when_told(goldens, monkeypatch, capsys):
     """--check writes nothing and ends with 1; words are written at once, data with --data alone."""
     made = {"said.txt": "words\n", "codes.json": "[]\n"}
-    monkeypatch.setattr(frozen.make, "_made", lambda name: made)
+    monkeypatch.setattr(frozen.make, "_made", lambda _name: made)
     assert frozen.make.main(["plan", "--check"]) == 1
     assert golden("plan") == {}
     assert frozen.make.main(["plan"]) == 1
