@@ -4,24 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 
-from bonwise.cli import app as commands
-from bonwise.cli.prompts import app as prompts
 from bonwise.prompts.folder import builtin_names, prompts_folder
 from bonwise.prompts.loading import load
 from cli.commands import CONTROL, typed
 
 HOSTILE = "a\x1b[31mb\u202ec\x07"
-
-
-@pytest.fixture(autouse=True)
-def registered(monkeypatch):
-    """Register the commands, where they are not."""
-    if not any(group.typer_instance is prompts for group in commands.app.registered_groups):
-        app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-        app.add_typer(prompts)
-        monkeypatch.setattr(commands, "app", app)
 
 
 @pytest.fixture

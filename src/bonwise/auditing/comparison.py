@@ -16,7 +16,6 @@ from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import difference
 from bonwise.stats.level_bias import level_bias_difference
 from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.partial.weighted import weighted_difference
 from bonwise.stats.sums import Floats, prompt_sums
 
 __all__ = ["Comparison", "compare_judges"]
@@ -63,6 +62,8 @@ def _compare(first: JudgeAudit, second: JudgeAudit, settings: Settings) -> Compa
     sums = [prompt_sums(panel.scores, panel.labels, panel.sizes) for panel in (left, right)]
     rule, sample = settings.rule(left.labels), _common_sample(first, second)
     if sample is not None:
+        from bonwise.stats.partial.weighted import weighted_difference  # noqa: PLC0415 - complete labels do without
+
         found, weights = weighted_difference(ESTIMANDS, sums[0], sums[1], sample, rule), _weights(sample)
         method = "weighted"
     else:

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bonwise.auditing.candidate_labels import audit_candidate_labels
 from bonwise.auditing.gates import Labelled
+from bonwise.auditing.judge_metrics import JudgeMetrics, judge_only
 from bonwise.auditing.labelling import Labelling, label_state
 from bonwise.auditing.level import panel_level_bias
 from bonwise.auditing.partial import Balance, Picked, balance, worst_case
-from bonwise.auditing.sampled import SampledMetrics, judge_only, sampled_metrics
 from bonwise.auditing.settings import Settings, label_range
 from bonwise.auditing.stated_draw import StatedDraw
 from bonwise.auditing.verdict import Verdict, candidate_validity, judge_validity, pick_validity
@@ -196,7 +195,7 @@ def of_candidates(stated: StatedDraw, panel: Panel) -> bool:
     return by_candidate and bool((panel.labelled_cells < panel.sizes).any())
 
 
-def _sampling(labelling: Labelling, stated: StatedDraw | None, figures: SampledMetrics) -> dict[str, Any]:
+def _sampling(labelling: Labelling, stated: StatedDraw | None, figures: JudgeMetrics) -> dict[str, Any]:
     """Return how the labelled prompts were drawn and used, for the document; empty where no draw is stated."""
     drawn = labelling.drawn
     if stated is None:
@@ -215,6 +214,8 @@ def _sampling(labelling: Labelling, stated: StatedDraw | None, figures: SampledM
 
 def _of_candidate_labels(panel: Panel, settings: Settings, table: ScoreTable, design: LabelDesign) -> JudgeAudit:
     """Audit a judge of whose pools single candidates were drawn for labelling."""
+    from bonwise.auditing.candidate_labels import audit_candidate_labels  # noqa: PLC0415 - few audits need it
+
     own = judge_only(panel, settings)
     others = further_scores(table, panel)
     figures = audit_candidate_labels(panel, list(others.values()), design, settings, judge_only=own)
@@ -265,8 +266,10 @@ def _complete_sums(labelling: Labelling) -> Floats:
     return prompt_sums(panel.scores, panel.labels, panel.sizes)
 
 
-def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> SampledMetrics:
+def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> JudgeMetrics:
     if labelling.sample is not None:
+        from bonwise.auditing.sampled import sampled_metrics  # noqa: PLC0415 - complete labels do without
+
         further = further_scores(table, labelling.panel)
         return sampled_metrics(labelling, labelling.sample, further, settings)
     panel = labelling.panel.keep(labelling.labelled)
@@ -276,4 +279,4 @@ def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> Sam
     found["level_bias"] = panel_level_bias(panel, settings).with_method(labelling.method)
     if labelling.method == "labelled_only":
         found.update(judge_only(labelling.panel, settings))
-    return SampledMetrics(found)
+    return JudgeMetrics(found)

@@ -3,52 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
+from bonwise.auditing.judge_metrics import JudgeMetrics, judge_only
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.level import panel_level_bias
 from bonwise.auditing.settings import Settings
-from bonwise.data.panel import Panel
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
-from bonwise.stats.estimation import estimate
 from bonwise.stats.partial.aipw import PartialEstimates, partial_estimates
 from bonwise.stats.partial.label_features import label_features
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.partial.weighted import weighted_estimates
 from bonwise.stats.sums import Floats, prompt_sums
 
-__all__ = ["SampledMetrics", "judge_only", "sampled_metrics"]
-
-
-@dataclass(frozen=True, eq=False)
-class SampledMetrics:
-    """What was estimated for all prompts from a sample of them.
-
-    Parameters
-    ----------
-    metrics : mapping of str to Estimate
-    notes : mapping of str to object
-        How: effective sample size, outcome model and what further judges bring, for the document.
-    """
-
-    metrics: Mapping[str, Estimate] = field(repr=False)
-    notes: Mapping[str, Any] = field(default_factory=dict)
-
-
-def judge_only(panel: Panel, settings: Settings) -> dict[str, Estimate]:
-    """Estimate what needs no labels from all prompts."""
-    own = [e for e in ESTIMANDS if not e.on_labels]
-    sums = prompt_sums(panel.scores, np.zeros(len(panel.scores)), panel.sizes)
-    return estimate(own, sums, settings.rule(np.zeros(0)))
+__all__ = ["sampled_metrics"]
 
 
 def sampled_metrics(
     labelling: Labelling, sample: LabelSample, further: Mapping[str, Floats], settings: Settings
-) -> SampledMetrics:
+) -> JudgeMetrics:
     """Estimate every metric for all prompts.
 
     Values, gain, recovery, top-1 accuracy and hit rate come from the efficient influence function; the other metrics
@@ -79,7 +53,7 @@ def sampled_metrics(
     bias = panel_level_bias(known, settings, weights).with_method("weighted")
     found = {**found, **judge_only(panel, settings), "level_bias": bias}
     order = [*(e.name for e in ESTIMANDS), "level_bias"]
-    return SampledMetrics({name: found[name] for name in order}, notes)
+    return JudgeMetrics({name: found[name] for name in order}, notes)
 
 
 def _model_notes(partial: PartialEstimates, further: Sequence[str]) -> dict[str, Any]:

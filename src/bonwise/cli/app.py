@@ -1,60 +1,57 @@
-"""The commands, one module each; whatever is heavy is imported when its command runs."""
+"""The commands, one module each; a process imports only the module of the command that it runs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from bonwise.cli import (
-    audit,
-    compare,
-    confidence,
-    demo,
-    doctor,
-    judge,
-    judges,
-    labels,
-    learn,
-    ledger,
-    monitor,
-    plan,
-    preferences,
-    prompts,
-    route,
-    select,
-    strategies,
+__all__ = ["app_for"]
+
+_COMMANDS = (
+    *("demo", "doctor", "judge", "select", "audit", "compare", "route", "learn", "confidence", "plan", "monitor"),
+    *("preferences", "judges", "strategies"),
 )
-from bonwise.cli.study import group
+"""In the order of the help; each is a function of that name in the module of that name."""
 
-__all__ = ["app"]
+_GROUPS = {
+    "labels": "bonwise.cli.labels",
+    "study": "bonwise.cli.study.group",
+    "prompts": "bonwise.cli.prompts",
+    "ledger": "bonwise.cli.ledger",
+}
+"""Commands that have commands of their own, and the module that holds them as ``app``."""
 
-app = typer.Typer(
-    name="bonwise",
-    help="Pick the best of n answers with a judge, and find out how good the judge is at it.",
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
 
-app.command("demo")(demo.demo)
-app.command("doctor")(doctor.doctor)
-app.command("judge")(judge.judge)
-app.command("select")(select.select)
-app.command("audit")(audit.audit)
-app.command("compare")(compare.compare)
-app.command("route")(route.route)
-app.command("learn")(learn.learn)
-app.command("confidence")(confidence.confidence)
-app.command("plan")(plan.plan)
-app.command("monitor")(monitor.monitor)
-app.command("preferences")(preferences.preferences)
-app.command("judges")(judges.judges)
-app.command("strategies")(strategies.strategies)
-app.add_typer(labels.app)
-app.add_typer(group.app)
-app.add_typer(prompts.app)
-app.add_typer(ledger.app)
+def app_for(arguments: Sequence[str]) -> typer.Typer:
+    """Return the command line with the command that the arguments name, or with every command.
+
+    Typer reads the options of every command that it is given, which for all of them takes longer than an audit of a
+    small file. So every command is there only for the help, and for a name that is no command.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Without the program's name.
+    """
+    app = typer.Typer(
+        name="bonwise",
+        help="Pick the best of n answers with a judge, and find out how good the judge is at it.",
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        callback=_options,
+    )
+    everything = (*_COMMANDS, *_GROUPS)
+    asked = arguments[0] if arguments and arguments[0] in everything else None
+    for name in everything if asked is None else (asked,):
+        if name in _GROUPS:
+            app.add_typer(import_module(_GROUPS[name]).app)
+        else:
+            app.command(name)(getattr(import_module(f"bonwise.cli.{name}"), name))
+    return app
 
 
 def _show_version(wanted: bool) -> None:
@@ -65,7 +62,6 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from bonwise.stats.sums import Floats, Sums
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 __all__ = ["bootstrap"]
 
@@ -60,5 +63,7 @@ def _counts(n: int, resamples: int, seed: int) -> Iterator[tuple[slice, Floats]]
 
 @cache
 def _blas() -> ThreadpoolController:
+    from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - only a bootstrap needs it
+
     # Looking for the libraries takes longer than a small bootstrap: look once.
     return ThreadpoolController()

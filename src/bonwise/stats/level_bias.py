@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import isotonic_regression
 
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.largest_bias import largest_bias, recurring_names
 from bonwise.stats.laws import Ends, Law
+from bonwise.stats.pool_adjacent_violators import pool_adjacent_violators
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = ["level_bias", "level_bias_difference"]
@@ -107,5 +107,5 @@ def _calibrated(scores: Floats, labels: Floats, w: Floats, folds: _Ints) -> Floa
 def _isotonic(values: Floats, weights: Floats, sums: Floats) -> Floats:
     """Fit label means on sorted distinct scores; between scores seen, interpolate."""
     seen = weights > 0
-    fit = isotonic_regression(sums[seen] / weights[seen], weights=weights[seen])
-    return np.interp(values, values[seen], fit.x)
+    heights = pool_adjacent_violators(sums[seen] / weights[seen], weights[seen])
+    return np.interp(values, values[seen], heights)

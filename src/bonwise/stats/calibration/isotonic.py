@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
+from bonwise.stats.pool_adjacent_violators import pool_adjacent_violators
 from bonwise.stats.sums import Floats
 
 __all__ = ["IsotonicMap", "isotonic_map"]
@@ -64,4 +64,4 @@ def isotonic_map(values: Floats, labels: Floats) -> IsotonicMap:
     distinct, codes = np.unique(values, return_inverse=True)
     weights = np.bincount(codes).astype(np.float64)
     means = np.bincount(codes, weights=labels) / weights
-    return IsotonicMap(distinct, np.asarray(isotonic_regression(means, weights=weights).x))
+    return IsotonicMap(distinct, pool_adjacent_violators(means, weights))
