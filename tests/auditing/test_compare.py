@@ -6,10 +6,9 @@ import pandas as pd
 import pytest
 
 from auditing.tables import cohort, two_judges
-from auditing.test_logged import greedy_lines, labels_of, logged
+from auditing.test_logged import OF_PICKS, greedy_lines, labels_of, logged
 from bonwise.auditing.audit import audit
 from bonwise.auditing.compare import compare
-from bonwise.auditing.judge_audit import OF_PICKS
 from bonwise.auditing.same_picks import SAME_PICKS
 from bonwise.errors import InputError
 

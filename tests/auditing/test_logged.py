@@ -9,9 +9,11 @@ from hypothesis import HealthCheck, given, settings
 
 from auditing.tables import cohort, table
 from bonwise.auditing.audit import audit
-from bonwise.auditing.judge_audit import NO_SCORES, OF_PICKS
+from bonwise.auditing.judge_audit import NO_SCORES
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from stats.pools import pools
+
+OF_PICKS = ("top1_accuracy", "hit_rate", "value_random", "value_judge", "value_oracle", "gain", "recovery")
 
 
 def greedy_lines(frame, seed=0):

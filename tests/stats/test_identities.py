@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import IntervalRule, difference, estimate
+from bonwise.stats.partial.label_features import outcomes
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.stats.within_prompt import between_r, global_r, judge_between_share, oracle_between_share, within_r
 from bonwise.testing import simulate
@@ -159,3 +160,38 @@ def test_paired_differences_are_differences(prompts, data):
         assert back[e.name].estimate == pytest.approx(-expected, abs=1e-9), e.name
         if there[e.name].interval == "jackknife":
             assert back[e.name].low == pytest.approx(-there[e.name].high, abs=1e-9), e.name
+
+
+@given(pools(least=1, most=8))
+def test_outcome_weights_say_what_the_function_says(prompts):
+    """A metric that names its outcomes is the mean, or the ratio of means, that their weights give."""
+    sums = prompt_sums(*arrays(prompts))
+    means, totals = outcomes(sums).mean(axis=0), Sums(*sums.sum(axis=1))
+    made = [e for e in ESTIMANDS if e.outcomes is not None]
+    assert len(made) >= 7
+    for e in made:
+        below = 1.0 if e.outcomes_below is None else float(means @ e.outcomes_below)
+        value = float(e.of(totals))
+        if not math.isnan(value):
+            assert value * below == pytest.approx(float(means @ e.outcomes), abs=1e-12), e.name
+        assert (e.outcomes_below is None) == (e.parts is None), e.name
+
+
+@given(pools(least=1, most=8), st.randoms(use_true_random=False))
+def test_a_metric_without_scores_or_labels_is_told_so(prompts, random):
+    """Other scores change no metric that says it needs none, and other labels likewise."""
+
+    def shuffled(values):
+        return random.sample(values, len(values))
+
+    def values(pools):
+        totals = Sums(*prompt_sums(*arrays(pools)).sum(axis=1))
+        return {e.name: float(e.of(totals)) for e in ESTIMANDS}
+
+    as_they_are = values(prompts)
+    other_scores = values([(shuffled(scores), labels) for scores, labels in prompts])
+    other_labels = values([(scores, shuffled(labels)) for scores, labels in prompts])
+    for e in ESTIMANDS:
+        same = pytest.approx(as_they_are[e.name], abs=1e-12, nan_ok=True)
+        assert e.on_scores or other_scores[e.name] == same, e.name
+        assert e.on_labels or other_labels[e.name] == same, e.name

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bonwise.auditing.judge_audit import OF_PICKS
 from bonwise.auditing.labelling import label_state
 from bonwise.auditing.logged import logged_panels, logged_table, picks_document
 from bonwise.auditing.same_picks import differing_by_nothing, pick_alike
@@ -22,7 +21,7 @@ from bonwise.errors import InputError
 from bonwise.release import release
 from bonwise.report.amounts import counted
 from bonwise.shown import Shown
-from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.catalog import OF_PICKS
 from bonwise.stats.efficiency import Spent, efficiency, efficiency_difference
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import difference, estimate
@@ -34,7 +33,7 @@ SAME_POOLS = "the same pools"
 
 _FIRST, _SECOND = "first", "second"
 
-_OF_POOLS = ("value_random", "value_oracle")
+_OF_POOLS = tuple(e.name for e in OF_PICKS if not e.on_scores)
 """What does not depend on the picks: its difference is 0 whatever the prompts."""
 
 
@@ -241,12 +240,11 @@ def _compared(
     method: str,
     dropped: tuple[Dropped, ...],
 ) -> PickComparison:
-    wanted = [e for e in ESTIMANDS if e.name in OF_PICKS]
     rule = settings.rule(panels[0].labels)
     sums = [prompt_sums(panel.scores, panel.labels, panel.sizes) for panel in panels]
     spent = [_spent(picks, panel, mine) for picks, panel, mine in zip(sides, panels, sums, strict=True)]
-    worth = [estimate(wanted, mine, rule) for mine in sums]
-    less = difference([e for e in wanted if e.name not in _OF_POOLS], sums[0], sums[1], rule)
+    worth = [estimate(OF_PICKS, mine, rule) for mine in sums]
+    less = difference([e for e in OF_PICKS if e.on_scores], sums[0], sums[1], rule)
     if pick_alike(panels[0].scores, panels[1].scores, panels[0].sizes):
         less = differing_by_nothing(less)
     differences = {

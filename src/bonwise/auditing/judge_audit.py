@@ -19,17 +19,15 @@ from bonwise.data.label_design import LabelDesign
 from bonwise.data.panel import Panel
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError
-from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import estimate
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 
-__all__ = ["NO_SCORES", "OF_PICKS", "JudgeAudit", "audit_judge", "of_candidates"]
+__all__ = ["NO_SCORES", "JudgeAudit", "audit_judge", "of_candidates"]
 
-OF_PICKS = ("top1_accuracy", "hit_rate", "value_random", "value_judge", "value_oracle", "gain", "recovery")
-"""Metrics that follow from what was picked."""
-
-_OF_LABELS = ("oracle_between_share", "oracle_tie_rate")
+_WITHOUT_SCORES = frozenset(e.name for e in (*OF_PICKS, *(e for e in ESTIMANDS if not e.on_scores)))
+"""Metrics that logged picks tell."""
 
 _WITHOUT_LABELS = frozenset(e.name for e in ESTIMANDS if not e.on_labels)
 
@@ -171,7 +169,7 @@ def audit_judge(
     if picked is not None:
         scope = " ".join(filter(None, (picked.scope, scope)))
         metrics = {
-            name: found if name in (*OF_PICKS, *_OF_LABELS) else _no_scores(found) for name, found in metrics.items()
+            name: found if name in _WITHOUT_SCORES else _no_scores(found) for name, found in metrics.items()
         }
         verdict = pick_validity(metrics, settings.thresholds, scope=scope)
     else:

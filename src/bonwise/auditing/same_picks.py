@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.stats.catalog import OF_PICKS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.sums import Floats
 from bonwise.stats.top_of_scores import at_top
@@ -15,7 +16,7 @@ __all__ = ["OF_THE_TOP", "SAME_PICKS", "differing_by_nothing", "pick_alike"]
 
 SAME_PICKS = "both pick alike on every prompt"
 
-OF_THE_TOP = ("top1_tie_rate", "top1_accuracy", "hit_rate", "value_judge", "gain", "recovery")
+OF_THE_TOP = ("top1_tie_rate", *(e.name for e in OF_PICKS if e.on_scores))
 """What follows from the candidates at the top alone."""
 
 

@@ -20,11 +20,12 @@ __all__ = ["compare_parts", "compare_text"]
 
 _Document = Mapping[str, Any]
 
-_ROWS = (
-    *("value_random", "value_judge", "value_oracle", "gain", "recovery", "top1_accuracy", "hit_rate"),
+_FIRST_ROWS = ("value_random", "value_judge", "value_oracle", "gain", "recovery", "top1_accuracy", "hit_rate")
+_LAST_ROWS = (
     *("calls_per_prompt", "tokens_per_prompt", "gain_per_call", "gain_per_1000_tokens"),
     *("recovery_per_call", "recovery_per_1000_tokens"),
 )
+"""What the picks took; any other metric stands between the two."""
 
 _OF_FIRST, _OF_SECOND = "[first]", "[second]"
 """Heads of intervals."""
@@ -56,9 +57,15 @@ def compare_parts(document: _Document) -> Iterator[RenderableType]:
     yield from _notes(document)
 
 
+def _rows(document: _Document) -> list[str]:
+    """Return the metrics in the order in which they are shown."""
+    others = [key for key in document["differences"] if key not in (*_FIRST_ROWS, *_LAST_ROWS)]
+    return [*_FIRST_ROWS, *others, *_LAST_ROWS]
+
+
 def _table(document: _Document) -> FittedTable:
     rows = []
-    for key in _ROWS:
+    for key in _rows(document):
         sides = [document[side]["metrics"][key] for side in ("first", "second")]
         found = document["differences"][key]
         star = " *" if found["method"] == "labelled_only" else ""
@@ -74,11 +81,11 @@ def _table(document: _Document) -> FittedTable:
 def _notes(document: _Document) -> Iterator[Text]:
     """Yield why a figure is missing, each reason once, and what partial labels leave out."""
     reasons: dict[str, list[str]] = {}
-    for key in _ROWS:
+    for key in _rows(document):
         for found in (document[side]["metrics"][key] for side in ("first", "second")):
             if found.get("reason") and key not in reasons.setdefault(found["reason"], []):
                 reasons[found["reason"]].append(key)
-    for key in _ROWS:
+    for key in _rows(document):
         found = document["differences"][key]
         if found["estimate"] is not None and found.get("reason"):
             reasons.setdefault(f"no interval of the difference: {found['reason']}", []).append(key)

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from bonwise.stats.sums import Floats, Sums
 
-__all__ = ["Estimand", "ratio"]
+__all__ = ["Estimand", "OutcomeWeights", "ratio"]
+
+
+class OutcomeWeights(NamedTuple):
+    """How a mean over prompts is made of the means of five outcomes of a prompt, named as in `stats/sums.py`."""
+
+    random: float = 0.0  # R
+    judge_gain: float = 0.0  # J - R
+    oracle_gain: float = 0.0  # M - R
+    top1: float = 0.0  # same_top
+    hit: float = 0.0  # hit
 
 
 @dataclass(frozen=True)
@@ -30,6 +41,8 @@ class Estimand:
         Per-prompt sums to a mask of the prompts that contribute; None means all.
     on_labels : bool
         Whether it needs oracle labels.
+    on_scores : bool
+        Whether it needs the judge's scores; without them it is the same for every judge.
     average_over : callable, optional
         Per-prompt sums to the weights that make it a weighted average over prompts; None where it is none.
     parts : callable, optional
@@ -38,6 +51,12 @@ class Estimand:
         Whether it is a difference of two mean labels, which lies within the width of their range on either side of 0.
     over : str, optional
         Metric it is divided by: where that cannot be told from 0, the number would be wild.
+    outcomes : OutcomeWeights, optional
+        The weights that make it of the outcomes of a prompt; of a ratio of means, those of its numerator. Where a
+        sample of prompts is labelled, a metric that has them is estimated with a model of the outcomes (AIPW), any
+        other from totals weighted by 1 / propensity.
+    outcomes_below : OutcomeWeights, optional
+        Those of the denominator of a ratio of means.
     """
 
     name: str
@@ -46,10 +65,13 @@ class Estimand:
     limits: tuple[float, float] | None = (0.0, 1.0)
     counted: Callable[[Sums], Floats] | None = None
     on_labels: bool = True
+    on_scores: bool = True
     average_over: Callable[[Sums], Floats] | None = None
     parts: Callable[[Sums], tuple[Floats, Floats]] | None = None
     contrast: bool = False
     over: str | None = None
+    outcomes: OutcomeWeights | None = None
+    outcomes_below: OutcomeWeights | None = None
 
 
 def ratio(numerator: Floats, denominator: Floats, scale: Floats | float = 1.0) -> Floats:

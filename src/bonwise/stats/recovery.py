@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bonwise.stats.estimand import Estimand, ratio
+from bonwise.stats.estimand import Estimand, OutcomeWeights, ratio
 from bonwise.stats.sums import Floats, Sums
 
 __all__ = ["ESTIMANDS", "recovery"]
@@ -39,12 +39,43 @@ def recovery(t: Sums) -> Floats:
     return ratio(t.J - t.R, t.M - t.R, np.abs(t.M) + np.abs(t.R))
 
 
+_GAIN, _ROOM = OutcomeWeights(judge_gain=1.0), OutcomeWeights(oracle_gain=1.0)
+
 ESTIMANDS = (
-    Estimand("value_random", value_random, "a prompt", None, average_over=lambda t: t.prompts),
-    Estimand("value_judge", value_judge, "a prompt", None, average_over=lambda t: t.prompts),
-    Estimand("value_oracle", value_oracle, "a prompt", None, average_over=lambda t: t.prompts),
-    Estimand("gain", gain, "a prompt", None, average_over=lambda t: t.prompts, contrast=True),
     Estimand(
-        "recovery", recovery, "a prompt where labels differ", (-np.inf, 1.0), parts=lambda t: (t.J - t.R, t.M - t.R)
+        "value_random",
+        value_random,
+        "a prompt",
+        None,
+        on_scores=False,
+        average_over=lambda t: t.prompts,
+        outcomes=OutcomeWeights(random=1.0),
+    ),
+    Estimand(
+        "value_judge",
+        value_judge,
+        "a prompt",
+        None,
+        average_over=lambda t: t.prompts,
+        outcomes=OutcomeWeights(random=1.0, judge_gain=1.0),
+    ),
+    Estimand(
+        "value_oracle",
+        value_oracle,
+        "a prompt",
+        None,
+        on_scores=False,
+        average_over=lambda t: t.prompts,
+        outcomes=OutcomeWeights(random=1.0, oracle_gain=1.0),
+    ),
+    Estimand("gain", gain, "a prompt", None, average_over=lambda t: t.prompts, contrast=True, outcomes=_GAIN),
+    Estimand(
+        "recovery",
+        recovery,
+        "a prompt where labels differ",
+        (-np.inf, 1.0),
+        parts=lambda t: (t.J - t.R, t.M - t.R),
+        outcomes=_GAIN,
+        outcomes_below=_ROOM,
     ),
 )

@@ -25,6 +25,6 @@ def top1_tie_rate(t: Sums) -> Floats:
 
 ESTIMANDS = (
     Estimand("tie_rate", tie_rate, "a pair", on_labels=False, average_over=lambda t: t.pairs),
-    Estimand("oracle_tie_rate", oracle_tie_rate, "a pair", average_over=lambda t: t.pairs),
+    Estimand("oracle_tie_rate", oracle_tie_rate, "a pair", on_scores=False, average_over=lambda t: t.pairs),
     Estimand("top1_tie_rate", top1_tie_rate, "a prompt", on_labels=False, average_over=lambda t: t.prompts),
 )

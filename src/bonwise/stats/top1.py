@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bonwise.stats.estimand import Estimand, ratio
+from bonwise.stats.estimand import Estimand, OutcomeWeights, ratio
 from bonwise.stats.sums import Floats, Sums
 
 __all__ = ["ESTIMANDS"]
@@ -25,6 +25,12 @@ def hit_rate(t: Sums) -> Floats:
 
 
 ESTIMANDS = (
-    Estimand("top1_accuracy", top1_accuracy, "a prompt", average_over=lambda t: t.prompts),
-    Estimand("hit_rate", hit_rate, "a prompt", average_over=lambda t: t.prompts),
+    Estimand(
+        "top1_accuracy",
+        top1_accuracy,
+        "a prompt",
+        average_over=lambda t: t.prompts,
+        outcomes=OutcomeWeights(top1=1.0),
+    ),
+    Estimand("hit_rate", hit_rate, "a prompt", average_over=lambda t: t.prompts, outcomes=OutcomeWeights(hit=1.0)),
 )

@@ -80,5 +80,5 @@ ESTIMANDS = (
     Estimand("inflation", inflation, "a global_r other than 0 and a defined within_r", _ANY, over="global_r"),
     Estimand("attenuation", attenuation, "a prompt where labels differ", _ANY),
     Estimand("judge_between_share", judge_between_share, "scores that vary", on_labels=False),
-    Estimand("oracle_between_share", oracle_between_share, "labels that vary"),
+    Estimand("oracle_between_share", oracle_between_share, "labels that vary", on_scores=False),
 )

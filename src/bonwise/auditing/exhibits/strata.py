@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.auditing.judge_audit import NO_SCORES, OF_PICKS
+from bonwise.auditing.judge_audit import NO_SCORES
 from bonwise.auditing.settings import Settings
 from bonwise.data.panel import Panel
 from bonwise.data.table import ScoreTable
-from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import estimate
 from bonwise.stats.sums import prompt_sums
@@ -24,6 +24,7 @@ __all__ = ["METRICS", "strata"]
 METRICS = ("recovery", "within_r", "tie_rate", "top1_accuracy")
 
 _ESTIMANDS = tuple(e for e in ESTIMANDS if e.name in METRICS)
+_OF_PICKS = frozenset(e.name for e in OF_PICKS)
 
 _MOST_COLUMNS, _MOST_VALUES, _FEWEST_PROMPTS, _GROUPS = 20, 12, 10, 3
 
@@ -162,7 +163,7 @@ def _ranges(values: pd.Series, blank: npt.NDArray[np.bool_]) -> Iterator[_Row]:
 
 def _figures(row: _Row, found: Mapping[str, Estimate], method: str, logged: bool) -> dict[str, Any]:
     if logged:
-        found = {name: e if name in OF_PICKS else Estimate.undefined(NO_SCORES, e.n) for name, e in found.items()}
+        found = {name: e if name in _OF_PICKS else Estimate.undefined(NO_SCORES, e.n) for name, e in found.items()}
     return {
         "value": row.value,
         "kind": row.kind,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats import recovery, top1
+from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimand import Estimand
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.estimation import IntervalRule, estimate, from_jackknife
@@ -25,19 +25,8 @@ from bonwise.stats.sums import Floats
 __all__ = ["PartialEstimates", "partial_estimates"]
 
 _UNBOUNDED = f"unbounded: {NOT_DISTINGUISHABLE}"
-_ESTIMANDS = (*top1.ESTIMANDS, *recovery.ESTIMANDS)
-
-# Each metric as a contrast of the means of R, Y1 = J - R, Y2 = M - R, same_top and hit: sums and differences of
-# metrics then hold exactly.
-_CONTRASTS = {
-    "value_random": (1.0, 0.0, 0.0, 0.0, 0.0),
-    "value_judge": (1.0, 1.0, 0.0, 0.0, 0.0),
-    "value_oracle": (1.0, 0.0, 1.0, 0.0, 0.0),
-    "gain": (0.0, 1.0, 0.0, 0.0, 0.0),
-    "room": (0.0, 0.0, 1.0, 0.0, 0.0),
-    "top1_accuracy": (0.0, 0.0, 0.0, 1.0, 0.0),
-    "hit_rate": (0.0, 0.0, 0.0, 0.0, 1.0),
-}
+_ESTIMANDS = tuple(e for e in ESTIMANDS if e.outcomes is not None)
+_RECOVERY = next(e for e in _ESTIMANDS if e.name == "recovery")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,8 +36,8 @@ class PartialEstimates:
     Parameters
     ----------
     metrics : dict of str to Estimate
-        ``top1_accuracy``, ``hit_rate``, ``value_random``, ``value_judge``, ``value_oracle``, ``gain``, ``recovery``,
-        each with the estimate from the labelled prompts alone beside it.
+        Those that are made of outcomes (`Estimand.outcomes`), each with the estimate from the labelled prompts alone
+        beside it.
     model : ModelChoice
     share_explained : float or None
         Cross-fitted R^2 of what recovery rests on (Y1 - rho Y2), at least 0; None where it does not vary.
@@ -154,7 +143,7 @@ def partial_estimates(
     narrowed = None
     if features.further and not problem.draw.complete:
         without = _fit(problem, features.alone(), folds, model).influence
-        narrowed = _narrowed(metrics["recovery"], _metric(_ESTIMANDS[-1], without, problem, sample, rule))
+        narrowed = _narrowed(metrics["recovery"], _metric(_RECOVERY, without, problem, sample, rule))
     ess = sample.ess
     metrics = {name: _beside(found, problem.alone[name], ess) for name, found in metrics.items()}
     notes = _notes(sample, rule, features)
@@ -189,16 +178,18 @@ def _metric(e: Estimand, found: Influence, problem: _Problem, sample: LabelSampl
     """Estimate one metric with its interval."""
     limits, alone, labels = _limits(e, rule), problem.alone[e.name], sample.count
     law: Student | Fieller
-    if e.parts is None:
-        law = student(found, np.array(_CONTRASTS[e.name]), limits)
+    # Every metric is a contrast of the same means: sums and differences of metrics hold exactly.
+    above = np.array(e.outcomes)
+    if e.outcomes_below is None:
+        law = student(found, above, limits)
         value, se = law.estimate, law.se
     else:
-        gain, room = (np.array(_CONTRASTS[name]) for name in ("gain", "room"))
+        below = np.array(e.outcomes_below)
         if alone.reason is not None and alone.reason.startswith("undefined"):
             return Estimate.undefined(alone.reason, labels)
-        if room @ found.means <= 0:
+        if below @ found.means <= 0:
             return Estimate.undefined(_UNBOUNDED, labels)
-        law, se = fieller(found, gain, room, limits)
+        law, se = fieller(found, above, below, limits)
         value = law.a / law.b
         if labels > 1 and law.at(rule.confidence) is None:
             return Estimate.undefined(f"{_UNBOUNDED}; the ratio itself is {min(value, limits[1]):.3g}", labels)

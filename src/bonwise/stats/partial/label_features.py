@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.stats.estimand import OutcomeWeights
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 from bonwise.stats.top_of_scores import top_of_scores
 
 __all__ = ["OUTCOMES", "LabelFeatures", "label_features", "mean_of_judges", "outcomes"]
 
-OUTCOMES = ("random", "judge_gain", "oracle_gain", "top1", "hit")
+OUTCOMES = OutcomeWeights._fields
 """R, Y1 = J - R, Y2 = M - R, same_top and hit of a prompt: every estimate is made from their means."""
 
 _Ints = npt.NDArray[np.int64]

@@ -31,10 +31,8 @@ from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums, prompt_sums
 
 __all__ = ["RawScores"]
 
-_OF_LABELS = frozenset({"oracle_between_share", "oracle_tie_rate", "value_random", "value_oracle"})
-"""Metrics that no calibration of the scores can change."""
-
-_CHANGING = tuple(e for e in ESTIMANDS if e.name not in _OF_LABELS)
+_CHANGING = tuple(e for e in ESTIMANDS if e.on_scores)
+"""Metrics that calibrating the scores can change."""
 
 _CORRELATIONS = tuple(e for e in ESTIMANDS if e.name in ("global_r", "within_r"))
 """Metrics whose change is also told as a share of the raw one."""

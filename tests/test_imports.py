@@ -1,0 +1,71 @@
+"""What a process of the command line loads: imports are nearly all the time of a small audit."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from bonwise.testing import simulate
+
+RUN = """
+import contextlib, io, json, sys
+from bonwise.cli.entry import run
+with contextlib.redirect_stdout(io.StringIO()) as out:
+    code = run(sys.argv[1:])
+print(json.dumps({"code": code, "out": out.getvalue(), "modules": sorted(sys.modules)}))
+"""
+
+UNUSED = {
+    *("scipy.optimize", "scipy.stats", "scipy.sparse", "scipy.linalg", "sklearn", "threadpoolctl"),
+    *("matplotlib", "jinja2", "openai", "anthropic", "httpx", "httpx2", "asyncio", "sqlite3"),
+    *("bonwise.selection", "bonwise.judges", "bonwise.calls", "bonwise.planning", "bonwise.routing"),
+    *("bonwise.stats.partial.aipw", "bonwise.stats.partial.weighted", "bonwise.auditing.candidate_labels"),
+}
+"""What a plain audit has no use for."""
+
+COMMANDS = {"demo", "doctor", "judge", "select", "audit", "compare", "route", "learn", "plan", "labels", "ledger"}
+
+
+@pytest.fixture(scope="module")
+def scores(tmp_path_factory):
+    """Write 400 rows of scores and labels."""
+    path = tmp_path_factory.mktemp("imports") / "scores.csv"
+    simulate("arena", n=100, seed=1).frame().to_csv(path, index=False)
+    assert len(pd.read_csv(path)) >= 400
+    return path
+
+
+def ran(*words):
+    """Run a command in a process of its own; return what it loaded and printed."""
+    done = subprocess.run([sys.executable, "-c", RUN, *map(str, words)], capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["code"] == 0
+    return set(found["modules"]), found["out"]
+
+
+def test_an_audit_loads_only_what_it_uses(scores):
+    """A plain audit has its figures, and of the heavy libraries pandas and special functions alone."""
+    loaded, out = ran("audit", scores)
+    assert "recovery" in out
+    assert "level_bias" in out
+    assert "pandas" in loaded
+    assert loaded.isdisjoint(UNUSED)
+
+
+@pytest.mark.parametrize("command", ["audit", "labels", "ledger", "select"])
+def test_a_command_loads_no_other(command):
+    """The help of one command is told by its module alone."""
+    loaded, out = ran(command, "--help")
+    assert f"Usage: bonwise {command}" in out
+    assert f"bonwise.cli.{command}" in loaded
+    assert loaded.isdisjoint(f"bonwise.cli.{other}" for other in COMMANDS - {command})
+
+
+def test_help_of_all_names_every_command():
+    """Without the name of a command the help lists all of them."""
+    _, out = ran("--help")
+    assert all(command in out for command in COMMANDS)
