@@ -168,9 +168,7 @@ def audit_judge(
     partial, scope = labelling.method == "labelled_only", labelling.scope
     if picked is not None:
         scope = " ".join(filter(None, (picked.scope, scope)))
-        metrics = {
-            name: found if name in _WITHOUT_SCORES else _no_scores(found) for name, found in metrics.items()
-        }
+        metrics = {name: found if name in _WITHOUT_SCORES else _no_scores(found) for name, found in metrics.items()}
         verdict = pick_validity(metrics, settings.thresholds, scope=scope)
     else:
         verdict = judge_validity(metrics, settings.thresholds, settings.target, against=against, scope=scope)

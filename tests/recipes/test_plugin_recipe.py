@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+import tomllib
+import zipfile
+
+import pytest
+
+from recipes.applied import ROOT, copy_of_package, ran, refused, section
+
+PLUGIN = ROOT / "examples" / "plugin"
+
+POOLS = [
+    {"prompt_id": "p", "prompt": "Delete it", "candidates": ["Just do it.", "Tested and safe.", "Tested."]},
+    {"prompt_id": "q", "prompt": "Ship it", "candidates": ["No.", "Yes.", "Safe."]},
+]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Build the wheel of the example and lay it out as an installer does; return the copy and the folder of it."""
+    pytest.importorskip("hatchling", reason="builds the example")
+    folder = copy_of_package(tmp_path_factory.mktemp("plugin"))
+    done = subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=PLUGIN,
+    )
+    assert done.returncode == 0, done.stderr
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "site")
+    (folder / "pools.jsonl").write_text("".join(json.dumps(pool) + "\n" for pool in POOLS), "utf-8")
+    return folder, [folder / "site"]
+
+
+def test_the_groups_are_those_that_the_guide_names():
+    """The example registers under the two groups that CONTRIBUTING.md names, and the guide points at it."""
+    groups = tomllib.loads((PLUGIN / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
+    assert set(groups) == {"bonwise.judges", "bonwise.strategies"}
+    for heading, group in (("Add a strategy", "bonwise.strategies"), ("Add a judge", "bonwise.judges")):
+        assert f"`{group}`" in section(heading)
+        assert "`examples/plugin`" in section(heading)
+
+
+def test_the_kinds_are_listed(installed):
+    """The judge and the strategy of an installed plug-in are listed with the package that brings them."""
+    copy, site = installed
+    for command, kind in (("judges", "keywords"), ("strategies", "first_above")):
+        (line,) = [one for one in ran(copy, command, plugins=site).splitlines() if one.startswith(kind)]
+        assert "bonwise-example-plugin" in line or "bonwise_example_plugin" in line
+
+
+def test_the_judge_scores(installed):
+    """``judge --judge keywords:...`` scores every candidate as the class does."""
+    copy, site = installed
+    text = ran(copy, "judge", "pools.jsonl", "--judge", "keywords:tested,safe", plugins=site)
+    assert [float(row["judge_score"]) for row in csv.DictReader(io.StringIO(text))] == [0.0, 1.0, 0.5, 0.0, 0.0, 0.5]
+
+
+def test_the_strategy_selects(installed):
+    """``select --strategy first_above:...`` stops at the first candidate that is good enough."""
+    copy, site = installed
+    words = ["select", "pools.jsonl", "--judge", "keywords:tested,safe"]
+    picks = {}
+    for least in (0.5, 1.0):
+        text = ran(copy, *words, "--strategy", f"first_above:least={least}", plugins=site)
+        picks[least] = [json.loads(line) for line in text.splitlines()]
+    assert [pick["index"] for pick in picks[1.0]] == [1, 2]
+    assert picks[0.5][0]["index"] in {1, 2}
+    assert picks[0.5][1]["index"] == 2
+
+
+@pytest.mark.parametrize(("flag", "kind"), [("--judge", "keywords:a"), ("--strategy", "first_above")])
+def test_without_the_plugin_there_is_no_such_kind(installed, flag, kind):
+    """The same command is refused in one line where the plug-in is not installed."""
+    copy, _ = installed
+    judge = [] if flag == "--judge" else ["--judge", "local:length"]
+    told = refused(copy, "select", "pools.jsonl", *judge, flag, kind)
+    assert f"no kind of {flag[2:]} {kind.partition(':')[0]!r}" in told
+    assert told.count("\n") == 1
