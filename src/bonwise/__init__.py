@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bonwise.data.scales import Scale
     from bonwise.data.table import ScoreTable
     from bonwise.data.verdicts import Preference, Score, Unscored
-    from bonwise.errors import BonwiseError, CallError, InputError, JudgeError, LedgerError
+    from bonwise.errors import BonwiseError, CallError, InputError, JudgeError, LedgerError, MissingExtraError
     from bonwise.judges.interval import Interval
     from bonwise.judges.logprob import Logprob
     from bonwise.judges.pairwise import Pairwise
@@ -78,6 +78,7 @@ __all__ = [
     "LabelStrategyStudy",
     "LedgerError",
     "Logprob",
+    "MissingExtraError",
     "MixStudy",
     "Monitor",
     "PairDraw",
@@ -151,6 +152,7 @@ _HOMES = {
     "LabelStrategyStudy": "bonwise.auditing.studies.label_strategy.result",
     "LedgerError": "bonwise.errors",
     "Logprob": "bonwise.judges.logprob",
+    "MissingExtraError": "bonwise.errors",
     "MixStudy": "bonwise.auditing.studies.mix",
     "Monitor": "bonwise.planning.monitoring.monitor",
     "PairDraw": "bonwise.auditing.studies.label_strategy.pair_draw",

@@ -10,7 +10,8 @@
     │   └── UsageError      an argument or flag that means nothing
     ├── JudgeError          a judge that does not keep the contract of judges
     ├── CallError           calls that no retry will answer: no key, wrong key, unknown model, no credit
-    └── LedgerError         a ledger that cannot be opened, read or written
+    ├── LedgerError         a ledger that cannot be opened, read or written
+    └── MissingExtraError   something that needs an extra of the package, which is not installed
 
 Each message is one line that says what is wrong and where; ``hint`` says how to mend it.
 """
@@ -29,6 +30,7 @@ __all__ = [
     "InputError",
     "JudgeError",
     "LedgerError",
+    "MissingExtraError",
     "RowError",
     "UsageError",
 ]
@@ -94,3 +96,7 @@ class CallError(BonwiseError):
 
 class LedgerError(BonwiseError):
     """A ledger that cannot be opened, read or written. Nothing more is sent: an answer would be lost."""
+
+
+class MissingExtraError(BonwiseError):
+    """Something that needs an extra of the package, which is not installed. The hint is the line to type."""

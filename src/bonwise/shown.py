@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
+from bonwise.extras import PAGES
+
 __all__ = ["Shown"]
 
 
@@ -43,7 +45,9 @@ class Shown(ABC):
 
         write_whole(Path(path), page(self._page_document()))
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
+        if PAGES.missing():
+            return None  # the notebook shows the text
         from bonwise.report.page.pages import fragment  # noqa: PLC0415 - a page loads what draws
 
         return fragment(self._page_document())

@@ -11,6 +11,7 @@ from bonwise.auditing.thresholds import Thresholds
 from bonwise.auditing.verdict import TARGETS, Target
 from bonwise.data.panel import Shape
 from bonwise.errors import UsageError
+from bonwise.extras import BOOTSTRAP
 from bonwise.release import release
 from bonwise.stats.estimation import IntervalRule
 from bonwise.stats.sums import Floats
@@ -77,6 +78,8 @@ class Settings:
         check_confidence(self.confidence)
         if self.interval not in ("default", "bootstrap"):
             raise UsageError(f"no interval {self.interval!r}", hint="choose of default, bootstrap")
+        if self.interval == "bootstrap":
+            BOOTSTRAP.require("the bootstrap")
         if self.target not in TARGETS:
             raise UsageError(f"no decision target {self.target!r}", hint=f"choose of {', '.join(TARGETS)}")
         if self.seed < 0:

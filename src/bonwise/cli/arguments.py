@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from bonwise.errors import UsageError
+from bonwise.extras import PAGES
 from bonwise.printable import printable
 
 if TYPE_CHECKING:
@@ -55,12 +56,15 @@ def page_target(path: Path | None) -> Path | None:
         No name of a file.
     bonwise.errors.FileError
         A folder, or a file in a folder that is not there.
+    bonwise.errors.MissingExtraError
+        The extra that draws pages is not installed.
     """
     if path is None:
         return None
     if not path.name or str(path) == "-":
         raise UsageError(f"--html takes the name of a file, not {str(path)!r}", hint="such as --html page.html")
     refuse_lost((path,))
+    PAGES.require(f"--html {path}")
     return path
 
 

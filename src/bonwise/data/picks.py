@@ -17,6 +17,7 @@ from bonwise.data.identifiers import as_categories
 from bonwise.data.lines import json_lines
 from bonwise.data.wording import shown
 from bonwise.errors import FileError, RowError
+from bonwise.extras import TABLES
 
 __all__ = ["Pick", "Picks", "holds_picks", "read_picks"]
 
@@ -142,7 +143,10 @@ def read_picks(path: str | Path, *, as_picked: bool = False) -> Picks:
         Absent, empty, or no text.
     bonwise.errors.RowError
         A line that is no pick, a prompt that is picked twice, or a line of other settings than the first.
+    bonwise.errors.MissingExtraError
+        The extra that picks are audited with is not installed.
     """
+    TABLES.require(f"reading {path}")
     source = str(path)
     lines = list(json_lines(Path(path)))
     if not lines:

@@ -21,6 +21,7 @@ from bonwise.data.lines import json_lines
 from bonwise.data.wording import shown
 from bonwise.data.writing import plain_cell
 from bonwise.errors import ColumnError, FileError, RowError
+from bonwise.extras import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +57,10 @@ def read_raw(path: Path) -> pd.DataFrame:
         The file is absent, empty, binary, not UTF-8, damaged, or of an unknown kind.
     bonwise.errors.RowError
         A line with too few or too many cells, or that is no JSON object.
+    bonwise.errors.MissingExtraError
+        The extra that reads tables is not installed.
     """
+    TABLES.require(f"reading {path}")
     with file_errors(path):
         frame = _read_folder(path) if path.is_dir() else _reader(path)(path)
     if not len(frame):

@@ -9,6 +9,7 @@ import pandas as pd
 from bonwise.data.reading import read_raw
 from bonwise.data.wording import shown
 from bonwise.errors import ColumnError, UsageError
+from bonwise.extras import TABLES
 
 __all__ = ["counted_rows", "open_rows", "refuse_twins"]
 
@@ -20,7 +21,10 @@ def counted_rows(frame: pd.DataFrame, source: str) -> pd.DataFrame:
     ------
     bonwise.errors.ColumnError
         No rows, or two columns of one name.
+    bonwise.errors.MissingExtraError
+        The extra that holds tables is not installed.
     """
+    TABLES.require("a table of scores, labels or votes")
     refuse_twins(frame, source)
     if not len(frame):
         raise ColumnError(f"{source}: no rows", hint="check how the frame was made")

@@ -16,6 +16,7 @@ from bonwise.demo.policies import Policy, json_lines, pick_lines, run_policies
 from bonwise.demo.tasks import Task, label, load_tasks
 from bonwise.demo.two_judges import TwoJudges, two_judges
 from bonwise.errors import UsageError
+from bonwise.extras import PAGES, TABLES, Feature
 from bonwise.judges.judged_table import score_table
 from bonwise.judges.local import NAMES, from_name
 from bonwise.judges.protocol import Judge
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Demo", "run_demo"]
+
+_AUDITED_ON_A_PAGE = Feature((*TABLES.modules, *PAGES.modules))
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,13 @@ def run_demo(folder: Path, *, seed: int = 0) -> Demo:
         judge, one of picks a policy, ``audit.json``, ``audit.html`` and ``per_prompt.csv`` afterwards.
     seed : int
         Breaks ties and draws the two simulated judges.
+
+    Raises
+    ------
+    bonwise.errors.MissingExtraError
+        The extra that audits and draws the page is not installed; no file is written.
     """
+    _AUDITED_ON_A_PAGE.require("the demo")
     if seed < 0:
         raise UsageError(f"a seed must not be negative, as {seed} is", hint="such as 0")
     with file_errors(folder):

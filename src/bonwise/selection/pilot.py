@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bonwise.data.bytes_check import check_text, file_errors
-from bonwise.data.table import ScoreTable
 from bonwise.data.writing import write_whole
 from bonwise.errors import ColumnError, FileError, UsageError
 from bonwise.release import release
 from bonwise.stats.draw_model import DrawModel
 from bonwise.stats.sums import Floats
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a strategy that reads a model loads no table, and no pandas
     import pandas as pd
+
+    from bonwise.data.table import ScoreTable
 
 __all__ = ["SCHEMA", "Pilot", "assumed_model", "learnt_from", "load_model", "read_pilot", "save_model"]
 

@@ -63,7 +63,8 @@ def _counts(n: int, resamples: int, seed: int) -> Iterator[tuple[slice, Floats]]
 
 @cache
 def _blas() -> ThreadpoolController:
-    from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - only a bootstrap needs it
+    # An extra brings it, and only a bootstrap needs it.
+    from threadpoolctl import ThreadpoolController  # noqa: PLC0415
 
     # Looking for the libraries takes longer than a small bootstrap: look once.
     return ThreadpoolController()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.best import best_of_normals
 from bonwise.stats.scored_pools import ScoredPools
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 from bonwise.stats.top_of_scores import top_of_scores
@@ -90,6 +89,9 @@ def _draw_features(pools: ScoredPools, draws: Floats, sizes: _Ints) -> dict[str,
 
 def _p_best(pools: ScoredPools, means: Floats, counts: _Ints, variance: Floats) -> Floats:
     """Return P(best) of the candidate with the highest mean; one draw a candidate says nothing of doubt."""
+    # It loads scipy, which routing by a margin or by widths never needs.
+    from bonwise.stats.best import best_of_normals  # noqa: PLC0415
+
     found = np.full(len(pools.sizes), np.nan)
     values = np.round(means[pools.cells], TIE_DECIMALS)
     errors = np.sqrt(np.repeat(variance[pools.prompts], pools.sizes) / counts[pools.cells])

@@ -18,6 +18,7 @@ from bonwise.data.panel import Panel, Shape
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, UsageError
+from bonwise.extras import TREES
 from bonwise.shown import Shown
 
 if TYPE_CHECKING:
@@ -179,6 +180,8 @@ def calibration_of(
     if folds < 2:
         raise UsageError(f"2 folds or more are needed to learn a map on, not {folds}", hint="such as 5")
     joined = covariates_of(judged.table, covariates, pools)
+    if joined.names:
+        TREES.require("calibrating with covariates")
     judges: dict[str, JudgeCalibration] = {}
     refused = dict(judged.not_studied)
     for name in judged.panels:

@@ -1,0 +1,135 @@
+"""Every command by its tier, with files for it to work on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from bonwise.prompts.folder import prompts_folder
+from cli.commands import pool_file, scored, written
+
+PROMPTS = 4
+"""In the files that are written."""
+
+DOCUMENT = "document"
+"""Stands for a file of each command's own: see `document_of`."""
+
+ERROR = ("--json", DOCUMENT)
+ASKED = ("--judge", "pointwise:openai/m", "--run", "run")
+
+AUDIT_TIER = {
+    "audit": ("audit", "scores.csv", "--labels", "labels.csv", *ERROR),
+    "audit of JSON Lines": ("audit", "scores.jsonl"),
+    "audit of picks": ("audit", "picks.jsonl", *ERROR),
+    "audit with a page": ("audit", "scores.csv", "--labels", "labels.csv", "--html", "page.html"),
+    "compare": ("compare", "picks.jsonl", "others.jsonl", "--labels", "labels.csv", *ERROR),
+    "confidence": ("confidence", "pairs.csv", *ERROR),
+    "demo": ("demo", "--out", "demo"),
+    "doctor": ("doctor", "scores.csv", *ERROR),
+    "labels compare": ("labels", "compare", "scores.csv", "--label-file", "labels.csv", *ERROR),
+    "labels draw": ("labels", "draw", "scores.csv", "--labels", "2", "--out", "design.csv", *ERROR),
+    "learn": ("learn", "scores.csv", "--save", "draws.json", *ERROR),
+    "monitor": ("monitor", "labels.csv", "--scores", "scores.csv", "--significance", *ERROR),
+    "monitor of votes": ("monitor", "votes.csv", "--question", "preference", "--verdict-col", "winner"),
+    "plan from a file": ("plan", "--question", "recovery>0", "--pilot", "scores.csv", *ERROR),
+    "plan with a page": (
+        *("plan", "--question", "recovery>0", "--candidates", "4", "--within-r", "0.3"),
+        *("--html", "page.html", *ERROR),
+    ),
+    "preferences": (
+        *("preferences", "votes.csv", "--verdict-col", "winner", "--pair-col", "model_a,model_b"),
+        *ERROR,
+    ),
+    "preferences against labels": (
+        *(
+            "preferences",
+            "votes.csv",
+            "--verdict-col",
+            "winner",
+            "--label-col",
+            "oracle",
+            "--prompt-col",
+            "prompt_id",
+        ),
+        *ERROR,
+    ),
+    "route": ("route", "scores.csv", "--labels", "labels.csv", "--save", "router.json", *ERROR),
+    "select with a page": ("select", "pools.jsonl", *ASKED, "--html", "page.html"),
+    "study calibration": ("study", "calibration", "scores.csv", "--labels", "labels.csv", *ERROR),
+    "study label-strategy": (
+        *("study", "label-strategy", "scores.csv", "--verdicts", "pairs.csv", "--labels", "labels.csv"),
+        *ERROR,
+    ),
+    "study label-strategy draws": (
+        *("study", "label-strategy", "scores.csv", "--pairs", "2", "--pools", "pools.jsonl", "--out", "drawn.jsonl"),
+    ),
+    "study mix": ("study", "mix", "scores.csv", "--labels", "labels.csv", "--control", "c0", *ERROR),
+    "study requirements": ("study", "requirements", "scores.csv", "--labels", "labels.csv", *ERROR),
+}
+
+BASE_TIER = {
+    "judge": ("judge", "pools.jsonl", *ASKED, "--out", "judged.csv", "--raw", "--tokens"),
+    "judge pairs": (
+        *("judge", "pools.jsonl", "--judge", "pairwise:openai/m", "--run", "run"),
+        *("--out", "compared.csv", "--pairs", "compared-pairs.csv"),
+    ),
+    "judge draws": ("judge", "pools.jsonl", "--judge", "resampled,draws=3,of=pointwise:openai/m", "--run", "run"),
+    "judge, estimated": ("judge", "pools.jsonl", *ASKED, "--dry-run"),
+    "select": ("select", "pools.jsonl", *ASKED),
+    "select by value of information": ("select", "pools.jsonl", *ASKED, "--strategy", "value_of_information"),
+    "select routed": (
+        *("select", "pools.jsonl", "--judge", "interval:openai/m", "--run", "run"),
+        *("--strong", "pairwise:openai/n", "--route", "interval_width", "--share", "0.5"),
+    ),
+    "select, estimated": ("select", "pools.jsonl", *ASKED, "--dry-run"),
+    "plan": ("plan", "--question", "recovery>0", "--candidates", "4", "--within-r", "0.3", "--json", "plan.json"),
+    "plan from votes": ("plan", "--question", "margin", "--pilot", "28/50"),
+    "judges": ("judges",),
+    "strategies": ("strategies",),
+    "prompts list": ("prompts", "list"),
+    "prompts show": ("prompts", "show", "pointwise"),
+    "prompts check": ("prompts", "check", "own.md"),
+    "ledger stats": ("ledger", "stats", "run"),
+    "ledger show": ("ledger", "show", "run"),
+    "ledger export": ("ledger", "export", "run", "--out", "export.jsonl"),
+    "ledger prune": ("ledger", "prune", "run"),
+    "ledger forget": ("ledger", "forget", "run"),
+}
+
+
+def document_of(name):
+    """Return where a command of the audit tier writes its document; None where it writes none."""
+    return f"{name}.json" if DOCUMENT in AUDIT_TIER[name] else None
+
+
+def words_of(name):
+    """Return the words of a command of the audit tier."""
+    return [document_of(name) if word == DOCUMENT else word for word in AUDIT_TIER[name]]
+
+
+def fill(folder):
+    """Write what the commands read."""
+    folder = Path(folder)
+    pool_file(folder / "pools.jsonl", {f"p{x:03d}": ["a", "quite long", "longer than that"] for x in range(PROMPTS)})
+    rows = scored([[0.2, 0.9, 0.5]] * PROMPTS, [[0, 1, 0.5]] * PROMPTS)
+    written(folder / "scores.csv", [{k: v for k, v in row.items() if k != "oracle_label"} for row in rows])
+    written(folder / "labels.csv", [{k: row[k] for k in ("prompt_id", "candidate", "oracle_label")} for row in rows])
+    lines(folder / "scores.jsonl", rows)
+    votes = [
+        {"prompt_id": f"p{x}", "model_a": "one", "model_b": "other", "winner": "a", "oracle": "b"} for x in range(12)
+    ]
+    written(folder / "votes.csv", votes)
+    pair = {"a": "c0", "b": "c1", "shown_first": 0.2, "shown_second": 0.3, "value": 0.25, "order_effect": -0.1}
+    written(
+        folder / "pairs.csv",
+        [{"prompt_id": f"p{x:03d}", "judge": "j", **pair, "unscored": ""} for x in range(PROMPTS)],
+    )
+    picks = [{"prompt_id": f"p{x:03d}", "ids": ["c0", "c1", "c2"], "best": "c1"} for x in range(PROMPTS)]
+    lines(folder / "picks.jsonl", picks)
+    lines(folder / "others.jsonl", [{**pick, "best": "c0"} for pick in picks])
+    (folder / "own.md").write_bytes((prompts_folder() / "pointwise.md").read_bytes())
+
+
+def lines(path, rows):
+    """Write rows as JSON Lines."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
