@@ -6,7 +6,9 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import bonwise as bw
 from bonwise.data.table import ScoreTable
@@ -39,11 +41,13 @@ def spoken(cell):
 def test_messages_of_a_chat_are_words_in_every_kind_of_file(tmp_path, suffix, role):
     """A list of messages in Parquet reads as the same list in JSON Lines, and the page shows it."""
     path = tmp_path / f"scores.{suffix}"
-    made = rows(**{role: CHAT})
     if suffix == "parquet":
-        pd.DataFrame(made).to_parquet(path)
+        # Older versions of pyarrow sort the fields of a mapping whose type nobody states.
+        messages = pa.list_(pa.struct({"role": pa.string(), "content": pa.string()}))
+        table = pa.Table.from_pylist(rows())
+        parquet.write_table(table.append_column(role, pa.array([CHAT] * len(table), messages)), path)
     else:
-        path.write_text("".join(json.dumps(row) + "\n" for row in made), encoding="utf-8")
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows(**{role: CHAT})), encoding="utf-8")
     found = Words(ScoreTable.read(path)).of(["p0"])["p0"]
     words = {"prompt": found.prompt, "raw": found.raw.get(("judge", "a"))}.get(role, found.texts.get("a"))
     assert words == json.dumps(CHAT)

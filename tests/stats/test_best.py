@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import trapezoid
 from scipy.stats import norm
 
 from bonwise.stats.best import best_of_normals
@@ -29,8 +30,8 @@ def twin(mean, se):
     chances = []
     for i, (m, s) in enumerate(zip(mean, se, strict=True)):
         others = np.prod([one for j, one in enumerate(below) if j != i], axis=0)
-        chances.append(np.trapezoid(norm.pdf(x, m, s) * others, x))
-    return chances, x[0] + np.trapezoid(1 - np.prod(below, axis=0), x) - max(mean)
+        chances.append(trapezoid(norm.pdf(x, m, s) * others, x))
+    return chances, x[0] + trapezoid(1 - np.prod(below, axis=0), x) - max(mean)
 
 
 def test_two_candidates_by_hand():

@@ -39,19 +39,18 @@ def as_categories(column: pd.Series, *, role: str, source: str) -> pd.Categorica
     if names.is_unique:
         ranks[order] = np.arange(len(order))
         return pd.Categorical.from_codes(ranks[codes], names[order])
-    merged, unique = pd.factorize(names[order])
+    merged, unique = distinct(names[order].to_series())
     ranks[order] = merged
     return pd.Categorical.from_codes(ranks[codes], unique)
 
 
 def _words(column: pd.Series, codes: npt.NDArray[np.intp], names: pd.Index, role: str, source: str) -> pd.Index:
     """Return the names as text that can be stored; half a surrogate pair is a Python string but no text."""
-    try:
-        return names.astype(str)
-    except UnicodeError as error:
-        broken = [at for at, name in enumerate(names) if not is_text(name)]
+    broken = [at for at, name in enumerate(names) if not is_text(name)]
+    if broken:
         row = column.index[int(np.flatnonzero(np.isin(codes, broken))[0])]
-        raise RowError(f"{source}, row {row}: a {role} that is no text", hint="write valid Unicode") from error
+        raise RowError(f"{source}, row {row}: a {role} that is no text", hint="write valid Unicode")
+    return names.astype(str)
 
 
 def is_text(value: str) -> bool:

@@ -182,7 +182,7 @@ def _require(raw: pd.DataFrame, source: str, columns: Sequence[str] = _COLUMNS) 
 
 
 def _one(raw: pd.DataFrame, column: str, source: str) -> str:
-    found = raw[column].fillna("").astype(str).str.strip().unique()
+    found = list(dict.fromkeys(raw[column].fillna("").astype(str).str.strip()))
     if len(found) > 1:
         raise InputError(
             f"{source}: {column} holds {shown(found[0])} and {shown(found[1])}",

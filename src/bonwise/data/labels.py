@@ -120,14 +120,15 @@ def _by_prompt(labels: _Labels, table: ScoreTable) -> npt.NDArray[np.float64]:
         raise ColumnError(
             f"{labels.source} and {table.source} both state propensities", hint="drop the column from one of them"
         )
-    stated = pd.Series(labels.propensity, index=pd.Index(labels.prompts.astype(object))).groupby(level=0)
-    apart = (stated.max() - stated.min()) > 0
+    stated = pd.Series(labels.propensity).groupby(labels.prompts.codes)
+    least = stated.min()
+    apart = (stated.max() - least) > 0
     if apart.any():
         raise RowError(
-            f"{labels.source}: {shown(apart.index[apart.to_numpy()][0])} has two propensities",
+            f"{labels.source}: {shown(labels.prompts.categories[least.index[apart][0]])} has two propensities",
             hint="a prompt is drawn for labelling as a whole: give each of its rows the same",
         )
-    by_prompt = stated.min().reindex(table.prompts).to_numpy(dtype=np.float64)
+    by_prompt = least.reindex(labels.prompts.categories.get_indexer(table.prompts)).to_numpy(dtype=np.float64)
     found: npt.NDArray[np.float64] = by_prompt[table.frame["prompt_id"].cat.codes.to_numpy()]
     return found
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["check_propensities", "distinct", "first_text_row", "is_blank", "parse_numbers"]
 
 _BLANK = frozenset({"", "nan", "none", "null", "na", "n/a", "<na>"})
-_TRUTH = {"true": "1", "false": "0"}
+_TRUTH = {"true": 1.0, "false": 0.0}
 
 # Squares and their sums must stay finite in double precision.
 _LARGEST = 1e100
@@ -95,12 +95,20 @@ def is_blank(column: pd.Series) -> npt.NDArray[np.bool_]:
 
 
 def distinct(column: pd.Series) -> tuple[npt.NDArray[np.intp], pd.Index]:
-    """Return a code for each cell, -1 where it is missing, and the distinct cells."""
+    """Return a code for each cell, -1 where it is missing, and the distinct cells as they appear."""
     try:
-        codes, cells = pd.factorize(column)
+        return _factorized(column)
     except TypeError:  # lists and the like cannot be looked up: they are told apart by their words
-        codes, cells = pd.factorize(column.astype(object).map(_hashable, na_action="ignore"))
-    return codes, pd.Index(cells)
+        return _factorized(column.astype(object).map(_hashable, na_action="ignore"))
+
+
+def _factorized(column: pd.Series) -> tuple[npt.NDArray[np.intp], pd.Index]:
+    if not isinstance(column.array, pd.arrays.NumpyExtensionArray) or column.dtype.kind != "O":
+        codes, cells = pd.factorize(column)
+        return codes, pd.Index(cells)
+    # pandas 2 compares cells up to the first NUL where all of them are text, which a missing one beside them is not.
+    codes, found = pd.factorize(np.append(column.to_numpy(dtype=object), np.array([None])))
+    return codes[:-1], pd.Index(found, dtype=object)
 
 
 def _hashable(cell: object) -> object:
@@ -118,9 +126,17 @@ def _convert(column: pd.Series) -> tuple[npt.NDArray[np.float64], npt.NDArray[np
     # Few distinct cells is the rule for scores: parse each distinct one once.
     codes, cells = distinct(column)
     words = [str(cell).strip().lower() for cell in cells]
-    values = pd.Series([_TRUTH.get(word, word) for word in words], dtype=object)
-    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
+    numbers = np.array([_number(word) for word in words], dtype=np.float64)
     text = np.isnan(numbers) & np.array([word not in _BLANK for word in words], dtype=bool)
     # One slot more, reached by the code -1 of a missing cell.
     numbers, text = np.append(numbers, np.nan), np.append(text, False)
     return numbers[codes], text[codes]
+
+
+def _number(word: str) -> float:
+    """Return the nearest float, which not every version of pandas finds; NaN for no number."""
+    try:
+        # Python alone would read 1_000 and the digits of other scripts.
+        return float(word) if word.isascii() and "_" not in word else np.nan
+    except ValueError:
+        return _TRUTH.get(word, np.nan)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.data.identifiers import as_categories
-from bonwise.data.numbers import parse_numbers
+from bonwise.data.numbers import distinct, parse_numbers
 from bonwise.data.rows import open_rows
 from bonwise.data.wording import listed, shown
 from bonwise.errors import ColumnError, RowError, UsageError
@@ -70,9 +70,7 @@ class PairVerdicts:
         if missing:
             raise ColumnError(f"{name}: no column {missing[0]}", hint="give the file of bonwise judge --pairs")
         raw, whose = _one_judge(raw, name, judge)
-        ends = {
-            role: as_categories(raw[role], role=role, source=name).astype(str) for role in ("prompt_id", "a", "b")
-        }
+        ends = {role: as_categories(raw[role], role=role, source=name) for role in ("prompt_id", "a", "b")}
         frame = pd.DataFrame(
             {
                 **{role: np.asarray(found, dtype=object) for role, found in ends.items()},
@@ -142,8 +140,9 @@ def _refuse_bad_pairs(frame: pd.DataFrame, source: str, judge: str) -> None:
             hint="a and b name two candidates",
         )
     swapped = frame["a"] > frame["b"]
-    ends = [frame["a"].where(~swapped, frame["b"]), frame["b"].where(~swapped, frame["a"])]
-    again = pd.DataFrame({"prompt": frame["prompt_id"], "a": ends[0], "b": ends[1]}).duplicated().to_numpy()
+    ends = (frame["a"].where(~swapped, frame["b"]), frame["b"].where(~swapped, frame["a"]))
+    cells = zip(("prompt", "low", "high"), (frame["prompt_id"], *ends), strict=True)
+    again = pd.DataFrame({name: distinct(column)[0] for name, column in cells}).duplicated().to_numpy()
     if again.any():
         at = int(np.flatnonzero(again)[0])
         row = frame.iloc[at]

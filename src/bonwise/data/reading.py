@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -196,7 +197,19 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
                 f"{path}, row {row}: more than {_MOST_FIELDS:,} different fields",
                 hint="give every line the same fields",
             )
-    return pd.DataFrame.from_records(records, index=pd.Index(rows)) if records else pd.DataFrame()
+    return _frame_of(records, rows) if records else pd.DataFrame()
+
+
+def _frame_of(records: list[dict[str, Any]], rows: list[int]) -> pd.DataFrame:
+    try:
+        return pd.DataFrame.from_records(records, index=pd.Index(rows))
+    except OverflowError:  # pandas 2 has no column for whole numbers beyond floats, whose digits say the same
+        digits = [{name: str(cell) if _is_huge(cell) else cell for name, cell in one.items()} for one in records]
+        return pd.DataFrame.from_records(digits, index=pd.Index(rows))
+
+
+def _is_huge(cell: object) -> bool:
+    return isinstance(cell, int) and cell.bit_length() >= sys.float_info.max_exp
 
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:

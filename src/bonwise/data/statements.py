@@ -14,7 +14,7 @@ import pandas as pd
 
 from bonwise.data.identifiers import as_categories
 from bonwise.data.labels import join_labels
-from bonwise.data.numbers import parse_numbers
+from bonwise.data.numbers import distinct, parse_numbers
 from bonwise.data.table import ScoreTable
 from bonwise.errors import ColumnError, InputError, RowError
 
@@ -142,15 +142,13 @@ def _pair_labels(
     """Return the labels of both candidates of each pair, and how many labels were left out."""
     ends = [raw[["prompt_id", name]].set_axis(["prompt_id", "candidate"], axis=1) for name in ("a", "b")]
     cells = pd.concat(ends, ignore_index=True)
-    repeated = cells.astype(str).duplicated()
-    table = ScoreTable.from_frame(cells[~repeated].assign(judge_score=0.0), source=source)
+    (prompt, _), (name, names) = (distinct(cells[role].astype(str)) for role in ("prompt_id", "candidate"))
+    # Numbered in the order of their appearance, which is that of the rows of the table.
+    at, _ = pd.factorize(prompt * (len(names) + 1) + name + 1)
+    _, first = np.unique(at, return_index=True)
+    table = ScoreTable.from_frame(cells.iloc[first].assign(judge_score=0.0), source=source)
     joined = join_labels(table, labels, columns=columns)
-    found = joined.frame
-    keys = pd.MultiIndex.from_arrays([found["prompt_id"].astype(str), found["candidate"].astype(str)])
-    by_cell = pd.Series(found["oracle_label"].to_numpy(), index=keys)
-    prompt = as_categories(cells["prompt_id"], role="prompt_id", source=source).astype(str)
-    name = as_categories(cells["candidate"], role="candidate", source=source).astype(str)
-    values = by_cell.reindex(pd.MultiIndex.from_arrays([prompt, name])).to_numpy()
+    values = joined.frame["oracle_label"].to_numpy()[at]
     return (values[: len(raw)], values[len(raw) :]), joined.labels_left_out
 
 

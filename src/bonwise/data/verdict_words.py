@@ -71,4 +71,4 @@ def joined_names(raw: pd.DataFrame, columns: Sequence[str], role: str, source: s
     # Names that hold the separator themselves are written so that no two become one.
     ambiguous = any(_SEPARATOR in word for part in parts for word in part.categories)
     joined = [json.dumps(name) if ambiguous else _SEPARATOR.join(name) for name in names]
-    return pd.Categorical(pd.Index(joined, dtype=object))
+    return as_categories(pd.Series(joined, index=raw.index, dtype=object), role=role, source=source)

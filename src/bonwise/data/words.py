@@ -102,7 +102,7 @@ def _of_columns(table: ScoreTable, wanted: frozenset[str]) -> dict[str, PromptWo
     raw: dict[str, dict[tuple[str, str], list[str]]] = {}
     rows = table.frame.loc[table.frame["prompt_id"].isin(list(wanted)), ["prompt_id", "candidate", "judge"]]
     spoken = words.loc[rows.index]
-    keys = zip(*(rows[role].astype(str) for role in rows), strict=True)
+    keys = zip(*(rows[role].astype(object) for role in rows), strict=True)
     for (name, candidate, judge), line in zip(keys, spoken.to_dict("records"), strict=True):
         # An empty answer is an answer; only a cell that is not there says nothing.
         said = {str(role): text for role, cell in line.items() if (text := _text(cell)) is not None}

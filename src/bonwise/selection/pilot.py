@@ -27,6 +27,7 @@ __all__ = ["SCHEMA", "Pilot", "assumed_model", "learnt_from", "load_model", "rea
 
 SCHEMA = "bonwise.draw_model/1"
 
+_KEYS = ("prompt_id", "candidate")
 _HINT = "learn it again: bonwise learn SCORES.csv --save FILE"
 
 
@@ -155,10 +156,10 @@ def read_pilot(table: ScoreTable, judge: str | None = None) -> Pilot:
         )
     chosen = _chosen(drawn, judge, table.source)
     wide, first = drawn[chosen], "draw_0"
-    single = table.frame[table.frame["judge"].astype(str) == chosen.partition(",of=")[2]]
+    single = table.frame[table.frame["judge"] == chosen.partition(",of=")[2]]
     if len(single) and single["judge_score"].notna().any():
         first = str(single["judge"].iloc[0])
-        scores = single.set_index(["prompt_id", "candidate"])["judge_score"].reindex(wide.index)
+        scores = _keyed(single).set_index(list(_KEYS))["judge_score"].reindex(wide.index)
         wide = wide.copy()
         wide.insert(0, "first", scores)
     if wide.shape[1] < 3:
@@ -169,14 +170,17 @@ def read_pilot(table: ScoreTable, judge: str | None = None) -> Pilot:
 def _draws(rows: pd.DataFrame) -> pd.DataFrame:
     """Return one row a candidate and one column a draw."""
     wide = sorted((c for c in rows.columns if c.startswith("draw_") and c[5:].isdigit()), key=lambda c: int(c[5:]))
-    keyed = rows.astype({"prompt_id": str, "candidate": str})
+    keyed = _keyed(rows)
     if wide:
-        found = keyed.set_index(["prompt_id", "candidate"])[wide]
+        found = keyed.set_index(list(_KEYS))[wide]
         return found.loc[:, found.notna().any()]
-    ordered = keyed.assign(number=keyed.groupby(["prompt_id", "candidate"]).cumcount())
-    return ordered.pivot_table(
-        index=["prompt_id", "candidate"], columns="number", values="judge_score", sort=False, dropna=False
-    )
+    ordered = keyed.assign(number=keyed.groupby(list(_KEYS)).cumcount())
+    return ordered.pivot_table(index=_KEYS, columns="number", values="judge_score", sort=False, dropna=False)
+
+
+def _keyed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows whose prompts and candidates are numbers, which the table gives to all its rows."""
+    return rows.assign(**{key: rows[key].cat.codes for key in _KEYS})
 
 
 def _chosen(drawn: Iterable[str], judge: str | None, source: str) -> str:

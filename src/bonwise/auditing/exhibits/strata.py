@@ -12,6 +12,7 @@ import pandas as pd
 
 from bonwise.auditing.judge_audit import NO_SCORES
 from bonwise.auditing.settings import Settings
+from bonwise.data.numbers import distinct
 from bonwise.data.panel import Panel
 from bonwise.data.table import ScoreTable
 from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
@@ -117,7 +118,7 @@ def _of_prompts(column: pd.Series, cells: _Cells) -> pd.Series:
     """Return a column's value of each prompt, missing where it is blank."""
     if not pd.api.types.is_numeric_dtype(column):
         column = column.astype(object).map(str, na_action="ignore")
-    codes, found = pd.factorize(column)
+    codes, found = distinct(column)
     blank = np.array([isinstance(one, str) and not one.strip() for one in found] + [True])
     codes = np.where(blank[codes], -1, codes)
     owner = np.repeat(np.arange(len(cells.starts)), np.diff(cells.starts, append=len(cells.rows)))
@@ -129,13 +130,13 @@ def _of_prompts(column: pd.Series, cells: _Cells) -> pd.Series:
 def _rows(values: pd.Series) -> Iterator[_Row]:
     """Group prompts by what a column says of them."""
     blank = values.isna().to_numpy()
-    distinct = values[~blank].unique()
-    if len(distinct) > _MOST_VALUES:
+    _, found = distinct(values[~blank])
+    if len(found) > _MOST_VALUES:
         rows = list(_ranges(values, blank))
     else:
-        rows = [_Row(_written(one), "value", (values == one).to_numpy()) for one in sorted(distinct, key=_order)]
+        rows = [_Row(_written(one), "value", (values == one).to_numpy()) for one in sorted(found, key=_order)]
     if len(rows) + bool(blank.any()) < 2:
-        raise _LeftOut("it is blank" if not len(distinct) else "it says the same of every prompt")
+        raise _LeftOut("it is blank" if not len(found) else "it says the same of every prompt")
     rare = [row for row in rows if row.prompts.sum() < _FEWEST_PROMPTS]
     yield from (row for row in rows if row.prompts.sum() >= _FEWEST_PROMPTS)
     if len(rare) == 1:

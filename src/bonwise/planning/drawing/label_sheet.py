@@ -133,5 +133,5 @@ def with_texts(
         return sheet
     words = raw[found].set_axis(table.frame.index, axis=0).fillna("")
     keys = table.frame[["prompt_id", "candidate"]].astype(object)
-    first = pd.concat([keys, words], axis=1).drop_duplicates(["prompt_id", "candidate"])
+    first = pd.concat([keys, words], axis=1)[~pd.Series(table.cell_keys()).duplicated().to_numpy()]
     return sheet.merge(first, on=["prompt_id", "candidate"], how="left")

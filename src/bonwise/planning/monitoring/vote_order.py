@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bonwise.data.identifiers import as_categories
+from bonwise.data.numbers import distinct
 from bonwise.data.rows import open_rows
 from bonwise.data.verdict_words import preferences_of, require_columns
 from bonwise.data.votes import Ties, VoteTable
@@ -99,7 +100,7 @@ def _of_column(source: str | Path | pd.DataFrame, verdict_col: str, prompt: str 
     """Read votes on two answers that never change places."""
     raw, name = open_rows(source)
     require_columns(raw, [verdict_col, *([] if prompt is None else [prompt])], name)
-    if all(column in raw.columns for column in _MODELS) and len(raw[list(_MODELS)].drop_duplicates()) > 1:
+    if all(column in raw.columns for column in _MODELS) and any(np.ptp(distinct(raw[one])[0]) for one in _MODELS):
         raise InputError(
             f"{name}: {_MODELS[0]} and {_MODELS[1]} hold several models, and one sequence of looks is for one pair",
             hint=f"keep the rows of one pair, and name the columns with --pair-col {','.join(_MODELS)}",

@@ -58,7 +58,7 @@ def spline_index(columns: Floats, labels: Floats) -> SplineIndex:
     """
     knots = tuple(np.unique(np.quantile(column, _KNOTS)) for column in columns.T)
     # A constant column, or one that repeats another, leaves several solutions: the shortest is taken.
-    found = np.linalg.lstsq(_terms(columns, knots), labels)[0].astype(np.float64)
+    found = np.linalg.lstsq(_terms(columns, knots), labels, rcond=None)[0].astype(np.float64)
     return SplineIndex(knots, found)
 
 

@@ -62,7 +62,7 @@ class PairDraw(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document of schema ``bonwise.study/1``."""
-        prompts = self.record["prompt_id"].nunique()
+        prompts = len(set(self.record["prompt_id"]))
         whole = sum(one["pairs"] for one in self.strata)
         return {
             "schema": "bonwise.study/1",
