@@ -155,7 +155,7 @@ class LabelDesign:
         seed = _last_seed(phase, seeds, source)
         propensity = parse_numbers(raw["propensity"], role="propensity", source=source)
         _refuse_impossible(propensity, phase, raw.index, source)
-        picks, others = (raw[column].fillna("").astype(str).tolist() if by_candidate else () for column in _DRAWN)
+        picks, others = (_words(raw[column]) if by_candidate else () for column in _DRAWN)
         index = pd.Index(prompts.astype(object))
         return cls(index, phase, propensity, stratum, rule, seed, judge, picks, others, source, seeds)
 
@@ -181,8 +181,13 @@ def _require(raw: pd.DataFrame, source: str, columns: Sequence[str] = _COLUMNS) 
         raise InputError(f"{source}: the design holds no prompt", hint="draw it again")
 
 
+def _words(column: pd.Series) -> list[str]:
+    """Return the cells as text, empty where there is none."""
+    return column.astype(object).where(column.notna(), "").astype(str).tolist()
+
+
 def _one(raw: pd.DataFrame, column: str, source: str) -> str:
-    found = list(dict.fromkeys(raw[column].fillna("").astype(str).str.strip()))
+    found = list(dict.fromkeys(word.strip() for word in _words(raw[column])))
     if len(found) > 1:
         raise InputError(
             f"{source}: {column} holds {shown(found[0])} and {shown(found[1])}",

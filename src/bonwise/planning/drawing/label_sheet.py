@@ -131,7 +131,7 @@ def with_texts(
     found = [name for name in _TEXTS if name in raw.columns and name not in table.columns.values()]
     if not found:
         return sheet
-    words = raw[found].set_axis(table.frame.index, axis=0).fillna("")
+    words = raw[found].astype(object).where(raw[found].notna(), "").set_axis(table.frame.index, axis=0)
     keys = table.frame[["prompt_id", "candidate"]].astype(object)
     first = pd.concat([keys, words], axis=1)[~pd.Series(table.cell_keys()).duplicated().to_numpy()]
     return sheet.merge(first, on=["prompt_id", "candidate"], how="left")
