@@ -6,6 +6,7 @@ all its resamples can be scaled: `prepare` is paid once, `run` is paid per resam
 
 from __future__ import annotations
 
+import inspect
 import json
 import resource
 import statistics
@@ -168,6 +169,8 @@ def scipy_interval(
     sums: Sequence[Floats], statistic: Callable[..., Floats], batch_prompts: int | None, resamples: int, seed: int
 ) -> tuple[Floats, Floats]:
     """Call the vectorised paired percentile bootstrap."""
+    # scipy before 1.15 names it random_state.
+    stream = "rng" if "rng" in inspect.signature(stats.bootstrap).parameters else "random_state"
     interval = stats.bootstrap(
         sums,
         statistic,
@@ -176,7 +179,7 @@ def scipy_interval(
         vectorized=True,
         paired=True,
         method="percentile",
-        rng=np.random.default_rng(seed),
+        **{stream: np.random.default_rng(seed)},
     ).confidence_interval
     return np.asarray(interval.low), np.asarray(interval.high)
 

@@ -20,15 +20,24 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
-def pytest_configure(config):
-    """Under BONWISE_WARNINGS=own a warning is an error only where bonwise's own code is what it warns about.
+# Every warning is an error. With BONWISE_WARNINGS=own only one about bonwise's own code is: versions other than the
+# newest of the packages that it stands on warn about each other. A later filter goes before an earlier one.
+OWN_ALONE = [("default", ""), ("error", r"bonwise(\.|$)")] if os.environ.get("BONWISE_WARNINGS") == "own" else []
 
-    Other versions of the packages that bonwise stands on warn about each other, which bonwise cannot mend.
-    """
-    if os.environ.get("BONWISE_WARNINGS") == "own":
-        # A later line goes before an earlier one, the "error" of pyproject.toml among them.
-        config.addinivalue_line("filterwarnings", "default")
-        config.addinivalue_line("filterwarnings", r"error:::bonwise(\.|$)")
+
+def pytest_configure(config):
+    """Add the filters of warnings to those of pyproject.toml."""
+    for action, module in OWN_ALONE:
+        config.addinivalue_line("filterwarnings", f"{action}:::{module}")
+
+
+@pytest.fixture(scope="session")
+def filter_warnings():
+    """Return the code that makes the same warnings errors in another process."""
+    lines = [
+        f"warnings.filterwarnings({action!r}, module={module!r})" for action, module in [("error", ""), *OWN_ALONE]
+    ]
+    return "\n".join(["import warnings", *lines, ""])
 
 
 class OutsideNetworkError(RuntimeError):

@@ -74,8 +74,8 @@ def tie_broken(scores: Floats, sizes: _Ints, pairs: Pairs, values: Floats) -> Fl
     >>> pairs = Pairs(np.zeros(1, int), np.array([0]), np.array([1]))
     >>> tie_broken(np.array([9., 9., 1.]), np.array([3]), pairs, np.array([0.])).round(5).tolist()
     [1.125, 1.125, 0.125]
-    >>> tie_broken(np.array([9., 9., 1.]), np.array([3]), pairs, np.array([0.])).argmax()
-    np.int64(1)
+    >>> int(tie_broken(np.array([9., 9., 1.]), np.array([3]), pairs, np.array([0.])).argmax())
+    1
     """
     kept = between_top(scores, sizes, pairs)
     earned = borda(pairs.some(kept), values[kept], len(scores))
