@@ -83,3 +83,13 @@ def shared():
     if os.environ.get("BONWISE_REQUIRE_SHARED") == "1":
         return pytest.fail(absent)
     return pytest.skip(absent)
+
+
+@pytest.fixture
+def routes():
+    """Return a router that answers the requests of both SDKs instead of the network."""
+    # Most tests ask no model, and the SDKs take most of a second to import.
+    from http_libraries import routed  # noqa: PLC0415
+
+    with routed() as router:
+        yield router

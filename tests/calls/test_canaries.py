@@ -9,7 +9,6 @@ import os
 import traceback
 from dataclasses import replace
 
-import httpx2
 import pytest
 
 from bonwise.calls.engine import Engine
@@ -79,12 +78,15 @@ class Raising(Exception):  # noqa: N818 - a defect is played, not defined
     """Something that no part expects."""
 
 
-class Broken(httpx2.AsyncBaseTransport):
-    """Fails in a way nobody expects."""
+class Broken:
+    """A transport of any HTTP library that fails in a way nobody expects."""
 
     async def handle_async_request(self, request):
         """Fail."""
         raise Raising(f"it broke at {request.method}")
+
+    async def aclose(self):
+        """Close nothing."""
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import json
 
-import httpx2
 import pytest
 
 from bonwise.calls.ask import Ask, Model
@@ -17,7 +16,9 @@ from bonwise.data.verdicts import Unscored
 from bonwise.errors import UsageError
 from bonwise.testing import FakeTransport, Faults, Script
 from calls.virtual_time import run_virtual
+from http_libraries import HTTP
 
+HTTPX = HTTP["openai"]
 MODEL = Model("openai", "gpt-5-mini")
 
 
@@ -50,7 +51,7 @@ def is_owed(answers):
 def chat(text):
     """Return a plain reply of the chat service."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-    return httpx2.Response(200, json={"id": "x", "object": "chat.completion", "model": "m", "choices": [choice]})
+    return HTTPX.Response(200, json={"id": "x", "object": "chat.completion", "model": "m", "choices": [choice]})
 
 
 def handled(handler, **settings):
@@ -59,7 +60,7 @@ def handled(handler, **settings):
     async def answer(request):
         return handler(request)
 
-    return Engine(connection=Connection(transport=httpx2.MockTransport(answer)), **settings)
+    return Engine(connection=Connection(transport=HTTPX.MockTransport(answer)), **settings)
 
 
 def test_a_closed_lane_is_tried_again_later():
@@ -98,7 +99,7 @@ def test_a_text_that_a_firewall_forbids_closes_nothing():
 
     def guarded(request):
         if b"DROP TABLE" in request.content:
-            return httpx2.Response(403, text="<html>Forbidden</html>")
+            return HTTPX.Response(403, text="<html>Forbidden</html>")
         return chat("fine")
 
     async def main():
@@ -116,7 +117,7 @@ def test_a_wrong_address_closes_the_lane_before_many_calls_are_sent():
 
     def nowhere(request):
         seen.append(request)
-        return httpx2.Response(404, text="not found")
+        return HTTPX.Response(404, text="not found")
 
     async def main():
         async with handled(nowhere, max_concurrency=4) as engine:
@@ -163,7 +164,7 @@ def test_a_server_that_asks_for_hours_is_left_for_later():
 
     def tomorrow(request):
         seen.append(request)
-        return httpx2.Response(
+        return HTTPX.Response(
             429, headers={"retry-after": str(int(PATIENCE) + 1)}, json={"error": {"message": "later"}}
         )
 
@@ -280,7 +281,7 @@ def test_a_429_pauses_the_whole_lane():
     def throttled_once(request):
         sent.append(asyncio.get_running_loop().time())
         if len(sent) == 1:
-            return httpx2.Response(429, headers={"retry-after": "30"}, json={"error": {"message": "slow down"}})
+            return HTTPX.Response(429, headers={"retry-after": "30"}, json={"error": {"message": "slow down"}})
         return chat("fine")
 
     async def main():
@@ -317,7 +318,7 @@ def test_only_the_samples_that_nobody_asks_for_are_asked_for(tmp_path):
         asked.append(body.get("n", 1))
         reply = chat("fine").json()
         reply["choices"] = [{**reply["choices"][0], "index": at} for at in range(body.get("n", 1))]
-        return httpx2.Response(200, json=reply)
+        return HTTPX.Response(200, json=reply)
 
     async def main(other):
         async with handled(counted, ledger=tmp_path) as engine:

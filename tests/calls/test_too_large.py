@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import httpx2
 import pytest
 
 from bonwise.calls.ask import Ask, Model
@@ -13,13 +12,15 @@ from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.providers.capped import LARGEST
 from bonwise.calls.providers.protocol import Connection
 from calls.virtual_time import run_virtual
+from http_libraries import HTTP
 
+HTTPX = HTTP["openai"]
 MODEL = Model("openai", "m", "http://scripted/v1")
 REASON = "the response of http://scripted is larger than 32 MiB"
 CHUNK = bytes(2**20)
 
 
-class Large(httpx2.AsyncByteStream):
+class Large(HTTPX.AsyncByteStream):
     """A body of a size, in parts, as it comes over a network."""
 
     def __init__(self, size):
@@ -31,7 +32,7 @@ class Large(httpx2.AsyncByteStream):
         yield CHUNK[: self.size % len(CHUNK)]
 
 
-class Service(httpx2.AsyncBaseTransport):
+class Service(HTTPX.AsyncBaseTransport):
     """Answers every request with a body of the same size and counts them."""
 
     def __init__(self, status, *, size=LARGEST + 1, streamed=True):
@@ -42,7 +43,7 @@ class Service(httpx2.AsyncBaseTransport):
         """Answer at once."""
         self.requests += 1
         body = {"stream": Large(self.size)} if self.streamed else {"content": bytes(self.size)}
-        return httpx2.Response(self.status, headers={"content-type": "application/json"}, **body)
+        return HTTPX.Response(self.status, headers={"content-type": "application/json"}, **body)
 
 
 def ask(service, *, numbers=(0,), **settings):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 
-import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bonwise.calls.rate_limits import RateLimits, Window
 from bonwise.calls.waiting import LONGEST_WAIT, anthropic_limits, openai_limits, retry_after
+from http_libraries import INSTALLED
 
 NOW = datetime(1994, 11, 6, 8, 49, 7, tzinfo=UTC).timestamp()
 OPENAI = [f"x-ratelimit-{part}-{what}" for part in ("limit", "remaining", "reset") for what in ("requests", "tokens")]
@@ -43,7 +43,8 @@ ANTHROPIC = [
 def test_a_wait_is_read_in_every_spelling(headers, seconds):
     """Seconds, decimals, milliseconds and the three forms of an HTTP date all say how long to wait."""
     assert retry_after(headers, NOW) == pytest.approx(seconds)
-    assert retry_after(httpx2.Headers(headers), NOW) == pytest.approx(seconds)
+    for http in INSTALLED:
+        assert retry_after(http.Headers(headers), NOW) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,8 @@ def test_openai_headers_are_read():
     """Both windows come out as sent, whatever the case of the names."""
     values = dict(zip(OPENAI, ["600", "150000", "599", "149984", "100ms", "1m3s"], strict=True))
     expected = RateLimits(requests=Window(600, 599, 0.1), tokens=Window(150000, 149984, 63.0))
-    for headers in (values, {name.title(): value for name, value in values.items()}, httpx2.Headers(values)):
+    of_libraries = (http.Headers(values) for http in INSTALLED)
+    for headers in (values, {name.title(): value for name, value in values.items()}, *of_libraries):
         assert openai_limits(headers, NOW) == expected
 
 

@@ -426,10 +426,10 @@ async def judged(spec, *, base_url=None, **settings):
 
 
 @pytest.mark.parametrize(("mode", "provider"), ASKABLE)
-def test_each_mode_asks_what_it_should_and_reads_it_right(httpx2_mock, mode, provider):
+def test_each_mode_asks_what_it_should_and_reads_it_right(routes, mode, provider):
     """Through the real SDK the right bodies go out, once each, and handwritten replies become the right verdicts."""
     service = Service(mode, provider)
-    route = httpx2_mock.post(URLS[provider]).mock(side_effect=service)
+    route = routes.post(URLS[provider]).mock(side_effect=service)
     found, engine = asyncio.run(judged(f"{mode.spec}:{MODELS[provider]}"))
     check_judgment(found, mode)
     each = 1 if provider == "openai" else mode.draws
@@ -485,15 +485,15 @@ def test_each_mode_works_over_http_and_is_paid_once(tmp_path, mode, provider):
 
 
 @pytest.mark.parametrize("name", NEED_LOGPROBS)
-def test_log_probabilities_are_not_asked_of_anthropic(httpx2_mock, name):
+def test_log_probabilities_are_not_asked_of_anthropic(routes, name):
     """A judge that needs log probabilities is refused at Anthropic before anything is sent."""
     with pytest.raises(UsageError, match="anthropic sends no log probabilities"):
         asyncio.run(judged(f"{MODES[name].spec}:{MODELS['anthropic']}"))
-    assert not httpx2_mock.calls
+    assert not routes.calls
 
 
 @pytest.mark.parametrize("name", NEED_LOGPROBS)
-def test_a_server_without_log_probabilities_scores_nothing(httpx2_mock, name):
+def test_a_server_without_log_probabilities_scores_nothing(routes, name):
     """Where a server sends no log probabilities nothing is scored, and it is noticed; no number is made up."""
 
     def without(request):
@@ -501,7 +501,7 @@ def test_a_server_without_log_probabilities_scores_nothing(httpx2_mock, name):
         reply["choices"][0]["logprobs"] = None
         return httpx.Response(200, json=reply)
 
-    httpx2_mock.post(URLS["openai"]).mock(side_effect=without)
+    routes.post(URLS["openai"]).mock(side_effect=without)
     found, engine = asyncio.run(judged(f"{MODES[name].spec}:{MODELS['openai']}"))
     assert all("the server sent no logprobs" in one.reason for one in found.verdicts[:3])
     assert engine.totals.notices == {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import anthropic
-import httpx2
 import openai
 
 SCHEMA = {
@@ -72,7 +71,9 @@ async def ask_anthropic(http, url="http://scripted", **said):
 
 
 ASK = {"openai": ask_openai, "anthropic": ask_anthropic}
-ERRORS = {"openai": openai, "anthropic": anthropic}
+
+OVERLOADED = {"openai": "InternalServerError", "anthropic": "OverloadedError"}
+"""The exception that each client has for an overloaded service."""
 
 
 def words(reply):
@@ -80,6 +81,6 @@ def words(reply):
     return reply.choices[0].message.content if hasattr(reply, "choices") else reply.content[0].text
 
 
-def client(transport=None, **settings):
-    """Return an http client that looks at no proxy settings."""
-    return httpx2.AsyncClient(transport=transport, trust_env=False, **settings)
+def client(http, transport=None, **settings):
+    """Return a client of an HTTP library that looks at no proxy settings."""
+    return http.AsyncClient(transport=transport, trust_env=False, **settings)

@@ -39,7 +39,10 @@ def request(service="openai", **parts):
 
 def test_simulating_loads_no_client():
     """Whoever only simulates data loads nothing that talks to services."""
-    code = "import sys; from bonwise.testing import simulate; print(callable(simulate), 'httpx2' in sys.modules)"
+    code = (
+        "import sys; from bonwise.testing import simulate;"
+        "print(callable(simulate), bool({'httpx', 'httpx2'} & sys.modules.keys()))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True False\n"
 

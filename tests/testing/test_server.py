@@ -11,14 +11,14 @@ import sys
 from contextlib import closing
 from http.client import HTTPConnection
 
-import httpx2
 import pytest
 
 from bonwise.testing import Faults, Script, ScriptedServer
 from bonwise.testing.server import main as serve
 from bonwise.testing.wire import body_digest
 from calls.held_time import run_held
-from testing.asking import ASK, ERRORS, SCHEMA, chat_body, client, words
+from http_libraries import HTTP, SDKS, each_library
+from testing.asking import ASK, OVERLOADED, SCHEMA, chat_body, client, words
 
 SERVICES = ["openai", "anthropic"]
 POST = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n"
@@ -70,7 +70,7 @@ async def exchanged(url, raw, *, end=True):
 def test_the_services_own_clients_read_the_answers(service):
     """Over a real connection the clients of both services parse the answers with their own types."""
     script = Script()
-    reply = served(script, lambda url: ASK[service](client(), url, schema=SCHEMA))
+    reply = served(script, lambda url: ASK[service](client(HTTP[service]), url, schema=SCHEMA))
     assert set(json.loads(words(reply))) == set(SCHEMA["required"])
     assert script.counts.paid == script.counts.delivered
 
@@ -80,7 +80,7 @@ def test_the_services_own_clients_read_the_answers(service):
     [
         ("throttled", "RateLimitError"),
         ("server_error", "InternalServerError"),
-        ("overloaded", "InternalServerError"),
+        ("overloaded", None),
         ("cut", "APIConnectionError"),
     ],
 )
@@ -88,9 +88,9 @@ def test_the_services_own_clients_read_the_answers(service):
 def test_faults_become_the_clients_exceptions(service, fault, name):
     """Each fault on the wire is what the client makes of it in real life."""
     script = Script(faults=Faults(**{fault: 1}))
-    expected = (getattr(ERRORS[service], name), httpx2.RemoteProtocolError)
+    expected = (getattr(SDKS[service], name or OVERLOADED[service]), HTTP[service].RemoteProtocolError)
     with pytest.raises(expected):
-        served(script, lambda url: ASK[service](client(timeout=60), url))
+        served(script, lambda url: ASK[service](client(HTTP[service], timeout=60), url))
     assert script.counts.faults == {fault: 1}
     assert script.counts.in_flight == 0
 
@@ -103,22 +103,23 @@ def test_a_slow_answer_is_a_timeout_of_the_client(service):
     async def main():
         script.on_paid = lambda _: asyncio.get_running_loop().let_go()
         async with ScriptedServer(script) as server:
-            await ASK[service](client(timeout=60), server.url)
+            await ASK[service](client(HTTP[service], timeout=60), server.url)
 
-    with pytest.raises(ERRORS[service].APITimeoutError):
+    with pytest.raises(SDKS[service].APITimeoutError):
         run_held(main())
     assert script.counts.faults == {"slow": 1}
     assert script.counts.in_flight == 0
 
 
-def test_a_cut_is_seen_by_the_http_layer():
+@each_library
+def test_a_cut_is_seen_by_the_http_layer(http):
     """The connection ends before the body does."""
 
     async def ask(url):
-        async with client() as http:
-            return await http.post(f"{url}/v1/chat/completions", json=chat_body())
+        async with client(http) as made:
+            return await made.post(f"{url}/v1/chat/completions", json=chat_body())
 
-    with pytest.raises(httpx2.RemoteProtocolError):
+    with pytest.raises(http.RemoteProtocolError):
         served(Script(faults=Faults(cut=1)), ask)
 
 
@@ -129,14 +130,15 @@ def test_a_malformed_answer_is_whole_for_http():
         posted(server.url, chat_body())
 
 
-def test_many_at_once_over_kept_connections():
+@each_library
+def test_many_at_once_over_kept_connections(http):
     """Hundreds of requests on few connections are all answered, counted, and answered as without a network."""
     script = Script(latency=0.01)
 
     async def ask(url):
-        limits = httpx2.Limits(max_connections=16, max_keepalive_connections=16)
-        async with client(limits=limits) as http:
-            calls = [http.post(f"{url}/v1/chat/completions", json=chat_body(f"case {at}")) for at in range(200)]
+        limits = http.Limits(max_connections=16, max_keepalive_connections=16)
+        async with client(http, limits=limits) as made:
+            calls = [made.post(f"{url}/v1/chat/completions", json=chat_body(f"case {at}")) for at in range(200)]
             return [response.json() for response in await asyncio.gather(*calls)]
 
     answers = served(script, ask)
@@ -220,7 +222,7 @@ def test_whatever_arrives_is_survived(raw, status):
 
     async def ask(url):
         got = await exchanged(url, raw)
-        return got, await ASK["openai"](client(), url)
+        return got, await ASK["openai"](client(HTTP["openai"]), url)
 
     got, reply = served(script, ask)
     assert got.split(b" ", 2)[1:2] == ([status] if status else [])
@@ -236,7 +238,7 @@ def test_random_bytes_are_survived():
         noise = [source.randbytes(source.randrange(400)) for _ in range(100)]
         raw = [one if at % 2 else CHAT[: source.randrange(len(CHAT))] + one for at, one in enumerate(noise)]
         await asyncio.gather(*(exchanged(url, one) for one in raw))
-        return await ASK["anthropic"](client(), url)
+        return await ASK["anthropic"](client(HTTP["anthropic"]), url)
 
     assert words(served(Script(), ask))
 
@@ -272,7 +274,7 @@ def test_a_client_that_hangs_up_is_survived():
 
     async def ask(url):
         await asyncio.gather(*(leave(url, wait) for wait in (0, 0.004, 0.006, 0.02) for _ in range(3)))
-        return await ASK["openai"](client(), url)
+        return await ASK["openai"](client(HTTP["openai"]), url)
 
     assert words(served(script, ask))
     assert script.counts.in_flight == 0

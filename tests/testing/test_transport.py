@@ -7,12 +7,12 @@ from collections import Counter
 from pathlib import Path
 
 import anthropic
-import httpx2
 import openai
 import pytest
 
 from bonwise.testing import FakeTransport, Faults, Script
-from testing.asking import ASK, ERRORS, SCHEMA, chat_body, client, words
+from http_libraries import HTTP, SDKS, each_library
+from testing.asking import ASK, OVERLOADED, SCHEMA, chat_body, client, words
 
 SERVICES = ["openai", "anthropic"]
 
@@ -41,7 +41,7 @@ def run_virtually(main):
 @pytest.mark.parametrize("service", SERVICES)
 def test_the_services_own_clients_read_the_answers(service):
     """The clients of both services parse what is answered with their own types."""
-    reply = asyncio.run(ASK[service](client(FakeTransport(Script())), schema=SCHEMA))
+    reply = asyncio.run(ASK[service](client(HTTP[service], FakeTransport(Script())), schema=SCHEMA))
     assert set(json.loads(words(reply))) == set(SCHEMA["required"])
     assert reply.model in {"gpt-5-mini", "claude-opus-5"}
     assert reply._request_id.startswith("req_")
@@ -52,15 +52,15 @@ def test_the_services_own_clients_read_the_answers(service):
     [
         ("throttled", 429, "RateLimitError"),
         ("server_error", 500, "InternalServerError"),
-        ("overloaded", None, "InternalServerError"),
+        ("overloaded", None, None),
     ],
 )
 @pytest.mark.parametrize("service", SERVICES)
 def test_errors_become_the_clients_exceptions(service, fault, status, name):
     """A fault that is a status is the exception which the client has for it."""
     script = Script(faults=Faults(**{fault: 1}))
-    with pytest.raises(getattr(ERRORS[service], name)) as caught:
-        asyncio.run(ASK[service](client(FakeTransport(script))))
+    with pytest.raises(getattr(SDKS[service], name or OVERLOADED[service])) as caught:
+        asyncio.run(ASK[service](client(HTTP[service], FakeTransport(script))))
     assert caught.value.status_code == status or caught.value.status_code in {503, 529}
     assert script.counts.faults == {fault: 1}
 
@@ -69,7 +69,7 @@ def test_a_refused_parameter_is_named_by_the_client():
     """The client of OpenAI tells code and parameter apart."""
     script = Script(refuses_parameters={"temperature"})
     with pytest.raises(openai.BadRequestError) as caught:
-        asyncio.run(ASK["openai"](client(FakeTransport(script)), temperature=0.5))
+        asyncio.run(ASK["openai"](client(HTTP["openai"], FakeTransport(script)), temperature=0.5))
     assert (caught.value.code, caught.value.param) == ("unsupported_parameter", "temperature")
 
 
@@ -77,17 +77,17 @@ def test_an_exhausted_account_is_named_by_the_clients():
     """The clients tell an exhausted account from one that is too fast."""
     script = Script(quota=0)
     with pytest.raises(openai.RateLimitError) as caught:
-        asyncio.run(ASK["openai"](client(FakeTransport(script))))
+        asyncio.run(ASK["openai"](client(HTTP["openai"], FakeTransport(script))))
     assert caught.value.code == "insufficient_quota"
     with pytest.raises(anthropic.RateLimitError) as other:
-        asyncio.run(ASK["anthropic"](client(FakeTransport(script))))
+        asyncio.run(ASK["anthropic"](client(HTTP["anthropic"], FakeTransport(script))))
     assert other.value.body["error"]["details"]["error_code"] == "contract_spend_limit_reached"
 
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_refusal_is_read_by_the_clients(service):
     """A refusal stands where the client of the service looks for it."""
-    reply = asyncio.run(ASK[service](client(FakeTransport(Script(faults=Faults(refusal=1))))))
+    reply = asyncio.run(ASK[service](client(HTTP[service], FakeTransport(Script(faults=Faults(refusal=1))))))
     if service == "openai":
         assert (reply.choices[0].message.content, reply.choices[0].finish_reason) == (None, "stop")
         assert reply.choices[0].message.refusal
@@ -97,34 +97,36 @@ def test_a_refusal_is_read_by_the_clients(service):
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_cut_answer_is_a_broken_connection(service):
-    """The body breaks off in the middle, as httpx2 says it of a real connection, and the answer is paid."""
+    """The body breaks off in the middle, as an HTTP library says it of a real connection, and the answer is paid."""
     script = Script(faults=Faults(cut=1))
-    with pytest.raises((ERRORS[service].APIConnectionError, httpx2.RemoteProtocolError)):
-        asyncio.run(ASK[service](client(FakeTransport(script))))
+    with pytest.raises((SDKS[service].APIConnectionError, HTTP[service].RemoteProtocolError)):
+        asyncio.run(ASK[service](client(HTTP[service], FakeTransport(script))))
     assert (script.counts.answers, script.counts.delivered.total()) == (1, 0)
 
 
-def test_a_cut_answer_has_a_head_and_half_a_body():
+@each_library
+def test_a_cut_answer_has_a_head_and_half_a_body(http):
     """Status, headers and the first half arrive before the connection breaks."""
     got = []
 
     async def main():
-        http = client(FakeTransport(Script(faults=Faults(cut=1))))
-        async with http, http.stream("POST", "http://scripted/v1/chat/completions", json=chat_body()) as response:
+        made = client(http, FakeTransport(Script(faults=Faults(cut=1))))
+        async with made, made.stream("POST", "http://scripted/v1/chat/completions", json=chat_body()) as response:
             got.append(response)
             got.extend([part async for part in response.aiter_raw(8)])
 
-    with pytest.raises(httpx2.RemoteProtocolError, match="broke after"):
+    with pytest.raises(http.RemoteProtocolError, match="broke after"):
         asyncio.run(main())
     assert got[0].status_code == 200
 
 
-def test_a_malformed_answer_is_status_200_and_no_json():
+@each_library
+def test_a_malformed_answer_is_status_200_and_no_json(http):
     """Half a document arrives as if it were whole."""
 
     async def main():
-        async with client(FakeTransport(Script(faults=Faults(malformed=1)))) as http:
-            return await http.post("http://scripted/v1/chat/completions", json=chat_body())
+        async with client(http, FakeTransport(Script(faults=Faults(malformed=1)))) as made:
+            return await made.post("http://scripted/v1/chat/completions", json=chat_body())
 
     response = asyncio.run(main())
     assert response.status_code == 200
@@ -133,13 +135,14 @@ def test_a_malformed_answer_is_status_200_and_no_json():
         response.json()
 
 
-def test_slow_answers_time_out_on_the_loops_clock():
+@pytest.mark.parametrize("service", SERVICES)
+def test_slow_answers_time_out_on_the_loops_clock(service):
     """A slow answer is a read timeout after the client's own patience; no real time passes, and it is paid."""
     script = Script(faults=Faults(slow=1, slow_seconds=900))
 
     async def main():
-        with pytest.raises(openai.APITimeoutError):
-            await ASK["openai"](client(FakeTransport(script), timeout=300))
+        with pytest.raises(SDKS[service].APITimeoutError):
+            await ASK[service](client(HTTP[service], FakeTransport(script), timeout=300))
 
     _, seconds = run_virtually(main())
     assert seconds == 300
@@ -151,38 +154,40 @@ def test_a_patient_client_gets_slow_answers():
     script = Script(latency=5, faults=Faults(slow=1, slow_seconds=100))
 
     async def main():
-        return await ASK["anthropic"](client(FakeTransport(script), timeout=None))
+        return await ASK["anthropic"](client(HTTP["anthropic"], FakeTransport(script), timeout=None))
 
     reply, seconds = run_virtually(main())
     assert words(reply)
     assert seconds == 105
 
 
-def test_the_rate_limit_follows_the_loops_clock():
+@each_library
+def test_the_rate_limit_follows_the_loops_clock(http):
     """A minute of the loop after the limit was met, requests are accepted again."""
     script = Script(rate_limit=2)
 
     async def main():
         statuses = []
-        async with client(FakeTransport(script)) as http:
+        async with client(http, FakeTransport(script)) as made:
             for wait in (0, 0, 0, 30, 30):
                 await asyncio.sleep(wait)
-                response = await http.post("http://scripted/v1/chat/completions", json=chat_body())
+                response = await made.post("http://scripted/v1/chat/completions", json=chat_body())
                 statuses.append(response.status_code)
         return statuses
 
     assert run_virtually(main())[0] == [200, 200, 429, 429, 200]
 
 
-def test_concurrency_and_payments_are_counted():
+@each_library
+def test_concurrency_and_payments_are_counted(http):
     """The peak of requests at work, and the paid answers by body, are what really happened."""
     script = Script(latency=1.0)
 
     async def main():
-        async with client(FakeTransport(script)) as http, asyncio.TaskGroup() as group:
+        async with client(http, FakeTransport(script)) as made, asyncio.TaskGroup() as group:
             for at in range(12):
                 body = chat_body(f"case {at % 4}")
-                group.create_task(http.post("http://scripted/v1/chat/completions", json=body))
+                group.create_task(made.post("http://scripted/v1/chat/completions", json=body))
 
     run_virtually(main())
     assert (script.counts.peak, script.counts.in_flight, script.counts.requests) == (12, 0, 12)
@@ -191,15 +196,16 @@ def test_concurrency_and_payments_are_counted():
     assert set(script.counts.paid_again.values()) == {2}
 
 
-def test_a_caller_that_leaves_has_paid():
+@each_library
+def test_a_caller_that_leaves_has_paid(http):
     """A cancelled request was accepted: it is paid, not delivered, and no longer at work."""
     script = Script(latency=100)
 
     async def main():
-        async with client(FakeTransport(script)) as http:
+        async with client(http, FakeTransport(script)) as made:
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(1):
-                    await http.post("http://scripted/v1/chat/completions", json=chat_body(), timeout=None)
+                    await made.post("http://scripted/v1/chat/completions", json=chat_body(), timeout=None)
 
     run_virtually(main())
     assert (script.counts.answers, script.counts.delivered.total(), script.counts.in_flight) == (1, 0, 0)

@@ -49,9 +49,9 @@ def model(provider):
 
 
 @pytest.fixture
-def route(httpx2_mock, provider):
+def route(routes, provider):
     """Return the one address that answers, until told otherwise with an empty object."""
-    return httpx2_mock.post(URLS[provider.name]).mock(return_value=httpx.Response(200, json={}))
+    return routes.post(URLS[provider.name]).mock(return_value=httpx.Response(200, json={}))
 
 
 @pytest.fixture

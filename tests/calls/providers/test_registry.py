@@ -97,7 +97,7 @@ def test_listing_providers_imports_no_sdk():
         "import sys; from bonwise.calls.providers.registry import known, provider; known();"
         "from bonwise.calls.ask import Ask, Model;"
         "[provider(n).request(Ask(Model(n, 'm'), '', 'u', read=str), 1, frozenset()) for n in known()];"
-        "print(*known(), *{'openai', 'anthropic', 'httpx2', 'pydantic', 'numpy'} & sys.modules.keys())"
+        "print(*known(), *{'openai', 'anthropic', 'httpx', 'httpx2', 'pydantic', 'numpy'} & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["anthropic", "openai"]  # the providers' own names, and no module

@@ -8,11 +8,13 @@ from anthropic.types.message_create_params import MessageCreateParamsNonStreamin
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
 from pydantic import TypeAdapter
 
+from bonwise.calls.ask import Model
 from bonwise.calls.providers.custom_headers import custom_headers
 from bonwise.calls.providers.versions import version_alone
 from bonwise.calls.request import Request
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "requests"
+KEYS = json.loads((GOLDEN.parent / "ledger_keys.json").read_text())
 SCHEMA = {
     "type": "object",
     "properties": {"score": {"type": "integer"}},
@@ -89,6 +91,20 @@ def test_words_that_no_utf8_can_hold_are_sent_all_the_same(route, send):
     assert json.loads(route.calls.last.request.content)["messages"][-1]["content"] == "half \ud83d"
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_key_of_the_ledger_never_changes(provider, build, shape):
+    """Whatever SDKs are installed, the same question has the key under which 0.1.0 stored its answer."""
+    assert build(shape).keys([0])[0].hex() == KEYS[f"{provider.name} {shape}"]
+
+
+def test_a_key_of_an_address_or_of_headers_never_changes(monkeypatch, provider, model, ask):
+    """So do the query of an address and the headers of the environment."""
+    (key,) = keys(provider, model, ask, "/?b=2&a=1&key=hush")
+    assert key.hex() == KEYS[f"{provider.name} address"]
+    monkeypatch.setenv(f"{provider.name.upper()}_CUSTOM_HEADERS", "X-Route: a\nanthropic-version: 2023-06-01")
+    assert provider.request(ask(model), 1, frozenset()).keys([0])[0].hex() == KEYS[f"{provider.name} headers"]
+
+
 def test_a_key_of_the_ledger_follows_the_version_that_is_sent(route, monkeypatch, provider, model, ask, send):
     """A version named in the environment's headers is sent, and gives other keys."""
     before = provider.request(ask(model), 1, frozenset())
@@ -101,10 +117,10 @@ def test_a_key_of_the_ledger_follows_the_version_that_is_sent(route, monkeypatch
 
 
 @pytest.mark.parametrize("version", ["2023-06-01", "a b", "50%?#3F"])
-def test_the_version_header_carries_the_version_itself(httpx2_mock, monkeypatch, provider, model, ask, send, version):
+def test_the_version_header_carries_the_version_itself(routes, monkeypatch, provider, model, ask, send, version):
     """Whatever else enters the key, the header has the version and nothing more."""
     monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", f"anthropic-beta: b\nanthropic-version: {version}")
-    route = httpx2_mock.post(path__startswith="/base/").mock(return_value=httpx.Response(200))
+    route = routes.post(path__startswith="/base/").mock(return_value=httpx.Response(200))
     to = replace(model, base_url="http://localhost:8000/base?api-version=2")
     send(to=to)
     expected = version if provider.name == "anthropic" else None
@@ -175,9 +191,27 @@ def test_the_headers_in_the_key_are_those_that_are_sent(route, monkeypatch, prov
     assert {name: sent.get_list(name) for name in read} == {name: [value] for name, value in read.items()}
 
 
+@pytest.mark.parametrize("name", ["Authorization", "AUTHORIZATION", "x-api-key", "User-agent", "X-Stainless-Lang"])
+def test_a_header_of_the_environment_takes_the_place_of_the_sdks_own(route, monkeypatch, provider, send, name):
+    """However it is spelt, it is sent once, and the SDK's is not."""
+    monkeypatch.setenv(f"{provider.name.upper()}_CUSTOM_HEADERS", f"{name}: Bearer mine")
+    send()
+    assert route.calls.last.request.headers.get_list(name) == ["Bearer mine"]
+
+
+def test_the_login_of_an_address_goes_before_a_header_of_the_environment(routes, monkeypatch, provider, send):
+    """A server that is named with a user and a password is sent these."""
+    monkeypatch.setenv(f"{provider.name.upper()}_CUSTOM_HEADERS", "Authorization: Bearer mine\nx-team: a")
+    route = routes.post(path__startswith="/base/").mock(return_value=httpx.Response(200))
+    send(to=Model(provider.name, "m", "http://me:pass@localhost:8000/base"))
+    sent = route.calls.last.request.headers
+    assert sent.get_list("authorization") == ["Basic bWU6cGFzcw=="]
+    assert sent.get_list("x-team") == ["a"]
+
+
 def test_another_default_of_the_sdk_changes_nothing(route, monkeypatch, provider, model, ask, send):
     """An SDK that speaks another version by itself sends the one that the bodies are written for."""
-    monkeypatch.setattr("anthropic._client.ANTHROPIC_API_VERSION", "2001-01-01")
+    monkeypatch.setattr("anthropic._client.ANTHROPIC_API_VERSION", "2001-01-01", raising=False)
     send()
     expected = {"openai": None, "anthropic": "2026-10-21"}[provider.name]
     assert route.calls.last.request.headers.get("anthropic-version") == expected

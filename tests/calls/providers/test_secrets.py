@@ -1,9 +1,9 @@
 import json
+import logging
 import traceback
 from urllib.parse import quote_plus
 
 import httpx
-import httpx2
 import pytest
 
 from bonwise.calls.ask import Model
@@ -11,12 +11,13 @@ from bonwise.calls.providers.address import find_address
 from bonwise.calls.providers.protocol import Connection, Response
 from bonwise.calls.providers.redaction import one_line
 from bonwise.errors import CallError
+from http_libraries import HTTP
 
 CAUSES = [
-    httpx2.ConnectError("{}"),
-    httpx2.ConnectError("http://u:{}@h"),
-    httpx2.LocalProtocolError("Illegal header value b'Bearer {}'"),
-    httpx2.ReadTimeout("{}"),
+    ("ConnectError", "{}"),
+    ("ConnectError", "http://u:{}@h"),
+    ("LocalProtocolError", "Illegal header value b'Bearer {}'"),
+    ("ReadTimeout", "{}"),
 ]
 
 
@@ -28,12 +29,11 @@ def holds(error, secret):
     return any(secret in text for text in shown) or any(holds(link, secret) for link in linked)
 
 
-@pytest.mark.parametrize("number", range(len(CAUSES)))
-def test_a_failure_never_shows_the_key(route, failure, canaries, number):
+@pytest.mark.parametrize(("cause", "said"), CAUSES)
+def test_a_failure_never_shows_the_key(route, failure, provider, canaries, cause, said):
     """Whatever broke, and whatever it said, the error and all it is linked to show no key."""
     for canary in canaries:
-        cause = CAUSES[number]
-        route.mock(side_effect=type(cause)(str(cause).format(canary)))
+        route.mock(side_effect=getattr(HTTP[provider.name], cause)(said.format(canary)))
         error = failure()
         assert not holds(error, canary)
         assert error.__context__ is None
@@ -56,12 +56,12 @@ def test_a_server_that_repeats_the_key_is_not_quoted(route, send, provider, cana
 
 
 @pytest.mark.parametrize("status", [200, 201, 400, 500])
-def test_no_response_holds_a_secret(httpx2_mock, monkeypatch, send, provider, canaries, status):
+def test_no_response_holds_a_secret(routes, monkeypatch, send, provider, canaries, status):
     """Key, login, query and headers that a server repeats, however it spells them, are gone before anyone sees it."""
     mine = canaries[0] if provider.name == "openai" else canaries[1]
     monkeypatch.setenv(f"{provider.name.upper()}_CUSTOM_HEADERS", "x-gateway-key: Bearer gate/way+1+2")
     secrets = [mine, 'p"w/d1 of ours', "query/secret=", "gate/way+1+2"]
-    route = httpx2_mock.post(path__startswith="/base/")
+    route = routes.post(path__startswith="/base/")
     whole = json.dumps({"said": secrets, "more": "kept"})
     spelt = " ".join(way(secret) for secret in secrets for way in (str, quote_plus, json.dumps))
     content = (whole + whole.replace("/", "\\/") + spelt).encode()
@@ -72,6 +72,16 @@ def test_no_response_holds_a_secret(httpx2_mock, monkeypatch, send, provider, ca
     seen = response.content.decode() + repr(response.headers)
     assert not any(way(secret).strip('"') in seen for secret in secrets for way in (str, quote_plus, json.dumps))
     assert (seen.count("kept"), response.headers["x-request-id"]) == (3, "[key]")
+
+
+def test_what_the_libraries_log_holds_no_secret(route, monkeypatch, caplog, send, provider, canaries):
+    """Neither SDK nor HTTP library writes a key or a header of the environment into a log, at any level."""
+    monkeypatch.setenv(f"{provider.name.upper()}_CUSTOM_HEADERS", "x-gateway-key: gateway-secret-4e")
+    caplog.set_level(logging.DEBUG)
+    send()
+    assert route.calls.last.request.headers["x-gateway-key"] == "gateway-secret-4e"
+    assert provider.name in {record.name.partition(".")[0] for record in caplog.records}
+    assert not any(secret in caplog.text for secret in (*canaries, "gateway-secret-4e"))
 
 
 @pytest.mark.parametrize(("status", "kept"), [(200, True), (500, False)])
@@ -114,7 +124,8 @@ def test_an_error_in_place_of_an_answer_shows_no_key(provider, canaries):
 def test_requests_and_clients_show_no_key(provider, model, ask, canaries):
     """Neither what is kept nor what connects has the key in its repr."""
     seen = repr(provider.request(ask(model), 1, frozenset())) + repr(provider) + provider.account(model)
-    with_transport = Connection(transport=httpx2.MockTransport(lambda _: httpx2.Response(200)))
+    http = HTTP[provider.name]
+    with_transport = Connection(transport=http.MockTransport(lambda _: http.Response(200)))
     seen += repr(provider.client(model, with_transport))
     assert not any(canary in seen for canary in canaries)
 

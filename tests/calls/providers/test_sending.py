@@ -2,7 +2,6 @@ import asyncio
 import json
 
 import httpx
-import httpx2
 import pytest
 
 from bonwise.calls.ask import Model
@@ -10,6 +9,7 @@ from bonwise.calls.failure import AttemptError
 from bonwise.calls.providers.capped import LARGEST
 from bonwise.calls.providers.protocol import Connection
 from bonwise.errors import CallError, UsageError
+from http_libraries import HTTP
 
 NEVER_SENT = {
     "ConnectError": ("broken", False),
@@ -54,9 +54,9 @@ def test_nothing_is_sent_twice(route, send, status):
 
 
 @pytest.mark.parametrize(("error", "expected"), [*NEVER_SENT.items(), *PERHAPS_SENT.items()])
-def test_a_failure_says_whether_the_server_may_have_worked(route, failure, error, expected):
+def test_a_failure_says_whether_the_server_may_have_worked(route, failure, provider, error, expected):
     """A connection that never stood sent nothing; whatever broke later may have been billed. Once, each."""
-    route.mock(side_effect=getattr(httpx2, error)("planted"))
+    route.mock(side_effect=getattr(HTTP[provider.name], error)("planted"))
     problem = failure().problem
     assert (problem.kind, problem.sent) == expected
     assert problem.transient
@@ -74,7 +74,8 @@ def test_a_body_that_cannot_be_decoded_is_broken(route, failure):
 @pytest.mark.parametrize("status", [200, 500])
 def test_a_response_in_memory_is_not_larger_than_one_of_the_network(provider, model, ask, status):
     """What stands in for the network has the same bound, whatever the status."""
-    transport = httpx2.MockTransport(lambda _: httpx2.Response(status, content=bytes(LARGEST + 1)))
+    http = HTTP[provider.name]
+    transport = http.MockTransport(lambda _: http.Response(status, content=bytes(LARGEST + 1)))
 
     async def main():
         client = provider.client(model, Connection(transport=transport))
@@ -103,12 +104,12 @@ def test_a_port_where_nobody_listens_is_broken_and_unsent(failure, provider):
 
 
 @pytest.mark.parametrize("way", ["argument", "environment"])
-def test_a_server_of_ones_own_needs_no_key(httpx2_mock, monkeypatch, provider, send, way):
+def test_a_server_of_ones_own_needs_no_key(routes, monkeypatch, provider, send, way):
     """Without a key a placeholder is sent there, with the login and the query of its address."""
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name)
     base = "http://me:p%40ss@localhost:8000/base?version=3"
-    route = httpx2_mock.post(path__startswith="/base/").mock(return_value=httpx.Response(200))
+    route = routes.post(path__startswith="/base/").mock(return_value=httpx.Response(200))
     if way == "environment":
         monkeypatch.setenv(f"{provider.name.upper()}_BASE_URL", base)
     model = Model(provider.name, "m", base if way == "argument" else None)
@@ -201,13 +202,14 @@ def test_a_connection_sets_the_limits(provider, model):
 def test_a_transport_stands_in_for_the_network(provider, model, ask):
     """A connection's transport carries the requests."""
     seen = []
+    http = HTTP[provider.name]
 
     def answer(request):
         seen.append(json.loads(request.content))
-        return httpx2.Response(200, content=b"{}")
+        return http.Response(200, content=b"{}")
 
     async def main():
-        client = provider.client(model, Connection(transport=httpx2.MockTransport(answer)))
+        client = provider.client(model, Connection(transport=http.MockTransport(answer)))
         request = provider.request(ask(model), 1, frozenset())
         response = await client.send(request)
         await client.aclose()

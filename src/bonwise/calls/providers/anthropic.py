@@ -84,13 +84,14 @@ class Anthropic:
 
         address = _address(model)
         key = _key(address)
+        headers = custom_headers(CUSTOM_HEADERS)
         is_token = key.variable == "ANTHROPIC_AUTH_TOKEN"
         client = anthropic.AsyncAnthropic(
             api_key=None if is_token else key.secret or NO_KEY,
             auth_token=key.secret if is_token else None,
-            **connecting(anthropic, address, connection),
+            **connecting(anthropic, address, connection, headers),
         )
-        secrets = (key.secret, *address.secrets, *custom_headers(CUSTOM_HEADERS).secrets)
+        secrets = (key.secret, *address.secrets, *headers.secrets)
         return SdkClient(client, anthropic, address.origin, VERSION_HEADER, secrets=secrets)
 
     def reply(self, content: bytes) -> Reply:

@@ -10,6 +10,8 @@ __all__ = ["LARGEST", "TooLargeError", "cap"]
 LARGEST = 32 * 2**20
 """Bytes, when unpacked."""
 
+_PIECE = 4096
+"""Bytes that are unpacked at once. httpx unpacks all that it is given, and a network gives 64 KiB."""
 
 _CAPPED: dict[type[Any], type[Any]] = {}
 """By the class of responses of each HTTP library, the one that stops."""
@@ -65,4 +67,8 @@ def _capped(plain: Any) -> type[Any]:
                 raise TooLargeError(self.status_code)
             yield part
 
-    return type(f"Capped{plain.__name__}", (plain,), {"aiter_bytes": aiter_bytes})
+    def aiter_raw(self: Any, chunk_size: int | None = None) -> AsyncGenerator[bytes, None]:
+        parts: AsyncGenerator[bytes, None] = plain.aiter_raw(self, chunk_size or _PIECE)
+        return parts
+
+    return type(f"Capped{plain.__name__}", (plain,), {"aiter_bytes": aiter_bytes, "aiter_raw": aiter_raw})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bonwise.calls.failure import AttemptError, Kind, Problem
 from bonwise.calls.providers.address import Address
 from bonwise.calls.providers.capped import LARGEST, TooLargeError, cap
+from bonwise.calls.providers.custom_headers import CustomHeaders
 from bonwise.calls.providers.echoes import Echoes
 from bonwise.calls.providers.http import http_library
 from bonwise.calls.providers.protocol import Connection, Response
@@ -38,19 +39,10 @@ class SdkClient:
         Carries the version within the request's `api_version`; empty where the provider has none.
     secrets : collection of str
         What a server may repeat, and nobody is to see.
-    headers : mapping of str to str
-        Sent with every request, by name in small letters, whether or not the SDK adds them by itself.
     """
 
     def __init__(
-        self,
-        client: Any,
-        sdk: ModuleType,
-        origin: str,
-        version_header: str = "",
-        *,
-        secrets: Collection[str] = (),
-        headers: Mapping[str, str] | None = None,
+        self, client: Any, sdk: ModuleType, origin: str, version_header: str = "", *, secrets: Collection[str] = ()
     ) -> None:
         self._client = client
         self._sdk = sdk
@@ -58,7 +50,6 @@ class SdkClient:
         self._origin = origin
         self._version_header = version_header
         self._echoes = Echoes(secrets)
-        self._headers = _unsent(headers or {}, client.default_headers)
 
     def __repr__(self) -> str:
         return f"SdkClient({self._origin!r})"
@@ -73,8 +64,7 @@ class SdkClient:
         """
         # The version that enters the ledger's key is the one that is sent, whatever the SDK's default is.
         version = {self._version_header: version_alone(request.api_version)} if self._version_header else {}
-        headers = self._headers | version
-        options = {"headers": headers} if headers else {}
+        options = {"headers": version} if version else {}
         try:
             # The whole address is the one in the key, and the SDK need not put it together for each call.
             response = await self._client.post(
@@ -96,9 +86,9 @@ class SdkClient:
             # Raised here, outside the handlers: the SDK's error holds the request with its key.
             raise AttemptError(response)
         # Looked up one by one, as `dict` would, each header is searched among all.
-        received = self._echoes.hidden_in_headers(dict(response.headers.items()))
+        headers = self._echoes.hidden_in_headers(dict(response.headers.items()))
         return Response(
-            response.status_code, received, self._echoes.hidden(response.content, answer=response.is_success)
+            response.status_code, headers, self._echoes.hidden(response.content, answer=response.is_success)
         )
 
     async def aclose(self) -> None:
@@ -124,7 +114,7 @@ class SdkClient:
         return Problem(kind, f"the response of {self._origin} is larger than {LARGEST >> 20} MiB", status, sent=True)
 
 
-def connecting(sdk: ModuleType, address: Address, connection: Connection) -> dict[str, Any]:
+def connecting(sdk: ModuleType, address: Address, connection: Connection, headers: CustomHeaders) -> dict[str, Any]:
     """Return the arguments that give an SDK's client its address, its time limits and its HTTP client.
 
     Redirects are not followed: they would carry prompts to a server that nobody named. Proxies of the
@@ -136,6 +126,8 @@ def connecting(sdk: ModuleType, address: Address, connection: Connection) -> dic
         ``openai`` or ``anthropic``.
     address : Address
     connection : Connection
+    headers : CustomHeaders
+        Sent with every request.
     """
     http = http_library(sdk)
     timeout = http.Timeout(connection.timeout, connect=connection.connect_timeout)
@@ -146,7 +138,7 @@ def connecting(sdk: ModuleType, address: Address, connection: Connection) -> dic
         limits=http.Limits(max_connections=None, max_keepalive_connections=connection.connections),
         transport=connection.transport,
         verify=_certificates(http),
-        event_hooks={"response": [cap]},
+        event_hooks={"request": [_sending(headers, address)], "response": [cap]},
     )
     return {
         "base_url": address.url,
@@ -157,14 +149,16 @@ def connecting(sdk: ModuleType, address: Address, connection: Connection) -> dic
     }
 
 
-def _unsent(headers: Mapping[str, str], sent: Mapping[str, object]) -> dict[str, str]:
-    """Return the headers that an SDK does not add by itself, spelt as it spells those that they replace."""
-    spelt = {name.lower(): name for name in sent}
-    return {
-        spelt.get(name, name): value
-        for name, value in headers.items()
-        if name not in spelt or sent[spelt[name]] != value
-    }
+def _sending(headers: CustomHeaders, address: Address) -> Callable[[Any], Awaitable[None]]:
+    """Return the hook that puts headers into each request, once each and in place of what the SDK made of them."""
+    # Older SDKs do not read them from the environment (openai), or send a name once in each spelling (anthropic).
+    # The login of an address has the last word.
+    given = {name: value for name, value in headers.sent.items() if not (address.login and name == "authorization")}
+
+    async def put(request: Any) -> None:
+        request.headers.update(given)
+
+    return put
 
 
 @cache

@@ -35,6 +35,11 @@ class CustomHeaders:
         found = [value for name, value in self.values.items() if is_secret(name, value)]
         return tuple(filter(None, [*found, *(value.split()[-1] for value in found if value)]))
 
+    @property
+    def sent(self) -> dict[str, str]:
+        """All of them but those that the SDKs write over."""
+        return {name: value for name, value in self.values.items() if name not in _SAYS_NOTHING}
+
     def digest(self, without: str = "") -> str:
         """Return a word that tells these headers from others, empty where there are none.
 
@@ -48,9 +53,7 @@ class CustomHeaders:
         ''
         """
         told = sorted(
-            (name, value)
-            for name, value in self.values.items()
-            if name != without and name not in _SAYS_NOTHING and not is_secret(name, value)
+            (name, value) for name, value in self.sent.items() if name != without and not is_secret(name, value)
         )
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:12] if told else ""
 

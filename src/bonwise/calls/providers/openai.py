@@ -78,16 +78,15 @@ class OpenAI:
 
         address = _address(model)
         key = _key(address)
+        headers = custom_headers(CUSTOM_HEADERS)
         client = openai.AsyncOpenAI(
             api_key=key.secret or NO_KEY,
-            **connecting(openai, address, connection),
+            **connecting(openai, address, connection, headers),
         )
         # Whose the account is, the SDK reads from the environment and sends along.
         account = (client.organization or "", client.project or "")
-        headers = custom_headers(CUSTOM_HEADERS)
         secrets = (key.secret, *account, *address.secrets, *headers.secrets)
-        # Older SDKs do not read the headers from the environment, and the ledger's key names them.
-        return SdkClient(client, openai, address.origin, secrets=secrets, headers=headers.values)
+        return SdkClient(client, openai, address.origin, secrets=secrets)
 
     def reply(self, content: bytes) -> Reply:
         """Read a successful response; ValueError where it is no answer."""
