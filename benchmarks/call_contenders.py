@@ -39,16 +39,24 @@ Call = Callable[[int], Awaitable[object]]
 """Asks the question of that number."""
 
 
+def http() -> Any:
+    """Return the HTTP library that the installed SDK stands on."""
+    import openai
+
+    from bonwise.calls.providers.http import http_library
+
+    return http_library(openai)
+
+
 def in_memory() -> Any:
     """Return a transport that answers at once."""
-    import httpx2
-
+    library = http()
     content = json.dumps(ANSWER).encode()
 
-    async def answer(_request: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(200, content=content, headers={"content-type": "application/json"})
+    async def answer(_request: Any) -> Any:
+        return library.Response(200, content=content, headers={"content-type": "application/json"})
 
-    return httpx2.MockTransport(answer)
+    return library.MockTransport(answer)
 
 
 def question(number: int) -> str:
@@ -65,23 +73,21 @@ def body(number: int) -> dict[str, Any]:
 @asynccontextmanager
 async def sdk(base_url: str | None) -> AsyncIterator[Any]:
     """Yield a client of the official SDK, in memory where there is no address."""
-    import httpx2
     import openai
 
-    http = None if base_url else httpx2.AsyncClient(transport=in_memory())
-    async with openai.AsyncOpenAI(api_key=KEY, base_url=base_url, max_retries=0, http_client=http) as client:
+    memory = None if base_url else http().AsyncClient(transport=in_memory())
+    async with openai.AsyncOpenAI(api_key=KEY, base_url=base_url, max_retries=0, http_client=memory) as client:
         yield client
 
 
 @asynccontextmanager
 async def raw_post(base_url: str | None, _folder: Path) -> AsyncIterator[Call]:
     """The SDK without its typed layer: the least that a call through it can cost."""
-    import httpx2
-
+    response_type = http().Response
     async with sdk(base_url) as client:
 
         async def call(number: int) -> object:
-            response = await client.post("/chat/completions", body=body(number), cast_to=httpx2.Response)
+            response = await client.post("/chat/completions", body=body(number), cast_to=response_type)
             return json.loads(response.content)["choices"][0]["message"]["content"]
 
         yield call

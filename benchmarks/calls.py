@@ -21,6 +21,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import openai
+
+from bonwise.calls.providers.http import http_library
+
 CONTENDERS_FILE = Path(__file__).with_name("call_contenders.py")
 IN_MEMORY, LOOPBACK = "in memory", "loopback"
 BASELINES = {IN_MEMORY: "raw post", LOOPBACK: "create"}
@@ -176,7 +180,7 @@ def against(row: Row, first: Row) -> str:
 
 def machine(calls: int, rounds: int, latency: float) -> dict[str, Any]:
     """Describe what the numbers were made on."""
-    versions = {name: version(name) for name in ("bonwise", "openai", "httpx2")}
+    versions = {name: version(name) for name in ("bonwise", "openai", http_library(openai).__name__)}
     settings = {"calls": calls, "rounds": rounds, "latency": latency}
     return {
         "python": platform.python_version(),

@@ -15,15 +15,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import httpx2
+import openai
 
 import bonwise as bw
 from bonwise.calls.engine import Engine
+from bonwise.calls.providers.http import http_library
 from bonwise.calls.providers.protocol import Connection
 from bonwise.judges.judging import judge_with
 from bonwise.selection.select import select
 from bonwise.selection.selector import Selector
 
+HTTP = http_library(openai)
 CANDIDATES, SELECTIONS, ROUNDS = 8, 200, 7
 QUICK_SELECTIONS, QUICK_ROUNDS = 20, 2
 POOL = [f"Answer {at}: " + "so many words that say something of it " * 10 for at in range(CANDIDATES)]
@@ -54,10 +56,10 @@ def in_memory() -> Connection:
     """Return a connection that answers at once."""
     content = json.dumps(ANSWER).encode()
 
-    async def answer(_request: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(200, content=content, headers={"content-type": "application/json"})
+    async def answer(_request: Any) -> Any:
+        return HTTP.Response(200, content=content, headers={"content-type": "application/json"})
 
-    return Connection(transport=httpx2.MockTransport(answer))
+    return Connection(transport=HTTP.MockTransport(answer))
 
 
 def bare_loop(selections: int) -> None:
@@ -187,7 +189,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     rows = measured(selections, rounds)
     machine = {
         "python": platform.python_version(),
-        **{name: version(name) for name in ("bonwise", "openai", "httpx2")},
+        **{name: version(name) for name in ("bonwise", "openai", HTTP.__name__)},
         "system": platform.system(),
         "cpus": os.cpu_count(),
         "candidates": CANDIDATES,
