@@ -35,7 +35,7 @@ CONTENDERS = {
     LOOPBACK: ("create", BONWISE),
 }
 OTHERS = {"langchain-openai": "langchain-openai==1.*", "litellm": "litellm==1.*"}
-"""Each has an environment of its own: litellm needs an older openai than bonwise."""
+"""Each has an environment of its own: litellm needs an older openai than the newest."""
 
 CALLS, ROUNDS, LATENCY = 3_000, 5, 0.05
 QUICK_CALLS, QUICK_ROUNDS, QUICK_LATENCY = 64, 1, 0.0
