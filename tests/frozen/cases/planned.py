@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from frozen.case import Case
 
 __all__ = ["CASES"]
@@ -19,20 +21,25 @@ _QUESTIONS = {
     "cluster": "margin --effect 0.05 --one-cluster --icc 0.01",
     "votes": "margin --pilot 28/50 --tie-rate 0.1",
     "equivalence": "equivalence --effect 0.05 --power 0.8 --confidence 0.9",
+}
+_PILOTS = {
     "pilot": "'recovery>0' --pilot scores.csv",
     "pilot_of_two": "a-vs-b --pilot judges.csv --judge strong --judge weak",
     "pilot_of_votes": "margin --pilot one_pair.csv --ties half --verdict-col winner",
 }
 
-_PLANS = "".join(f"plan --question {words} --json {name}.json\n" for name, words in _QUESTIONS.items())
+
+def _plans(asked: Mapping[str, str]) -> str:
+    return "".join(f"plan --question {words} --json {name}.json\n" for name, words in asked.items())
+
 
 CASES = (
     Case(
         "plan",
-        _PLANS + "plan --question margin --effect 0.1 --json - > printed.json",
-        inputs=("scores.csv", "judges.csv", "one_pair.csv"),
+        _plans(_QUESTIONS) + "plan --question margin --effect 0.1 --json - > printed.json",
         audit=False,
     ),
+    Case("plan_pilots", _plans(_PILOTS), inputs=("scores.csv", "judges.csv", "one_pair.csv")),
     Case("plan_page", f"plan --question {_QUESTIONS['better']} --html page.html"),
     Case(
         "labels",
