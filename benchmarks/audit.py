@@ -24,7 +24,8 @@ SCIPY, SCIPY_BATCHED, SCIPY_ALL = "scipy bootstrap", "scipy bootstrap in batches
 CONTENDERS = (DEFAULT, BOOTSTRAP, PANDAS, SCIPY, SCIPY_BATCHED, SCIPY_ALL)
 
 SIZES = (5_000, 100_000, 1_000_000)
-QUICK_SIZES, QUICK_RESAMPLES = (4_000,), 200
+REPEATS = 7  # at most; a time is the median of the repeats
+QUICK_SIZES, QUICK_RESAMPLES, QUICK_REPEATS = (4_000,), 200, 1
 AFFORDABLE = {PANDAS: 5_000_000, SCIPY_BATCHED: 10_000_000, SCIPY_ALL: 5_000_000}  # prompts drawn in all
 FEWEST = 5
 LARGEST = {
@@ -85,12 +86,13 @@ def plan(sizes: Sequence[int], resamples: int, seed: int) -> Iterator[Job]:
             yield Job(prompts, contender, run, resamples, seed + number)
 
 
-def measure(job: Job, *, data_seed: int, threads: int) -> Row:
+def measure(job: Job, *, repeats: int, data_seed: int, threads: int) -> Row:
     """Measure in a fresh process, with as many threads for linear algebra as said."""
     asked = {
         "name": job.contender,
         "prompts": job.prompts,
         "resamples": job.resamples,
+        "repeats": repeats,
         "seed": job.seed,
         "data_seed": data_seed,
     }
@@ -194,7 +196,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "--threads", type=int, default=1, help="for linear algebra; more than 1 needs a quiet machine"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the measurements there too")
-    parser.add_argument("--quick", action="store_true", help="a smoke run: one small size, few resamples")
+    parser.add_argument("--quick", action="store_true", help="a smoke run: one small size, few resamples, each once")
     return parser.parse_args(argv)
 
 
@@ -206,11 +208,12 @@ def numbers(text: str) -> tuple[int, ...]:
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure everything, print the table and the agreement."""
     asked = arguments(argv)
-    sizes, resamples = (QUICK_SIZES, QUICK_RESAMPLES) if asked.quick else (asked.sizes, asked.resamples)
+    settings = (asked.sizes, asked.resamples, REPEATS)
+    sizes, resamples, repeats = (QUICK_SIZES, QUICK_RESAMPLES, QUICK_REPEATS) if asked.quick else settings
     rows = []
     for job in plan(sizes, resamples, asked.seed):
         print(f"measuring {job.prompts:,} x 4: {label(job)}", file=sys.stderr, flush=True)
-        rows.append(measure(job, data_seed=asked.seed, threads=asked.threads))
+        rows.append(measure(job, repeats=repeats, data_seed=asked.seed, threads=asked.threads))
     described, agreed = machine(asked.threads), agreement(rows)
     print(", ".join(f"{name} {value}" for name, value in described.items()), end="\n\n")
     print(table(rows), agreement_text(agreed), sep="\n\n")

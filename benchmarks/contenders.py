@@ -35,7 +35,6 @@ METRICS = ("within_r", "recovery")
 TAILS = (0.025, 0.975)
 
 WARM_UP_PROMPTS = 50
-REPEATS = 7  # at most; a time is the median of the repeats
 ENOUGH_SECONDS = 1.0  # of CPU; repeating stops there
 SCIPY_BATCH_PROMPTS = 250_000  # what fits the cache; larger batches are slower
 
@@ -214,7 +213,7 @@ CONTENDERS = {
 }
 
 
-def measure(name: str, *, prompts: int, resamples: int, seed: int, data_seed: int) -> dict[str, Any]:
+def measure(name: str, *, prompts: int, resamples: int, repeats: int, seed: int, data_seed: int) -> dict[str, Any]:
     """Measure one contender in this process.
 
     Parameters
@@ -222,6 +221,8 @@ def measure(name: str, *, prompts: int, resamples: int, seed: int, data_seed: in
     name : str
         A key of `CONTENDERS`.
     prompts, resamples : int
+    repeats : int
+        A time is the median of so many at most.
     seed : int
         Of the resamples.
     data_seed : int
@@ -239,7 +240,7 @@ def measure(name: str, *, prompts: int, resamples: int, seed: int, data_seed: in
     base_mb = peak_mb()
     times: list[tuple[float, float]] = []
     found: dict[str, Any] = {}
-    while len(times) < REPEATS and sum(sum(steps) for steps in times) < ENOUGH_SECONDS:
+    while len(times) < repeats and sum(sum(steps) for steps in times) < ENOUGH_SECONDS:
         start = cpu_seconds()
         prepared = contender.prepare(frame)
         between = cpu_seconds()

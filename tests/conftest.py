@@ -15,6 +15,11 @@ LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 sys.path.append(str(TESTS))  # twins and strategies are imported as `stats.twins`, from any folder of tests
 
+# Without bytecode each of the hundreds of processes that tests start compiles the package again, and each worker
+# rewrites all assertions again. That takes longer than the tests, so a setting against bytecode does not reach them.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")

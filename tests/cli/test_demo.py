@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import re
 import shlex
+import shutil
 import socket
 from pathlib import Path
 from statistics import fmean
@@ -157,10 +159,16 @@ def test_the_table_shows_the_audit(demo, judge):
     assert cells[-1] == found["verdict"]["level"]
 
 
-def test_two_judges_agree_from_afar_and_differ_in_picks(demo, tmp_path):
+@pytest.fixture(scope="module")
+def seeded(tmp_path_factory):
+    """Return a function that runs the demo with a seed, once."""
+    return functools.cache(lambda seed: run_demo(tmp_path_factory.mktemp("seeded"), seed=seed))
+
+
+def test_two_judges_agree_from_afar_and_differ_in_picks(demo, seeded):
     """Equal global correlation within .03, recovery 0 and .6 within .05, in the result and in print, over seeds."""
     for seed in (0, 1, 2):
-        flat, sharp = run_demo(tmp_path / str(seed), seed=seed).paradox.judges.values()
+        flat, sharp = seeded(seed).paradox.judges.values()
         assert flat.metrics["global_r"].estimate == pytest.approx(sharp.metrics["global_r"].estimate, abs=0.03)
         assert flat.metrics["recovery"].estimate == pytest.approx(0.0, abs=0.05)
         assert sharp.metrics["recovery"].estimate == pytest.approx(0.6, abs=0.05)
@@ -214,19 +222,18 @@ def test_nothing_better_is_said_where_nothing_is(capsys, tmp_path, monkeypatch):
     assert "Better than a random pick: none; worse: contrary; useful for best of n: none." in sentence
 
 
-def test_the_same_seed_gives_the_same_files(tmp_path, demo):
+def test_the_same_seed_gives_the_same_files(demo, seeded):
     """Two runs of a seed write the same bytes; another seed breaks ties otherwise."""
-    for name, seed in (("a", 0), ("b", 7)):
-        run_demo(tmp_path / name, seed=seed)
+    again = seeded(0).folder
     for file in demo[0].iterdir():
         if file.name not in {"audit.json", "audit.html"}:  # they name the folder
-            assert (tmp_path / "a" / file.name).read_bytes() == file.read_bytes(), file.name
-    documents = [json.loads((folder / "audit.json").read_text()) for folder in (demo[0], tmp_path / "a")]
+            assert (again / file.name).read_bytes() == file.read_bytes(), file.name
+    documents = [json.loads((folder / "audit.json").read_text()) for folder in (demo[0], again)]
     assert documents[0]["judges"] == documents[1]["judges"]
-    pages = [(one / "audit.html").read_text("utf-8").replace("<wbr>", "") for one in (demo[0], tmp_path / "a")]
-    assert pages[0].replace("bonwise-demo/scores.csv", "X") == pages[1].replace(f"{tmp_path / 'a'}/scores.csv", "X")
+    pages = [(one / "audit.html").read_text("utf-8").replace("<wbr>", "") for one in (demo[0], again)]
+    assert pages[0].replace("bonwise-demo/scores.csv", "X") == pages[1].replace(f"{again}/scores.csv", "X")
     picks = "winners-local-format.jsonl"
-    assert (tmp_path / "b" / picks).read_bytes() != (demo[0] / picks).read_bytes()
+    assert (seeded(2).folder / picks).read_bytes() != (demo[0] / picks).read_bytes()
 
 
 def next_commands(out):
@@ -234,11 +241,26 @@ def next_commands(out):
     return [shlex.split(line) for line in out.splitlines() if line.startswith("  bonwise ")]
 
 
-@pytest.mark.parametrize("name", ["bonwise-demo", "my demo; $(touch owned)"])
-def test_the_printed_commands_run(capsys, tmp_path, monkeypatch, name):
-    """Each command that the demo prints, typed as it stands, does what it says, whatever the folder is called."""
+@pytest.fixture
+def again(demo, tmp_path, monkeypatch):
+    """Work beside a copy of the demo's folder, and return it with what the demo printed."""
     monkeypatch.chdir(tmp_path)
-    commands = next_commands(typed(capsys, "demo", "--out", name).out)
+    return shutil.copytree(demo[0], tmp_path / "bonwise-demo"), demo[1]
+
+
+@pytest.fixture
+def hostile(tmp_path, monkeypatch, capsys):
+    """Run the demo into a new folder whose name a shell would run, and return it with what the demo printed."""
+    monkeypatch.chdir(tmp_path)
+    name = "my demo; $(touch owned)/deeper"
+    return tmp_path / name, typed(capsys, "demo", "--out", name).out
+
+
+@pytest.mark.parametrize("place", ["again", "hostile"])
+def test_the_printed_commands_run(capsys, request, place):
+    """Each command that the demo prints, typed as it stands, does what it says, whatever the folder is called."""
+    folder, out = request.getfixturevalue(place)
+    commands = next_commands(out)
     assert [words[1] for words in commands] == ["select", "judge", "doctor", "audit", "compare"]
     for words in commands:
         arguments, target = (words[: words.index(">")], words[-1]) if ">" in words else (words, None)
@@ -246,11 +268,16 @@ def test_the_printed_commands_run(capsys, tmp_path, monkeypatch, name):
         assert done.code == 0, done.err
         if target is not None:
             assert len(done.out.splitlines()) == len(load_tasks())
-            assert target == f"{name}/winners.jsonl"
+            assert target == f"{folder.relative_to(Path.cwd())}/winners.jsonl"
 
 
-def test_a_demo_may_be_run_again(capsys, tmp_path):
-    """A second run in the same folder writes the same files over the first."""
-    first = typed(capsys, "demo", "--out", tmp_path / "d" / "deeper")
-    assert first == typed(capsys, "demo", "--out", tmp_path / "d" / "deeper")
-    assert first.code == 0
+def test_a_demo_may_be_run_again(capsys, demo, again):
+    """A second run in the same folder writes the same files over whatever is there, and says the same."""
+    folder, out = again
+    for file in folder.iterdir():
+        file.write_text("of another run", encoding="utf-8")
+    done = typed(capsys, "demo")
+    assert (done.code, done.out) == (0, out)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == {
+        file.name: file.read_bytes() for file in demo[0].iterdir()
+    }
