@@ -26,7 +26,8 @@ _STYLES = (
     {"indent": 2, "ensure_ascii": False},
     {"separators": (",", ":")},
 )
-_FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+_FLAG = re.compile(r"^(?:  |│ [ *]{0,4})(--[a-z][a-z-]*)", re.MULTILINE)
+"""A flag where it is explained; older versions of typer draw a box around them."""
 
 
 def byte_differences(kept: Mapping[str, str], found: Mapping[str, str]) -> Iterator[str]:
