@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
+    from bonwise.calls.providers.supplied import SuppliedClient
     from bonwise.calls.reply import Choice
 
 __all__ = ["Ask", "Model", "model_from_spec"]
@@ -26,6 +27,8 @@ class Model:
         As the server knows it.
     base_url : str, optional
         Another server that speaks the provider's language.
+    client : SuppliedClient, optional
+        A client of the user's that sends the requests.
 
     Examples
     --------
@@ -37,6 +40,7 @@ class Model:
     name: str
     # It may hold a login.
     base_url: str | None = field(default=None, repr=False)
+    client: SuppliedClient | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return f"{self.provider}/{self.name}"
@@ -89,13 +93,21 @@ class Ask:
     replaced: int = field(default=0, compare=False)
 
 
-def model_from_spec(spec: str, base_url: str | None = None) -> Model:
+def model_from_spec(spec: str, base_url: str | None = None, client: Any = None) -> Model:
     """Read ``provider/model``.
+
+    Parameters
+    ----------
+    spec : str
+    base_url : str, optional
+        Another server that speaks the provider's language.
+    client : object, optional
+        A client of the provider's official SDK that sends the requests.
 
     Raises
     ------
     bonwise.errors.UsageError
-        Not of that form.
+        Not of that form; a client that does not fit the provider, or a base URL beside a client.
 
     Examples
     --------
@@ -109,4 +121,21 @@ def model_from_spec(spec: str, base_url: str | None = None) -> Model:
         )
     if not provider or not name or spec != spec.strip():
         raise UsageError(f"{spec!r} names no model", hint="write provider/model, such as openai/gpt-5-mini")
-    return Model(provider, name, base_url)
+    return Model(provider, name, base_url, None if client is None else _supplied(client, spec, base_url))
+
+
+def _supplied(client: Any, spec: str, base_url: str | None) -> SuppliedClient:
+    # Most judges have none, and need nothing of what describes one.
+    from bonwise.calls.providers.supplied import SuppliedClient  # noqa: PLC0415
+
+    if base_url:
+        raise UsageError(
+            "base_url= and client= were both given", hint="a client has an address of its own: leave base_url= out"
+        )
+    supplied = SuppliedClient(client)
+    if supplied.sdk != spec.partition("/")[0]:
+        raise UsageError(
+            f"client= is {type(client).__name__} of the {supplied.sdk} SDK, and the model is {spec!r}",
+            hint=f"write {supplied.sdk}/MODEL, or pass a client of the SDK that the model's provider names",
+        )
+    return supplied

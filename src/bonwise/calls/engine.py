@@ -14,6 +14,7 @@ from bonwise.calls.flight import Flight, Terms
 from bonwise.calls.inquiry import Inquiry
 from bonwise.calls.landed import Landed
 from bonwise.calls.lane import Lane
+from bonwise.calls.lanes import Lanes
 from bonwise.calls.ledger.absent import NullLedger
 from bonwise.calls.ledger.books import Books
 from bonwise.calls.ledger.ledger import Ledger
@@ -93,7 +94,7 @@ class Engine:
         self._terms = Terms(self.books, self.spending, self.totals, attempts, self.prices.version)
         self._limiter = limiter or (lambda _model: LaneLimiter(max_concurrency))
         self._connection = connection or Connection(connections=max_concurrency)
-        self._lanes: dict[tuple[str, str, str], Lane] = {}
+        self._lanes = Lanes()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._flights: dict[bytes, asyncio.Task[Landed]] = {}
         self._aloft: dict[asyncio.Task[Landed], Flight] = {}
@@ -134,13 +135,13 @@ class Engine:
         model = ask.model
         adapter = provider(model.provider)
         base_url = (request or adapter.request(ask, 1, frozenset())).base_url
-        lane = self._lanes.get((model.provider, base_url, model.name))
-        if lane is None:
+
+        def make() -> Lane:
             refused = self.books.dropped(base_url, model.name)
             price = self.prices.price(model.provider, model.name, base_url)
-            lane = Lane(adapter, model, base_url, refused, price, self._limiter, self._connection)
-            self._lanes[model.provider, base_url, model.name] = lane
-        return lane
+            return Lane(adapter, model, base_url, refused, price, self._limiter, self._connection)
+
+        return self._lanes.of(model, base_url, make)
 
     def prepare(self, ask: Ask) -> None:
         """Have a client for an ask's model at hand, so that the first call does not wait for one to be made."""
@@ -186,7 +187,7 @@ class Engine:
 
     def denial(self) -> CallError | None:
         """Return what a person has to mend before any call of some model will be answered: key, model or address."""
-        for lane in self._lanes.values():
+        for lane in self._lanes:
             if lane.denied is not None:
                 return CallError(
                     f"{lane.model} at {lane.base_url}: {lane.denied.message}",
@@ -199,7 +200,7 @@ class Engine:
         self.stop(self.stopped or "the engine is closed")
         if self._aloft:
             await asyncio.wait(list(self._aloft))
-        for lane in self._lanes.values():
+        for lane in self._lanes:
             await lane.aclose()
         if self._owns_books:
             self.books.close()

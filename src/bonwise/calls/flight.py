@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 __all__ = ["Flight", "Load", "Terms", "UnsupportedError"]
 
 
+_REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid")
+"""Headers in which services name a request, for their support."""
+
+
 class UnsupportedError(Exception):
     """The server does not take a parameter: the request is to be built anew without it."""
 
@@ -307,7 +311,7 @@ class Flight:
         return Recorded(
             status=response.status,
             raw=response.content,
-            request_id=headers.get("x-request-id") or headers.get("request-id") or "",
+            request_id=next((headers[name] for name in _REQUEST_IDS if headers.get(name)), ""),
             model="" if reply is None else reply.model,
             fingerprint="" if reply is None else reply.fingerprint,
             usage=None if reply is None else reply.usage,

@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from bonwise.calls.engine import Engine
+from bonwise.calls.portal_loops import note_portal_loop
 from bonwise.errors import UsageError
 
 __all__ = ["Portal", "default_portal"]
@@ -40,6 +41,7 @@ class Portal:
         self._make_engine = make_engine
         self._engine: Engine | None = None
         self._loop = asyncio.new_event_loop()
+        note_portal_loop(self._loop)
         self._thread = threading.Thread(target=self._loop.run_forever, name="bonwise-portal", daemon=True)
         self._thread.start()
 

@@ -6,10 +6,11 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from bonwise.calls.answer import Answers
 from bonwise.calls.ask import Ask, Model, model_from_spec
@@ -52,6 +53,9 @@ class AskingSettings(ABC):
         Name of a built-in prompt, or a file; it is read once, when the judge is made.
     base_url : str, optional
         Another server that speaks the provider's language.
+    client : object, optional
+        A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
+        own: it sends the requests, and is neither changed nor closed.
     temperature : float, optional
         From 0 to 2; None leaves it to the server.
     max_tokens : int
@@ -62,7 +66,8 @@ class AskingSettings(ABC):
     Raises
     ------
     bonwise.errors.UsageError
-        A setting that means nothing, or a prompt file for another kind of judge.
+        A setting that means nothing, or a prompt file for another kind of judge; a client that does not fit the
+        provider.
     """
 
     model: str
@@ -70,6 +75,7 @@ class AskingSettings(ABC):
     prompt: str | Path = ""
     # It may hold a login.
     base_url: str | None = field(default=None, repr=False)
+    client: Any = field(default=None, repr=False)
     temperature: float | None = 0.0
     max_tokens: int = 1024
     longest: int = 60_000
@@ -77,6 +83,8 @@ class AskingSettings(ABC):
     asked: Model = field(init=False, repr=False)
 
     kind: ClassVar[str]
+    not_in_texts: ClassVar[frozenset[str]] = frozenset({"client"})
+    """Settings that no text can state, so that a command line has none of them."""
     needs_logprobs: ClassVar[bool] = False
     """Whether the judge can say nothing where a server sends no log probabilities."""
 
@@ -84,12 +92,30 @@ class AskingSettings(ABC):
         object.__setattr__(self, "temperature", checked_temperature(self.temperature))
         check_whole("max_tokens", self.max_tokens, least=1)
         check_whole("longest", self.longest, least=1)
-        object.__setattr__(self, "asked", model_from_spec(self.model, self.base_url))
+        object.__setattr__(self, "asked", model_from_spec(self.model, self.base_url, self.client))
         object.__setattr__(self, "file", load(self.prompt or self.mode))
         if self.file.mode != self.mode:
             hint = f"{self.kind} needs a prompt of mode {self.mode}"
             raise UsageError(f"the prompt {self.prompt} is for mode {self.file.mode}", hint=hint)
         self._check()
+
+    def __copy__(self) -> Self:
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        return copied
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        # A client holds connections: a copy of the judge sends by the same one.
+        memo[id(self.client)] = self.client
+        copied = object.__new__(type(self))
+        memo[id(self)] = copied
+        copied.__dict__.update(deepcopy(self.__dict__, memo))
+        return copied
+
+    def __getstate__(self) -> object:
+        if self.asked.client is not None:
+            self.asked.client.refuse_pickling()
+        return super().__getstate__()
 
     @property
     def mode(self) -> str:
@@ -100,9 +126,10 @@ class AskingSettings(ABC):
     def name(self) -> str:
         """What makes this judge on a command line; options that stand at their default are left out.
 
-        Address and seed are settings of a whole run, so they are left out too.
+        Address, client and seed are settings of a whole run, so they are left out too.
         """
-        return str(Spec(self.kind, options_text(self, never=("model", "base_url", "seed")), rest=self.model))
+        never = ("model", "base_url", "client", "seed")
+        return str(Spec(self.kind, options_text(self, never=never), rest=self.model))
 
     @cached_property
     def version(self) -> str:

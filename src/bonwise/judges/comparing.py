@@ -31,7 +31,7 @@ class ComparingSettings(AskingSettings):
 
     Parameters
     ----------
-    model, prompt, base_url, temperature, max_tokens, longest
+    model, prompt, base_url, client, temperature, max_tokens, longest
         As of `AskingSettings`.
     orders : int
         2 asks about a pair in both orders, 1 in one of them, drawn for each pair.

@@ -29,6 +29,9 @@ class Pairwise(ComparingSettings):
         Name of a built-in prompt, or a file of mode ``pairwise``.
     base_url : str, optional
         Another server that speaks the provider's language.
+    client : object, optional
+        A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
+        own: it sends the requests, and is neither changed nor closed.
     temperature : float, optional
         None leaves it to the server.
     max_tokens : int

@@ -100,6 +100,8 @@ def _group() -> Group:
 
 
 def _parameters(factory: Factory) -> tuple[str, ...]:
+    """Return the parameters that a text can state."""
     if not factory.parameters:
         raise factory.failed(TypeError("it takes no argument"))
-    return factory.parameters
+    without: frozenset[str] = getattr(factory.function, "not_in_texts", frozenset())
+    return tuple(name for name in factory.parameters if name not in without)

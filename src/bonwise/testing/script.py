@@ -14,10 +14,12 @@ from bonwise.calls.rate_limits import RateLimits, Window
 from bonwise.calls.reply import Choice, Reply
 from bonwise.calls.usage import Usage
 from bonwise.errors import UsageError
+from bonwise.testing.cloud_responses import as_cloud_error, request_id_header
 from bonwise.testing.counts import Counts
+from bonwise.testing.endpoints import Endpoint, endpoint_of
 from bonwise.testing.faults import Fault, Faults
 from bonwise.testing.stand_in import stand_in
-from bonwise.testing.wire import Service, WireRequest, WireResponse, body_digest, reply_body, service_of, tokens
+from bonwise.testing.wire import Service, WireRequest, WireResponse, body_digest, reply_body, tokens
 from bonwise.testing.wire_errors import WireError, error_response, rate_limit_headers
 
 __all__ = ["IGNORABLE", "Delivery", "Script"]
@@ -57,7 +59,7 @@ class Delivery:
 
 @dataclass(eq=False)
 class Script:
-    """A model service that is not there.
+    """A model service that is not there: OpenAI's or Anthropic's own, or one of Azure, Bedrock or Vertex.
 
     What it answers depends on the request, on the seed and on how often the same body was asked before, never on
     the order of different requests (but for `rate_limit` and `quota`, which count them). Not for several threads.
@@ -146,18 +148,20 @@ class Script:
         self.counts.requests += 1
         self.counts.in_flight += 1
         self.counts.peak = max(self.counts.peak, self.counts.in_flight)
-        service = service_of(path) or ("anthropic" if "anthropic-version" in headers else "openai")
+        found = endpoint_of(path)
+        endpoint = found or Endpoint("anthropic" if "anthropic-version" in headers else "openai")
         request_id = f"req_{self.seed:08x}{self.counts.requests:016x}"
         try:
-            _check_path(method, path)
-            delivery = self._answered(self._read(service, headers, content), now)
+            _check_path(method, path, found)
+            delivery = self._answered(self._read(endpoint, headers, content), now)
         except WireError as error:
             self.counts.faults[error.kind] += 1
-            delivery = Delivery(error_response(service, error, request_id), self.latency)
+            said = error_response(endpoint.service, error, request_id)
+            delivery = Delivery(as_cloud_error(endpoint.cloud, said), self.latency)
         except BaseException:
             self.counts.in_flight -= 1
             raise
-        self._sign(service, delivery, request_id, now)
+        self._sign(endpoint, delivery, request_id, now)
         return delivery
 
     def finish(self, delivery: Delivery, *, whole: bool) -> None:
@@ -166,9 +170,11 @@ class Script:
         if whole and delivery.digest:
             self.counts.delivered[delivery.digest] += 1
 
-    def _read(self, service: Service, headers: Mapping[str, str], content: bytes) -> WireRequest:
-        self._check_key(service, headers)
-        body = _parsed(content)
+    def _read(self, endpoint: Endpoint, headers: Mapping[str, str], content: bytes) -> WireRequest:
+        service = endpoint.service
+        if self.keys is not None and self.keys.isdisjoint(endpoint.keys(headers)):
+            raise WireError("denied")
+        body = endpoint.whole(_parsed(content))
         _check_form(service, body)
         digest = body_digest(body)
         hidden = frozenset().union(*(IGNORABLE[name] for name in self.ignores))
@@ -182,13 +188,6 @@ class Script:
         if self.context_length is not None and _prompt_tokens(request) > self.context_length:
             raise WireError("too_long")
         return request
-
-    def _check_key(self, service: Service, headers: Mapping[str, str]) -> None:
-        # Anthropic takes either header, and its SDK has sent both.
-        names = ("authorization",) if service == "openai" else ("x-api-key", "authorization")
-        shown = {headers.get(name, "").removeprefix("Bearer ") for name in names}
-        if self.keys is not None and shown.isdisjoint(self.keys):
-            raise WireError("denied")
 
     def _answered(self, request: WireRequest, now: float) -> Delivery:
         self._admit(now)
@@ -257,19 +256,20 @@ class Script:
                 delivery.response = replace(response, content=response.content[:half])
         return delivery
 
-    def _sign(self, service: Service, delivery: Delivery, request_id: str, now: float) -> None:
+    def _sign(self, endpoint: Endpoint, delivery: Delivery, request_id: str, now: float) -> None:
         """Add the headers that every response has."""
-        named = "x-request-id" if service == "openai" else "request-id"
+        service = endpoint.service
+        named = request_id_header(service, endpoint.cloud)
         headers = {"content-type": "application/json", named: request_id, **delivery.response.headers}
-        if self.rate_limit is not None:
+        if self.rate_limit is not None and endpoint.cloud not in {"bedrock", "vertex"}:
             reset = max(0.0, self._accepted[-1] + _MINUTE - now) if self._accepted else 0.0
             window = Window(self.rate_limit, self.rate_limit - len(self._accepted), reset)
             headers |= rate_limit_headers(service, RateLimits(requests=window), self.clock())
         delivery.response = WireResponse(delivery.response.status, headers, delivery.response.content)
 
 
-def _check_path(method: str, path: str) -> None:
-    if method != "POST" or service_of(path) is None:
+def _check_path(method: str, path: str, found: Endpoint | None) -> None:
+    if method != "POST" or found is None:
         raise WireError("unknown_path", f"Invalid URL ({method} {path})")
 
 

@@ -50,7 +50,8 @@ class ScriptedServer:
     ----------
     url : str
         Where it serves, empty before it does. A client of OpenAI takes ``url + "/v1"`` as its base URL, one of
-        Anthropic `url` itself.
+        Anthropic `url` itself. Clients of clouds are served as well: of Azure with `url` as ``azure_endpoint``, of
+        Bedrock with `url` and of Vertex with ``url + "/v1"`` as the base URL.
 
     Examples
     --------

@@ -35,7 +35,8 @@ def service_of(path: str) -> Service | None:
     """
     if path.endswith("/chat/completions"):
         return "openai"
-    return "anthropic" if path.endswith("/v1/messages") else None
+    # The last two are those of Bedrock and Vertex.
+    return "anthropic" if path.endswith(("/v1/messages", "/invoke", ":rawPredict")) else None
 
 
 def body_digest(body: Mapping[str, Any]) -> str:

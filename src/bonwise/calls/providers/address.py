@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from bonwise.calls.providers.secret_names import is_secret
 from bonwise.errors import UsageError
 
-__all__ = ["Address", "find_address"]
+__all__ = ["Address", "find_address", "read_address"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +66,26 @@ def find_address(given: str | None, variable: str, default: str) -> Address:
     Address(url='http://localhost:8000/v1')
     """
     if given:
-        return _read(given, "base_url")
+        return read_address(given, "base_url")
     from_environment = os.environ.get(variable, "").strip()
-    return _read(from_environment, variable) if from_environment else _read(default, "the default")
+    return read_address(from_environment, variable) if from_environment else read_address(default, "the default")
 
 
 @lru_cache(maxsize=64)
-def _read(url: str, source: str) -> Address:
+def read_address(url: str, source: str) -> Address:
+    """Take an address apart.
+
+    Parameters
+    ----------
+    url : str
+    source : str
+        Where it was stated, for the error.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It is no ``http`` or ``https`` address. The message does not repeat it: it may hold a password.
+    """
     try:
         parts = urlsplit(url)
         host = _host(parts)

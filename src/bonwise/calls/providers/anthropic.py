@@ -13,6 +13,7 @@ from bonwise.calls.providers.failures import problem_of
 from bonwise.calls.providers.keys import Key, find_key
 from bonwise.calls.providers.messages import NAMES, NOT_IN_KEY, messages_body, messages_parameters, messages_reply
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
+from bonwise.calls.providers.supplied import SuppliedClient
 from bonwise.calls.providers.versions import api_version
 from bonwise.calls.rate_limits import RateLimits
 from bonwise.calls.reply import Reply
@@ -60,8 +61,7 @@ class Anthropic:
     def request(self, ask: Ask, samples: int, dropped: frozenset[str]) -> Request:  # noqa: ARG002
         """Build the request for one sample, the only number a request can ask for."""
         body = messages_body(ask, dropped)
-        address = _address(ask.model)
-        version = api_version(_version(), address, CUSTOM_HEADERS, VERSION_HEADER)
+        address, version = _server(ask.model)
         model = ask.model.name
         return Request(self.name, address.url, version, ENDPOINT, body, model, messages_parameters(body), NOT_IN_KEY)
 
@@ -73,10 +73,12 @@ class Anthropic:
         bonwise.errors.CallError
             Anthropic itself is asked and there is no key.
         """
-        return _key(_address(model)).account
+        return _key(_address(model)).account if model.client is None else model.client.account
 
     def client(self, model: Model, connection: Connection) -> Client:
-        """Make a client for the model's server, in the running event loop."""
+        """Make a client for the model's server, in the running event loop, or send by the user's own."""
+        if model.client is not None:
+            return model.client.connected(connection, VERSION_HEADER)
         # The SDK and what it stands on take most of a second to import.
         import anthropic  # noqa: PLC0415
 
@@ -105,6 +107,21 @@ class Anthropic:
     def rate_limits(self, headers: Mapping[str, str], now: float) -> RateLimits:
         """Read the allowances a response names."""
         return anthropic_limits(headers, now)
+
+
+def _server(model: Model) -> tuple[Address, str]:
+    """Return where the requests go, and the version that enters the ledger's key."""
+    if model.client is not None:
+        return model.client.address, model.client.version(_version_of(model.client), VERSION_HEADER)
+    address = _address(model)
+    return address, api_version(_version(), address, CUSTOM_HEADERS, VERSION_HEADER)
+
+
+def _version_of(client: SuppliedClient) -> str:
+    """Return the version that is sent by a client of the user's; Bedrock and Vertex get theirs from the SDK."""
+    if not client.sends(VERSION_HEADER):
+        return ""
+    return client.headers.values.get(VERSION_HEADER) or API_VERSION
 
 
 def _address(model: Model) -> Address:

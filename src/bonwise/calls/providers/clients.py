@@ -7,14 +7,14 @@ from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from bonwise.calls.failure import AttemptError, Kind, Problem
+from bonwise.calls.failure import AttemptError, Problem
 from bonwise.calls.providers.address import Address
 from bonwise.calls.providers.capped import LARGEST, TooLargeError, cap
 from bonwise.calls.providers.custom_headers import CustomHeaders
 from bonwise.calls.providers.echoes import Echoes
 from bonwise.calls.providers.http import http_library
 from bonwise.calls.providers.protocol import Connection, Response
-from bonwise.calls.providers.redaction import one_line
+from bonwise.calls.providers.transport_problems import no_response, too_large
 from bonwise.calls.providers.versions import version_alone
 from bonwise.calls.request import Request
 
@@ -81,7 +81,7 @@ class SdkClient:
             response = self._nothing(error)
         if isinstance(response, self._http.Response) and len(response.content) > LARGEST:
             # Whatever stands in for the network may have read it already.
-            response = self._nothing(TooLargeError(response.status_code))
+            response = too_large(self._origin, response.status_code)
         if isinstance(response, Problem):
             # Raised here, outside the handlers: the SDK's error holds the request with its key.
             raise AttemptError(response)
@@ -97,21 +97,8 @@ class SdkClient:
 
     def _nothing(self, error: BaseException | None) -> Problem:
         if isinstance(error, TooLargeError):
-            return self._too_large(error.status)
-        http = self._http
-        sent = not isinstance(error, (http.ConnectError, http.ConnectTimeout, http.PoolTimeout, http.ProxyError))
-        if isinstance(error, http.TimeoutException):
-            words = "gave no answer in time" if sent else "took no connection in time"
-            return Problem("timeout", f"{self._origin} {words}", sent=sent)
-        if isinstance(error, http.ConnectError):
-            return Problem("broken", one_line(f"no connection to {self._origin}: {error}"), sent=False)
-        reason = type(error).__name__ if error else "no reason given"
-        return Problem("broken", f"the connection to {self._origin} broke ({reason})", sent=sent)
-
-    def _too_large(self, status: int) -> Problem:
-        # An error page is no work that anyone is paid for, and the next one may be shorter.
-        kind: Kind = "oversized" if 200 <= status < 300 else "broken"
-        return Problem(kind, f"the response of {self._origin} is larger than {LARGEST >> 20} MiB", status, sent=True)
+            return too_large(self._origin, error.status)
+        return no_response(self._http, self._origin, error)
 
 
 def connecting(sdk: ModuleType, address: Address, connection: Connection, headers: CustomHeaders) -> dict[str, Any]:

@@ -54,8 +54,7 @@ class OpenAI:
     def request(self, ask: Ask, samples: int, dropped: frozenset[str]) -> Request:
         """Build the request for some samples of an ask, without the parameters known to be refused."""
         body = chat_body(ask, samples, dropped)
-        address = _address(ask.model)
-        version = api_version("", address, CUSTOM_HEADERS)
+        address, version = _server(ask.model)
         model = ask.model.name
         return Request(self.name, address.url, version, ENDPOINT, body, model, chat_parameters(body), NOT_IN_KEY)
 
@@ -67,10 +66,12 @@ class OpenAI:
         bonwise.errors.CallError
             OpenAI itself is asked and there is no key.
         """
-        return _key(_address(model)).account
+        return _key(_address(model)).account if model.client is None else model.client.account
 
     def client(self, model: Model, connection: Connection) -> Client:
-        """Make a client for the model's server, in the running event loop."""
+        """Make a client for the model's server, in the running event loop, or send by the user's own."""
+        if model.client is not None:
+            return model.client.connected(connection)
         # The SDK and what it stands on take most of a second to import.
         import openai  # noqa: PLC0415
 
@@ -99,6 +100,14 @@ class OpenAI:
     def rate_limits(self, headers: Mapping[str, str], now: float) -> RateLimits:
         """Read the allowances a response names."""
         return openai_limits(headers, now)
+
+
+def _server(model: Model) -> tuple[Address, str]:
+    """Return where the requests go, and the version that enters the ledger's key."""
+    if model.client is not None:
+        return model.client.address, model.client.version()
+    address = _address(model)
+    return address, api_version("", address, CUSTOM_HEADERS)
 
 
 def _address(model: Model) -> Address:

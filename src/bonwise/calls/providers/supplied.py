@@ -1,0 +1,160 @@
+"""A client of an official SDK that the user made: what it is, where it sends, and what tells it from others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+from bonwise.calls.providers.address import Address, read_address
+from bonwise.calls.providers.client_secrets import account_of, held_secrets
+from bonwise.calls.providers.custom_headers import CustomHeaders
+from bonwise.calls.providers.versions import client_version
+from bonwise.errors import UsageError
+
+if TYPE_CHECKING:
+    from bonwise.calls.providers.protocol import Client, Connection
+
+__all__ = ["SuppliedClient"]
+
+_SDKS = frozenset({"openai", "anthropic"})
+_KINDS = {"SyncAPIClient": False, "AsyncAPIClient": True}
+_EXAMPLES = "such as openai.AzureOpenAI(...) or anthropic.AsyncAnthropicBedrock(...)"
+
+
+class SuppliedClient:
+    """What bonwise needs to know of a client that the user made and keeps.
+
+    It never changes or closes the client. Two of them are equal if they stand for the same object.
+
+    Parameters
+    ----------
+    client : object
+        Of the openai or the anthropic SDK, synchronous or asynchronous.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It is no such client.
+
+    Examples
+    --------
+    >>> import openai
+    >>> client = openai.AsyncOpenAI(api_key="none", base_url="http://localhost:8000/v1")
+    >>> SuppliedClient(client)
+    SuppliedClient(AsyncOpenAI, 'http://localhost:8000')
+    """
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.sdk, self.asynchronous = _sdk_of(client)
+
+    def __repr__(self) -> str:
+        return f"SuppliedClient({type(self.client).__name__}, {self.address.origin!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SuppliedClient) and other.client is self.client
+
+    def __hash__(self) -> int:
+        return id(self.client)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        self.refuse_pickling()
+
+    @property
+    def kind(self) -> str:
+        """The SDK's class, whether the client is synchronous or not: both get the same answers."""
+        own = next(one for one in type(self.client).__mro__ if one.__module__.partition(".")[0] == self.sdk)
+        return own.__name__.removeprefix("Async")
+
+    @property
+    def address(self) -> Address:
+        """Where it sends, with the query that it adds to every request."""
+        address = read_address(str(self.client.base_url), "the base_url of client=")
+        query = ((name, str(value)) for name, value in self.client.default_query.items())
+        return Address(address.url, (*address.query, *query), address.login)
+
+    @cached_property
+    def headers(self) -> CustomHeaders:
+        """The headers of the user's that it adds to every request."""
+        stated: Mapping[str, object] = getattr(self.client, "_custom_headers", {})
+        return CustomHeaders({name.lower(): value for name, value in stated.items() if isinstance(value, str)})
+
+    @cached_property
+    def _default_headers(self) -> frozenset[str]:
+        return frozenset(name.lower() for name in self.client.default_headers)
+
+    @property
+    def account(self) -> str:
+        """A word that tells accounts apart and reveals nothing of the secrets."""
+        return account_of(self.client)
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """All that is known of its secrets before it has sent anything."""
+        return frozenset((*held_secrets(self.client), *self.address.secrets, *self.headers.secrets))
+
+    def sends(self, header: str) -> bool:
+        """Tell whether it adds a header to every request by itself."""
+        return header in self._default_headers
+
+    def version(self, version: str = "", header: str = "") -> str:
+        """Return what of the client enters the ledger's key beside its address.
+
+        Class, region, open query (Azure's ``api-version`` stands there) and open headers.
+
+        Parameters
+        ----------
+        version : str
+            As the version header says it.
+        header : str
+            The version header, in small letters.
+        """
+        region = getattr(self.client, "aws_region", None) or getattr(self.client, "region", None)
+        marks = {"client": self.kind, **({"region": region} if isinstance(region, str) else {})}
+        return client_version(version, self.address, self.headers, marks, header)
+
+    def refuse_pickling(self) -> NoReturn:
+        """Say why what holds a client cannot be pickled.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            Always.
+        """
+        raise UsageError(
+            f"client= cannot be pickled: {type(self.client).__name__} holds connections and secrets",
+            hint="make the client, and the judge or Selector that holds it, in the process that uses them",
+        )
+
+    def connected(self, connection: Connection, version_header: str = "") -> Client:
+        """Return what sends by it, in the running event loop.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            An asynchronous client cannot work in this loop, or the connection has a transport of its own.
+        """
+        # Loads the SDK's HTTP library, and sending is not needed for what the ledger holds.
+        from bonwise.calls.providers.supplied_sending import SuppliedSender  # noqa: PLC0415
+
+        return SuppliedSender(self, connection, version_header)
+
+
+def _sdk_of(client: object) -> tuple[str, bool]:
+    """Return whose client it is and whether it is asynchronous. No SDK is loaded to find out."""
+    if isinstance(client, type):
+        raise UsageError(f"client= is the class {client.__name__}, no client", hint=f"pass one, {_EXAMPLES}")
+    for parent in type(client).__mro__:
+        sdk = parent.__module__.partition(".")[0]
+        if sdk in _SDKS and parent.__name__ in _KINDS:
+            return sdk, _KINDS[parent.__name__]
+    raise UsageError(
+        f"client= is {type(client).__name__}, no client of the openai or anthropic SDK", hint=f"pass one, {_EXAMPLES}"
+    )

@@ -1,0 +1,160 @@
+"""Send by a client that the user made: one attempt a call, and its secrets hidden from what comes back."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from bonwise.calls.failure import AttemptError, Problem
+from bonwise.calls.providers.capped import LARGEST
+from bonwise.calls.providers.client_loops import check_loop, claim_loop
+from bonwise.calls.providers.client_secrets import sent_secrets
+from bonwise.calls.providers.daemon_threads import in_daemon_thread
+from bonwise.calls.providers.echoes import Echoes
+from bonwise.calls.providers.http import http_library, library_of
+from bonwise.calls.providers.protocol import Connection, Response
+from bonwise.calls.providers.redaction import one_line
+from bonwise.calls.providers.supplied import SuppliedClient
+from bonwise.calls.providers.transport_problems import no_response, too_large
+from bonwise.calls.providers.versions import version_alone
+from bonwise.calls.request import Request
+from bonwise.errors import UsageError
+
+__all__ = ["SuppliedSender"]
+
+
+class SuppliedSender:
+    """Sends by a user's client, in its event loop or, where it blocks, in threads.
+
+    Time-outs, proxies, redirects and connections are the client's own; a connection's time limit below the usual one,
+    as a deadline sets it, shortens the time-outs of single requests.
+
+    Parameters
+    ----------
+    supplied : SuppliedClient
+    connection : Connection
+    version_header : str
+        Carries the version within the request's `api_version`; empty where the client sends none.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        The client cannot work in the running event loop, or the connection has a transport of its own.
+    """
+
+    def __init__(self, supplied: SuppliedClient, connection: Connection, version_header: str = "") -> None:
+        if connection.transport is not None:
+            raise UsageError(
+                "a transport was given, and client= sends by its own",
+                hint="leave out one of the two, or give the transport to the HTTP client of client=",
+            )
+        if supplied.asynchronous:
+            check_loop(supplied.client)
+        self._supplied, self._connection, self._version_header = supplied, connection, version_header
+        self._client = supplied.client
+        self._sdk = import_module(supplied.sdk)
+        self._http = http_library(self._sdk)
+        self._origin = supplied.address.origin
+        self._echoes = (frozenset[str](), Echoes(()))
+
+    def __repr__(self) -> str:
+        return f"SuppliedSender({self._origin!r})"
+
+    async def send(self, request: Request) -> Response:
+        """Send once.
+
+        Raises
+        ------
+        bonwise.calls.failure.AttemptError
+            Nothing came back, or more than anyone needs.
+        bonwise.errors.UsageError
+            An asynchronous client has begun to work in another event loop.
+        """
+        if self._supplied.asynchronous:
+            claim_loop(self._client)
+        response = await self._received(request)
+        # The client's own HTTP client has no hook that stops at this size, so all of it has been read.
+        if not isinstance(response, Problem) and len(response.content) > LARGEST:
+            response = too_large(self._origin, response.status_code)
+        if isinstance(response, Problem):
+            # Raised here, outside the handlers: the SDK's error holds the request with its key.
+            raise AttemptError(response)
+        echoes = self._echoes_of(sent_secrets(response))
+        received = echoes.hidden_in_headers(dict(response.headers.items()))
+        content = echoes.hidden(response.content, answer=response.is_success)
+        return Response(response.status_code, received, content)
+
+    async def aclose(self) -> None:
+        """Leave the client open: it is the user's."""
+
+    async def _received(self, request: Request) -> Any:
+        if self._client.is_closed():
+            return Problem("denied", f"the {type(self._client).__name__} given as client= is closed")
+        # The SDK rewrites the path for Azure, Bedrock and Vertex only where it gets a mapping and a relative path.
+        post = partial(
+            self._client.post,
+            request.endpoint,
+            body=dict(request.body),
+            cast_to=self._http.Response,
+            options=self._options(request),
+        )
+        try:
+            return await (post() if self._supplied.asynchronous else in_daemon_thread(post))
+        except self._sdk.APIStatusError as error:
+            return error.response
+        except self._sdk.APIConnectionError as error:
+            return self._broken(error.__cause__)
+        except Exception as error:  # noqa: BLE001 - functions of the user's that return keys may raise anything
+            return self._not_sent(error)
+
+    def _options(self, request: Request) -> dict[str, Any]:
+        # Whether there is another attempt is decided by the engine. `client.copy(max_retries=0)` would not do: of
+        # a Bedrock client some SDKs copy neither the profile nor the HTTP client.
+        options: dict[str, Any] = {"max_retries": 0}
+        version = version_alone(request.api_version)
+        if self._version_header and version:
+            options["headers"] = {self._version_header: version}
+        if self._connection.timeout < Connection().timeout:
+            options["timeout"] = _shortened(self._http, self._client.timeout, self._connection.timeout)
+        return options
+
+    def _broken(self, error: BaseException | None) -> Problem:
+        problem = no_response(self._http_of_client(), self._origin, error)
+        return Problem(problem.kind, self._hidden(problem.message), sent=problem.sent)
+
+    def _not_sent(self, error: Exception) -> Problem:
+        """Say why the client sent nothing. What others' code says may hold a secret, so it is not repeated."""
+        said = type(error).__name__
+        if isinstance(error, (ImportError, self._root_error())):
+            said += f": {one_line(self._hidden(str(error)))}"
+        passing = isinstance(error, OSError) or getattr(error, "retryable", False) is True
+        return Problem("broken" if passing else "denied", f"the client given as client= could not send ({said})")
+
+    def _root_error(self) -> type[Exception]:
+        root: type[Exception] = self._sdk.OpenAIError if self._supplied.sdk == "openai" else self._sdk.AnthropicError
+        return root
+
+    def _http_of_client(self) -> ModuleType:
+        """Return the library whose errors the client raises: openai 3 takes HTTP clients of either."""
+        try:
+            return library_of(type(self._client._client))  # noqa: SLF001 - the SDKs show it nowhere else
+        except (AttributeError, LookupError):
+            return self._http
+
+    def _hidden(self, text: str) -> str:
+        return self._echoes_of(frozenset()).hidden(text.encode(errors="replace")).decode(errors="replace")
+
+    def _echoes_of(self, sent: frozenset[str]) -> Echoes:
+        secrets = self._supplied.secrets | sent
+        if secrets != self._echoes[0]:
+            self._echoes = secrets, Echoes(secrets)
+        return self._echoes[1]
+
+
+def _shortened(http: ModuleType, timeout: Any, most: float) -> Any:
+    """Return a client's time-outs, none of them longer than so many seconds."""
+    own = http.Timeout(timeout) if timeout is None or isinstance(timeout, (int, float)) else timeout
+    limits = {name: most if limit is None else min(limit, most) for name, limit in own.as_dict().items()}
+    return http.Timeout(**limits)

@@ -1,0 +1,56 @@
+"""Nothing that the SDKs would find by themselves, and no look at the metadata of a cloud."""
+
+from __future__ import annotations
+
+import os
+
+import boto3
+import google.auth
+import pytest
+
+from calls.clients.makers import ASYNC, KINDS, SYNC, Maker
+
+_PREFIXES = ("OPENAI_", "ANTHROPIC_", "AZURE_", "AWS_", "GOOGLE_", "CLOUD_ML_")
+
+
+@pytest.fixture(autouse=True)
+def no_cloud(monkeypatch, tmp_path_factory):
+    """Hide the machine's own credentials, and fail a test that goes to look for some."""
+    for name in list(os.environ):
+        if name.startswith(_PREFIXES) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    nothing = tmp_path_factory.mktemp("no credentials")
+    monkeypatch.setenv("HOME", str(nothing))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(nothing / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(nothing / "credentials"))
+    looked = []
+    monkeypatch.setattr(google.auth, "default", lambda *_, **__: looked.append("google.auth.default"))
+    real = boto3.Session
+
+    def session(**settings):
+        if not (settings.get("aws_access_key_id") or os.environ.get("AWS_ACCESS_KEY_ID")):
+            looked.append("boto3.Session")
+        return real(**settings)
+
+    monkeypatch.setattr(boto3, "Session", session)
+    yield
+    assert looked == []
+
+
+@pytest.fixture(params=KINDS)
+def maker(request):
+    """Each class of clients in turn."""
+    return Maker(request.param)
+
+
+@pytest.fixture(params=SYNC)
+def sync_maker(request):
+    """Each synchronous class in turn."""
+    return Maker(request.param)
+
+
+@pytest.fixture(params=ASYNC)
+def async_maker(request):
+    """Each asynchronous class in turn."""
+    return Maker(request.param)
