@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
+import google.auth
+import google.oauth2.credentials
 import pytest
 
 from cli.served import served
@@ -13,8 +16,21 @@ from docs.stock import stock
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
-    """Serve models on this machine, at the address that the environment names."""
+    """Serve models on this machine, at the addresses that the environment names, those of clouds too."""
     with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("service")) as script:
+        url = os.environ["ANTHROPIC_BASE_URL"]
+        for name, value in {
+            "AZURE_OPENAI_ENDPOINT": url,
+            "AZURE_OPENAI_API_KEY": "none",
+            "ANTHROPIC_BEDROCK_BASE_URL": url,
+            "AWS_ACCESS_KEY_ID": "none",
+            "AWS_SECRET_ACCESS_KEY": "none",
+            "ANTHROPIC_VERTEX_BASE_URL": f"{url}/v1",
+        }.items():
+            patch.setenv(name, value)
+        # On a machine of Google's its metadata would be asked.
+        patch.setattr(google.auth, "default", lambda **_: (google.oauth2.credentials.Credentials("none"), None))
+        patch.setattr(google.oauth2.credentials.Credentials, "refresh", lambda *_: None)
         yield script
 
 

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 import pytest
 
 import bonwise as bw
+from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.providers.anthropic import API_VERSION as ANTHROPIC_VERSION
 from bonwise.errors import CallError
 from bonwise.testing import Faults, Script, ScriptedServer
@@ -121,6 +122,9 @@ def test_answers_in_the_ledger_need_no_client(maker, tmp_path):
         paid = script.counts.requests
         chosen(maker, url, ledger=tmp_path)
         assert script.counts.requests == paid
+    with Ledger.open(tmp_path) as ledger:
+        rows = list(ledger.rows())
+    assert [row.request_id[:4] for row in rows] == ["req_"] * 2
     # The server is gone, and a client that is closed would send nothing.
     unused = maker(url)
     asyncio.run(closed(maker, unused))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from importlib import import_module
 from types import ModuleType
@@ -106,6 +107,10 @@ class SuppliedSender:
             return error.response
         except self._sdk.APIConnectionError as error:
             return self._broken(error.__cause__)
+        except asyncio.CancelledError as error:
+            if _is_cancelled():
+                raise
+            return self._not_sent(error)
         except Exception as error:  # noqa: BLE001 - functions of the user's that return keys may raise anything
             return self._not_sent(error)
 
@@ -124,7 +129,7 @@ class SuppliedSender:
         problem = no_response(self._http_of_client(), self._origin, error)
         return Problem(problem.kind, self._hidden(problem.message), sent=problem.sent)
 
-    def _not_sent(self, error: Exception) -> Problem:
+    def _not_sent(self, error: BaseException) -> Problem:
         """Say why the client sent nothing. What others' code says may hold a secret, so it is not repeated."""
         said = type(error).__name__
         if isinstance(error, (ImportError, self._root_error())):
@@ -151,6 +156,12 @@ class SuppliedSender:
         if secrets != self._echoes[0]:
             self._echoes = secrets, Echoes(secrets)
         return self._echoes[1]
+
+
+def _is_cancelled() -> bool:
+    """Tell whether somebody has cancelled who sends, and not a function of the user's itself."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _shortened(http: ModuleType, timeout: Any, most: float) -> Any:
