@@ -6,12 +6,17 @@ import json
 import os
 from pathlib import Path
 
-import google.auth
-import google.oauth2.credentials
 import pytest
 
 from cli.served import served
 from docs.stock import stock
+
+
+def _credentials(**_):
+    """Stand in for what a machine of Google's would be asked for."""
+    found = pytest.importorskip("google.oauth2.credentials").Credentials("none")
+    found.refresh = lambda _request: None
+    return found, None
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +33,7 @@ def service(tmp_path_factory):
             "ANTHROPIC_VERTEX_BASE_URL": f"{url}/v1",
         }.items():
             patch.setenv(name, value)
-        # On a machine of Google's its metadata would be asked.
-        patch.setattr(google.auth, "default", lambda **_: (google.oauth2.credentials.Credentials("none"), None))
-        patch.setattr(google.oauth2.credentials.Credentials, "refresh", lambda *_: None)
+        patch.setattr("google.auth.default", _credentials)
         yield script
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 import anthropic
 import openai
@@ -16,12 +17,16 @@ SECRETS = {
 API_VERSION = "2024-10-21"
 REGION = "eu-west-1"
 
-_AWS = {
-    "aws_access_key": SECRETS["api_key"],
-    "aws_secret_key": SECRETS["secret"],
-    "aws_session_token": SECRETS["session"],
-    "aws_region": REGION,
-}
+SIGNS = find_spec("boto3") is not None
+"""Whether requests to Bedrock can be signed here; without boto3 its client takes a key."""
+
+_AWS = {"api_key": SECRETS["api_key"]}
+if SIGNS:
+    _AWS = {
+        "aws_access_key": SECRETS["api_key"],
+        "aws_secret_key": SECRETS["secret"],
+        "aws_session_token": SECRETS["session"],
+    }
 _SETTINGS = {
     "OpenAI": lambda url: {"api_key": SECRETS["api_key"], "base_url": f"{url}/v1"},
     "AzureOpenAI": lambda url: {
@@ -30,7 +35,7 @@ _SETTINGS = {
         "api_version": API_VERSION,
     },
     "Anthropic": lambda url: {"api_key": SECRETS["api_key"], "base_url": url},
-    "AnthropicBedrock": lambda url: {**_AWS, "base_url": url},
+    "AnthropicBedrock": lambda url: {**_AWS, "aws_region": REGION, "base_url": url},
     "AnthropicVertex": lambda url: {
         "access_token": SECRETS["token"],
         "region": REGION,

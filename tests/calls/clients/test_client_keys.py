@@ -12,7 +12,7 @@ from bonwise.calls.ask import Ask, Model, model_from_spec
 from bonwise.calls.engine import Engine
 from bonwise.calls.lanes import MOST_CLIENTS
 from bonwise.calls.providers.registry import provider
-from calls.clients.makers import SECRETS, Maker
+from calls.clients.makers import SECRETS, SIGNS, Maker
 
 URL = "http://127.0.0.1:9"
 
@@ -70,7 +70,9 @@ SAME_SETTINGS = {
     ],
     "AzureOpenAI": [{"api_key": None, "azure_ad_token": "a-token-0a1b2c"}, {"azure_endpoint": "http://127.0.0.1:9/"}],
     "Anthropic": [{"api_key": None, "auth_token": "a-token-0a1b2c"}, {"max_retries": 1}],
-    "AnthropicBedrock": [{"aws_secret_key": "another-secret-0a"}, {"aws_session_token": "another-session-0a"}],
+    "AnthropicBedrock": [
+        {"aws_secret_key": "another-secret-0a"} if SIGNS else {"api_key": "another-key-0a1b2c"},
+    ],
     "AnthropicVertex": [{"access_token": "another-token-0a"}, {"project_id": "another-project"}],
 }
 """Settings that say whose the account is, or how it is reached."""

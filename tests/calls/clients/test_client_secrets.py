@@ -11,7 +11,6 @@ import re
 import traceback
 from urllib.parse import quote
 
-import google.auth.credentials
 import pytest
 
 import bonwise as bw
@@ -123,8 +122,9 @@ RENEWED = {
 
 def renewing(tokens):
     """Return credentials of Google that are renewed for each request."""
+    credentials = pytest.importorskip("google.auth.credentials")
 
-    class Renewed(google.auth.credentials.Credentials):
+    class Renewed(credentials.Credentials):
         """Expired whenever it is looked at."""
 
         @property
@@ -218,6 +218,7 @@ def test_what_the_sdk_lacks_is_said(tmp_path, monkeypatch):
 
 def test_a_key_that_boto3_finds_is_hidden(tmp_path, monkeypatch):
     """Such a key stands nowhere but in the signature that was sent."""
+    pytest.importorskip("boto3")
     for name, secret in (("ACCESS_KEY_ID", "api_key"), ("SECRET_ACCESS_KEY", "secret"), ("SESSION_TOKEN", "session")):
         monkeypatch.setenv(f"AWS_{name}", SECRETS[secret])
     stated = dict.fromkeys(("aws_access_key", "aws_secret_key", "aws_session_token"))
