@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import sys
@@ -34,6 +35,17 @@ def pytest_configure(config):
     """Add the filters of warnings to those of pyproject.toml."""
     for action, module in OWN_ALONE:
         config.addinivalue_line("filterwarnings", f"{action}:::{module}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Keep what is collected out of the searches for cycles: a million objects that all stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.fixture(scope="session")
