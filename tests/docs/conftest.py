@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -37,10 +38,26 @@ def service(tmp_path_factory):
         yield script
 
 
+@pytest.fixture(scope="session")
+def stocked(tmp_path_factory):
+    """Return a folder that holds the files that the pages' commands name."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("stocked"))
+        write_pools()
+        write_verdicts()
+        stock()
+        return Path.cwd()
+
+
 @pytest.fixture
-def folder(tmp_path, monkeypatch, service):
-    """Lay out the files that the pages' commands name."""
-    monkeypatch.chdir(tmp_path)
+def folder(stocked, tmp_path, monkeypatch, service):
+    """Work in a copy of the files that the pages' commands name."""
+    monkeypatch.chdir(shutil.copytree(stocked, tmp_path, dirs_exist_ok=True))
+    return tmp_path
+
+
+def write_pools():
+    """Write pools of short answers."""
     pools = [
         {
             "prompt_id": f"p{x}",  # a prompt of the scores too
@@ -50,7 +67,9 @@ def folder(tmp_path, monkeypatch, service):
         for x in range(20)
     ]
     Path("pools.jsonl").write_text("".join(json.dumps(pool) + "\n" for pool in pools), encoding="utf-8")
+
+
+def write_verdicts():
+    """Write preferences in both orders, with the true ones."""
     rows = [f"{i},m,{'ab'[i % 2]},{1 + i % 2},{1 + i % 3 % 2},{1 + i % 5 % 2}\n" for i in range(40)]
     Path("verdicts.csv").write_text("item,llm,dataset,order1,order2,gold\n" + "".join(rows), encoding="utf-8")
-    stock()
-    return tmp_path
