@@ -26,8 +26,8 @@ _STYLES = (
     {"indent": 2, "ensure_ascii": False},
     {"separators": (",", ":")},
 )
-_FLAG = re.compile(r"^(?:  |│ [ *]{0,4})(--[a-z][a-z-]*)", re.MULTILINE)
-"""A flag where it is explained; older versions of typer draw a box around them."""
+_FLAG = re.compile(r"^  (--[a-z][a-z-]*)", re.MULTILINE)
+"""A flag where it is explained: what else a help text says of flags is words."""
 
 
 def byte_differences(kept: Mapping[str, str], found: Mapping[str, str]) -> Iterator[str]:
