@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from auditing.tables import cohort, two_judges
 from bonwise.auditing.audit import audit
 from bonwise.printable import printable
-from bonwise.report.markdown import markdown
+from bonwise.report.audit_markdown import markdown
 from bonwise.report.metric_table import interval, number
 
 TOKENS = {

@@ -4,7 +4,7 @@ import pytest
 
 from auditing.tables import two_judges
 from bonwise.auditing.audit import audit
-from bonwise.report.markdown import markdown, markdown_error
+from bonwise.report.audit_markdown import markdown, markdown_error
 
 MOST = 900_000
 LONG = "|" * 299

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -16,9 +16,20 @@ from bonwise.data.rows import open_rows
 from bonwise.data.scales import Scale
 from bonwise.data.statements import LEVELS, Statements, Ties, pair_statements, plain_statements
 from bonwise.data.table import ScoreTable
+from bonwise.documented import DocumentedResult
+from bonwise.documents.confidence import (
+    Bin,
+    ConfidenceDocument,
+    ConfidenceSettings,
+    JudgeConfidence,
+    Level,
+    StatementCounts,
+)
+from bonwise.documents.estimate import EstimateRecord, estimate_records
+from bonwise.documents.labels_left_out import labels_left_out
+from bonwise.documents.record import given
 from bonwise.errors import ColumnError, InputError, UsageError
 from bonwise.release import release
-from bonwise.shown import Shown
 from bonwise.stats.confidence import Calibration, calibration, clustered_mean, means_by_group
 from bonwise.stats.estimate import Estimate
 
@@ -28,49 +39,33 @@ VERDICTS = "verdicts without a probability"
 
 
 @dataclass(frozen=True, eq=False)
-class ConfidenceAudit(Shown):
+class ConfidenceAudit(DocumentedResult):
     """What an audit found of stated confidence.
 
     Parameters
     ----------
-    kind : str
-        ``pairs``, ``statements`` or ``intervals``: what the file held.
-    judges : mapping of str to mapping
+    kind : {"statements", "pairs", "intervals"}
+        What the file held.
+    judges : mapping of str to JudgeConfidence
         For each judge ``data``, ``metrics`` and, where it stated such, ``bins`` and ``levels``.
-    settings : mapping
+    settings : ConfidenceSettings
     """
 
-    kind: str
-    judges: Mapping[str, Mapping[str, Any]] = field(repr=False)
-    settings: Mapping[str, Any] = field(repr=False)
+    kind: Literal["statements", "pairs", "intervals"]
+    judges: Mapping[str, JudgeConfidence] = field(repr=False)
+    settings: ConfidenceSettings = field(repr=False)
 
-    def __str__(self) -> str:
-        from bonwise.report.confidence_text import confidence_text  # noqa: PLC0415 - rendering loads rich
-
-        return confidence_text(self.to_dict())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document of schema ``bonwise.confidence/1``; it holds no NaN."""
-        return {
-            "schema": "bonwise.confidence/1",
-            "kind": self.kind,
-            "judges": {name: dict(found) for name, found in self.judges.items()},
-            "settings": dict(self.settings),
-        }
+    def document(self) -> ConfidenceDocument:
+        """Return the document of schema ``bonwise.confidence/1``."""
+        return ConfidenceDocument(kind=self.kind, judges=dict(self.judges), settings=self.settings)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a judge and metric; a judge without a statement to hold against a label has none.
+        """Return one row per judge and metric; a judge without a statement to compare with a label has none.
 
         Columns: ``judge``, ``metric``, ``estimate``, ``low``, ``high``, ``se``, ``n`` prompts, ``interval``,
         ``method`` and ``reason``: why something is missing.
         """
-        columns = ["judge", "metric", "estimate", "low", "high", "se", "n", "interval", "method", "reason"]
-        rows = [
-            {"judge": name, "metric": metric, **one}
-            for name, found in self.judges.items()
-            for metric, one in found["metrics"].items()
-        ]
-        return pd.DataFrame(rows, columns=columns)
+        return super().to_frame()
 
 
 def audit_confidence(
@@ -120,20 +115,29 @@ def audit_confidence(
     if ties not in get_args(Ties):
         raise UsageError(f"oracle ties cannot be {ties!r}", hint=f"one of {', '.join(get_args(Ties))}")
     raw, name = open_rows(source)
-    settings: dict[str, Any] = {"source": name, "confidence": confidence, "oracle_ties": ties, "version": release()}
     if {"probability", "outcome"} <= set(raw.columns):
         found = plain_statements(raw, name, ties)
+        settings = ConfidenceSettings(source=name, confidence=confidence, oracle_ties=ties, version=release())
         return ConfidenceAudit("statements", _stated(found, confidence), settings)
     if {"shown_first", "shown_second"} <= set(raw.columns):
         if labels is None:
             raise InputError(f"{name}: no oracle labels to hold the pairs against", hint="add --labels FILE")
         found = pair_statements(raw, name, labels, columns or {}, ties)
-        left_out = {"labels_left_out": dict(found.labels_left_out)} if found.labels_left_out else {}
-        return ConfidenceAudit("pairs", _stated(found, confidence), {**settings, **left_out})
+        settings = ConfidenceSettings(
+            source=name,
+            confidence=confidence,
+            oracle_ties=ties,
+            version=release(),
+            **given(labels_left_out=labels_left_out(found.labels_left_out)),
+        )
+        return ConfidenceAudit("pairs", _stated(found, confidence), settings)
     table = _scores(source, name, raw, labels, columns or {}, judge_scale, label_scale)
-    del settings["oracle_ties"]
-    if table.labels_left_out:
-        settings["labels_left_out"] = dict(table.labels_left_out)
+    settings = ConfidenceSettings(
+        source=name,
+        confidence=confidence,
+        version=release(),
+        **given(labels_left_out=labels_left_out(table.labels_left_out)),
+    )
     return ConfidenceAudit("intervals", _coverage(table, confidence), settings)
 
 
@@ -156,28 +160,27 @@ def _scores(
     return table
 
 
-def _stated(found: Statements, confidence: float) -> dict[str, dict[str, Any]]:
+def _stated(found: Statements, confidence: float) -> dict[str, JudgeConfidence]:
     return {
         str(judge): _judge(found, np.asarray(found.judge == judge), str(judge), confidence)
         for judge in found.judge.categories
     }
 
 
-def _judge(found: Statements, mine: np.ndarray, judge: str, confidence: float) -> dict[str, Any]:
+def _judge(found: Statements, mine: np.ndarray, judge: str, confidence: float) -> JudgeConfidence:
     stated, outcome, prompt, level = (part[mine] for part in (found.stated, found.outcome, found.prompt, found.level))
     prompts = len(np.unique(prompt))
-    out: dict[str, Any] = {
-        "data": {
-            "statements": len(stated),
-            "prompts": prompts,
-            "oracle_ties_counted_half": found.tied[judge],
-            "dropped": dict(found.dropped[judge]),
-        }
-    }
+    data = StatementCounts(
+        statements=len(stated),
+        prompts=prompts,
+        oracle_ties_counted_half=found.tied[judge],
+        dropped=dict(found.dropped[judge]),
+    )
     if not len(stated):
-        return {**out, "metrics": {}}
+        return JudgeConfidence(data=data, metrics={})
     right = 1 - np.abs(np.where(stated == 0.5, 0.5, np.round(stated)) - outcome)
     metrics = {"accuracy": clustered_mean(right, prompt, confidence, share=True)}
+    bins = None
     if np.isin(stated, (0.0, 0.5, 1.0)).all():
         summaries = ("brier", "mean_bin_error", "expected_calibration_error")
         metrics |= {name: Estimate.undefined(VERDICTS, prompts) for name in summaries}
@@ -186,59 +189,57 @@ def _judge(found: Statements, mine: np.ndarray, judge: str, confidence: float) -
         metrics["brier"] = calibrated.brier
         metrics["mean_bin_error"] = calibrated.mean_bin_error
         metrics["expected_calibration_error"] = calibrated.expected_calibration_error
-        out["bins"] = _bins(calibrated)
-    out["metrics"] = {name: one.to_dict() for name, one in metrics.items()}
-    if not np.isnan(level).all():
-        known = ~np.isnan(level)
-        out["levels"] = _levels(level[known].astype(np.int64), right[known], prompt[known], confidence)
-    return out
+        bins = _bins(calibrated)
+    known = ~np.isnan(level)
+    levels = _levels(level[known].astype(np.int64), right[known], prompt[known], confidence) if known.any() else None
+    return JudgeConfidence(data=data, metrics=estimate_records(metrics), **given(bins=bins, levels=levels))
 
 
-def _bins(found: Calibration) -> list[dict[str, Any]]:
+def _bins(found: Calibration) -> list[Bin]:
     return [
-        {
-            "low": one.low,
-            "high": one.high,
-            "statements": one.statements,
-            "stated": one.stated,
-            "observed": one.observed.to_dict(),
-            "error": one.error.to_dict(),
-        }
+        Bin(
+            low=one.low,
+            high=one.high,
+            statements=one.statements,
+            stated=one.stated,
+            observed=EstimateRecord.of(one.observed),
+            error=EstimateRecord.of(one.error),
+        )
         for one in found.bins
     ]
 
 
-def _levels(level: np.ndarray, right: np.ndarray, prompt: np.ndarray, confidence: float) -> list[dict[str, Any]]:
+def _levels(level: np.ndarray, right: np.ndarray, prompt: np.ndarray, confidence: float) -> list[Level]:
     means = means_by_group(right, level - 1, prompt, LEVELS, confidence, share=True)
     return [
-        {"level": at, "statements": int((level == at).sum()), "accuracy": mean.to_dict()}
+        Level(level=at, statements=int((level == at).sum()), accuracy=EstimateRecord.of(mean))
         for at, mean in enumerate(means, start=1)
     ]
 
 
-def _coverage(table: ScoreTable, confidence: float) -> dict[str, dict[str, Any]]:
+def _coverage(table: ScoreTable, confidence: float) -> dict[str, JudgeConfidence]:
     frame = table.frame
     found = {judge: _covered(frame[frame["judge"] == judge], confidence) for judge in table.judges}
-    if not any(one["metrics"] for one in found.values()):
+    if not any(one.metrics for one in found.values()):
         raise InputError(f"{table.source}: no stated interval with a label", hint="check low, high and the labels")
     return found
 
 
-def _covered(frame: pd.DataFrame, confidence: float) -> dict[str, Any]:
+def _covered(frame: pd.DataFrame, confidence: float) -> JudgeConfidence:
     """Say how often the label lies within the stated interval, its ends included."""
     low, high, label = (np.round(frame[name].to_numpy(), 9) for name in ("low", "high", "oracle_label"))
     prompt = frame["prompt_id"].cat.codes.to_numpy().astype(np.int64)
     stated, labelled = ~np.isnan(low) & ~np.isnan(high), ~np.isnan(label)
     usable = stated & labelled
     dropped = {"nothing stated": int((~stated).sum()), "no label": int((stated & ~labelled).sum())}
-    data: dict[str, Any] = {
-        "statements": int(usable.sum()),
-        "prompts": len(np.unique(prompt[usable])),
-        "dropped": {reason: count for reason, count in dropped.items() if count},
-    }
+    data = StatementCounts(
+        statements=int(usable.sum()),
+        prompts=len(np.unique(prompt[usable])),
+        dropped={reason: count for reason, count in dropped.items() if count},
+        **given(mean_width=float((high - low)[usable].mean()) if usable.any() else None),
+    )
     if not usable.any():
-        return {"data": data, "metrics": {}}
-    data["mean_width"] = float((high - low)[usable].mean())
+        return JudgeConfidence(data=data, metrics={})
     within = ((low <= label) & (label <= high))[usable].astype(float)
     covered = clustered_mean(within, prompt[usable], confidence, share=True)
-    return {"data": data, "metrics": {"coverage": covered.to_dict()}}
+    return JudgeConfidence(data=data, metrics={"coverage": EstimateRecord.of(covered)})

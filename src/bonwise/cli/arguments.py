@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from bonwise.data.scales import Scale
+    from bonwise.documents.document import Document
 
 __all__ = [
     "CandidateCol",
@@ -213,6 +214,27 @@ def emit(text: str) -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     write(text, sys.stdout)
+
+
+def deliver_document(
+    document: Document, target: str | None, *, html: str | Path | None = None, aside: bool = False
+) -> None:
+    """Write the document as strict JSON where ``--json`` asks for it, and as a page, then print the result.
+
+    Standard output belongs to the document when it goes there, or to another one (`aside`); words step aside to
+    standard error.
+    """
+    from bonwise.data.writing import write_whole
+    from bonwise.report.console import show
+    from bonwise.report.show import printed
+
+    if html is not None:
+        document.to_html(html)
+    if target == "-":
+        emit(document.to_json())
+    elif target is not None:
+        write_whole(Path(target), document.to_json())
+    show(printed(document), sys.stderr if aside or target == "-" else sys.stdout)
 
 
 def deliver(

@@ -36,7 +36,6 @@ def confidence(
     given.refuse_overwriting((file, labels), (json,))
     from bonwise.auditing.confidence import audit_confidence
     from bonwise.data.scales import parse_scale
-    from bonwise.report.confidence_text import confidence_parts
 
     document = audit_confidence(
         file,
@@ -46,6 +45,6 @@ def confidence(
         columns=given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, None),
         judge_scale=given.scales(judge_scale),
         label_scale=None if label_scale is None else parse_scale(label_scale),
-    ).to_dict()
-    given.deliver(confidence_parts(document), document, json)
+    ).document()
+    given.deliver_document(document, json)
     return 0

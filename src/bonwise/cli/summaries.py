@@ -29,7 +29,7 @@ def write_markdown(document: Mapping[str, Any], target: str | Path) -> None:
     bonwise.errors.FileError
         A file that cannot be written.
     """
-    from bonwise.report.markdown import markdown
+    from bonwise.report.audit_markdown import markdown
 
     text = markdown(document)
     _write(target, text)
@@ -89,7 +89,7 @@ def errors_told(
 
 
 def _tell_in_markdown(source: str | Path, error: BonwiseError, target: str) -> None:
-    from bonwise.report.markdown import markdown_error
+    from bonwise.report.audit_markdown import markdown_error
 
     text = markdown_error(str(source), error.message, error.hint)
     _tell(target, text, _MARKDOWN, error)

@@ -40,7 +40,6 @@ def stated():
 
 
 RESULTS = {
-    "bonwise.confidence/1": lambda: bw.audit_confidence(stated()),
     "bonwise.label_designs/1": lambda: bw.compare_designs(arena(), shares=[0.25]),
     "bonwise.labels/1": lambda: bw.draw_labels(arena(), labels=40, seed=1),
     "bonwise.monitor/1": lambda: bw.monitor(

@@ -15,7 +15,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "SIZE", "drawn"]
+from bonwise.report.blocks import Drawing
+
+__all__ = ["COLOURS", "SIZE", "drawn", "painted"]
 
 COLOURS: Mapping[str, str] = MappingProxyType(
     {
@@ -102,6 +104,16 @@ def drawn(paint: Callable[[Axes], None], *, key: str, size: tuple[float, float] 
         stream = io.StringIO()
         figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return _for_the_page(stream.getvalue(), key)
+
+
+def painted(drawing: Drawing[Any], axes: Axes | None = None) -> Axes:
+    """Paint a drawing on axes for a notebook or a file, on new ones where none are given, and return them."""
+    with mpl.rc_context(cast("Any", {key: value for key, value in _STYLE.items() if "color" not in key})):
+        if axes is None:
+            figure = Figure(figsize=drawing.size, layout="constrained")
+            axes = figure.add_subplot()
+        drawing.painter(axes, drawing.data)
+    return axes
 
 
 def _settings(key: str) -> dict[str, Any]:

@@ -14,7 +14,6 @@ __all__ = ["PRINTED", "printed_sections", "printed_title"]
 _Document = Mapping[str, Any]
 
 PRINTED: Mapping[str, str] = {
-    "bonwise.confidence/1": "confidence_text:confidence_parts",
     "bonwise.label_designs/1": "labels_text:comparison_parts",
     "bonwise.labels/1": "labels_text:draw_parts",
     "bonwise.monitor/1": "monitor_text:monitor_parts",

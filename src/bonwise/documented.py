@@ -1,0 +1,72 @@
+"""What every result can do that has a document: print itself, and be shown as a page, in a notebook, as Markdown."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bonwise.shown import Shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bonwise.documents.document import Document
+    from bonwise.report.blocks import Drawing
+
+__all__ = ["DocumentedResult"]
+
+
+class DocumentedResult(Shown, ABC):
+    """A result with a document.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import bonwise as bw
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     bw.plan(question="recovery>0", candidates=4, within_r=0.3).to_html(f"{folder}/plan.html")
+    ...     "Plan for recovery" in Path(folder, "plan.html").read_text("utf-8")
+    True
+    """
+
+    @abstractmethod
+    def document(self) -> Document:
+        """Return the typed document."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document as ``--json`` writes it; it holds no NaN."""
+        return self.document().to_dict()
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the figures as a table."""
+        return self.document().to_frame()
+
+    def to_markdown(self) -> str:
+        """Return the result as Markdown of GitHub's kind: headings, paragraphs, tables."""
+        return self.document().to_markdown()
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the page: one file that a browser shows without loading anything else.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path
+
+        Raises
+        ------
+        bonwise.errors.FileError
+            It cannot be written.
+        """
+        self.document().to_html(path)
+
+    @property
+    def drawings(self) -> list[Drawing[Any]]:
+        """The drawings of the page; each has ``plot(ax=)`` and ``to_frame()``."""
+        return self.document().drawings
+
+    def __str__(self) -> str:
+        return str(self.document())
+
+    def _repr_html_(self) -> str | None:
+        return self.document()._repr_html_()

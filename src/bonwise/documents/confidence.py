@@ -1,0 +1,124 @@
+"""What judges state of their confidence, compared with what was the case: ``bonwise.confidence/1``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
+
+from bonwise.documents.document import Document, FrameRow
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.labels_left_out import LabelsLeftOut
+from bonwise.documents.record import Record
+from bonwise.documents.values import Confidence, Count, NonNegative, Share
+
+__all__ = ["MODEL", "Bin", "ConfidenceDocument", "ConfidenceSettings", "JudgeConfidence", "Level", "StatementCounts"]
+
+
+class Bin(Record):
+    """Statements of about one probability.
+
+    Parameters
+    ----------
+    low, high : float
+        Ends of the bin.
+    statements : int
+    stated : float or None
+        Mean of what was stated.
+    observed, error : EstimateRecord
+        Share of the outcomes, and its difference from `stated`.
+    """
+
+    low: Share
+    high: Share
+    statements: Count
+    stated: Share | None
+    observed: EstimateRecord
+    error: EstimateRecord
+
+
+class Level(Record):
+    """Statements of one level of confidence in words, 1 the lowest."""
+
+    level: int
+    statements: Count
+    accuracy: EstimateRecord
+
+
+class StatementCounts(Record):
+    """The counts behind the figures of a judge.
+
+    Parameters
+    ----------
+    statements, prompts : int
+    oracle_ties_counted_half : int, optional
+    dropped : dict of str to int
+        Statements without a label to compare with, by reason.
+    mean_width : float, optional
+        Of stated intervals, in the unit of the labels.
+    """
+
+    statements: Count
+    prompts: Count
+    oracle_ties_counted_half: Count | None = None
+    dropped: dict[str, Count]
+    mean_width: NonNegative | None = None
+
+
+class JudgeConfidence(Record):
+    """What one judge stated.
+
+    Parameters
+    ----------
+    data : StatementCounts
+    bins : list of Bin, optional
+        Of probabilities.
+    metrics : dict of str to EstimateRecord
+        Empty where no statement could be compared with a label.
+    levels : list of Level, optional
+        Of verdicts with a confidence in words.
+    """
+
+    data: StatementCounts
+    bins: list[Bin] | None = None
+    metrics: dict[str, EstimateRecord]
+    levels: list[Level] | None = None
+
+
+class ConfidenceSettings(Record):
+    """What was asked for."""
+
+    source: str
+    confidence: Confidence
+    oracle_ties: Literal["exclude", "half"] | None = None
+    version: str
+    labels_left_out: LabelsLeftOut | None = None
+
+
+class ConfidenceDocument(Document):
+    """What judges state of their confidence, compared with oracle labels.
+
+    Parameters
+    ----------
+    kind : {"statements", "pairs", "intervals"}
+        What the file held.
+    judges : dict of str to JudgeConfidence
+    settings : ConfidenceSettings
+    """
+
+    schema_: Literal["bonwise.confidence/1"] = Field(default="bonwise.confidence/1", alias="schema")
+    kind: Literal["statements", "pairs", "intervals"]
+    judges: dict[str, JudgeConfidence]
+    settings: ConfidenceSettings
+
+    frame_columns = ("judge", "metric", "estimate", "low", "high", "se", "n", "interval", "method", "reason")
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per judge and metric; a judge without a statement to compare has none."""
+        for name, judge in self.judges.items():
+            for metric, found in judge.metrics.items():
+                yield {"judge": name, "metric": metric, **found.to_dict()}
+
+
+MODEL = ConfidenceDocument

@@ -1,0 +1,74 @@
+"""An estimate with its interval, as documents hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from bonwise.documents.record import Record, given
+from bonwise.documents.values import Count, NonNegative, Number
+
+if TYPE_CHECKING:
+    from bonwise.stats.estimate import Estimate
+
+__all__ = ["EstimateRecord", "estimate_records"]
+
+
+class EstimateRecord(Record):
+    """One figure, its two-sided interval, and the number of prompts behind it.
+
+    Parameters
+    ----------
+    estimate : float or None
+        None where the figure is undefined on the data; `reason` says why.
+    low, high : float or None
+        Ends of the interval, clustered by prompt.
+    se : float or None
+        Standard error, in the unit of the estimate.
+    n : int
+        Prompts that contribute.
+    interval : str or None
+        How the interval was made.
+    method : str
+        ``complete``, ``labelled_only``, ``aipw`` or ``weighted``.
+    reason : str, optional
+        Why there is no estimate, or no interval.
+    ess : float, optional
+        Effective sample size of a weighted estimate.
+    labelled_only : EstimateRecord, optional
+        The estimate from the labelled prompts alone, beside a weighted one.
+    """
+
+    estimate: Number | None
+    low: Number | None
+    high: Number | None
+    se: NonNegative | None
+    n: Count
+    interval: str | None
+    method: str
+    reason: str | None = None
+    ess: NonNegative | None = None
+    labelled_only: EstimateRecord | None = None
+
+    @classmethod
+    def of(cls, found: Estimate) -> EstimateRecord:
+        """Return the record of an estimate; optional keys only where they say something."""
+        return cls(
+            estimate=found.estimate,
+            low=found.low,
+            high=found.high,
+            se=found.se,
+            n=found.n,
+            interval=found.interval,
+            method=found.method,
+            **given(
+                reason=found.reason,
+                ess=found.ess,
+                labelled_only=None if found.labelled_only is None else cls.of(found.labelled_only),
+            ),
+        )
+
+
+def estimate_records(found: Mapping[str, Estimate]) -> dict[str, EstimateRecord]:
+    """Return the records of estimates by name."""
+    return {name: EstimateRecord.of(one) for name, one in found.items()}

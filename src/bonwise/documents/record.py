@@ -1,0 +1,54 @@
+"""The base of every model: strict types, no unknown keys, no NaN, and absent keys that stay absent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+__all__ = ["Record", "given"]
+
+
+def given(**values: Any) -> dict[str, Any]:
+    """Return the values that are not None: optional keys of a record, which are absent where they say nothing.
+
+    Examples
+    --------
+    >>> given(reason=None, ess=12.5)
+    {'ess': 12.5}
+    """
+    return {key: value for key, value in values.items() if value is not None}
+
+
+class Record(BaseModel):
+    """A part of a document.
+
+    Values are checked when a record is made and when it is read. A key that was not given is not written. Keys can be
+    read as attributes, and by name as in the JSON.
+
+    Examples
+    --------
+    >>> class Pair(Record):
+    ...     first: str
+    ...     reason: str | None = None
+    >>> pair = Pair(first="a")
+    >>> pair.to_dict(), pair["first"], pair.reason
+    ({'first': 'a'}, 'a', None)
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, protected_namespaces=())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys and values of the JSON, in the order of the schema."""
+        return self.model_dump(mode="python", by_alias=True, exclude_unset=True)
+
+    def __getitem__(self, key: str) -> Any:
+        """Return a value by its JSON key; a key that was not given raises KeyError."""
+        for name, field in type(self).model_fields.items():
+            if (field.alias or name) == key and name in self.model_fields_set:
+                return getattr(self, name)
+        raise KeyError(key)
+
+    def __contains__(self, key: object) -> bool:
+        given = self.model_fields_set
+        return any((field.alias or name) == key and name in given for name, field in type(self).model_fields.items())

@@ -1,0 +1,27 @@
+"""Types of values that several documents hold."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+__all__ = ["Confidence", "Count", "NonNegative", "Number", "Positive", "Share"]
+
+Number = int | float
+"""A finite number that JSON may hold as an integer: it is written as it was given."""
+
+Count = Annotated[int, Field(ge=0)]
+"""How many."""
+
+NonNegative = Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0)]
+"""A finite number that is not negative."""
+
+Positive = Annotated[int, Field(gt=0)] | Annotated[float, Field(gt=0)]
+"""A finite number above 0."""
+
+Share = Annotated[int, Field(ge=0, le=1)] | Annotated[float, Field(ge=0, le=1)]
+"""A part of a whole, in [0, 1]."""
+
+Confidence = Annotated[float, Field(ge=0.5, lt=1)]
+"""Confidence of two-sided intervals, in [0.5, 1)."""

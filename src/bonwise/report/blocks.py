@@ -1,0 +1,206 @@
+"""What a document is described with: sentences, tables, drawings, and parts that hold them.
+
+A description is made once, in ``described/NAME.py``. The renderers know these blocks and no document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["Block", "Column", "Drawing", "FigureData", "Kind", "Part", "Role", "Row", "Said", "Table", "drawings_of"]
+
+Role = Literal["lead", "finding", "note", "caveat", "good", "bad", "open", "command", "quoted"]
+"""What a sentence does.
+
+``lead`` decides; ``finding`` says what was found; ``note`` says how to read it; ``caveat`` limits it; ``good``,
+``bad`` and ``open`` are outcomes of gates; ``command`` is one line to type, never broken; ``quoted`` is text of a
+user's file, of several lines.
+"""
+
+Kind = Literal["name", "figure", "words", "meaning", "command"]
+"""What a column holds: ``name`` and ``words`` are set to the left, ``meaning`` explains the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One sentence, or a few that belong together.
+
+    Parameters
+    ----------
+    role : Role
+    text : str
+        Text, never markup. The renderers write out what cannot be printed; the description shortens long names.
+    """
+
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Parameters
+    ----------
+    title : str
+    kind : Kind
+    spare : int
+        Order in which columns are left out on a narrow terminal, 1 first; 0 for one that stays as long as it can.
+    """
+
+    title: str
+    kind: Kind = "figure"
+    spare: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table that is more than its cells.
+
+    Parameters
+    ----------
+    cells : sequence of str
+        One per column.
+    strong : bool
+        Whether it stands out.
+    group : str
+        Heading above this row, where a group of rows begins.
+    values : sequence of float or None
+        By which a page sorts, one per column, None where the cell's text is sorted; empty where nothing is.
+    inside : sequence of Block
+        What a page shows when the row is opened.
+    """
+
+    cells: Sequence[str]
+    strong: bool = False
+    group: str = ""
+    values: Sequence[float | None] = ()
+    inside: Sequence[Block] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of text.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    rows : sequence of Row
+    title : str
+    role : {"table", "facts", "headlines", "finder"}
+        ``facts`` are names and values for the head of a page. ``headlines`` are figures to read first: name, figure,
+        interval, meaning, and what stands beside. Terminal and Markdown leave both out, because their figures stand
+        elsewhere too. ``finder`` has rows that open, a search field and sorting on a page.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    title: str = ""
+    role: Literal["table", "facts", "headlines", "finder"] = "table"
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], rows: Iterable[Sequence[str]], title: str = "") -> Table:
+        """Return a table of plain rows.
+
+        Examples
+        --------
+        >>> Table.of([Column("judge", "name"), Column("recovery")], [("gpt", "0.21")]).rows[0].cells
+        ('gpt', '0.21')
+        """
+        return cls(columns, [Row(cells) for cells in rows], title)
+
+    @classmethod
+    def facts(cls, facts: Iterable[tuple[str, str]]) -> Table:
+        """Return names and values for the head of a page."""
+        return cls((Column("name", "name"), Column("value", "words")), [Row(fact) for fact in facts], role="facts")
+
+
+class FigureData(Protocol):
+    """Numbers that a drawing shows."""
+
+    def rows(self) -> Iterable[Mapping[str, object]]:
+        """Return a row per point, interval or bar."""
+
+
+D = TypeVar("D", bound=FigureData)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing(Generic[D]):
+    """A figure: its numbers, and who paints them.
+
+    Parameters
+    ----------
+    painter : callable
+        Paints the data on axes, in the colours of `bonwise.report.figures.colours`.
+    data : FigureData
+    key : str
+        Unlike that of any other drawing of the description: lower-case letters, digits and hyphens.
+    title : str
+    says : str
+        What is to be seen, with its figures: the caption, and what a screen reader reads.
+    size : tuple of float
+        Inches.
+    """
+
+    painter: Callable[[Axes, D], None]
+    data: D
+    key: str
+    title: str
+    says: str
+    size: tuple[float, float] = (4.6, 3.0)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Paint on matplotlib axes of your own, or on new ones, and return them."""
+        from bonwise.report.page.canvas import painted  # noqa: PLC0415 - drawing loads matplotlib
+
+        return painted(self, ax)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the numbers as a table."""
+        import pandas as pd  # noqa: PLC0415 - loaded only for a table
+
+        return pd.DataFrame(list(self.data.rows()))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Blocks that belong together.
+
+    Parameters
+    ----------
+    title : str
+        Empty for what stands directly under the heading above.
+    blocks : sequence of Block
+    role : {"part", "detail", "verdict"}
+        ``detail`` is for pages alone. The title of a ``verdict`` is its word.
+    state : {"good", "bad", "open"}
+        Of a verdict.
+    anchor : str
+        Address on a page: lower-case letters, digits and hyphens; made from the title where empty.
+    """
+
+    title: str
+    blocks: Sequence[Block]
+    role: Literal["part", "detail", "verdict"] = "part"
+    state: Literal["good", "bad", "open"] = "open"
+    anchor: str = ""
+
+
+# A drawing's own kind of data matters only to its painter.
+Block = Said | Table | Part | Drawing  # type: ignore[type-arg]
+
+
+def drawings_of(blocks: Iterable[Block]) -> Iterator[Drawing[FigureData]]:
+    """Yield the drawings among blocks and the parts inside them."""
+    for block in blocks:
+        if isinstance(block, Drawing):
+            yield block
+        elif isinstance(block, Part):
+            yield from drawings_of(block.blocks)

@@ -1,0 +1,1 @@
+"""Documents put into blocks, one module per schema; each has ``describe``, which returns a `Part`."""

@@ -1,0 +1,190 @@
+"""How figures are written: in sentences, tables, on axes and in Markdown alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, Protocol
+
+__all__ = [
+    "NOTHING",
+    "Bounded",
+    "Unit",
+    "count",
+    "counted",
+    "estimate",
+    "fine",
+    "interval",
+    "interval_title",
+    "listed_counts",
+    "number",
+    "percent",
+    "setting",
+    "significant",
+]
+
+NOTHING = "-"
+"""Stands where there is no figure."""
+
+Unit = Literal["number", "share"]
+"""What a figure is: a ``share`` is a part of a whole, which people think of in percent."""
+
+_DIGITS = 3
+_LARGE, _SMALL = 100.0, 0.1
+_VANISHES = 0.0005
+_WIDE = 0.02
+"""An interval so wide says nothing of a fourth decimal."""
+
+
+class Bounded(Protocol):
+    """A figure with its interval, as every estimate of a document is."""
+
+    @property
+    def estimate(self) -> float | None:
+        """The figure, None where it is undefined."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower end."""
+
+    @property
+    def high(self) -> float | None:
+        """The upper end."""
+
+
+def estimate(found: Bounded | None, unit: Unit = "number") -> str:
+    """Write an estimate; a dash where there is none."""
+    return number(None if found is None else found.estimate, unit)
+
+
+def interval(found: Bounded | None, unit: Unit = "number") -> str:
+    """Write an interval; a dash where there is none."""
+    if found is None or found.low is None:
+        return NOTHING
+    return f"[{number(found.low, unit)}, {number(found.high, unit)}]"
+
+
+def number(value: float | None, unit: Unit = "number") -> str:
+    """Write a figure that has no interval beside it.
+
+    Examples
+    --------
+    >>> number(0.21258), number(-1e-9), number(None)
+    ('0.213', '0.000', '-')
+    """
+    del unit
+    # Adding 0 turns a rounding error below 0 into a plain 0.
+    return NOTHING if value is None else f"{round(value, 3) + 0.0:.3f}"
+
+
+def fine(found: Bounded) -> tuple[str, str]:
+    """Write an estimate that may be small, such as a gain per token, and its interval, with one number of decimals.
+
+    Three decimals where the interval is at least 0.02 wide or all figures are 0.1 or more, else five; five too where
+    three would write a figure as 0 that is none; one decimal where all are 100 or more.
+
+    Examples
+    --------
+    >>> from bonwise.documents.estimate import EstimateRecord
+    >>> small = EstimateRecord(
+    ...     estimate=0.00526, low=0.00438, high=0.00613, se=None, n=9, interval="jackknife", method="complete"
+    ... )
+    >>> fine(small)
+    ('0.00526', '[0.00438, 0.00613]')
+    """
+    low, high = found.low, found.high
+    sizes = [abs(value) for value in (found.estimate, low, high) if value]
+    decimals = _decimals(sizes, wide=low is not None and high is not None and high - low >= _WIDE)
+    ends = NOTHING if low is None or high is None else f"[{_written(low, decimals)}, {_written(high, decimals)}]"
+    return (NOTHING if found.estimate is None else _written(found.estimate, decimals)), ends
+
+
+def count(value: int | None) -> str:
+    """Write a count, thousands apart.
+
+    Examples
+    --------
+    >>> count(1200)
+    '1,200'
+    """
+    return NOTHING if value is None else f"{value:,}"
+
+
+def counted(value: int, noun: str) -> str:
+    """Write a count with its noun in the singular or the plural.
+
+    Examples
+    --------
+    >>> counted(1, "pair"), counted(1200, "pair")
+    ('1 pair', '1,200 pairs')
+    """
+    return f"{value:,} {noun}{'' if value == 1 else 's'}"
+
+
+def listed_counts(counts: Iterable[tuple[str, int]]) -> str:
+    """Write reasons with how often each holds.
+
+    Examples
+    --------
+    >>> listed_counts([("no label", 3), ("not scored", 1200)])
+    'no label (3), not scored (1,200)'
+    """
+    return ", ".join(f"{what} ({times:,})" for what, times in counts)
+
+
+def percent(share: float) -> str:
+    """Write a share that was set or is known exactly, in percent.
+
+    Examples
+    --------
+    >>> percent(0.95), percent(0.125)
+    ('95%', '12.5%')
+    """
+    return f"{100 * share:g}%"
+
+
+def interval_title(confidence: float) -> str:
+    """Name a column of intervals.
+
+    Examples
+    --------
+    >>> interval_title(0.95)
+    '95% interval'
+    """
+    return f"{percent(confidence)} interval"
+
+
+def setting(value: float) -> str:
+    """Write a number that a user set, as short as it is exact to six digits.
+
+    Examples
+    --------
+    >>> setting(0.25), setting(20.0)
+    ('0.25', '20')
+    """
+    return f"{value:g}"
+
+
+def significant(value: float) -> str:
+    """Write a figure to three significant digits, those before the point in full.
+
+    Examples
+    --------
+    >>> [significant(value) for value in (0.00514, 0.0000102, 1.2, 123.4, 12345.0, 0.0, -0.0)]
+    ['0.00514', '1.02e-05', '1.20', '123', '12,345', '0', '0']
+    """
+    if value == 0:
+        return "0"
+    if abs(value) >= 10**_DIGITS:
+        return f"{value:,.0f}"
+    return f"{value:#.{_DIGITS}g}".removesuffix(".")
+
+
+def _decimals(sizes: list[float], *, wide: bool) -> int:
+    if sizes and min(sizes) >= _LARGE:
+        return 1
+    return 5 if any(size < (_VANISHES if wide else _SMALL) for size in sizes) else 3
+
+
+def _written(value: float, decimals: int) -> str:
+    # Adding 0 turns a rounding error below 0 into a plain 0.
+    return f"{round(value, decimals) + 0.0:,.{decimals}f}"

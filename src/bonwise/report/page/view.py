@@ -1,0 +1,206 @@
+"""What the templates of a page go through: sections with levels, addresses that differ, and drawings painted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Literal
+
+from bonwise.report.blocks import Block, Drawing, FigureData, Part, Role, Said, Table
+from bonwise.report.page.canvas import drawn
+from bonwise.report.page.places import Entry, Place, places
+from bonwise.report.page.slug import slug
+
+__all__ = ["Figure", "PageView", "Piece", "SectionView", "few", "page_view"]
+
+_OF_THE_PAGE = ("main", "prompt-table", "prompt-search", "prompt-shown")
+"""Addresses that the templates use themselves."""
+
+_FOUND = "What was found"
+"""Heading of what stands directly under the title."""
+
+_UNFOLDED, _FOLDS_FROM = 3, 5
+"""Findings in a row that stay open, and how many fold the others."""
+
+_DRAWINGS, _PARTS = 2, 4
+"""What of a description stands in a notebook."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing as markup.
+
+    Parameters
+    ----------
+    svg : str
+        Trusted: as `bonwise.report.page.canvas.drawn` makes it.
+    title, says : str
+    """
+
+    svg: str
+    title: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What stands on a page between two headings.
+
+    Parameters
+    ----------
+    kind : {"said", "folded", "table", "headlines", "finder", "figures", "section"}
+    said, folded : sequence of Said
+        Sentences of one role; of findings those beyond the first few are folded.
+    table : Table or None
+    figures : sequence of Figure
+    section : SectionView or None
+    """
+
+    kind: Literal["said", "table", "headlines", "finder", "figures", "section"]
+    role: Role = "finding"
+    said: Sequence[Said] = ()
+    folded: Sequence[Said] = ()
+    table: Table | None = None
+    figures: Sequence[Figure] = ()
+    section: SectionView | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SectionView:
+    """A part of a page under a heading.
+
+    Parameters
+    ----------
+    title, anchor : str
+        No heading where the title is empty.
+    level : int
+        Of the heading, 2 at the top.
+    role, state : str
+        Of the `Part`.
+    pieces : sequence of Piece
+    """
+
+    title: str
+    anchor: str
+    level: int
+    role: str
+    state: str
+    pieces: Sequence[Piece]
+
+    def place(self) -> Place:
+        """Return its heading with those inside, for the contents."""
+        inside = [piece.section.place() for piece in self.pieces if piece.section is not None and piece.section.title]
+        return Place(self.anchor, self.title, inside)
+
+
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """A whole page.
+
+    Parameters
+    ----------
+    title : str
+    facts : sequence of Row
+    sections : sequence of SectionView
+    contents : sequence of Entry
+    """
+
+    title: str
+    facts: Sequence[Sequence[str]]
+    sections: Sequence[SectionView]
+    contents: Sequence[Entry]
+
+
+def page_view(described: Part, prefix: str = "") -> PageView:
+    """Lay out a description; every address begins with the prefix, and none means two things."""
+    facts = [row.cells for one in described.blocks if _is_facts(one) for row in one.rows]  # type: ignore[union-attr]
+    addresses = _Addresses(prefix)
+    sections = list(_sections([one for one in described.blocks if not _is_facts(one)], addresses))
+    contents = places([one.place() for one in sections if one.title and one.role != "verdict"])
+    return PageView(described.title, facts, sections, contents)
+
+
+def few(described: Part) -> Part:
+    """Return what of a description stands in a notebook: its first parts, and two drawings."""
+    parts = [one for one in described.blocks if isinstance(one, Part)][:_PARTS]
+    blocks = [one for one in described.blocks if not isinstance(one, Part) or one in parts]
+    return replace(described, blocks=list(_few_drawings(blocks, iter(range(_DRAWINGS)))))
+
+
+def _few_drawings(blocks: Sequence[Block], left: Iterator[int]) -> Iterator[Block]:
+    for block in blocks:
+        if isinstance(block, Part):
+            yield replace(block, blocks=list(_few_drawings(block.blocks, left)))
+        elif not isinstance(block, Drawing) or next(left, None) is not None:
+            yield block
+
+
+def _is_facts(block: Block) -> bool:
+    return isinstance(block, Table) and block.role == "facts"
+
+
+@dataclass(slots=True)
+class _Addresses:
+    """Gives each thing on a page an address of its own."""
+
+    prefix: str
+    taken: Counter[str] = field(default_factory=lambda: Counter(_OF_THE_PAGE))
+
+    def of(self, wanted: str) -> str:
+        self.taken[wanted] += 1
+        seen = self.taken[wanted]
+        return f"{self.prefix}{wanted}" if seen == 1 else f"{self.prefix}{wanted}-{seen}"
+
+
+def _sections(blocks: Sequence[Block], addresses: _Addresses) -> Iterator[SectionView]:
+    """Yield the parts, and what stands between them under a heading of its own."""
+    named = False
+    for loose, run in groupby(blocks, key=lambda block: not isinstance(block, Part)):
+        if loose:
+            pieces = list(_pieces(list(run), 2, addresses))
+            title = "" if named else _FOUND
+            yield SectionView(title, "" if named else addresses.of("found"), 2, "part", "open", pieces)
+            named = True
+        else:
+            yield from (_section(one, 2, addresses) for one in run if isinstance(one, Part))
+
+
+def _section(part: Part, level: int, addresses: _Addresses) -> SectionView:
+    anchor = addresses.of(part.anchor or ("verdict" if part.role == "verdict" else slug(part.title)))
+    inner = level + bool(part.title)
+    pieces = list(_pieces(part.blocks, inner, addresses))
+    return SectionView(part.title, anchor, level, part.role, part.state, pieces)
+
+
+def _pieces(blocks: Sequence[Block], level: int, addresses: _Addresses) -> Iterator[Piece]:
+    for _, run in groupby(blocks, key=_run):
+        some = list(run)
+        first = some[0]
+        if isinstance(first, Said):
+            yield _said([one for one in some if isinstance(one, Said)])
+        elif isinstance(first, Drawing):
+            yield Piece("figures", figures=[_figure(one, addresses) for one in some if isinstance(one, Drawing)])
+        for one in some:
+            if isinstance(one, Table):
+                kind: Literal["table", "headlines", "finder"] = "table" if one.role == "facts" else one.role
+                yield Piece(kind, table=one)
+            elif isinstance(one, Part):
+                yield Piece("section", section=_section(one, level, addresses))
+
+
+def _run(block: Block) -> object:
+    """Return what is alike for blocks that stand together."""
+    return block.role if isinstance(block, Said) else type(block)
+
+
+def _said(run: Sequence[Said]) -> Piece:
+    role = run[0].role
+    open_ones = _UNFOLDED if role == "finding" and len(run) >= _FOLDS_FROM else len(run)
+    return Piece("said", role, said=run[:open_ones], folded=run[open_ones:])
+
+
+def _figure(drawing: Drawing[FigureData], addresses: _Addresses) -> Figure:
+    svg = drawn(lambda axes: drawing.painter(axes, drawing.data), key=addresses.of(drawing.key), size=drawing.size)
+    return Figure(svg, drawing.title, drawing.says)

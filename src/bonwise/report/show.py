@@ -1,0 +1,80 @@
+"""The one way from a document to what a person reads: described once, then rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from rich.console import RenderableType
+
+from bonwise.documents.document import Document
+from bonwise.errors import UsageError
+from bonwise.extras import PAGES
+from bonwise.report.blocks import Drawing, Part, drawings_of
+from bonwise.report.console import plain
+from bonwise.report.markdown import rendered as as_markdown
+from bonwise.report.terminal import renderables
+
+__all__ = ["describe", "drawings", "markdown", "notebook", "page", "printed", "text"]
+
+
+def describe(document: Document) -> Part:
+    """Return the description of a document: a part whose title is that of the whole.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A document that nothing describes, because it is read by programs alone.
+    """
+    made: Callable[[Document], Part] = _module(document).describe
+    return made(document)
+
+
+def printed(document: Document) -> list[RenderableType]:
+    """Return what a command prints."""
+    return list(renderables(describe(document)))
+
+
+def text(document: Document) -> str:
+    """Return a document as plain text."""
+    return plain(printed(document))
+
+
+def markdown(document: Document) -> str:
+    """Return a document as Markdown of GitHub's kind."""
+    return as_markdown(describe(document))
+
+
+def page(document: Document) -> str:
+    """Return a document as one HTML page."""
+    PAGES.require("a page")
+    from bonwise.report.page.rendered import whole_page  # noqa: PLC0415 - drawing loads matplotlib
+
+    return whole_page(describe(document))
+
+
+def notebook(document: Document) -> str | None:
+    """Return a document as part of a notebook; None where pages cannot be made: it shows the text then."""
+    if PAGES.missing():
+        return None
+    from bonwise.report.page.rendered import fragment  # noqa: PLC0415 - drawing loads matplotlib
+
+    return fragment(describe(document))
+
+
+def drawings(document: Document) -> list[Drawing[Any]]:
+    """Return the drawings of a document."""
+    return list(drawings_of(describe(document).blocks))
+
+
+def _module(document: Document) -> Any:
+    """Return the module that describes a document: the one that has its word as name."""
+    word = document.schema_.removeprefix("bonwise.").partition("/")[0]
+    name = f"bonwise.report.described.{word}"
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise UsageError(f"a document of schema {document.schema_!r} is read by programs alone") from None

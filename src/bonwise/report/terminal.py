@@ -1,0 +1,97 @@
+"""Blocks as lines and tables of a terminal, or of plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Part, Role, Said, Table
+from bonwise.report.commands import command
+from bonwise.report.fitted import FittedTable
+
+__all__ = ["renderables"]
+
+_STYLES: dict[Role, str] = {"lead": "bold", "caveat": "yellow", "good": "green", "bad": "red", "open": "yellow"}
+
+_LONGEST = 4_000
+"""Characters of a line that are printed."""
+
+_INDENT = 2
+
+
+def renderables(described: Part) -> Iterator[RenderableType]:
+    """Yield what to print of a description: its title, its lines and its tables, details left out."""
+    yield Text(_line(described.title), style="bold")
+    yield from _blocks(described.blocks)
+
+
+def _blocks(blocks: Sequence[Block]) -> Iterator[RenderableType]:
+    for block in blocks:
+        if isinstance(block, Said):
+            yield command(_line(block.text)) if block.role == "command" else _said(block)
+        elif isinstance(block, Table):
+            if block.role == "table":
+                yield _table(block)
+        elif isinstance(block, Part) and block.role != "detail":
+            yield from _part(block)
+
+
+def _part(part: Part) -> Iterator[RenderableType]:
+    if part.role == "verdict":
+        for one in _blocks(part.blocks):
+            yield Padding(one, (0, 0, 0, _INDENT))
+        return
+    if part.title:
+        yield Text(_line(part.title), style="bold")
+    yield from _blocks(part.blocks)
+
+
+def _said(said: Said) -> Text:
+    return Text(_line(said.text), style=_STYLES.get(said.role, ""))
+
+
+def _table(table: Table) -> FittedTable:
+    headers = _apart([column.title for column in table.columns])
+    named = list(zip(headers, table.columns, strict=True))
+    spare = sorted((column.spare, at, header) for at, (header, column) in enumerate(named) if column.spare)
+    grouped = any(row.group for row in table.rows)
+    rows: list[Sequence[str]] = []
+    styles: list[str] = []
+    for row in table.rows:
+        if row.group:
+            rows.append((printable(row.group), *("" for _ in headers[1:])))
+            styles.append("bold")
+        cells = [printable(cell) for cell in row.cells]
+        rows.append([f"  {cells[0]}", *cells[1:]] if grouped else cells)
+        styles.append("bold" if row.strong else "")
+    left = 0
+    while left < len(table.columns) and table.columns[left].kind == "name":
+        left += 1
+    return FittedTable(
+        headers,
+        rows,
+        spare=tuple(header for _, _, header in spare),
+        left=max(left, 1),
+        title=printable(table.title),
+        words=tuple(header for header, column in named if column.kind not in {"name", "figure"}),
+        styles=styles,
+    )
+
+
+def _apart(titles: Sequence[str]) -> list[str]:
+    """Return titles that differ: blanks at the end of what stands there already."""
+    found: list[str] = []
+    for title in titles:
+        name = title
+        while name in found:
+            name += " "
+        found.append(name)
+    return found
+
+
+def _line(text: str) -> str:
+    return printable(text, longest=_LONGEST)
