@@ -156,15 +156,21 @@ class _Addresses:
 
 def _sections(blocks: Sequence[Block], addresses: _Addresses) -> Iterator[SectionView]:
     """Yield the parts, and what stands between them under a heading of its own."""
-    named = False
+    headed = False
     for loose, run in groupby(blocks, key=lambda block: not isinstance(block, Part)):
-        if loose:
-            pieces = list(_pieces(list(run), 2, addresses))
-            title = "" if named else _FOUND
-            yield SectionView(title, "" if named else addresses.of("found"), 2, "part", "open", pieces)
-            named = True
-        else:
-            yield from (_section(one, 2, addresses) for one in run if isinstance(one, Part))
+        some = list(run)
+        if not loose:
+            yield from (_section(one, 2, addresses) for one in some if isinstance(one, Part))
+            continue
+        pieces = list(_pieces(some, 2, addresses))
+        # A heading above notes alone would promise findings.
+        heading = "" if headed or all(_is_aside(one) for one in some) else _FOUND
+        headed = headed or bool(heading)
+        yield SectionView(heading, addresses.of("found") if heading else "", 2, "part", "open", pieces)
+
+
+def _is_aside(block: Block) -> bool:
+    return isinstance(block, Said) and block.role in {"note", "caveat"}
 
 
 def _section(part: Part, level: int, addresses: _Addresses) -> SectionView:
