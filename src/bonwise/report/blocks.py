@@ -13,7 +13,22 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["Block", "Column", "Drawing", "FigureData", "Kind", "Part", "Role", "Row", "Said", "Table", "drawings_of"]
+__all__ = [
+    "Block",
+    "Card",
+    "Cards",
+    "Column",
+    "Drawing",
+    "FigureData",
+    "Kind",
+    "Mark",
+    "Part",
+    "Role",
+    "Row",
+    "Said",
+    "Table",
+    "drawings_of",
+]
 
 Role = Literal["lead", "finding", "note", "caveat", "good", "bad", "open", "command", "quoted"]
 """What a sentence does.
@@ -73,15 +88,67 @@ class Row:
         Heading above this row, where a group of rows begins.
     values : sequence of float or None
         By which a page sorts, one per column, None where the cell's text is sorted; empty where nothing is.
-    inside : sequence of Block
-        What a page shows when the row is opened.
+    inside : sequence of Block or Cards
+        What a page shows when the row is opened: sentences, tables, cards, and parts of these.
     """
 
     cells: Sequence[str]
     strong: bool = False
     group: str = ""
     values: Sequence[float | None] = ()
-    inside: Sequence[Block] = ()
+    inside: Sequence[Block | Cards] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A word that tells a card from the others.
+
+    Parameters
+    ----------
+    kind : {"picked", "best"}
+        Who chose it: the judge, or the oracle.
+    text : str
+    """
+
+    kind: Literal["picked", "best"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A candidate, or another thing that has a name, figures and a text.
+
+    Parameters
+    ----------
+    title : str
+    marks : sequence of Mark
+    facts : sequence of tuple of str
+        Names and figures.
+    note : str
+        What is said beside the figures.
+    blocks : sequence of Said or Part
+        Below them.
+    """
+
+    title: str
+    marks: Sequence[Mark] = ()
+    facts: Sequence[tuple[str, str]] = ()
+    note: str = ""
+    blocks: Sequence[Said | Part] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cards:
+    """Cards side by side, in a row of a table that is opened.
+
+    Parameters
+    ----------
+    cards : sequence of Card
+    title : str
+    """
+
+    cards: Sequence[Card]
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +163,8 @@ class Table:
     role : {"table", "facts", "headlines", "finder"}
         ``facts`` are names and values for the head of a page. ``headlines`` are figures to read first: name, figure,
         interval, meaning, and what stands beside. Terminal and Markdown leave both out, because their figures stand
-        elsewhere too. ``finder`` has rows that open, a search field and sorting on a page.
+        elsewhere too. ``finder`` has rows that open, a search field and sorting on a page; a page has one at most, a
+        notebook none. Its title says what the field searches.
     """
 
     columns: Sequence[Column]

@@ -123,18 +123,25 @@ def page_view(described: Part, prefix: str = "") -> PageView:
 
 
 def few(described: Part) -> Part:
-    """Return what of a description stands in a notebook: its first parts, and two drawings."""
-    parts = [one for one in described.blocks if isinstance(one, Part)][:_PARTS]
-    blocks = [one for one in described.blocks if not isinstance(one, Part) or one in parts]
+    """Return what of a description stands in a notebook: its first parts without finders, and two drawings."""
+    whole = [one for one in described.blocks if not (isinstance(one, Part) and _finds(one))]
+    parts = [one for one in whole if isinstance(one, Part)][:_PARTS]
+    blocks = [one for one in whole if not isinstance(one, Part) or one in parts]
     return replace(described, blocks=list(_few_drawings(blocks, iter(range(_DRAWINGS)))))
 
 
 def _few_drawings(blocks: Sequence[Block], left: Iterator[int]) -> Iterator[Block]:
     for block in blocks:
         if isinstance(block, Part):
-            yield replace(block, blocks=list(_few_drawings(block.blocks, left)))
+            if not _finds(block):
+                yield replace(block, blocks=list(_few_drawings(block.blocks, left)))
         elif not isinstance(block, Drawing) or next(left, None) is not None:
             yield block
+
+
+def _finds(part: Part) -> bool:
+    """Tell whether a part is there for its finder, which needs the script of a page."""
+    return any(isinstance(one, Table) and one.role == "finder" for one in part.blocks)
 
 
 def _is_facts(block: Block) -> bool:
