@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from bonwise.auditing.settings import check_confidence
 from bonwise.data.preferences import PreferenceTable
+from bonwise.documented import DocumentedResult
+from bonwise.documents.estimate import estimate_records
+from bonwise.documents.preferences import (
+    ContextCount,
+    JudgePreferences,
+    PreferenceCounts,
+    PreferenceMetrics,
+    PreferencesDocument,
+    PreferenceSettings,
+)
 from bonwise.release import release
-from bonwise.shown import Shown
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.estimation import from_jackknife, may_be_0
 from bonwise.stats.laws import Exact
@@ -30,7 +39,7 @@ _CORRELATIONS = frozenset({"phi", "phi_within"})
 
 
 @dataclass(frozen=True)
-class PreferenceAudit(Shown):
+class PreferenceAudit(DocumentedResult):
     """Pairwise verdicts of one or several judges held against oracle preferences.
 
     Parameters
@@ -43,8 +52,7 @@ class PreferenceAudit(Shown):
     dropped : mapping of str to mapping of str to int
         Rows left out, by judge and reason.
     contexts : int
-    settings : mapping
-    source : str
+    settings : PreferenceSettings
     """
 
     judges: Mapping[str, Mapping[str, Estimate]]
@@ -52,51 +60,35 @@ class PreferenceAudit(Shown):
     pairs: Mapping[str, int]
     dropped: Mapping[str, Mapping[str, int]]
     contexts: int
-    settings: Mapping[str, Any] = field(repr=False)
-    source: str = "table"
+    settings: PreferenceSettings = field(repr=False)
+
+    @property
+    def source(self) -> str:
+        """File, or ``table``."""
+        return self.settings.source
 
     def __repr__(self) -> str:
         return f"<PreferenceAudit of {len(self.judges)} judges on {self.source}>"
 
-    def __str__(self) -> str:
-        from bonwise.report.preference_text import preference_text  # noqa: PLC0415 - rendering loads rich
+    def document(self) -> PreferencesDocument:
+        """Return the document of schema ``bonwise.preferences/1``."""
+        judges = {name: self._judge(name, metrics) for name, metrics in self.judges.items()}
+        data = ContextCount(contexts=self.contexts)
+        return PreferencesDocument(data=data, settings=self.settings, judges=judges)
 
-        return preference_text(self.to_dict())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document of schema ``bonwise.preferences/1``; it holds no NaN."""
-        return {
-            "schema": "bonwise.preferences/1",
-            "data": {"contexts": self.contexts},
-            "settings": {**self.settings, "source": self.source, "version": release()},
-            "judges": {
-                name: {
-                    "data": {
-                        "prompts": self.prompts[name],
-                        "pairs": self.pairs[name],
-                        "dropped": dict(self.dropped.get(name, {})),
-                    },
-                    "metrics": {metric: found.to_dict() for metric, found in metrics.items()},
-                }
-                for name, metrics in self.judges.items()
-            },
-        }
+    def _judge(self, name: str, metrics: Mapping[str, Estimate]) -> JudgePreferences:
+        counts = {"prompts": self.prompts[name], "pairs": self.pairs[name], "dropped": self.dropped.get(name, {})}
+        return JudgePreferences(
+            data=PreferenceCounts.model_validate(counts), metrics=PreferenceMetrics(**estimate_records(metrics))
+        )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a judge and metric.
+        """Return one row per judge and metric.
 
         Columns: ``judge``, ``metric``, ``estimate``, ``low``, ``high``, ``se``, ``n`` prompts, ``interval``,
         ``method`` and ``reason``: why something is missing.
         """
-        import pandas as pd  # noqa: PLC0415 - loaded anyway by whoever made the audit
-
-        columns = ["judge", "metric", "estimate", "low", "high", "se", "n", "interval", "method", "reason"]
-        rows = [
-            {"judge": name, "metric": metric, **found.to_dict()}
-            for name, metrics in self.judges.items()
-            for metric, found in metrics.items()
-        ]
-        return pd.DataFrame(rows, columns=columns)
+        return super().to_frame()
 
 
 def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the source named
@@ -144,19 +136,21 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     )
     names = [str(name) for name in table.judge.categories if (table.judge == name).any()]
     judges = {name: _judge(table, np.asarray(table.judge == name), confidence) for name in names}
-    settings = {
-        "confidence": confidence,
-        "verdicts": list(verdicts),
-        "oracle": oracle,
-        "prompt": list(prompt),
-        "judge": list(judge),
-        "context": list(context),
-        "pair": list(pair),
-    }
+    settings = PreferenceSettings(
+        confidence=confidence,
+        verdicts=list(verdicts),
+        oracle=oracle,
+        prompt=list(prompt),
+        judge=list(judge),
+        context=list(context),
+        pair=list(pair),
+        source=table.source,
+        version=release(),
+    )
     prompts = {name: len(np.unique(table.prompt.codes[np.asarray(table.judge == name)])) for name in names}
     pairs = {name: int((table.judge == name).sum()) for name in names}
     contexts = len(np.unique(table.context.codes))
-    return PreferenceAudit(judges, prompts, pairs, table.dropped, contexts, settings, table.source)
+    return PreferenceAudit(judges, prompts, pairs, table.dropped, contexts, settings)
 
 
 def _judge(table: PreferenceTable, mine: np.ndarray, confidence: float) -> dict[str, Estimate]:

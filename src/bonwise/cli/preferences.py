@@ -78,10 +78,9 @@ def _verdicts(
     if not roles["prompt"]:
         raise UsageError("verdicts are audited by prompt, and none was named", hint="add --prompt-col COLUMN")
     from bonwise.auditing.preferences import audit_preferences
-    from bonwise.report.preference_text import preference_parts
 
-    document = audit_preferences(file, verdicts=verdicts, oracle=oracle, confidence=confidence, **roles).to_dict()
-    given.deliver(preference_parts(document), document, json)
+    found = audit_preferences(file, verdicts=verdicts, oracle=oracle, confidence=confidence, **roles)
+    given.deliver_document(found.document(), json)
     return 0
 
 

@@ -11,7 +11,10 @@ from bonwise.errors import UsageError
 
 __all__ = ["WORDS", "document_class", "json_schema", "word_of"]
 
-WORDS: tuple[str, ...] = ("confidence",)
+WORDS: tuple[str, ...] = (
+    "confidence",
+    "preferences",
+)
 """The word between ``bonwise.`` and ``/1``; each is the name of a module here, which holds the model as ``MODEL``."""
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -20,12 +20,6 @@ def votes():
     return pd.DataFrame({"question_id": np.arange(160) // 4, "model_a": "x", "model_b": "y", "winner": won})
 
 
-def verdicts():
-    """Return verdicts and labels of forty pairs."""
-    gold = np.random.default_rng(6).integers(1, 3, 40)
-    return pd.DataFrame({"item": range(40), "set": list("ab") * 20, "v": np.roll(gold, 1), "gold": gold})
-
-
 def arena():
     """Return a small table of scores and labels."""
     return simulate("arena", n=60, seed=4).frame()
@@ -44,9 +38,6 @@ RESULTS = {
     "bonwise.labels/1": lambda: bw.draw_labels(arena(), labels=40, seed=1),
     "bonwise.monitor/1": lambda: bw.monitor(
         simulate("arena", n=260, seed=4).frame(), question="precision", half_width=0.2
-    ),
-    "bonwise.preferences/1": lambda: bw.audit_preferences(
-        verdicts(), verdicts=["v"], oracle="gold", prompt=["item"], context=["set"]
     ),
     "bonwise.votes/1": lambda: bw.study_preferences(
         votes(), verdict_col="winner", pair_col=("model_a", "model_b"), prompt_col="question_id", ties="half"

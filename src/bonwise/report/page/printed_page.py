@@ -17,7 +17,6 @@ PRINTED: Mapping[str, str] = {
     "bonwise.label_designs/1": "labels_text:comparison_parts",
     "bonwise.labels/1": "labels_text:draw_parts",
     "bonwise.monitor/1": "monitor_text:monitor_parts",
-    "bonwise.preferences/1": "preference_text:preference_parts",
     "bonwise.votes/1": "votes_text:votes_parts",
 }
 """Who puts a document into words, by its schema."""

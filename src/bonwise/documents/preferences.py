@@ -1,0 +1,150 @@
+"""Pairwise verdicts compared with an oracle's: ``bonwise.preferences/1``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from bonwise.documents.document import Document, FrameRow
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.record import Record
+from bonwise.documents.values import Confidence, Count
+
+__all__ = [
+    "MODEL",
+    "ContextCount",
+    "JudgePreferences",
+    "PreferenceCounts",
+    "PreferenceMetrics",
+    "PreferenceSettings",
+    "PreferencesDocument",
+]
+
+
+class ContextCount(Record):
+    """What all judges share.
+
+    Parameters
+    ----------
+    contexts : int
+        Of the rows that are used.
+    """
+
+    contexts: Count
+
+
+class PreferenceCounts(Record):
+    """The counts behind the figures of a judge.
+
+    Parameters
+    ----------
+    prompts, pairs : int
+    dropped : dict of str to int
+        Rows left out, by reason.
+    """
+
+    prompts: Count
+    pairs: Count
+    dropped: dict[Literal["no verdict", "no label"], Count]
+
+
+class PreferenceMetrics(Record):
+    """The figures of a judge.
+
+    Parameters
+    ----------
+    agreement, judge_tie_rate : EstimateRecord
+        Share of the oracle's verdicts that the judge shares, a tie counting half; share of its own that are ties.
+    phi, phi_within : EstimateRecord
+        Correlation of the verdicts, over all pairs and within contexts.
+    covariance, covariance_between, covariance_within, covariance_between_share : EstimateRecord
+        Of judge and oracle: the whole, its two parts, and the first part's share.
+    oracle_variance, oracle_variance_between, oracle_variance_within, oracle_between_share : EstimateRecord
+        The same of the oracle alone.
+    order_agreement : EstimateRecord, optional
+        How often all presentation orders agree, where there are several.
+    """
+
+    agreement: EstimateRecord
+    judge_tie_rate: EstimateRecord
+    phi: EstimateRecord
+    phi_within: EstimateRecord
+    covariance: EstimateRecord
+    covariance_between: EstimateRecord
+    covariance_within: EstimateRecord
+    covariance_between_share: EstimateRecord
+    oracle_variance: EstimateRecord
+    oracle_variance_between: EstimateRecord
+    oracle_variance_within: EstimateRecord
+    oracle_between_share: EstimateRecord
+    order_agreement: EstimateRecord | None = None
+
+
+class JudgePreferences(Record):
+    """What was found of one judge."""
+
+    data: PreferenceCounts
+    metrics: PreferenceMetrics
+
+
+class PreferenceSettings(Record):
+    """What was asked for.
+
+    Parameters
+    ----------
+    confidence : float
+    verdicts : list of str
+        Columns of the judge's verdict, one per presentation order.
+    oracle : str
+        Column of the oracle's verdict.
+    prompt, judge, context, pair : list of str
+        Columns that together name each of these.
+    source, version : str
+    """
+
+    confidence: Confidence
+    verdicts: Annotated[list[str], Field(min_length=1)]
+    oracle: str
+    prompt: list[str]
+    judge: list[str]
+    context: list[str]
+    pair: list[str]
+    source: str
+    version: str
+
+
+class PreferencesDocument(Document):
+    """Agreement of pairwise verdicts with an oracle's, split between and within contexts.
+
+    Parameters
+    ----------
+    data : ContextCount
+    settings : PreferenceSettings
+    judges : dict of str to JudgePreferences
+    """
+
+    schema_: Literal["bonwise.preferences/1"] = Field(default="bonwise.preferences/1", alias="schema")
+    data: ContextCount
+    settings: PreferenceSettings
+    judges: Annotated[dict[str, JudgePreferences], Field(min_length=1)]
+
+    frame_columns = ("judge", "metric", "estimate", "low", "high", "se", "n", "interval", "method", "reason")
+
+    @model_validator(mode="after")
+    def _orders_agree_where_there_are_several(self) -> PreferencesDocument:
+        several = len(self.settings.verdicts) > 1
+        for name, judge in self.judges.items():
+            if (judge.metrics.order_agreement is not None) != several:
+                raise ValueError(f"order_agreement of {name!r} does not fit the number of verdict columns")
+        return self
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per judge and metric."""
+        for name, judge in self.judges.items():
+            for metric, found in judge.metrics.to_dict().items():
+                yield {"judge": name, "metric": metric, **found}
+
+
+MODEL = PreferencesDocument

@@ -1,0 +1,32 @@
+"""Show a document to every reader, and look at what they see."""
+
+from __future__ import annotations
+
+import html
+import re
+
+from bonwise.report.show import markdown, notebook, page, text
+
+__all__ = ["HOSTILE", "harmless", "words"]
+
+HOSTILE = "<script>alert(1)</script>|`x`\x1b[31m\n# \u202e"
+"""A name as a file may hold it."""
+
+
+def words(markup):
+    """Return the words of a page or of a part of a notebook, without styles and scripts."""
+    body = re.sub(r"<(style|script)[^>]*>.*?</\1>", "", markup.replace("<wbr>", ""), flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def harmless(document):
+    """Show a document in all four ways and check that no name in it is more than text."""
+    shown = [text(document), page(document), notebook(document), markdown(document)]
+    for one in shown:
+        assert "alert(1)" in one
+        assert "\x1b" not in one
+        assert "\u202e" not in one
+        assert "\n# " not in one
+    for one in shown[1:]:
+        assert "<script>alert" not in one
+    return shown
