@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bonwise.cli import arguments as given
 from bonwise.errors import UsageError
+
+if TYPE_CHECKING:
+    from bonwise.documents.monitor import Describes, MonitorVerdict
 
 __all__ = ["monitor"]
 
@@ -59,7 +62,6 @@ def monitor(
     asked = _question(question, half_width, significance, verdict_col)
     from bonwise.data.scales import parse_scale
     from bonwise.planning.monitoring.monitor import monitor as run
-    from bonwise.report.monitor_text import monitor_parts
 
     of_votes = asked == "preference"
     document = run(
@@ -82,12 +84,12 @@ def monitor(
         pair=tuple(pair_col.split(",")) if pair_col else (),
         prompt=prompt_col if of_votes else None,
         margin=margin,
-    ).to_dict()
-    given.deliver(monitor_parts(document), document, json)
-    return _exit_code(document["verdict"], document["describes"])
+    ).document()
+    given.deliver_document(document, json)
+    return _exit_code(document.verdict, document.describes)
 
 
-def _exit_code(verdict: str, describes: str) -> int:
+def _exit_code(verdict: MonitorVerdict, describes: Describes) -> int:
     if describes == "labelled prompts":
         return 3
     return {"continue": 3, "stop: not better": 1}.get(verdict, 0)

@@ -13,7 +13,12 @@ __all__ = ["WORDS", "document_class", "json_schema", "word_of"]
 
 WORDS: tuple[str, ...] = (
     "confidence",
+    "label_designs",
+    "labels",
+    "monitor",
+    "plan",
     "preferences",
+    "votes",
 )
 """The word between ``bonwise.`` and ``/1``; each is the name of a module here, which holds the model as ``MODEL``."""
 

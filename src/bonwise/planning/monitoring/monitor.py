@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -15,13 +15,26 @@ from bonwise.data.panel import Shape
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.data.votes import Ties
+from bonwise.documented import DocumentedResult
+from bonwise.documents.dropped_prompt import DroppedPrompt
+from bonwise.documents.labels_left_out import labels_left_out
+from bonwise.documents.monitor import (
+    Describes,
+    LabelCounts,
+    Look,
+    MonitorDocument,
+    MonitorVerdict,
+    NothingLeftOut,
+    RecoverySettings,
+    VoteCounts,
+    VoteSettings,
+)
+from bonwise.documents.record import given
 from bonwise.errors import UsageError
 from bonwise.planning.monitoring.label_order import LabelledPrompts, labelled_in_order
 from bonwise.planning.monitoring.request import Question, Request
 from bonwise.planning.monitoring.sentences import of_order, of_prompts, of_verdict, of_votes
 from bonwise.planning.monitoring.stopping_rules import (
-    Look,
-    Verdict,
     Watched,
     watch_precision,
     watch_significance,
@@ -29,7 +42,6 @@ from bonwise.planning.monitoring.stopping_rules import (
 )
 from bonwise.planning.monitoring.vote_order import votes_in_order
 from bonwise.release import release
-from bonwise.shown import Shown
 from bonwise.stats.sequential.e_process import log_wealth, mixture_weight
 from bonwise.stats.sequential.running_ratio import RunningRatio, influence_kurtosis
 from bonwise.stats.sequential.sequential_precision import STEP
@@ -42,11 +54,9 @@ __all__ = ["Monitor", "Question", "monitor"]
 _TARGET = 400
 """Labelled prompts after which the confidence sequence is narrowest where no number is planned."""
 
-Describes = Literal["all prompts", "labelled prompts", "votes"]
-
 
 @dataclass(frozen=True, eq=False)
-class Monitor(Shown):
+class Monitor(DocumentedResult):
     """What the labels so far say about going on.
 
     Parameters
@@ -59,17 +69,17 @@ class Monitor(Shown):
     watched : Watched
         Estimate, interval and looks behind it.
     sentences : tuple of str
-    data, settings : mapping
-        Counts, and what was asked, read-only; `to_dict` repeats both.
+    data : LabelCounts or VoteCounts
+    settings : RecoverySettings or VoteSettings
     """
 
     question: Question
-    verdict: Verdict
+    verdict: MonitorVerdict
     describes: Describes
     watched: Watched = field(repr=False)
     sentences: tuple[str, ...] = field(repr=False)
-    data: Mapping[str, Any] = field(repr=False)
-    settings: Mapping[str, Any] = field(repr=False)
+    data: LabelCounts | VoteCounts = field(repr=False)
+    settings: RecoverySettings | VoteSettings = field(repr=False)
 
     @property
     def now(self) -> Look:
@@ -89,30 +99,22 @@ class Monitor(Shown):
     def __repr__(self) -> str:
         return f"<Monitor of {self.question}: {self.verdict} after {self.now.n}>"
 
-    def __str__(self) -> str:
-        from bonwise.report.monitor_text import monitor_text  # noqa: PLC0415 - rendering loads rich
-
-        return monitor_text(self.to_dict())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document of schema ``bonwise.monitor/1``; it holds no NaN."""
-        return {
-            "schema": "bonwise.monitor/1",
-            "question": self.question,
-            "verdict": self.verdict,
-            "describes": self.describes,
-            "now": self.now.to_dict(),
-            "stopped": None if self.stopped is None else self.stopped.to_dict(),
-            "next_look": self.watched.next_look,
-            "expected_more": self.expected_more,
-            **(
-                {} if self.watched.expected.reason is None else {"expected_more_reason": self.watched.expected.reason}
-            ),
-            "looks": [look.to_dict() for look in self.watched.looks],
-            "data": _writable(self.data),
-            "settings": _writable(self.settings),
-            "sentences": list(self.sentences),
-        }
+    def document(self) -> MonitorDocument:
+        """Return the document of schema ``bonwise.monitor/1``."""
+        return MonitorDocument(
+            question=self.question,
+            verdict=self.verdict,
+            describes=self.describes,
+            now=self.now,
+            stopped=self.stopped,
+            next_look=self.watched.next_look,
+            expected_more=self.expected_more,
+            **given(expected_more_reason=self.watched.expected.reason),
+            looks=list(self.watched.looks),
+            data=self.data,
+            settings=self.settings,
+            sentences=list(self.sentences),
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return the looks so far, one row a look, at most a dozen of them; empty before the first.
@@ -120,12 +122,7 @@ class Monitor(Shown):
         Columns: ``question``, ``n`` (labelled prompts, or votes), ``estimate``, ``low``, ``high``, ``half_width``,
         ``stopped`` (whether the rule said stop there first) and ``reason``: why something is missing.
         """
-        columns = ["question", "n", "estimate", "low", "high", "half_width", "stopped", "reason"]
-        rows = [
-            {**look.to_dict(), "question": self.question, "stopped": look == self.stopped}
-            for look in self.watched.looks
-        ]
-        return pd.DataFrame(rows, columns=columns)
+        return super().to_frame()
 
 
 def monitor(  # noqa: PLR0913 - all but the source are named
@@ -243,64 +240,60 @@ def monitor(  # noqa: PLR0913 - all but the source are named
 
 def _recovery(prompts: LabelledPrompts, request: Request, first: int) -> Monitor:
     running, described = RunningRatio.of(prompts.gained, prompts.possible), prompts.described
-    confidence, rule = float(request.confidence), _rule_settings(request)
-    if request.question == "precision":
-        found = watch_precision(running, half_width=rule["half_width"], first=first, confidence=confidence)
+    if request.half_width is not None:
+        found = watch_precision(
+            running, half_width=float(request.half_width), first=first, confidence=float(request.confidence)
+        )
     else:
         found = watch_significance(
-            running, than=rule["than"], first=first, target=rule["target"], confidence=confidence
+            running,
+            than=float(request.than or 0.0),
+            first=first,
+            target=int(request.planned or _TARGET),
+            confidence=float(request.confidence),
         )
-    settings = {
-        "confidence": confidence,
-        "planned": None if request.planned is None else int(request.planned),
-        "first_look": first,
-        **rule,
-        **_table_settings(prompts, request),
-        "version": release(),
-    }
-    data = _counts(prompts)
+    settings, data = _recovery_settings(prompts, request, first), _counts(prompts)
     sentences = (
         *filter(None, [described.sentence]),
-        *of_verdict(found, settings, "labelled prompts"),
-        *of_prompts(request.question, found, data, settings, described),
+        *of_verdict(found, first, "labelled prompts"),
+        *of_prompts(found, data, settings, described),
         *of_order(prompts.sorted_by_id, described.labelled),
     )
     describes: Describes = "all prompts" if described.all_prompts else "labelled prompts"
-    return _made(request.question, describes, found, sentences, data, settings)
+    return Monitor(request.question, found.verdict, describes, found, sentences, data, settings)
 
 
-def _rule_settings(request: Request) -> dict[str, Any]:
-    if request.half_width is not None:
-        return {"half_width": float(request.half_width), "step": STEP}
-    return {"than": float(request.than or 0.0), "target": int(request.planned or _TARGET), "step": 1}
+def _recovery_settings(prompts: LabelledPrompts, request: Request, first: int) -> RecoverySettings:
+    file, precise = request.label_file, request.half_width is not None
+    than, target = (None, None) if precise else (float(request.than or 0.0), int(request.planned or _TARGET))
+    return RecoverySettings(
+        confidence=float(request.confidence),
+        planned=None if request.planned is None else int(request.planned),
+        first_look=first,
+        **given(half_width=request.half_width and float(request.half_width), than=than, target=target),
+        step=STEP if precise else 1,
+        label_file="labels" if isinstance(file, pd.DataFrame) else None if file is None else str(file),
+        judge=prompts.judge,
+        exclude=list(request.exclude),
+        shape=prompts.shape,
+        columns=dict(prompts.columns),
+        label_scale=None if request.label_scale is None else str(request.label_scale),
+        design=prompts.described.stated,
+        version=release(),
+    )
 
 
-def _table_settings(prompts: LabelledPrompts, request: Request) -> dict[str, Any]:
-    file = request.label_file
-    return {
-        "label_file": "labels" if isinstance(file, pd.DataFrame) else file and str(file),
-        "judge": prompts.judge,
-        "exclude": request.exclude,
-        "shape": prompts.shape,
-        "columns": prompts.columns,
-        "label_scale": None if request.label_scale is None else str(request.label_scale),
-        "design": prompts.described.stated,
-    }
-
-
-def _counts(prompts: LabelledPrompts) -> dict[str, Any]:
-    kurtosis = influence_kurtosis(prompts.gained, prompts.possible) if len(prompts.gained) else float("nan")
-    return {
-        "source": prompts.source,
-        "prompts": prompts.described.prompts,
-        "labelled_prompts": prompts.described.labelled,
-        "partly_labelled_prompts": prompts.partly,
-        "dropped": tuple(
-            MappingProxyType({"prompt_id": one.prompt_id, "reason": one.reason}) for one in prompts.dropped
-        ),
-        "labels_left_out": MappingProxyType(dict(prompts.labels_left_out)),
-        "kurtosis": kurtosis if kurtosis == kurtosis else None,  # noqa: PLR0124 - NaN
-    }
+def _counts(prompts: LabelledPrompts) -> LabelCounts:
+    kurtosis = influence_kurtosis(prompts.gained, prompts.possible) if len(prompts.gained) else math.nan
+    return LabelCounts(
+        source=prompts.source,
+        prompts=prompts.described.prompts,
+        labelled_prompts=prompts.described.labelled,
+        partly_labelled_prompts=prompts.partly,
+        dropped=[DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in prompts.dropped],
+        labels_left_out=labels_left_out(prompts.labels_left_out) or NothingLeftOut(),
+        kurtosis=None if math.isnan(kurtosis) else float(kurtosis),
+    )
 
 
 def _preference(source: str | Path | pd.DataFrame, request: Request) -> Monitor:
@@ -311,48 +304,24 @@ def _preference(source: str | Path | pd.DataFrame, request: Request) -> Monitor:
     margin = 0.1 if request.margin is None else float(request.margin)
     weight, confidence = mixture_weight(margin), float(request.confidence)
     found = watch_votes(votes.worth, than=than, weight=weight, confidence=confidence)
-    settings = {
-        "confidence": confidence,
-        "than": than,
-        "margin": margin,
-        "mixture": weight,
-        "verdict_col": request.verdict_col,
-        "ties": request.ties,
-        "pair": tuple(request.pair),
-        "prompt": request.prompt,
-        "sides": votes.sides,
-        "version": release(),
-    }
-    data = {
-        "source": votes.source,
-        "votes": len(votes.worth),
-        "ties": votes.tied,
-        "blank": votes.blank,
-        "log_e_value": float(log_wealth(float(votes.worth.sum()), float(len(votes.worth)), weight, than)),
-    }
-    sentences = (*of_verdict(found, settings, "votes"), *of_votes(found, data, settings))
-    return _made("preference", "votes", found, sentences, data, settings)
-
-
-def _made(
-    question: Question,
-    describes: Describes,
-    found: Watched,
-    sentences: tuple[str, ...],
-    data: dict[str, Any],
-    settings: dict[str, Any],
-) -> Monitor:
-    return Monitor(
-        question, found.verdict, describes, found, sentences, MappingProxyType(data), MappingProxyType(settings)
+    settings = VoteSettings(
+        confidence=confidence,
+        than=than,
+        margin=margin,
+        mixture=float(weight),
+        verdict_col=str(request.verdict_col),
+        ties=request.ties,
+        pair=list(request.pair),
+        prompt=request.prompt,
+        sides=list(votes.sides),
+        version=release(),
     )
-
-
-def _writable(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return read-only values as JSON knows them, none of them shared."""
-    return {key: _plain(one) for key, one in values.items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return _writable(value)
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+    data = VoteCounts(
+        source=votes.source,
+        votes=len(votes.worth),
+        ties=votes.tied,
+        blank=votes.blank,
+        log_e_value=float(log_wealth(float(votes.worth.sum()), float(len(votes.worth)), weight, than)),
+    )
+    sentences = (*of_verdict(found, 1, "votes"), *of_votes(found, data, settings))
+    return Monitor("preference", found.verdict, "votes", found, sentences, data, settings)

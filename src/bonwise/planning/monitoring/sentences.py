@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from bonwise.documents.monitor import LabelCounts, RecoverySettings, VoteCounts, VoteSettings
 from bonwise.planning.monitoring.stopping_rules import Watched
 from bonwise.planning.monitoring.uniform_draw import Described
 
@@ -16,7 +16,7 @@ _LATER = 100
 _FEW = 10
 
 
-def of_verdict(found: Watched, settings: Mapping[str, Any], unit: str) -> Iterator[str]:
+def of_verdict(found: Watched, first: int, unit: str) -> Iterator[str]:
     """Yield when the rule said stop, or how far it is from it."""
     if found.stopped is not None:
         n, more = found.stopped.n, found.now.n - found.stopped.n
@@ -24,7 +24,6 @@ def of_verdict(found: Watched, settings: Mapping[str, Any], unit: str) -> Iterat
             f"; the {more:,} since then do not undo it." if more else "."
         )
         return
-    first = settings.get("first_look", 1)
     if found.now.n < first:
         yield f"Too early: {found.now.n:,} of the {first:,} {unit} before the first look."
     elif found.expected.more is not None:
@@ -35,12 +34,11 @@ def of_verdict(found: Watched, settings: Mapping[str, Any], unit: str) -> Iterat
         yield f"No number of further {unit} can be named: {found.expected.reason}."
 
 
-def of_prompts(
-    question: str, found: Watched, data: Mapping[str, Any], settings: Mapping[str, Any], described: Described
-) -> Iterator[str]:
+def of_prompts(found: Watched, data: LabelCounts, settings: RecoverySettings, described: Described) -> Iterator[str]:
     """Yield what the rules on recovery rest on."""
-    if question == "significance":
-        than, whose = settings["than"], "Recovery" if described.all_prompts else "Recovery on the labelled prompts"
+    than = settings.than
+    if than is not None:
+        whose = "Recovery" if described.all_prompts else "Recovery on the labelled prompts"
         if found.verdict == "stop: better":
             yield f"{whose} is above {than:g}: the confidence sequence excludes {than:g} from above."
         elif found.verdict == "stop: not better":
@@ -52,11 +50,11 @@ def of_prompts(
             )
         yield (
             "The sequence holds at all looks together; it is asymptotic, so it starts at "
-            f"{settings['first_look']:,} labelled prompts."
+            f"{settings.first_look:,} labelled prompts."
         )
-    kurtosis = data["kurtosis"]
+    kurtosis = data.kurtosis
     if kurtosis is not None and kurtosis > _HEAVY:
-        early = question == "precision" and settings["first_look"] < _LATER
+        early = settings.half_width is not None and settings.first_look < _LATER
         advice = f" Take a first look at {_LATER} (--first-look {_LATER})." if early else ""
         yield (
             f"A few prompts carry much of the variance (kurtosis {kurtosis:.0f}): intervals hold a little less than "
@@ -71,20 +69,18 @@ def of_order(sorted_by_id: bool, prompts: int) -> Iterator[str]:
         yield "They were completed in the order of their ids: where ids follow topic or date that is not random."
 
 
-def of_votes(found: Watched, data: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
+def of_votes(found: Watched, data: VoteCounts, settings: VoteSettings) -> Iterator[str]:
     """Yield what the rule on votes rests on."""
-    first, second = settings["sides"]
-    than = settings["than"]
+    first, second = settings.sides
+    than = settings.than
     if found.verdict == "stop: better":
         yield f"The share of votes for {first} over {second} is above {than:g}."
     elif found.verdict == "stop: not better":
         yield f"The share of votes for {first} over {second} is below {than:g}."
     else:
         yield f"Not having excluded {than:g} is no sign of equivalence: where that is the share, it seldom stops."
-    if data["ties"]:
+    if data.ties:
         how = {"drop": "are left out", "half": "count half", "pessimistic": f"count against {first}"}
-        yield f"{data['ties']:,} ties {how[settings['ties']]}."
-    each = (
-        "with one vote a prompt" if settings["prompt"] is not None else "one vote a prompt (--prompt-col checks it)"
-    )
+        yield f"{data.ties:,} ties {how[settings.ties or 'drop']}."
+    each = "with one vote a prompt" if settings.prompt is not None else "one vote a prompt (--prompt-col checks it)"
     yield f"Valid for independent votes, {each}, all settings being fixed before the first vote."

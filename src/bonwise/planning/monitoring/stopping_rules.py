@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.documents.monitor import Look, MonitorVerdict
 from bonwise.planning.monitoring.projection import CLOSE, TOO_EARLY, Expected, expected_until
 from bonwise.stats.sequential.confidence_sequence import sequence_limits, sides
 from bonwise.stats.sequential.e_process import log_wealth, share_limits, vote_sides
@@ -16,41 +16,11 @@ from bonwise.stats.sequential.running_ratio import RunningRatio
 from bonwise.stats.sequential.sequential_precision import STEP, looks, precision_limits
 from bonwise.stats.sums import Floats
 
-__all__ = ["Look", "Verdict", "Watched", "watch_precision", "watch_significance", "watch_votes"]
-
-Verdict = Literal["continue", "stop: precise enough", "stop: better", "stop: not better"]
+__all__ = ["Watched", "watch_precision", "watch_significance", "watch_votes"]
 
 _SHOWN = 12
 _STOPPED, _EARLY = Expected(0), Expected(None, TOO_EARLY)
 _TOP = 1.0  # a pick gains at most what the best candidate does
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What is known after some of the labels.
-
-    Parameters
-    ----------
-    n : int
-        Labelled prompts, or votes.
-    estimate, low, high : float or None
-    half_width : float or None
-        Of the interval before it is cut to the range of the estimate.
-    reason : str or None
-        Why something is missing.
-    """
-
-    n: int
-    estimate: float | None
-    low: float | None = None
-    high: float | None = None
-    half_width: float | None = None
-    reason: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the look's part of the document."""
-        out = {key: getattr(self, key) for key in ("n", "estimate", "low", "high", "half_width")}
-        return out if self.reason is None else {**out, "reason": self.reason}
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +42,7 @@ class Watched:
         Some of the looks so far, at most a dozen, the last one among them.
     """
 
-    verdict: Verdict
+    verdict: MonitorVerdict
     now: Look
     stopped: Look | None
     next_look: int | None
@@ -171,9 +141,9 @@ def watch_votes(values: Floats, *, than: float, weight: float, confidence: float
 
     def made(at: int) -> Look:
         low, high = share_limits(float(wins[at]), float(votes[at]), weight, confidence)
-        return Look(at + 1, float(wins[at] / votes[at]), low, high, (high - low) / 2)
+        return _look(at + 1, float(wins[at] / votes[at]), (float(low), float(high)))
 
-    now = made(len(values) - 1) if len(values) else Look(0, None, reason="no votes yet")
+    now = made(len(values) - 1) if len(values) else _nothing(0, None, "no votes yet")
     if side.any():
         at = int(np.flatnonzero(side)[0])
         return Watched(_side(side[at]), now, made(at), None, _STOPPED, _some(made, len(values), at))
@@ -190,17 +160,17 @@ def watch_votes(values: Floats, *, than: float, weight: float, confidence: float
     return Watched("continue", now, None, len(values) + 1, expected, _some(made, len(values)))
 
 
-def _side(side: float) -> Verdict:
+def _side(side: float) -> MonitorVerdict:
     return "stop: better" if side > 0 else "stop: not better"
 
 
 def _early(running: RunningRatio, first: int) -> Look:
     """Return the estimate alone: an interval before the first look invites to stop at it."""
     if not len(running.count):
-        return Look(0, None, reason="no prompt is completely labelled yet")
+        return _nothing(0, None, "no prompt is completely labelled yet")
     value = _or_none(running.estimate[-1])
     reason = f"no interval before the first look at {first:,} labelled prompts" if value is not None else _FLAT
-    return Look(len(running.count), value, reason=reason)
+    return _nothing(len(running.count), value, reason)
 
 
 _FLAT = "all labels are equal so far: there was nothing to recover"
@@ -214,13 +184,22 @@ def _looks_of_ratio(running: RunningRatio, low: Floats, high: Floats) -> Callabl
     def made(at: int) -> Look:
         n, value = int(running.count[at]), _or_none(estimate[at])
         if value is None:
-            return Look(n, None, reason=_FLAT)
+            return _nothing(n, None, _FLAT)
         if np.isnan(low[at]):
-            return Look(n, value, reason=_UNBOUNDED if varies[at] else _ALIKE)
-        half = float(high[at] - low[at]) / 2
-        return Look(n, value, float(low[at]), min(float(high[at]), _TOP), half)
+            return _nothing(n, value, _UNBOUNDED if varies[at] else _ALIKE)
+        return _look(n, value, (float(low[at]), float(high[at])))
 
     return made
+
+
+def _look(n: int, estimate: float, ends: tuple[float, float]) -> Look:
+    low, high = ends
+    return Look(n=n, estimate=estimate, low=low, high=min(high, _TOP), half_width=(high - low) / 2)
+
+
+def _nothing(n: int, estimate: float | None, reason: str) -> Look:
+    """Return a look without an interval."""
+    return Look(n=n, estimate=estimate, low=None, high=None, half_width=None, reason=reason)
 
 
 def _or_none(value: float) -> float | None:

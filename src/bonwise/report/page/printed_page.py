@@ -16,7 +16,6 @@ _Document = Mapping[str, Any]
 PRINTED: Mapping[str, str] = {
     "bonwise.label_designs/1": "labels_text:comparison_parts",
     "bonwise.labels/1": "labels_text:draw_parts",
-    "bonwise.monitor/1": "monitor_text:monitor_parts",
     "bonwise.votes/1": "votes_text:votes_parts",
 }
 """Who puts a document into words, by its schema."""

@@ -1,0 +1,19 @@
+"""A prompt that was left out, and why, as several documents list them."""
+
+from __future__ import annotations
+
+from bonwise.documents.record import Record
+
+__all__ = ["DroppedPrompt"]
+
+
+class DroppedPrompt(Record):
+    """A prompt of the table that no figure counts.
+
+    Parameters
+    ----------
+    prompt_id, reason : str
+    """
+
+    prompt_id: str
+    reason: str

@@ -1,0 +1,116 @@
+"""Labels as they come in: the verdict, and the looks that it rests on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from bonwise.documents.labels_left_out import LabelsLeftOut
+from bonwise.documents.monitor import LabelCounts, Look, MonitorDocument, RecoverySettings, VoteCounts
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Column, Part, Said, Table
+from bonwise.report.described.labels_left_out import labels_left_out
+from bonwise.report.described.table_facts import table_facts
+from bonwise.report.numbers import NOTHING, count, counted, estimate, interval, number, percent, setting
+
+__all__ = ["describe"]
+
+_MOST_REASONS = 5
+"""Reasons for which prompts were dropped that are told, the commonest first."""
+
+
+def describe(document: MonitorDocument) -> Part:
+    """Describe whether the labels so far are enough."""
+    return Part(_title(document), list(_blocks(document)))
+
+
+def _title(document: MonitorDocument) -> str:
+    settings = document.settings
+    if not isinstance(settings, RecoverySettings):
+        first, second = (printable(side, longest=40) for side in settings.sides)
+        what = f"Votes for {first} over {second}, above {setting(settings.than)} or not"
+    elif settings.half_width is not None:
+        what = f"Recovery of {printable(settings.judge)}, to +-{setting(settings.half_width)}"
+    else:
+        what = f"Recovery of {printable(settings.judge)}, above {setting(settings.than or 0.0)} or not"
+    return f"{what}, at {percent(settings.confidence)}"
+
+
+def _blocks(document: MonitorDocument) -> Iterator[Block]:
+    yield Table.facts(_facts(document))
+    if isinstance(document.data, VoteCounts):
+        yield _votes(document.data)
+    else:
+        yield from _labels(document.data)
+    yield _verdict(document)
+    if document.looks:
+        yield _looks(document)
+    now = document.now
+    if now.estimate is not None and not document.looks:
+        yield Said("finding", f"{_figure(document)} {estimate(now, 'share')} after {count(now.n)}")
+    if now.reason is not None:
+        yield Said("finding", now.reason)
+    for sentence in document.sentences:
+        yield Said("finding", sentence)
+
+
+def _facts(document: MonitorDocument) -> Iterator[tuple[str, str]]:
+    settings = document.settings
+    if isinstance(settings, RecoverySettings):
+        yield "scores", document.data.source
+        yield from table_facts(settings.shape, settings.exclude, settings.columns, settings.label_scale)
+    else:
+        yield "votes", document.data.source
+    yield "intervals", f"{percent(settings.confidence)}, which hold at all looks together"
+    yield "bonwise", settings.version
+
+
+def _votes(data: VoteCounts) -> Said:
+    return Said(
+        "note",
+        f"{counted(data.votes, 'vote')} of {printable(data.source)}; {counted(data.ties, 'tie')}; "
+        f"{count(data.blank)} blank",
+    )
+
+
+def _labels(data: LabelCounts) -> Iterator[Said]:
+    partly = data.partly_labelled_prompts
+    half = f", {count(partly)} partly and not counted yet" if partly else ""
+    yield Said(
+        "note", f"{count(data.labelled_prompts)} of {counted(data.prompts, 'prompt')} completely labelled{half}"
+    )
+    for reason, times in Counter(one.reason for one in data.dropped).most_common(_MOST_REASONS):
+        yield Said("caveat", f"dropped {counted(times, 'prompt')}: {printable(reason, longest=120)}")
+    left_out = data.labels_left_out
+    yield from labels_left_out(left_out if isinstance(left_out, LabelsLeftOut) else None)
+
+
+def _verdict(document: MonitorDocument) -> Said:
+    verdict, data = document.verdict, document.data
+    if verdict == "continue":
+        return Said("open", verdict)
+    if document.describes == "labelled prompts" and isinstance(data, LabelCounts):
+        return Said("open", f"{verdict}, for the {count(data.labelled_prompts)} labelled prompts")
+    return Said("good", verdict)
+
+
+def _figure(document: MonitorDocument) -> str:
+    return "share" if document.question == "preference" else "recovery"
+
+
+def _looks(document: MonitorDocument) -> Table:
+    stop = None if document.stopped is None else document.stopped.n
+    columns = (
+        Column("votes" if document.question == "preference" else "labelled", "name"),
+        Column(_figure(document)),
+        Column("interval"),
+        Column("half-width", spare=2),
+        *(() if stop is None else (Column("rule", "words", spare=1),)),
+    )
+    marks = [() if stop is None else ("stop" if look.n == stop else "",) for look in document.looks]
+    return Table.of(columns, [(*_row(look), *mark) for look, mark in zip(document.looks, marks, strict=True)])
+
+
+def _row(look: Look) -> tuple[str, ...]:
+    width = NOTHING if look.low is None else number(look.half_width, "share")
+    return count(look.n), estimate(look, "share"), interval(look, "share"), width

@@ -1,0 +1,33 @@
+"""How a table of scores was read, for the head of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = ["table_facts"]
+
+
+def table_facts(
+    shape: str,
+    exclude: Sequence[str],
+    columns: Mapping[str, str],
+    label_scale: str | None,
+    judge_scale: Mapping[str, str] | None = None,
+) -> Iterator[tuple[str, str]]:
+    """Yield names and values; what says nothing is left out.
+
+    Examples
+    --------
+    >>> list(table_facts("ragged", ["base"], {"candidate": "model", "judge": "judge"}, None))
+    [('table', 'ragged'), ('without', 'base'), ('columns', 'candidate from model')]
+    """
+    yield "table", shape
+    if exclude:
+        yield "without", ", ".join(exclude)
+    renamed = [f"{role} from {column}" for role, column in columns.items() if role != column]
+    if renamed:
+        yield "columns", ", ".join(renamed)
+    if label_scale is not None:
+        yield "scale of labels", label_scale
+    if judge_scale:
+        yield "scale of scores", ", ".join(f"{ends} ({judge})" for judge, ends in judge_scale.items())
