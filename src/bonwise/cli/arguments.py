@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from bonwise.data.scales import Scale
     from bonwise.documents.document import Document
+    from bonwise.report.blocks import Said
 
 __all__ = [
     "CandidateCol",
@@ -217,16 +218,23 @@ def emit(text: str) -> None:
 
 
 def deliver_document(
-    document: Document, target: str | None, *, html: str | Path | None = None, aside: bool = False
+    document: Document,
+    target: str | None,
+    *,
+    html: str | Path | None = None,
+    aside: bool = False,
+    then: Sequence[Said] = (),
 ) -> None:
     """Write the document as strict JSON where ``--json`` asks for it, and as a page, then print the result.
 
-    Standard output belongs to the document when it goes there, or to another one (`aside`); words step aside to
+    `then` is printed last: what to type next, which depends on the names of files that no document holds. Standard
+    output belongs to the document when it goes there, or to another one (`aside`); words step aside to
     standard error.
     """
     from bonwise.data.writing import write_whole
     from bonwise.report.console import show
     from bonwise.report.show import printed
+    from bonwise.report.terminal import lines
 
     if html is not None:
         document.to_html(html)
@@ -234,7 +242,8 @@ def deliver_document(
         emit(document.to_json())
     elif target is not None:
         write_whole(Path(target), document.to_json())
-    show(printed(document), sys.stderr if aside or target == "-" else sys.stdout)
+    parts = [*printed(document), *lines(then)]
+    show(parts, sys.stderr if aside or target == "-" else sys.stdout)
 
 
 def deliver(

@@ -9,6 +9,7 @@ __all__ = [
     "NOTHING",
     "Bounded",
     "Unit",
+    "brief",
     "count",
     "counted",
     "estimate",
@@ -18,8 +19,15 @@ __all__ = [
     "listed_counts",
     "number",
     "percent",
+    "price",
+    "rare",
+    "ratio",
+    "rough",
     "setting",
+    "signed",
     "significant",
+    "small",
+    "whole",
 ]
 
 NOTHING = "-"
@@ -177,6 +185,95 @@ def significant(value: float) -> str:
     if abs(value) >= 10**_DIGITS:
         return f"{value:,.0f}"
     return f"{value:#.{_DIGITS}g}".removesuffix(".")
+
+
+def brief(value: float) -> str:
+    """Write a figure that something was planned for, to four significant digits.
+
+    Examples
+    --------
+    >>> brief(0.0612345), brief(20.0)
+    ('0.06123', '20')
+    """
+    return f"{value:.4g}"
+
+
+def price(value: float) -> str:
+    """Write a price in the unit that the user gave prices in.
+
+    Examples
+    --------
+    >>> price(1234.5)
+    '1,234.50'
+    """
+    return f"{value:,.2f}"
+
+
+def rough(value: float) -> str:
+    """Write a figure of which the size alone matters, to two significant digits.
+
+    Examples
+    --------
+    >>> rough(0.15), rough(12.0)
+    ('0.15', '12')
+    """
+    return f"{value:.2g}"
+
+
+def ratio(value: float | None) -> str:
+    """Write how many times one figure is another, to two decimals.
+
+    Examples
+    --------
+    >>> ratio(0.8512), ratio(None)
+    ('0.85', '-')
+    """
+    return NOTHING if value is None else f"{value:.2f}"
+
+
+def small(value: float | None) -> str:
+    """Write a figure that is mostly below 0.1, to four decimals.
+
+    Examples
+    --------
+    >>> small(0.05123), small(None)
+    ('0.0512', '-')
+    """
+    return NOTHING if value is None else f"{value:.4f}"
+
+
+def whole(value: float) -> str:
+    """Write an amount without its fraction.
+
+    Examples
+    --------
+    >>> whole(1234.4)
+    '1,234'
+    """
+    return f"{value:,.0f}"
+
+
+def signed(value: float, unit: Unit = "number") -> str:
+    """Write a difference with its sign.
+
+    Examples
+    --------
+    >>> signed(0.0612), signed(-0.5)
+    ('+0.061', '-0.500')
+    """
+    del unit
+    return f"{value:+.3f}"
+
+
+def rare(share: float) -> str:
+    """Write a share that is mostly below one percent.
+
+    Examples
+    --------
+    >>> rare(0.00123)
+    '0.12%'
+    """
+    return f"{share:.2%}"
 
 
 def _decimals(sizes: list[float], *, wide: bool) -> int:

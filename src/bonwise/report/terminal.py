@@ -13,7 +13,7 @@ from bonwise.report.blocks import Block, Part, Role, Said, Table
 from bonwise.report.commands import command
 from bonwise.report.fitted import FittedTable
 
-__all__ = ["renderables"]
+__all__ = ["lines", "renderables"]
 
 _STYLES: dict[Role, str] = {"lead": "bold", "caveat": "yellow", "good": "green", "bad": "red", "open": "yellow"}
 
@@ -27,6 +27,11 @@ def renderables(described: Part) -> Iterator[RenderableType]:
     """Yield what to print of a description: its title, its lines and its tables, details left out."""
     yield Text(_line(described.title), style="bold")
     yield from _blocks(described.blocks)
+
+
+def lines(said: Sequence[Said]) -> Iterator[RenderableType]:
+    """Yield what to print of sentences that are no part of a document."""
+    yield from _blocks(said)
 
 
 def _blocks(blocks: Sequence[Block]) -> Iterator[RenderableType]:
