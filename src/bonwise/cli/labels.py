@@ -9,6 +9,7 @@ import typer
 
 from bonwise.cli import arguments as given
 from bonwise.errors import UsageError
+from bonwise.printable import printable, shell_path, shell_word
 
 if TYPE_CHECKING:
     from bonwise.planning.drawing.label_draw import LabelDraw
@@ -66,7 +67,7 @@ def draw(
     from bonwise.data.flags import table_flags
     from bonwise.data.scales import parse_scale
     from bonwise.planning.drawing.label_draw import draw_labels
-    from bonwise.report.labels_text import draw_parts
+    from bonwise.report.blocks import Said
 
     columns = given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, None)
     scales, scale = given.scales(judge_scale), None if label_scale is None else parse_scale(label_scale)
@@ -86,11 +87,12 @@ def draw(
         texts=sheet is not None,
     )
     found.write(out, sheet=sheet)
-    document = found.to_dict()
-    if sheet is not None and not found.settings["labels_in_table"]:
+    if sheet is not None and not found.settings.labels_in_table:
         columns.pop("oracle_label", None)  # the sheet names its own column of labels
     flags = table_flags(columns, scales, scale, exclude=given.names(exclude), shape=shape)
-    given.deliver(draw_parts(document, *_next(found, file, out, sheet, flags)), document, json)
+    when, command = _next(found, file, out, sheet, flags)
+    then = (Said("note", f"Next, when {printable(when, longest=1000)}:"), Said("command", command))
+    given.deliver_document(found.document(), json, then=then)
     return 0
 
 
@@ -122,7 +124,6 @@ def compare(
     given.refuse_overwriting((file, label_file), (json,))
     from bonwise.data.scales import parse_scale
     from bonwise.planning.drawing.design_comparison import SHARES, compare_designs
-    from bonwise.report.labels_text import comparison_parts
 
     document = compare_designs(
         file,
@@ -137,8 +138,8 @@ def compare(
         judge_scale=given.scales(judge_scale),
         label_scale=None if label_scale is None else parse_scale(label_scale),
         confidence=confidence,
-    ).to_dict()
-    given.deliver(comparison_parts(document), document, json)
+    ).document()
+    given.deliver_document(document, json)
     return 0
 
 
@@ -152,18 +153,16 @@ def _refuse_dash(**outputs: Path | None) -> None:
 
 def _next(found: LabelDraw, file: Path, out: Path, sheet: Path | None, flags: list[str]) -> tuple[str, str]:
     """Return when, and the command that reads the design back, or of a pilot the one that draws the rest."""
-    from bonwise.printable import shell_path
-
     settings = found.settings
-    filled = sheet or Path(settings["label_file"] or "labels.csv")
-    if settings["labels_in_table"]:
+    filled = sheet or Path(settings.label_file or "labels.csv")
+    if settings.labels_in_table:
         when = f"their labels stand in {file}"
-    elif sheet is None and settings["phase"] > 1:
+    elif sheet is None and settings.phase > 1:
         when = f"one file with the labels of all phases is there ({filled})"
     else:
         when = f"their labels stand in {filled}"
-    inside = settings["labels_in_table"]
-    if settings["design"] == "neyman" and settings["phase"] == 1:
+    inside = settings.labels_in_table
+    if settings.design == "neyman" and settings.phase == 1:
         labels = "" if inside else f"--label-file {shell_path(filled)}"
         words = ["bonwise labels draw", shell_path(file), *_of_the_rest(found, out, sheet, labels)]
     else:
@@ -173,12 +172,10 @@ def _next(found: LabelDraw, file: Path, out: Path, sheet: Path | None, flags: li
 
 
 def _of_the_rest(found: LabelDraw, out: Path, sheet: Path | None, labels: str) -> list[str]:
-    from bonwise.printable import shell_path, shell_word
-
     settings = found.settings
-    judge = f"--judge {shell_word(settings['judge'])}" if settings["further_judges"] else ""
+    judge = f"--judge {shell_word(settings.judge)}" if settings.further_judges else ""
     return [
-        f"--labels {settings['labels']} --design neyman --seed {settings['seed']}",
+        f"--labels {settings.labels} --design neyman --seed {settings.seed}",
         judge,
         f"--after {shell_path(out)}",
         labels,

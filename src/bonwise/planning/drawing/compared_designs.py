@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.documents.label_designs import ComparedShare, DesignName
 from bonwise.planning.drawing.label_rules import MEANING
 from bonwise.planning.drawing.labelled_pools import LabelledPools
 from bonwise.stats.partial.design_variance import (
@@ -43,7 +44,7 @@ _Ints = npt.NDArray[np.int64]
 _Design = tuple[_Ints, _Ints]
 """Stratum of each prompt, and how many labels each stratum takes."""
 
-COMPARED: Mapping[str, str] = MappingProxyType(
+COMPARED: Mapping[DesignName, str] = MappingProxyType(
     {
         "uniform": MEANING["uniform"],
         "margin": "low margins first: the chance falls with the rank of the margin",
@@ -93,17 +94,17 @@ class DesignVariance:
     model: str
     drawn: VarianceRatio | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> ComparedShare:
         """Return this share's part of the document."""
-        return {
-            "share": self.share,
-            "labels": self.labels,
-            "labels_only": self.labels_only,
-            "with_scores": self.with_scores,
-            "model": self.model,
-            "drawn": None if self.drawn is None else self.drawn.ratio,
-            "drawn_se": None if self.drawn is None else self.drawn.se,
-        }
+        return ComparedShare(
+            share=self.share,
+            labels=self.labels,
+            labels_only=float(self.labels_only),
+            with_scores=self.with_scores,
+            model=self.model,
+            drawn=None if self.drawn is None else float(self.drawn.ratio),
+            drawn_se=None if self.drawn is None else float(self.drawn.se),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +166,7 @@ class ShareOfLabels:
         return DesignVariance(self.share, self.labels, alone, with_scores, model, drawn)
 
     def _simulated(self, draw: Callable[[np.random.Generator], Any], name: str) -> Floats:
-        stream = list(COMPARED).index(name)
+        stream = [str(one) for one in COMPARED].index(name)
         outcomes = self.pools.gain, self.pools.best
         return drawn_recoveries(outcomes, draw, self.draws, (self.seed, self.labels, stream))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,16 +14,23 @@ import numpy.typing as npt
 from bonwise.data.panel import Shape
 from bonwise.data.scales import Scale
 from bonwise.data.wording import shown
+from bonwise.documented import DocumentedResult
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.label_designs import (
+    ComparedCounts,
+    ComparedDesign,
+    ComparisonSettings,
+    LabelDesignsDocument,
+    ProxyLinkRecord,
+)
 from bonwise.errors import InputError, UsageError
 from bonwise.planning.drawing.checked import number, whole_number
 from bonwise.planning.drawing.compared_designs import COMPARED, UNKNOWABLE, DesignVariance, ShareOfLabels
 from bonwise.planning.drawing.comparison_words import comparison_sentences
-from bonwise.planning.drawing.documents import as_document
 from bonwise.planning.drawing.label_population import label_population
 from bonwise.planning.drawing.labelled_pools import LabelledPools, labelled_pools
 from bonwise.printable import printable
 from bonwise.release import release
-from bonwise.shown import Shown
 from bonwise.stats.correlation import correlation
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.partial.label_allocation import size_measure
@@ -55,18 +62,20 @@ class ProxyLink:
     target: str
     correlation: Estimate
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return this link's part of the document; `explained` is the squared correlation."""
+    def record(self) -> ProxyLinkRecord:
+        """Return this link's part of the document."""
         r = self.correlation
-        ends = (None, None) if r.low is None or r.high is None else _squared(r.low, r.high)
-        return {
-            "from": self.source,
-            "to": self.target,
-            "correlation": r.to_dict(),
-            "explained": None if r.estimate is None else r.estimate**2,
-            "explained_low": ends[0],
-            "explained_high": ends[1],
-        }
+        ends = (None, None) if r.low is None or r.high is None else _squared(float(r.low), float(r.high))
+        return ProxyLinkRecord.model_validate(
+            {
+                "from": self.source,
+                "to": self.target,
+                "correlation": EstimateRecord.of(r),
+                "explained": None if r.estimate is None else float(r.estimate) ** 2,
+                "explained_low": ends[0],
+                "explained_high": ends[1],
+            }
+        )
 
 
 def _squared(low: float, high: float) -> tuple[float, float]:
@@ -75,7 +84,7 @@ def _squared(low: float, high: float) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class DesignComparison(Shown):
+class DesignComparison(DocumentedResult):
     """What each label design would have cost or saved on a table whose labels are known.
 
     Parameters
@@ -84,42 +93,38 @@ class DesignComparison(Shown):
         One entry a share.
     chain : tuple of ProxyLink
         What the judge's spread tells of the labels' spread and of the residuals.
-    settings, counts : mapping
+    settings : ComparisonSettings
+    counts : ComparedCounts
         Repeated in the document.
     sentences : tuple of str
     """
 
     designs: Mapping[str, tuple[DesignVariance, ...]] = field(repr=False)
     chain: tuple[ProxyLink, ...] = field(repr=False)
-    settings: Mapping[str, Any]
-    counts: Mapping[str, Any]
+    settings: ComparisonSettings
+    counts: ComparedCounts
     sentences: tuple[str, ...] = field(repr=False)
 
     def __repr__(self) -> str:
-        return f"<DesignComparison of {', '.join(self.designs)} on {printable(self.settings['source'])}>"
+        return f"<DesignComparison of {', '.join(self.designs)} on {printable(self.settings.source)}>"
 
-    def __str__(self) -> str:
-        from bonwise.report.labels_text import comparison_text  # noqa: PLC0415 - rendering loads rich
-
-        return comparison_text(self.to_dict())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document of schema ``bonwise.label_designs/1``; it holds no NaN."""
-        return {
-            "schema": "bonwise.label_designs/1",
-            "settings": as_document(self.settings),
-            "data": as_document(self.counts),
-            "designs": {
-                name: {
-                    "meaning": COMPARED[name],
-                    "feasible": name not in UNKNOWABLE,
-                    "shares": [one.to_dict() for one in found],
-                }
-                for name, found in self.designs.items()
+    def document(self) -> LabelDesignsDocument:
+        """Return the document of schema ``bonwise.label_designs/1``."""
+        return LabelDesignsDocument(
+            settings=self.settings,
+            data=self.counts,
+            designs={
+                name: ComparedDesign(
+                    meaning=meaning,
+                    feasible=name not in UNKNOWABLE,
+                    shares=[one.record() for one in self.designs[name]],
+                )
+                for name, meaning in COMPARED.items()
+                if name in self.designs
             },
-            "proxy_chain": [link.to_dict() for link in self.chain],
-            "sentences": list(self.sentences),
-        }
+            proxy_chain=[link.record() for link in self.chain],
+            sentences=list(self.sentences),
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a design and share: variances over that of as many labels drawn at random.
@@ -127,13 +132,7 @@ class DesignComparison(Shown):
         Columns: ``design``, ``feasible`` (whether it looks only at what is known before labelling), ``share``,
         ``labels`` (prompts), ``labels_only``, ``with_scores``, ``model``, ``drawn`` and ``drawn_se``.
         """
-        import pandas as pd  # noqa: PLC0415 - loaded anyway by whoever compared the designs
-
-        return pd.DataFrame(
-            {"design": name, "feasible": name not in UNKNOWABLE, **one.to_dict()}
-            for name, found in self.designs.items()
-            for one in found
-        )
+        return super().to_frame()
 
 
 def compare_designs(  # noqa: PLR0913 - the one front door of the comparison; all but the source are named
@@ -210,20 +209,22 @@ def compare_designs(  # noqa: PLR0913 - the one front door of the comparison; al
         ShareOfLabels.of(pools, share, m, draws=draws, seed=seed).variances()
         for share, m in zip(shares, counts, strict=True)
     ]
-    designs = {name: tuple(found[name] for found in by_share) for name in COMPARED if name in by_share[0]}
-    settings = {
-        **population.settings(),
-        "shares": shares,
-        "draws": draws,
-        "seed": seed,
-        "confidence": confidence,
-        "version": release(),
+    designs: dict[str, tuple[DesignVariance, ...]] = {
+        name: tuple(found[name] for found in by_share) for name in COMPARED if name in by_share[0]
     }
+    settings = ComparisonSettings(
+        **population.settings.to_dict(),
+        shares=list(shares),
+        draws=draws,
+        seed=seed,
+        confidence=float(confidence),
+        version=release(),
+    )
     return DesignComparison(
         MappingProxyType(designs),
         _chain(pools, confidence),
-        MappingProxyType(settings),
-        MappingProxyType(pools.counts()),
+        settings,
+        pools.counts(),
         comparison_sentences(designs),
     )
 

@@ -6,27 +6,26 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.data.label_design import BY_CANDIDATE, BY_PROMPT, LabelDesign
+from bonwise.data.label_design import BY_CANDIDATE, LabelDesign
 from bonwise.data.panel import Shape
 from bonwise.data.scales import Scale
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import shown
+from bonwise.documented import DocumentedResult
+from bonwise.documents.labels import DrawCounts, DrawnStratum, DrawSettings, LabelsDocument, WidthRatio
 from bonwise.errors import InputError, UsageError
 from bonwise.planning.drawing.checked import text_or_none, whole_number
-from bonwise.planning.drawing.documents import as_document
 from bonwise.planning.drawing.label_files import write_draw
 from bonwise.planning.drawing.label_phase import LabelPhase, share_out
 from bonwise.planning.drawing.label_population import LabelPopulation, label_population
-from bonwise.planning.drawing.label_rules import MEANING, Rule, refined, rule_of
+from bonwise.planning.drawing.label_rules import Rule, known_rule, refined, rule_of
 from bonwise.planning.drawing.label_sheet import label_sheet, with_texts
 from bonwise.release import release
-from bonwise.shown import Shown
 from bonwise.stats.partial.label_allocation import LEAST
 from bonwise.stats.top_of_scores import top_of_scores
 
@@ -39,23 +38,23 @@ _Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class LabelDraw(Shown):
+class LabelDraw(DocumentedResult):
     """Which prompts to label now, and how they were drawn.
 
     Parameters
     ----------
     design : LabelDesign
         All phases up to this one.
-    settings : mapping
+    settings : DrawSettings
         All that was asked for; repeated in the document.
-    counts : mapping
+    counts : DrawCounts
         ``prompts``, ``cells`` and ``dropped`` of the table; ``drawn`` prompts over all phases, ``drawn_now``, and
         ``candidate_labels_now``.
-    strata : tuple of mapping
+    strata : sequence of DrawnStratum
         Of each stratum: prompts, drawn before, drawn now, propensity and mean size.
     ess : float
         ``(sum w)^2 / sum w^2`` with w = 1 / propensity: how many equally weighted labels weigh as unevenly.
-    width : mapping
+    width : WidthRatio
         Width of the interval over that of as many labels drawn at random, to first order: ``estimate``, the share
         ``explained`` by scores that it assumes, and the ``assumption`` or the ``reason`` why there is none.
     sentences : tuple of str
@@ -66,36 +65,30 @@ class LabelDraw(Shown):
     """
 
     design: LabelDesign
-    settings: Mapping[str, Any]
-    counts: Mapping[str, Any]
-    strata: tuple[Mapping[str, Any], ...] = field(repr=False)
+    settings: DrawSettings
+    counts: DrawCounts
+    strata: Sequence[DrawnStratum] = field(repr=False)
     ess: float
-    width: Mapping[str, Any] = field(repr=False)
+    width: WidthRatio = field(repr=False)
     sentences: tuple[str, ...] = field(repr=False)
     sheet: pd.DataFrame = field(repr=False)
 
     def __repr__(self) -> str:
         return (
-            f"<LabelDraw by {self.design.rule}: {self.counts['drawn_now']:,} of {_prompts(self.counts['prompts'])}, "
-            f"phase {self.settings['phase']}>"
+            f"<LabelDraw by {self.design.rule}: {self.counts.drawn_now:,} of {_prompts(self.counts.prompts)}, "
+            f"phase {self.settings.phase}>"
         )
 
-    def __str__(self) -> str:
-        from bonwise.report.labels_text import draw_text  # noqa: PLC0415 - rendering loads rich
-
-        return draw_text(self.to_dict())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document of schema ``bonwise.labels/1``; it holds no NaN."""
-        return {
-            "schema": "bonwise.labels/1",
-            "settings": as_document(self.settings),
-            "data": as_document(self.counts),
-            "strata": as_document(self.strata),
-            "ess": self.ess,
-            "width_ratio": as_document(self.width),
-            "sentences": list(self.sentences),
-        }
+    def document(self) -> LabelsDocument:
+        """Return the document of schema ``bonwise.labels/1``."""
+        return LabelsDocument(
+            settings=self.settings,
+            data=self.counts,
+            strata=list(self.strata),
+            ess=self.ess,
+            width_ratio=self.width,
+            sentences=list(self.sentences),
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return the rows of the design, one a prompt, those to label first.
@@ -184,7 +177,7 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
     earlier = _earlier(after)
     labels, seed = whole_number("labels", labels, -math.inf, "100"), whole_number("seed", seed, 0, "1")
     _refuse(labels, design, earlier, label_file)
-    name = design or (earlier.rule if earlier is not None else "rule")
+    name = known_rule(design or (earlier.rule if earlier is not None else "rule"))
     population = label_population(
         source,
         judge=judge or (earlier.judge if earlier is not None else None),
@@ -205,30 +198,32 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
     )
     drawn, now = phase.draw(seed)
     sheet = label_sheet(population, drawn, now)
-    counts = {
-        **population.counts(),
-        "drawn": int(drawn.drawn.sum()),
-        "drawn_now": int(now.sum()),
-        "candidate_labels_now": phase.cells_now(now),
-    }
-    settings = {
-        **population.settings(),
-        "design": name,
-        "labels": labels,
-        "seed": seed,
-        "phase": phase.number,
-        "texts": bool(texts),
-        "after": None if earlier is None else earlier.source,
-        "version": release(),
-    }
+    counts = DrawCounts(
+        prompts=len(population.panel.sizes),
+        cells=len(population.panel.scores),
+        dropped=population.dropped,
+        drawn=int(drawn.drawn.sum()),
+        drawn_now=int(now.sum()),
+        candidate_labels_now=phase.cells_now(now),
+    )
+    settings = DrawSettings(
+        **population.settings.to_dict(),
+        design=name,
+        labels=labels,
+        seed=seed,
+        phase=phase.number,
+        texts=bool(texts),
+        after=None if earlier is None else earlier.source,
+        version=release(),
+    )
     sentences = (*phase.said(counts, labels), *said, *rule.sentences, *phase.said_of_the_next(labels))
     return LabelDraw(
         drawn,
-        MappingProxyType(settings),
-        MappingProxyType(counts),
+        settings,
+        counts,
         phase.strata(),
         phase.ess,
-        MappingProxyType(phase.width()),
+        phase.width(),
         sentences,
         with_texts(sheet, source, population.table) if texts else sheet,
     )
@@ -244,8 +239,8 @@ def _earlier(after: object) -> LabelDesign | None:
 
 def _refuse(labels: int, design: str | None, earlier: LabelDesign | None, label_file: object | None) -> None:
     text_or_none("design", design, "design='rule'")
-    if design is not None and design not in MEANING:
-        raise UsageError(f"unknown rule {shown(design)}", hint=f"the rules are {listed((*BY_PROMPT, *BY_CANDIDATE))}")
+    if design is not None:
+        known_rule(design)
     if labels < 2:
         raise UsageError(
             f"{labels} labelled prompt{'' if labels == 1 else 's'} cannot show how much prompts differ",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bonwise.data.label_design import BY_CANDIDATE, LabelDesign
+from bonwise.documents.labels import DrawCounts, DrawnStratum, DrawRule, WidthRatio
 from bonwise.errors import UsageError
 from bonwise.planning.drawing.label_population import LabelPopulation
 from bonwise.planning.drawing.label_rules import MEANING, Rule
@@ -82,7 +80,7 @@ class LabelPhase:
         The earlier phases, in the order of the panel.
     """
 
-    name: str
+    name: DrawRule
     population: LabelPopulation
     rule: Rule
     taken: _Mask
@@ -102,7 +100,7 @@ class LabelPhase:
     @property
     def ess(self) -> float:
         """Effective sample size of the weights."""
-        return effective_sample_size(self.rule.prompts, self.counts)
+        return float(effective_sample_size(self.rule.prompts, self.counts))
 
     def draw(self, seed: int) -> tuple[LabelDesign, _Mask]:
         """Return the design of all phases, and what was drawn now.
@@ -136,31 +134,29 @@ class LabelPhase:
         each = {"pick": 1, "pair": 2}.get(self.name)
         return int(self.population.panel.sizes[now].sum()) if each is None else each * int(now.sum())
 
-    def strata(self) -> tuple[Mapping[str, Any], ...]:
+    def strata(self) -> list[DrawnStratum]:
         """Return each stratum's part of the document."""
         size, held = self.rule.size, self.held
         means = None if size is None else np.bincount(self.rule.strata, weights=size) / self.rule.prompts
-        return tuple(
-            MappingProxyType(
-                {
-                    "stratum": h,
-                    "prompts": int(prompts),
-                    "drawn_before": int(held[h]),
-                    "drawn_now": int(self.counts[h] - held[h]),
-                    "propensity": float(self.counts[h] / prompts),
-                    "mean_size": None if means is None else float(means[h]),
-                }
+        return [
+            DrawnStratum(
+                stratum=h,
+                prompts=int(prompts),
+                drawn_before=int(held[h]),
+                drawn_now=int(self.counts[h] - held[h]),
+                propensity=float(self.counts[h] / prompts),
+                mean_size=None if means is None else float(means[h]),
             )
             for h, prompts in enumerate(self.rule.prompts)
-        )
+        ]
 
-    def width(self) -> dict[str, Any]:
+    def width(self) -> WidthRatio:
         """Return the width to expect over that of as many labels at random, where it can be told beforehand."""
         reason = self._no_width()
         if reason:
-            return {"estimate": None, "explained": None, "reason": reason}
+            return WidthRatio(estimate=None, explained=None, reason=reason)
         if self.name == "uniform":
-            return {"estimate": 1.0, "explained": 0.0, "assumption": "no score predicts the outcome"}
+            return WidthRatio(estimate=1.0, explained=0.0, assumption="no score predicts the outcome")
         assumption = (
             "the outcomes of each stratum vary as the earlier phases showed"
             if self.rule.told
@@ -168,7 +164,7 @@ class LabelPhase:
         )
         spread = self.rule.sd if self.rule.told else self._size_of_strata()
         ratio = width_ratio(self.rule.prompts, self.counts, spread, self.rule.explained)
-        return {"estimate": ratio, "explained": self.rule.explained, "assumption": assumption}
+        return WidthRatio(estimate=float(ratio), explained=float(self.rule.explained), assumption=assumption)
 
     def _no_width(self) -> str:
         if self.name in BY_CANDIDATE:
@@ -187,18 +183,18 @@ class LabelPhase:
         means: Floats = np.sqrt(np.bincount(self.rule.strata, weights=size**2) / self.rule.prompts)
         return means
 
-    def said(self, counts: Mapping[str, Any], labels: int) -> tuple[str, ...]:
+    def said(self, counts: DrawCounts, labels: int) -> tuple[str, ...]:
         """Return what was drawn, in words."""
-        before = counts["drawn"] - counts["drawn_now"]
+        before = counts.drawn - counts.drawn_now
         more = f" on top of the {before:,} drawn before" if before else ""
-        cells = f"{counts['candidate_labels_now']:,} candidate labels"
+        cells = f"{counts.candidate_labels_now:,} candidate labels"
         what = {
             "pick": f"the judge's pick of each ({cells})",
             "pair": f"the judge's pick and one other candidate of each ({cells})",
         }.get(self.name, f"all candidates of each ({cells})")
-        verb = "is" if counts["drawn_now"] == 1 else "are"
+        verb = "is" if counts.drawn_now == 1 else "are"
         said = [
-            f"{counts['drawn_now']:,} of {counts['prompts']:,} prompts {verb} to be labelled now{more}: {what}.",
+            f"{counts.drawn_now:,} of {counts.prompts:,} prompts {verb} to be labelled now{more}: {what}.",
             f"Drawn by {self.name}: {MEANING[self.name]}.",
         ]
         if self.name == "pair" and labels % 2:

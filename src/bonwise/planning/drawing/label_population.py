@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,8 @@ from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, shown
+from bonwise.documents.dropped_prompt import DroppedPrompt
+from bonwise.documents.label_population import PopulationSettings
 from bonwise.errors import UsageError
 from bonwise.planning.drawing.checked import text_or_none
 from bonwise.stats.partial.label_features import LabelFeatures, label_features, mean_of_judges
@@ -38,17 +39,14 @@ class LabelPopulation:
         Of the audited judge; labels are NaN where they were not asked for.
     further : mapping of str to ndarray of float64, shape (cells,)
         Scores that the other judges of the table gave the panel's cells, NaN where they gave none.
-    labels_in_table : bool
-        Whether the table came with labels of its own.
-    asked : mapping
-        How the table was to be read: label file, exclusions, shape, columns and scales.
+    settings : PopulationSettings
+        How the table was read.
     """
 
     table: ScoreTable = field(repr=False)
     panel: Panel = field(repr=False)
     further: Mapping[str, Floats] = field(repr=False)
-    labels_in_table: bool
-    asked: Mapping[str, Any] = field(repr=False)
+    settings: PopulationSettings = field(repr=False)
 
     @property
     def second(self) -> Floats | None:
@@ -67,26 +65,10 @@ class LabelPopulation:
         done: npt.NDArray[np.bool_] = self.panel.labelled_cells == self.panel.sizes
         return done
 
-    def settings(self) -> dict[str, Any]:
-        """Return what a document repeats of the table and of how it was read."""
-        return {
-            "source": self.table.source,
-            "judge": self.panel.judge,
-            "further_judges": tuple(self.further),
-            "shape": self.panel.shape,
-            "labels_in_table": self.labels_in_table,
-            **self.asked,
-        }
-
-    def counts(self) -> dict[str, Any]:
-        """Return the counts that a document repeats, and the prompts left out, each with its reason."""
-        return {
-            "prompts": len(self.panel.sizes),
-            "cells": len(self.panel.scores),
-            "dropped": tuple(
-                MappingProxyType({"prompt_id": one.prompt_id, "reason": one.reason}) for one in self.panel.dropped
-            ),
-        }
+    @property
+    def dropped(self) -> list[DroppedPrompt]:
+        """The prompts left out, each with its reason."""
+        return [DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in self.panel.dropped]
 
 
 def label_population(  # noqa: PLR0913 - what two front doors share; all but the source are named
@@ -130,15 +112,25 @@ def label_population(  # noqa: PLR0913 - what two front doors share; all but the
         table = join_labels(table, label_file, columns=columns, label_scale=label_scale)
     name = _audited(table, judge)
     mine = next(panel for panel in lay_out(table, exclude=left_out, shape=shape) if panel.judge == name)
-    asked = {
-        "label_file": "labels" if isinstance(label_file, pd.DataFrame) else label_file and str(label_file),
-        "exclude": left_out,
-        "shape_asked": shape,
-        "columns": MappingProxyType(dict(columns or {})),
-        "judge_scale": MappingProxyType({whose: str(scale) for whose, scale in _by_judge(judge_scale).items()}),
-        "label_scale": label_scale and str(label_scale),
-    }
-    return LabelPopulation(table, mine, MappingProxyType(further_scores(table, mine)), own, asked)
+    further = further_scores(table, mine)
+    settings = PopulationSettings(
+        source=table.source,
+        judge=mine.judge,
+        further_judges=list(further),
+        shape=mine.shape,
+        labels_in_table=own,
+        label_file="labels"
+        if isinstance(label_file, pd.DataFrame)
+        else None
+        if label_file is None
+        else str(label_file),
+        exclude=list(left_out),
+        shape_asked=shape,
+        columns=dict(columns or {}),
+        judge_scale={whose: str(scale) for whose, scale in _by_judge(judge_scale).items()},
+        label_scale=None if label_scale is None else str(label_scale),
+    )
+    return LabelPopulation(table, mine, MappingProxyType(further), settings)
 
 
 def _by_judge(scale: Mapping[str, Scale] | Scale | None) -> Mapping[str, Scale]:

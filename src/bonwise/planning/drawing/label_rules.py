@@ -9,6 +9,9 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.data.wording import listed, shown
+from bonwise.documents.labels import DrawRule
+from bonwise.errors import UsageError
 from bonwise.planning.drawing.label_population import LabelPopulation
 from bonwise.stats.partial.label_allocation import (
     level_by_spread,
@@ -23,7 +26,7 @@ from bonwise.stats.partial.label_allocation import (
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
 
-__all__ = ["ENOUGH_TO_REFINE", "MEANING", "Rule", "refined", "rule_of"]
+__all__ = ["ENOUGH_TO_REFINE", "MEANING", "Rule", "known_rule", "refined", "rule_of"]
 
 ENOUGH_TO_REFINE = 100
 """Labelled prompts in all from which the spread seen in the first phase decides the second."""
@@ -33,7 +36,7 @@ _FEWEST_SEEN = 20
 _Ints = npt.NDArray[np.int64]
 _Mask = npt.NDArray[np.bool_]
 
-MEANING: Mapping[str, str] = MappingProxyType(
+MEANING: Mapping[DrawRule, str] = MappingProxyType(
     {
         "rule": "the size of the top set times the spread of the scores: more labels where both leave more open",
         "uniform": "all prompts alike",
@@ -43,6 +46,20 @@ MEANING: Mapping[str, str] = MappingProxyType(
         "pair": "the judge's pick and one other candidate, where the judge does not tie all candidates",
     }
 )
+
+
+def known_rule(name: str) -> DrawRule:
+    """Return a rule by its name.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        There is none of that name.
+    """
+    for rule in MEANING:
+        if rule == name:
+            return rule
+    raise UsageError(f"unknown rule {shown(name)}", hint=f"the rules are {listed(MEANING)}")
 
 
 @dataclass(frozen=True, eq=False)

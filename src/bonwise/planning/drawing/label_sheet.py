@@ -92,7 +92,7 @@ def label_sheet(population: LabelPopulation, design: LabelDesign, now: _Mask) ->
         Prompts drawn in the last phase.
     """
     panel = population.panel
-    cells = np.repeat(now if population.labels_in_table else design.drawn, panel.sizes)
+    cells = np.repeat(now if population.settings.labels_in_table else design.drawn, panel.sizes)
     names = np.asarray(panel.candidates, dtype=object)[panel.names]
     if design.by_candidate:
         sides = [np.repeat(np.asarray(side, dtype=object), panel.sizes) for side in (design.picks, design.others)]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bonwise.data.panel import MAY_LACK
+from bonwise.documents.dropped_prompt import DroppedPrompt
+from bonwise.documents.label_designs import ComparedCounts
 from bonwise.errors import InputError
 from bonwise.planning.drawing.label_population import LabelPopulation
 from bonwise.stats.partial.label_features import LabelFeatures, label_features, outcomes
@@ -47,8 +47,8 @@ class LabelledPools:
         Standard deviation over the candidates of the labels, and of the further judges' scores.
     unlabelled : int
         Prompts left out for want of labels.
-    dropped : tuple of mapping
-        Prompts left out for any other cause: ``prompt_id`` and ``reason``.
+    dropped : list of DroppedPrompt
+        Prompts left out for any other cause.
     """
 
     scores: Floats = field(repr=False)
@@ -63,7 +63,7 @@ class LabelledPools:
     label_spread: Floats = field(repr=False)
     further_spread: Floats = field(repr=False)
     unlabelled: int
-    dropped: tuple[MappingProxyType[str, str], ...] = field(repr=False)
+    dropped: list[DroppedPrompt] = field(repr=False)
 
     @property
     def gain(self) -> Floats:
@@ -77,16 +77,16 @@ class LabelledPools:
         found: Floats = self.Y[:, 2]
         return found
 
-    def counts(self) -> dict[str, Any]:
+    def counts(self) -> ComparedCounts:
         """Return the counts of the document."""
-        return {
-            "prompts": len(self.sizes),
-            "cells": len(self.scores),
-            "unlabelled": self.unlabelled,
-            "dropped": self.dropped,
-            "recovery": self.recovery,
-            "all_tied": int((self.tops.tied == self.sizes).sum()),
-        }
+        return ComparedCounts(
+            prompts=len(self.sizes),
+            cells=len(self.scores),
+            unlabelled=self.unlabelled,
+            dropped=self.dropped,
+            recovery=float(self.recovery),
+            all_tied=int((self.tops.tied == self.sizes).sum()),
+        )
 
 
 def labelled_pools(population: LabelPopulation, seed: int) -> LabelledPools:
@@ -128,7 +128,7 @@ def labelled_pools(population: LabelPopulation, seed: int) -> LabelledPools:
         top_of_scores(labels, sizes).spread,
         top_of_scores(scores if further is None else further, sizes).spread,
         lacking,
-        population.counts()["dropped"],
+        population.dropped,
     )
 
 

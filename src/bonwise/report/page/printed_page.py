@@ -14,8 +14,6 @@ __all__ = ["PRINTED", "printed_sections", "printed_title"]
 _Document = Mapping[str, Any]
 
 PRINTED: Mapping[str, str] = {
-    "bonwise.label_designs/1": "labels_text:comparison_parts",
-    "bonwise.labels/1": "labels_text:draw_parts",
     "bonwise.votes/1": "votes_text:votes_parts",
 }
 """Who puts a document into words, by its schema."""

@@ -1,0 +1,160 @@
+"""What was drawn to be labelled, and how: ``bonwise.labels/1``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isclose
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from bonwise.documents.document import Document, FrameRow
+from bonwise.documents.dropped_prompt import DroppedPrompt
+from bonwise.documents.label_population import PopulationSettings
+from bonwise.documents.record import Record
+from bonwise.documents.values import Count, NonNegative, Share
+
+__all__ = ["MODEL", "DrawCounts", "DrawRule", "DrawSettings", "DrawnStratum", "LabelsDocument", "WidthRatio"]
+
+DrawRule = Literal["rule", "uniform", "stratified", "neyman", "pick", "pair"]
+"""By what prompts are chosen."""
+
+_ROUNDING = 1e-9
+
+
+class DrawnStratum(Record):
+    """Prompts that were drawn alike.
+
+    Parameters
+    ----------
+    stratum, prompts : int
+    drawn_before, drawn_now : int
+    propensity : float
+        Probability of being drawn, over all phases.
+    mean_size : float or None
+        What the rule takes the spread of the outcome to be in proportion to; None where it looks at no size.
+    """
+
+    stratum: Count
+    prompts: Annotated[int, Field(ge=1)]
+    drawn_before: Count
+    drawn_now: Count
+    propensity: Share
+    mean_size: NonNegative | None
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        drawn = self.drawn_before + self.drawn_now
+        if drawn > self.prompts:
+            raise ValueError(f"{drawn} of {self.prompts} prompts were drawn")
+        if not isclose(self.propensity, drawn / self.prompts, rel_tol=_ROUNDING):
+            raise ValueError(
+                f"{drawn} of {self.prompts} prompts were drawn, a propensity other than {self.propensity}"
+            )
+        return self
+
+
+class DrawCounts(Record):
+    """Prompts of the table, and those drawn.
+
+    Parameters
+    ----------
+    prompts, cells : int
+        Prompts that could be drawn, and their candidates.
+    dropped : list of DroppedPrompt
+    drawn, drawn_now : int
+        Over all phases, and in this one.
+    candidate_labels_now : int
+    """
+
+    prompts: Count
+    cells: Count
+    dropped: list[DroppedPrompt]
+    drawn: Count
+    drawn_now: Count
+    candidate_labels_now: Count
+
+
+class DrawSettings(PopulationSettings):
+    """What was asked for."""
+
+    design: DrawRule
+    labels: Annotated[int, Field(ge=2)]
+    seed: Count
+    phase: Annotated[int, Field(ge=1)]
+    texts: bool
+    after: str | None
+    version: str
+
+
+class WidthRatio(Record):
+    """Width of the interval to expect, over that of as many labels drawn at random.
+
+    Parameters
+    ----------
+    estimate : float or None
+    explained : float or None
+        Share of the outcome's variance that scores are taken to explain.
+    assumption : str, optional
+        What the estimate rests on.
+    reason : str, optional
+        Why there is none.
+    """
+
+    estimate: NonNegative | None
+    explained: Share | None
+    assumption: str | None = None
+    reason: str | None = None
+
+    @model_validator(mode="after")
+    def _says_why(self) -> Self:
+        if (self.estimate is None) != (self.reason is not None) or (self.estimate is None) != (
+            self.assumption is None
+        ):
+            raise ValueError("an estimate has an assumption, and no estimate a reason")
+        return self
+
+
+class LabelsDocument(Document):
+    """Which prompts to label now, and how they were drawn.
+
+    Parameters
+    ----------
+    settings : DrawSettings
+    data : DrawCounts
+    strata : list of DrawnStratum
+    ess : float
+        Effective sample size of the weights.
+    width_ratio : WidthRatio
+    sentences : list of str
+    """
+
+    schema_: Literal["bonwise.labels/1"] = Field(default="bonwise.labels/1", alias="schema")
+    settings: DrawSettings
+    data: DrawCounts
+    strata: list[DrawnStratum]
+    ess: NonNegative
+    width_ratio: WidthRatio
+    sentences: list[str]
+
+    frame_columns = ("stratum", "prompts", "drawn_before", "drawn_now", "propensity", "mean_size")
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        data, strata = self.data, self.strata
+        for what, told, found in (
+            ("prompts", data.prompts, sum(one.prompts for one in strata)),
+            ("drawn_now", data.drawn_now, sum(one.drawn_now for one in strata)),
+            ("drawn", data.drawn, sum(one.drawn_before + one.drawn_now for one in strata)),
+        ):
+            if told != found:
+                raise ValueError(f"data say {what} {told}, the strata {found}")
+        return self
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per stratum."""
+        for one in self.strata:
+            yield one.to_dict()
+
+
+MODEL = LabelsDocument
