@@ -12,10 +12,13 @@ from bonwise.errors import UsageError
 __all__ = ["WORDS", "document_class", "json_schema", "word_of"]
 
 WORDS: tuple[str, ...] = (
+    "audit",
     "confidence",
+    "exhibits",
     "label_designs",
     "labels",
     "monitor",
+    "note",
     "plan",
     "preferences",
     "votes",

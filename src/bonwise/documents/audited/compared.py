@@ -1,0 +1,27 @@
+"""Two judges of an audit on the same prompts, as its document holds it."""
+
+from __future__ import annotations
+
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.record import Record
+from bonwise.documents.values import Count
+
+__all__ = ["JudgesCompared"]
+
+
+class JudgesCompared(Record):
+    """Metric differences, first judge minus second, paired by prompt.
+
+    Parameters
+    ----------
+    first, second : str
+    prompts : int
+        Prompts that both judges scored completely and that are labelled.
+    differences : dict of str to EstimateRecord
+        By metric; empty without a common prompt.
+    """
+
+    first: str
+    second: str
+    prompts: Count
+    differences: dict[str, EstimateRecord]

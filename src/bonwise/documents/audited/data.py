@@ -1,0 +1,65 @@
+"""The prompts behind a judge's figures, as the document of an audit counts them."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import model_validator
+
+from bonwise.documents.record import Record
+from bonwise.documents.values import Count
+
+__all__ = ["AuditData", "DroppedPrompt"]
+
+
+class DroppedPrompt(Record):
+    """A prompt that is in no figure.
+
+    Parameters
+    ----------
+    prompt_id, reason : str
+    """
+
+    prompt_id: str
+    reason: str
+
+
+class AuditData(Record):
+    """Counts, and every dropped prompt with its reason.
+
+    Parameters
+    ----------
+    prompts : int
+        Those that were not dropped.
+    candidates : int or None
+        Of each prompt; None where they have different numbers of them.
+    rows : int
+    labelled_prompts, partly_labelled_prompts : int
+        Prompts with labels for all candidates, and for some.
+    dropped : list of DroppedPrompt
+    pools, pools_without_pick : int, optional
+        Of logged picks.
+    candidates_min, candidates_max : int, optional
+        Where prompts have different numbers of candidates.
+    """
+
+    prompts: Count
+    candidates: Count | None
+    rows: Count
+    labelled_prompts: Count
+    partly_labelled_prompts: Count
+    dropped: list[DroppedPrompt]
+    pools: Count | None = None
+    pools_without_pick: Count | None = None
+    candidates_min: Count | None = None
+    candidates_max: Count | None = None
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.labelled_prompts + self.partly_labelled_prompts > self.prompts:
+            raise ValueError("more prompts are labelled than there are")
+        if (self.candidates is None) != (self.candidates_min is not None and self.candidates_max is not None):
+            raise ValueError("candidates is null where candidates_min and candidates_max stand, and only there")
+        if (self.pools is None) != (self.pools_without_pick is None):
+            raise ValueError("pools and pools_without_pick stand together")
+        return self

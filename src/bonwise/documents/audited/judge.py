@@ -1,0 +1,66 @@
+"""What an audit found of one judge, as its document holds it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from bonwise.documents.audited.data import AuditData
+from bonwise.documents.audited.sampling import Sampling
+from bonwise.documents.audited.verdict import Verdict
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.record import Record
+from bonwise.documents.values import Number
+
+__all__ = ["Balance", "Ends", "JudgeFound"]
+
+Ends = Annotated[list[Number], Field(min_length=2, max_length=2)]
+"""The lower and the upper end of what is possible."""
+
+
+class Balance(Record):
+    """One feature of the judge's scores on prompts with and without labels.
+
+    Parameters
+    ----------
+    feature : str
+    labelled, unlabelled, difference : float
+        Means over prompts, and the first minus the second.
+    low, high : float or None
+        Ends of the interval of the difference.
+    """
+
+    feature: str
+    labelled: Number
+    unlabelled: Number
+    difference: Number
+    low: Number | None
+    high: Number | None
+
+
+class JudgeFound(Record):
+    """What was found of one judge.
+
+    Parameters
+    ----------
+    data : AuditData
+    metrics : dict of str to EstimateRecord
+    verdict : Verdict
+    sampling : Sampling, optional
+        Where a draw of the labelled prompts was stated.
+    balance : list of Balance, optional
+        Where the labelled prompts stand for themselves alone.
+    bounds : dict of str to Ends, optional
+        Worst cases over missing labels.
+    with_control : dict of str to EstimateRecord, optional
+        The metrics with the easy candidates put back.
+    """
+
+    data: AuditData
+    metrics: dict[str, EstimateRecord]
+    verdict: Verdict
+    sampling: Sampling | None = None
+    balance: list[Balance] | None = None
+    bounds: dict[str, Ends] | None = None
+    with_control: dict[str, EstimateRecord] | None = None

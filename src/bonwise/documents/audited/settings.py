@@ -1,0 +1,85 @@
+"""What an audit was asked to do, as its document repeats it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from bonwise.documents.audited.verdict import Target
+from bonwise.documents.labels_left_out import LabelsLeftOut
+from bonwise.documents.picks_made import PicksMade
+from bonwise.documents.record import Record
+from bonwise.documents.values import Confidence, Count, Number
+
+__all__ = ["AuditSettings", "IntervalKind", "Shape", "ThresholdValues"]
+
+IntervalKind = Literal["default", "bootstrap"]
+
+Shape = Literal["rectangular", "ragged"]
+
+
+class ThresholdValues(Record):
+    """Where a figure starts to mean something for the verdict."""
+
+    global_r: Number
+    level_bias: Number
+    within_r_weak: Number
+    within_r_useful: Number
+    recovery_useful: Number
+
+
+class AuditSettings(Record):
+    """What was asked for, and what the table was taken for.
+
+    Parameters
+    ----------
+    confidence : float
+        Of the two-sided intervals.
+    interval : {"default", "bootstrap"}
+    exclude, control : list of str
+        Candidate names left out; easy candidates, reported with and without.
+    target : {"best-of-n", "system"}
+    seed : int
+    thresholds : ThresholdValues
+    version : str
+        Of bonwise.
+    resamples : int, optional
+        Of a bootstrap.
+    outcome_model : str, optional
+        Class of the regressor that was given.
+    shape : {"rectangular", "ragged"}
+    source : str
+    columns : dict of str to str
+        Role to column.
+    draws : int
+        Most scores of one candidate by one judge that were averaged.
+    judge_scale : dict of str to str, optional
+        Declared scales by judge.
+    label_scale : str, optional
+    reference : str, optional
+        The judge that stood in for oracle labels.
+    picks : PicksMade, optional
+        How the logged picks were made that were audited in place of scores.
+    labels_left_out : LabelsLeftOut, optional
+    """
+
+    confidence: Confidence
+    interval: IntervalKind
+    exclude: list[str]
+    control: list[str]
+    target: Target
+    seed: Count
+    thresholds: ThresholdValues
+    version: str
+    resamples: Annotated[int, Field(ge=2)] | None = None
+    outcome_model: str | None = None
+    shape: Shape
+    source: str
+    columns: dict[str, str]
+    draws: Count
+    judge_scale: dict[str, str] | None = None
+    label_scale: str | None = None
+    reference: str | None = None
+    picks: PicksMade | None = None
+    labels_left_out: LabelsLeftOut | None = None

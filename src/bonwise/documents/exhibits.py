@@ -1,0 +1,180 @@
+"""What the page of an audit shows beyond its figures: ``bonwise.exhibits/1``."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from bonwise.documents.document import Document
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.record import Record
+from bonwise.documents.values import Count, NonNegative, Number, Share
+from bonwise.documents.worst_prompts import WorstPrompts
+
+__all__ = [
+    "MODEL",
+    "Chance",
+    "ColumnLeftOut",
+    "Differences",
+    "DifferencesOf",
+    "ExhibitsDocument",
+    "JudgeExhibits",
+    "Points",
+    "Spread",
+    "Stratum",
+    "StratumRow",
+]
+
+
+class Chance(Record):
+    """What random picks reach."""
+
+    top1_accuracy: Share | None
+    hit_rate: Share | None
+
+
+class DifferencesOf(Record):
+    """Differences of two values of one prompt, as a histogram that is symmetric about 0.
+
+    Parameters
+    ----------
+    edges : list of float
+        Of the bins, one of which is centred at 0.
+    counts : list of int
+        Of the pairs that are not tied, in both directions.
+    ties, pairs : int
+        Each pair once.
+    largest : float
+        Of the differences, 0 where all pairs tie.
+    """
+
+    edges: list[Number]
+    counts: list[Count]
+    ties: Count
+    pairs: Count
+    largest: NonNegative
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if len(self.edges) != len(self.counts) + 1:
+            raise ValueError("there is one edge more than counts")
+        if self.ties > self.pairs:
+            raise ValueError("more pairs tie than there are")
+        return self
+
+
+class Differences(Record):
+    """Differences of scores and of labels; None without a prompt."""
+
+    judge: DifferencesOf | None
+    oracle: DifferencesOf | None
+
+
+class Points(Record):
+    """Points of a scatter.
+
+    Parameters
+    ----------
+    judge, oracle : list of float
+        Of one length.
+    """
+
+    judge: list[Number]
+    oracle: list[Number]
+
+    @model_validator(mode="after")
+    def _of_one_length(self) -> Self:
+        if len(self.judge) != len(self.oracle):
+            raise ValueError("judge and oracle are of different lengths")
+        return self
+
+
+class Spread(Record):
+    """What lies between prompts against what lies within them.
+
+    Parameters
+    ----------
+    between : Points
+        The mean of each prompt.
+    within : Points
+        The deviation of each candidate from it.
+    prompts_shown, prompts, cells_shown, cells : int
+        How many of how many.
+    """
+
+    between: Points
+    within: Points
+    prompts_shown: Count
+    prompts: Count
+    cells_shown: Count
+    cells: Count
+
+
+class StratumRow(Record):
+    """Metrics of the prompts of which a column says one thing.
+
+    Parameters
+    ----------
+    value : str
+    kind : {"value", "range", "blank", "other"}
+        ``range`` of numbers; ``other`` for rare values together.
+    prompts : int
+    metrics : dict of str to EstimateRecord
+    """
+
+    value: str
+    kind: Literal["value", "range", "blank", "other"]
+    prompts: Count
+    metrics: dict[str, EstimateRecord]
+
+
+class Stratum(Record):
+    """Metrics by what a column says of each prompt."""
+
+    column: str
+    rows: list[StratumRow]
+
+
+class ColumnLeftOut(Record):
+    """A column without rows, and why."""
+
+    column: str
+    reason: str
+
+
+class JudgeExhibits(Record):
+    """What is drawn of one judge.
+
+    Parameters
+    ----------
+    chance : Chance
+    differences : Differences or None
+        None of logged picks.
+    spread : Spread or None
+    strata : list of Stratum
+    strata_left_out : list of ColumnLeftOut
+    """
+
+    chance: Chance
+    differences: Differences | None
+    spread: Spread | None
+    strata: list[Stratum]
+    strata_left_out: list[ColumnLeftOut]
+
+
+class ExhibitsDocument(Document):
+    """What is drawn of each judge, and the prompts to look into.
+
+    Parameters
+    ----------
+    judges : dict of str to JudgeExhibits
+    prompts : WorstPrompts
+    """
+
+    schema_: Literal["bonwise.exhibits/1"] = Field(default="bonwise.exhibits/1", alias="schema")
+    judges: dict[str, JudgeExhibits]
+    prompts: WorstPrompts
+
+
+MODEL = ExhibitsDocument

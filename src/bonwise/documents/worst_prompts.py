@@ -1,0 +1,99 @@
+"""The prompts where judges lost most, with their candidates, as the exhibits of an audit hold them."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import model_validator
+
+from bonwise.documents.record import Record
+from bonwise.documents.values import Count, NonNegative, Number
+
+__all__ = ["CandidateSeen", "PromptSeen", "WorstPrompts"]
+
+
+class CandidateSeen(Record):
+    """A candidate.
+
+    Parameters
+    ----------
+    id : str
+    score, label : float or None
+    text, raw : str or None
+        Its words, and what the judge said of it.
+    text_left_out, raw_left_out : int
+        Characters that were cut.
+    picked, best : bool
+    """
+
+    id: str
+    score: Number | None
+    label: Number | None
+    text: str | None
+    text_left_out: Count
+    raw: str | None
+    raw_left_out: Count
+    picked: bool
+    best: bool
+
+
+class PromptSeen(Record):
+    """A prompt with what a judge picked.
+
+    Parameters
+    ----------
+    prompt_id, judge : str
+    pick, best : str
+        Names of up to three candidates that are tied.
+    pick_more, best_more : int
+        How many more are tied.
+    value_pick, value_best, gain_lost, margin : float or None
+        Label of the pick, of the best, and their difference; top score minus the second.
+    tied : int
+        Candidates with the top score.
+    prompt : str or None
+        Its words.
+    prompt_left_out : int
+        Characters that were cut.
+    candidates : list of CandidateSeen
+    candidates_left_out : int
+    words_left_out : bool
+        Whether there was no room for any words.
+    """
+
+    prompt_id: str
+    judge: str
+    pick: str
+    pick_more: Count
+    best: str
+    best_more: Count
+    value_pick: Number | None
+    value_best: Number | None
+    gain_lost: Number | None
+    margin: NonNegative | None
+    tied: Count
+    prompt: str | None
+    prompt_left_out: Count
+    candidates: list[CandidateSeen]
+    candidates_left_out: Count
+    words_left_out: bool
+
+
+class WorstPrompts(Record):
+    """The prompts in the order of their loss, the greatest first.
+
+    Parameters
+    ----------
+    rows : list of PromptSeen
+    of : int
+        How many there are in all.
+    """
+
+    rows: list[PromptSeen]
+    of: Count
+
+    @model_validator(mode="after")
+    def _no_more_than_there_are(self) -> Self:
+        if len(self.rows) > self.of:
+            raise ValueError("more rows than there are prompts")
+        return self
