@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from bonwise.stats.sums import Floats, Sums
 
-__all__ = ["Estimand", "OutcomeWeights", "ratio"]
+__all__ = ["Estimand", "Group", "Metric", "OutcomeWeights", "Unit", "ratio"]
+
+Group = Literal["Picks", "Within prompts", "Over all cells"]
+"""Headings that reports show metrics under, in their order."""
+
+Unit = Literal["share", "number"]
+"""A ``share`` is a part of a whole."""
 
 
 class OutcomeWeights(NamedTuple):
@@ -24,13 +30,40 @@ class OutcomeWeights(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Estimand:
-    """A metric as a function of totals.
+class Metric:
+    """What reports tell of a metric.
 
     Parameters
     ----------
     name : str
         Key of the metric.
+    group : {"Picks", "Within prompts", "Over all cells"}
+    meaning : str
+        What it says, in a few words.
+    unit : {"share", "number"}
+    place : int
+        Where it stands in its group, the smallest first; metrics of one place stand in the order of the catalogue.
+    headline : bool
+        Whether it is among the figures to read first.
+    """
+
+    name: str
+    _: KW_ONLY
+    group: Group
+    meaning: str
+    unit: Unit
+    place: int = 9
+    headline: bool = False
+
+
+@dataclass(frozen=True)
+class Estimand(Metric):
+    """A metric as a function of totals.
+
+    Parameters
+    ----------
+    name, group, meaning, unit, place, headline
+        See `Metric`.
     of : callable
         Totals to value; works on arrays of totals of any shape, NaN where undefined.
     needs : str
@@ -59,7 +92,6 @@ class Estimand:
         Those of the denominator of a ratio of means.
     """
 
-    name: str
     of: Callable[[Sums], Floats]
     needs: str
     limits: tuple[float, float] | None = (0.0, 1.0)

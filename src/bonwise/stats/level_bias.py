@@ -7,13 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.stats.estimand import Metric
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.largest_bias import largest_bias, recurring_names
 from bonwise.stats.laws import Ends, Law
 from bonwise.stats.pool_adjacent_violators import pool_adjacent_violators
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
-__all__ = ["level_bias", "level_bias_difference"]
+__all__ = ["METRIC", "level_bias", "level_bias_difference"]
+
+METRIC = Metric("level_bias", group="Over all cells", meaning="largest bias of a calibrated mean", unit="number")
 
 FOLDS = 5
 

@@ -24,7 +24,34 @@ def top1_tie_rate(t: Sums) -> Floats:
 
 
 ESTIMANDS = (
-    Estimand("tie_rate", tie_rate, "a pair", on_labels=False, average_over=lambda t: t.pairs),
-    Estimand("oracle_tie_rate", oracle_tie_rate, "a pair", on_scores=False, average_over=lambda t: t.pairs),
-    Estimand("top1_tie_rate", top1_tie_rate, "a prompt", on_labels=False, average_over=lambda t: t.prompts),
+    Estimand(
+        "tie_rate",
+        tie_rate,
+        "a pair",
+        on_labels=False,
+        average_over=lambda t: t.pairs,
+        group="Within prompts",
+        meaning="pairs with equal scores",
+        unit="share",
+    ),
+    Estimand(
+        "oracle_tie_rate",
+        oracle_tie_rate,
+        "a pair",
+        on_scores=False,
+        average_over=lambda t: t.pairs,
+        group="Within prompts",
+        meaning="pairs with equal labels",
+        unit="share",
+    ),
+    Estimand(
+        "top1_tie_rate",
+        top1_tie_rate,
+        "a prompt",
+        on_labels=False,
+        average_over=lambda t: t.prompts,
+        group="Within prompts",
+        meaning="prompts with more than one top score",
+        unit="share",
+    ),
 )
