@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bonwise.auditing.labelling import label_state
-from bonwise.auditing.logged import logged_panels, logged_table, picks_document
+from bonwise.auditing.logged import logged_panels, logged_table, picks_made
 from bonwise.auditing.same_picks import differing_by_nothing, pick_alike
 from bonwise.auditing.settings import Settings
 from bonwise.data.panel import Dropped, Panel, Shape
@@ -65,7 +65,7 @@ class PicksSide:
         """Return this side's part of the document."""
         return {
             "source": self.picks.source,
-            "picks": picks_document(self.picks, self.prompts),
+            "picks": picks_made(self.picks, self.prompts).to_dict(),
             "calls": self.calls,
             "tokens": self.tokens,
             "only_here": list(self.only_here),

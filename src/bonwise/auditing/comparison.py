@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
 
 from bonwise.auditing.judge_audit import JudgeAudit
 from bonwise.auditing.level import panel_level_bias
 from bonwise.auditing.settings import Settings
 from bonwise.data.panel import Panel
+from bonwise.documents.audited.compared import JudgesCompared
+from bonwise.documents.estimate import estimate_records
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import difference
@@ -40,14 +41,14 @@ class Comparison:
     prompts: int
     differences: Mapping[str, Estimate] = field(repr=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        return {
-            "first": self.first,
-            "second": self.second,
-            "prompts": self.prompts,
-            "differences": {name: found.to_dict() for name, found in self.differences.items()},
-        }
+    def record(self) -> JudgesCompared:
+        """Return what the document of the audit holds."""
+        return JudgesCompared(
+            first=self.first,
+            second=self.second,
+            prompts=self.prompts,
+            differences=estimate_records(self.differences),
+        )
 
 
 def compare_judges(judges: Sequence[JudgeAudit], settings: Settings) -> tuple[Comparison, ...]:

@@ -5,52 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, isfinite
-from typing import Any, Literal
 
+from bonwise.documents.audited.gate import Gate, GateState
 from bonwise.errors import UsageError
 from bonwise.stats.estimate import Estimate
 
 __all__ = ["Gate", "Labelled", "check_gate", "open_gate"]
 
-State = Literal["met", "not met", "inconclusive"]
-
 ONE_SIDED = 0.95
 """Confidence of the bound that decides a gate; the printed interval stays two-sided."""
-
-
-@dataclass(frozen=True)
-class Gate:
-    """Outcome of ``METRIC=VALUE``.
-
-    Parameters
-    ----------
-    judge, metric : str
-    value : float
-    state : {"met", "not met", "inconclusive"}
-        Met when the one-sided 95 % lower bound exceeds the value, not met when the upper bound lies
-        below it.
-    low, high : float or None
-        The one-sided bounds.
-    more_labels : int or None
-        About how many more labels of candidates would decide, where that can be said; 0 for a metric without labels.
-    more_prompts : int or None
-        About how many more prompts these would be of.
-    sentence : str
-    """
-
-    judge: str
-    metric: str
-    value: float
-    state: State
-    low: float | None
-    high: float | None
-    more_labels: int | None
-    more_prompts: int | None
-    sentence: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,27 +71,22 @@ def check_gate(
     if found.estimate is None or ends is None:
         return open_gate(metric, value, judge=judge, why=found.reason or "no interval")
     if unsettled:
-        return Gate(judge, metric, value, "inconclusive", *ends, None, None, f"{name}: inconclusive: {unsettled}.")
+        return _gate(judge, metric, value, "inconclusive", f"{name}: inconclusive: {unsettled}.", ends)
     if found.method == "labelled_only":
         return _unknown_population(judge, name, metric, value, ends)
     if ends[0] > value:
         sentence = f"{name}: met, the one-sided 95% lower bound is {ends[0]:.4g}."
-        return Gate(judge, metric, value, "met", *ends, None, None, sentence)
+        return _gate(judge, metric, value, "met", sentence, ends)
     if ends[1] < value:
         sentence = f"{name}: not met, the one-sided 95% upper bound is {ends[1]:.4g}."
-        return Gate(judge, metric, value, "not met", *ends, None, None, sentence)
+        return _gate(judge, metric, value, "not met", sentence, ends)
     more = _more_prompts(found.estimate, labelled.prompts, ends, value)
-    return Gate(
-        judge,
-        metric,
-        value,
-        "inconclusive",
-        *ends,
-        None if more is None else ceil(more * labelled.labels_each),
-        None if more is None else ceil(more),
+    sentence = (
         f"{name}: inconclusive, the one-sided 95% bounds are {ends[0]:.4g} and {ends[1]:.4g}; "
-        f"{_what_decides(more, labelled)}.",
+        f"{_what_decides(more, labelled)}."
     )
+    labels, prompts = (None, None) if more is None else (ceil(more * labelled.labels_each), ceil(more))
+    return _gate(judge, metric, value, "inconclusive", sentence, ends, labels, prompts)
 
 
 def _what_decides(more: float | None, labelled: Labelled) -> str:
@@ -147,7 +105,31 @@ def _what_decides(more: float | None, labelled: Labelled) -> str:
 def open_gate(metric: str, value: float, *, judge: str, why: str) -> Gate:
     """Return a gate that nothing is known about."""
     sentence = f"{metric} > {value:g}: inconclusive: {why}."
-    return Gate(judge, metric, value, "inconclusive", None, None, None, None, sentence)
+    return _gate(judge, metric, value, "inconclusive", sentence)
+
+
+def _gate(
+    judge: str,
+    metric: str,
+    value: float,
+    state: GateState,
+    sentence: str,
+    ends: tuple[float, float] | None = None,
+    more_labels: int | None = None,
+    more_prompts: int | None = None,
+) -> Gate:
+    low, high = ends or (None, None)
+    return Gate(
+        judge=judge,
+        metric=metric,
+        value=value,
+        state=state,
+        low=low,
+        high=high,
+        more_labels=more_labels,
+        more_prompts=more_prompts,
+        sentence=sentence,
+    )
 
 
 def _unknown_population(judge: str, name: str, metric: str, value: float, ends: tuple[float, float]) -> Gate:
@@ -155,7 +137,7 @@ def _unknown_population(judge: str, name: str, metric: str, value: float, ends: 
         f"{name}: inconclusive: only part of the prompts is labelled and how they were chosen is unknown, so no "
         "gate on all prompts can pass; label the others, or a random sample of all."
     )
-    return Gate(judge, metric, value, "inconclusive", *ends, None, None, sentence)
+    return _gate(judge, metric, value, "inconclusive", sentence, ends)
 
 
 def _more_prompts(estimate: float, prompts: int, ends: tuple[float, float], value: float) -> float | None:

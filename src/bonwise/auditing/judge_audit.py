@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal
 
 from bonwise.auditing.gates import Labelled
 from bonwise.auditing.judge_metrics import JudgeMetrics, judge_only
 from bonwise.auditing.labelling import Labelling, label_state
 from bonwise.auditing.level import panel_level_bias
-from bonwise.auditing.partial import Balance, Picked, balance, worst_case
+from bonwise.auditing.partial import Picked, balance, worst_case
 from bonwise.auditing.settings import Settings, label_range
 from bonwise.auditing.stated_draw import StatedDraw
 from bonwise.auditing.verdict import Verdict, candidate_validity, judge_validity, pick_validity
@@ -18,6 +18,11 @@ from bonwise.data.cell_scores import further_scores
 from bonwise.data.label_design import LabelDesign
 from bonwise.data.panel import Panel
 from bonwise.data.table import ScoreTable
+from bonwise.documents.audited.data import AuditData, DroppedPrompt
+from bonwise.documents.audited.judge import Balance, JudgeFound
+from bonwise.documents.audited.sampling import Sampling
+from bonwise.documents.estimate import estimate_records
+from bonwise.documents.record import given
 from bonwise.errors import InputError
 from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
 from bonwise.stats.estimate import Estimate
@@ -54,7 +59,7 @@ class JudgeAudit:
     picked : Picked or None
         Of logged picks: how many of the pools have one. The scores then only say what was picked: 1 for what was
         kept, 0 for the rest.
-    sampling : mapping of str to object
+    sampling : Sampling or None
         Where a draw is stated: how it was, and how the estimates for all prompts were made.
     drawn : Labelled or None
         Where single candidates were drawn: the prompts with their labels, and those that could be drawn.
@@ -68,7 +73,7 @@ class JudgeAudit:
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
     with_control: Mapping[str, Estimate] = field(default_factory=dict, repr=False)
     picked: Picked | None = None
-    sampling: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    sampling: Sampling | None = field(default=None, repr=False)
     drawn: Labelled | None = field(default=None, repr=False)
 
     def labelled_for(self, metric: str) -> Labelled:
@@ -91,40 +96,40 @@ class JudgeAudit:
         return "" if self.picked is None else self.picked.unsettled
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> AuditData:
         """Counts, and every dropped prompt with its reason."""
-        panel, sizes = self.labelling.panel, self.labelling.panel.sizes
+        panel, sizes, picked = self.labelling.panel, self.labelling.panel.sizes, self.picked
         same = bool((sizes == sizes[0]).all())
-        out: dict[str, Any] = {
-            "prompts": len(sizes),
-            "candidates": int(sizes[0]) if same else None,
-            "rows": int(sizes.sum()),
-            "labelled_prompts": int(self.labelling.labelled.sum()),
-            "partly_labelled_prompts": self.labelling.partly,
-            "dropped": [{"prompt_id": d.prompt_id, "reason": d.reason} for d in panel.dropped],
-        }
-        if self.picked is not None:
-            out["pools"], out["pools_without_pick"] = self.picked.pools, self.picked.without
-        if not same:
-            out["candidates_min"], out["candidates_max"] = int(sizes.min()), int(sizes.max())
-        return out
+        return AuditData(
+            prompts=len(sizes),
+            candidates=int(sizes[0]) if same else None,
+            rows=int(sizes.sum()),
+            labelled_prompts=int(self.labelling.labelled.sum()),
+            partly_labelled_prompts=self.labelling.partly,
+            dropped=[DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in panel.dropped],
+            **given(
+                pools=None if picked is None else picked.pools,
+                pools_without_pick=None if picked is None else picked.without,
+                candidates_min=None if same else int(sizes.min()),
+                candidates_max=None if same else int(sizes.max()),
+            ),
+        )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return this judge's part of the JSON schema."""
-        out: dict[str, Any] = {
-            "data": self.data,
-            "metrics": {name: found.to_dict() for name, found in self.metrics.items()},
-            "verdict": self.verdict.to_dict(),
-        }
-        if self.sampling:
-            out["sampling"] = dict(self.sampling)
-        if self.labelling.method == "labelled_only":
-            out["balance"] = [row.to_dict() for row in self.balance]
-        if self.labelling.method == "labelled_only" or self.bounds:
-            out["bounds"] = {name: list(ends) for name, ends in self.bounds.items()}
-        if self.with_control:
-            out["with_control"] = {name: found.to_dict() for name, found in self.with_control.items()}
-        return out
+    def record(self) -> JudgeFound:
+        """Return this judge's part of the document."""
+        partial = self.labelling.method == "labelled_only"
+        bounds = {name: list(ends) for name, ends in self.bounds.items()}
+        return JudgeFound(
+            data=self.data,
+            metrics=estimate_records(self.metrics),
+            verdict=self.verdict,
+            **given(
+                sampling=self.sampling,
+                balance=list(self.balance) if partial else None,
+                bounds=bounds if partial or bounds else None,
+                with_control=estimate_records(self.with_control) or None,
+            ),
+        )
 
 
 def audit_judge(
@@ -191,21 +196,21 @@ def of_candidates(stated: StatedDraw, panel: Panel) -> bool:
     return by_candidate and bool((panel.labelled_cells < panel.sizes).any())
 
 
-def _sampling(labelling: Labelling, stated: StatedDraw | None, figures: JudgeMetrics) -> dict[str, Any]:
-    """Return how the labelled prompts were drawn and used, for the document; empty where no draw is stated."""
+def _sampling(labelling: Labelling, stated: StatedDraw | None, figures: JudgeMetrics) -> Sampling | None:
+    """Return how the labelled prompts were drawn and used, for the document; None where no draw is stated."""
     drawn = labelling.drawn
     if stated is None:
-        return {}
+        return None
     if drawn is None:
         unused = "the propensities are" if stated.kind == "propensity" else "the design is"
-        return {"design": stated.name, "how": f"all prompts are labelled: {unused} not used"}
-    return {
-        "design": stated.name,
-        "how": drawn.words,
-        "drawn_without_labels": drawn.lacking,
-        "labelled_not_drawn": drawn.not_drawn,
-        **figures.notes,
-    }
+        return Sampling(design=stated.name, how=f"all prompts are labelled: {unused} not used")
+    return Sampling(
+        design=stated.name,
+        how=drawn.words,
+        drawn_without_labels=drawn.lacking,
+        labelled_not_drawn=drawn.not_drawn,
+        **({} if figures.use is None else figures.use.given_values()),
+    )
 
 
 def _of_candidate_labels(panel: Panel, settings: Settings, table: ScoreTable, design: LabelDesign) -> JudgeAudit:
@@ -220,16 +225,16 @@ def _of_candidate_labels(panel: Panel, settings: Settings, table: ScoreTable, de
     verdict = candidate_validity(
         figures.metrics, settings.thresholds, settings.target, scope=figures.scope, bounds=figures.bounds
     )
-    labels_each = 2 if design.rule == "pair" else 1
-    sampling = {
-        "design": design.rule,
-        "how": figures.how,
-        "labels_a_prompt": labels_each,
-        "drawn_without_labels": figures.lacking,
-        "labelled_not_drawn": figures.not_drawn,
-        "tuning": figures.tuning,
-        "further_judges": list(others),
-    }
+    labels_each: Literal[1, 2] = 2 if design.rule == "pair" else 1
+    sampling = Sampling(
+        design=design.rule,
+        how=figures.how,
+        labels_a_prompt=labels_each,
+        drawn_without_labels=figures.lacking,
+        labelled_not_drawn=figures.not_drawn,
+        tuning=figures.tuning,
+        further_judges=list(others),
+    )
     drawn = Labelled(figures.labelled, figures.unlabelled, labels_each)
     return JudgeAudit(
         panel.judge, figures.metrics, verdict, labelling, bounds=figures.bounds, sampling=sampling, drawn=drawn

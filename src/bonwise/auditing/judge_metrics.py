@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from bonwise.auditing.settings import Settings
 from bonwise.data.panel import Panel
+from bonwise.documents.audited.sampling import SampleUse
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import estimate
@@ -25,13 +25,13 @@ class JudgeMetrics:
     Parameters
     ----------
     metrics : mapping of str to Estimate
-    notes : mapping of str to object
-        How a sample of labels was used: effective sample size, outcome model and what further judges bring, for the
-        document. Empty where the labels are no sample.
+    use : SampleUse or None
+        How a sample of labels was used: effective sample size, outcome model and what further judges bring. None
+        where the labels are no sample.
     """
 
     metrics: Mapping[str, Estimate] = field(repr=False)
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    use: SampleUse | None = None
 
 
 def judge_only(panel: Panel, settings: Settings) -> dict[str, Estimate]:

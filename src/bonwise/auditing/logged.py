@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -20,9 +19,11 @@ from bonwise.data.panel import Dropped, Panel, Shape, lay_out
 from bonwise.data.picks import Picks
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
+from bonwise.documents.picks_made import PicksMade
+from bonwise.documents.record import given
 from bonwise.errors import InputError, UsageError
 
-__all__ = ["logged_judge", "logged_panels", "logged_table", "picks_document"]
+__all__ = ["logged_judge", "logged_panels", "logged_table", "picks_made"]
 
 _LABEL_ROLES = ("prompt_id", "candidate", "oracle_label")
 
@@ -140,7 +141,7 @@ def _explained(panel: Panel, reasons: Mapping[str, str]) -> Panel:
     return replace(panel, dropped=dropped)
 
 
-def picks_document(picks: Picks, behind: Collection[str] | None = None) -> dict[str, Any]:
+def picks_made(picks: Picks, behind: Collection[str] | None = None) -> PicksMade:
     """Return how picks were taken and what decided them, for the settings of a document.
 
     Parameters
@@ -155,9 +156,9 @@ def picks_document(picks: Picks, behind: Collection[str] | None = None) -> dict[
     rest: Counter[str] = Counter()
     for pick in picks.picks:
         (counted if mine is None or pick.prompt_id in mine else rest)[pick.decided_by or "not said"] += 1
-    found = {
-        "by": {key: value for key, value in picks.settings.items() if isinstance(value, str | int)},
-        "as_picked": picks.as_picked,
-        "decided_by": dict(counted.most_common()),
-    }
-    return found if mine is None else {**found, "left_out": dict(rest.most_common())}
+    return PicksMade(
+        by={key: value for key, value in picks.settings.items() if isinstance(value, str | int)},
+        as_picked=picks.as_picked,
+        decided_by=dict(counted.most_common()),
+        **given(left_out=None if mine is None else dict(rest.most_common())),
+    )

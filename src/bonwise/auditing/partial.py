@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from bonwise.auditing.labelling import Labelling
 from bonwise.data.panel import MAY_LACK
+from bonwise.documents.audited.judge import Balance
 from bonwise.stats.bounds import Unlabelled, recovery_bounds, value_bounds
 from bonwise.stats.laws import student_quantile
 from bonwise.stats.sums import Floats, Sums
@@ -64,22 +64,6 @@ class Picked:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Balance:
-    """One feature of the judge's scores on prompts with and without labels."""
-
-    feature: str
-    labelled: float
-    unlabelled: float
-    difference: float
-    low: float | None
-    high: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
-
 def balance(labelling: Labelling, confidence: float, *, of_scores: bool = True) -> tuple[Balance, ...]:
     """Compare the judge's scores on labelled and unlabelled prompts (Welch intervals); of picks, the pools alone."""
     panel, labelled = labelling.panel, labelling.labelled
@@ -99,15 +83,22 @@ def balance(labelling: Labelling, confidence: float, *, of_scores: bool = True) 
 
 
 def _compare(feature: str, left: Floats, right: Floats, confidence: float) -> Balance:
-    gap = float(left.mean() - right.mean())
+    means = float(left.mean()), float(right.mean())
+    low, high = _welch(left, right, confidence) or (None, None)
+    gap = means[0] - means[1]
+    return Balance(feature=feature, labelled=means[0], unlabelled=means[1], difference=gap, low=low, high=high)
+
+
+def _welch(left: Floats, right: Floats, confidence: float) -> tuple[float, float] | None:
     if min(len(left), len(right)) < 2:
-        return Balance(feature, float(left.mean()), float(right.mean()), gap, None, None)
+        return None
+    gap = float(left.mean() - right.mean())
     parts = np.array([left.var(ddof=1) / len(left), right.var(ddof=1) / len(right)])
     if parts.sum() == 0:
-        return Balance(feature, float(left.mean()), float(right.mean()), gap, gap, gap)
+        return gap, gap
     df = parts.sum() ** 2 / (parts[0] ** 2 / (len(left) - 1) + parts[1] ** 2 / (len(right) - 1))
     half = student_quantile(confidence, float(df)) * float(np.sqrt(parts.sum()))
-    return Balance(feature, float(left.mean()), float(right.mean()), gap, gap - half, gap + half)
+    return gap - half, gap + half
 
 
 def worst_case(labelling: Labelling, sums: Sums, label_range: tuple[float, float]) -> dict[str, tuple[float, float]]:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bonwise.auditing.comparison import Comparison
-from bonwise.auditing.gates import Gate, check_gate, open_gate
+from bonwise.auditing.gates import check_gate, open_gate
 from bonwise.auditing.judge_audit import JudgeAudit
-from bonwise.auditing.logged import picks_document
+from bonwise.auditing.logged import picks_made
 from bonwise.auditing.per_prompt import per_prompt
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.verdict import Verdict
 from bonwise.data.picks import Picks
 from bonwise.data.table import ScoreTable
+from bonwise.documented import DocumentedResult
+from bonwise.documents.audit import AuditDocument
+from bonwise.documents.audited.data import AuditData
+from bonwise.documents.audited.gate import Gate
+from bonwise.documents.audited.settings import AuditSettings, ThresholdValues
+from bonwise.documents.audited.verdict import Verdict
+from bonwise.documents.labels_left_out import labels_left_out
+from bonwise.documents.picks_made import PicksMade
+from bonwise.documents.record import given
 from bonwise.errors import UsageError
+from bonwise.release import release
 from bonwise.shown import Shown
 from bonwise.stats.estimate import Estimate
 
@@ -27,7 +36,7 @@ __all__ = ["Audit"]
 
 
 @dataclass(frozen=True, eq=False)
-class Audit(Shown):
+class Audit(DocumentedResult):
     """The result of an audit.
 
     With one judge, ``audit["recovery"]``, `metrics` and `verdict` are that judge's; with several,
@@ -83,11 +92,6 @@ class Audit(Shown):
         names = ", ".join(self.judges)
         return f"<Audit of {names} on {self.source}>"
 
-    def __str__(self) -> str:
-        from bonwise.report.audit_text import audit_text  # noqa: PLC0415 - rendering loads rich
-
-        return audit_text(self.to_dict())
-
     @property
     def metrics(self) -> Mapping[str, Estimate]:
         """Metrics of the only judge."""
@@ -99,7 +103,7 @@ class Audit(Shown):
         return self._only.verdict
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> AuditData:
         """Counts and dropped prompts of the only judge."""
         return self._only.data
 
@@ -153,15 +157,12 @@ class Audit(Shown):
         return per_prompt(tuple(self.judges.values()))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the metrics of all judges as a table, one row a judge and metric."""
-        import pandas as pd  # noqa: PLC0415 - loaded anyway by whoever made the audit
+        """Return the metrics of all judges as a table, one row a judge and metric.
 
-        rows = [
-            {"judge": name, "metric": metric, **found.to_dict()}
-            for name, judge in self.judges.items()
-            for metric, found in judge.metrics.items()
-        ]
-        return pd.DataFrame(rows)
+        Columns: ``judge``, ``metric``, ``estimate``, ``low``, ``high``, ``se``, ``n`` prompts, ``interval`` and
+        ``method``; where some metric has it ``reason``: why something is missing, ``ess`` and ``labelled_only``.
+        """
+        return super().to_frame()
 
     def to_html(
         self,
@@ -196,32 +197,50 @@ class Audit(Shown):
 
         write_page(self, path, pools=pools, gates=gates, also=also)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document of schema ``bonwise.audit/1``; it holds no NaN."""
-        settings = {
-            **self.settings.to_dict(),
-            "shape": next(iter(self.judges.values())).labelling.panel.shape,
-            "source": self.source,
-            "columns": dict(self.columns),
-            "draws": self.draws,
+    def document(self, gates: Sequence[Gate] = ()) -> AuditDocument:
+        """Return the document of schema ``bonwise.audit/1``.
+
+        Parameters
+        ----------
+        gates : sequence of Gate
+            As `check` gives them; the document holds them too.
+        """
+        return AuditDocument.of(
+            {name: judge.record() for name, judge in self.judges.items()},
+            self._settings_record(),
+            comparisons=[comparison.record() for comparison in self.comparisons],
+            not_audited=self.not_audited,
+            covariates=self.covariates,
+            gates=gates,
+        )
+
+    def _settings_record(self) -> AuditSettings:
+        asked = self.settings
+        return AuditSettings(
+            confidence=asked.confidence,
+            interval=asked.interval,
+            exclude=list(asked.exclude),
+            control=list(asked.control),
+            target=asked.target,
+            seed=asked.seed,
+            thresholds=ThresholdValues(**asdict(asked.thresholds)),
+            version=release(),
+            shape=next(iter(self.judges.values())).labelling.panel.shape,
+            source=self.source,
+            columns=dict(self.columns),
+            draws=self.draws,
             **self.scales,
-        }
-        if self.reference is not None:
-            settings["reference"] = self.reference
-        if self.picks is not None:
-            labelling = self._only.labelling
-            settings["picks"] = picks_document(self.picks, labelling.panel.prompt_ids[labelling.labelled])
-        if self.labels_left_out:
-            settings["labels_left_out"] = dict(self.labels_left_out)
-        document: dict[str, Any] = {"schema": "bonwise.audit/1"}
-        if len(self.judges) == 1 and not self.not_audited:
-            document["judge"] = self._only.judge
-            document.update(self._only.to_dict())
-        else:
-            document["judges"] = {name: judge.to_dict() for name, judge in self.judges.items()}
-            document["comparisons"] = [comparison.to_dict() for comparison in self.comparisons]
-            document["not_audited"] = dict(self.not_audited)
-        if self.covariates:
-            document["covariates"] = dict(self.covariates)
-        document["settings"] = settings
-        return document
+            **given(
+                resamples=asked.resamples if asked.interval == "bootstrap" else None,
+                outcome_model=None if asked.outcome_model is None else type(asked.outcome_model).__name__,
+                reference=self.reference,
+                picks=self._picks_made(),
+                labels_left_out=labels_left_out(self.labels_left_out),
+            ),
+        )
+
+    def _picks_made(self) -> PicksMade | None:
+        if self.picks is None:
+            return None
+        labelling = self._only.labelling
+        return picks_made(self.picks, labelling.panel.prompt_ids[labelling.labelled])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 from bonwise.auditing.judge_metrics import JudgeMetrics, judge_only
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.level import panel_level_bias
 from bonwise.auditing.settings import Settings
+from bonwise.documents.audited.sampling import OutcomeModelUsed, SampleUse
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.partial.aipw import PartialEstimates, partial_estimates
@@ -41,31 +41,29 @@ def sampled_metrics(
     known = panel.keep(sample.labelled)
     sums, rule = prompt_sums(known.scores, known.labels, known.sizes), settings.rule(known.labels)
     found: dict[str, Estimate] = {}
-    notes: dict[str, Any] = {"ess": sample.ess}
+    use = SampleUse(ess=sample.ess)
     if labelling.method == "aipw":
         features = label_features(panel.scores, panel.sizes, list(further.values()))
         model = settings.outcome_model
         partial = partial_estimates(sums, features, sample, rule, model=model, seed=settings.seed)
         found |= partial.metrics
-        notes |= _model_notes(partial, list(further))
+        use = _with_model(sample.ess, partial, list(further))
     found |= weighted_estimates([e for e in ESTIMANDS if e.on_labels and e.name not in found], sums, sample, rule)
     weights = sample.weights[sample.labelled]
     bias = panel_level_bias(known, settings, weights).with_method("weighted")
     found = {**found, **judge_only(panel, settings), "level_bias": bias}
     order = [*(e.name for e in ESTIMANDS), "level_bias"]
-    return JudgeMetrics({name: found[name] for name in order}, notes)
+    return JudgeMetrics({name: found[name] for name in order}, use)
 
 
-def _model_notes(partial: PartialEstimates, further: Sequence[str]) -> dict[str, Any]:
-    return {
-        "model": {
-            "name": partial.model.name,
-            "covariates": list(partial.model.covariates),
-            "reason": partial.model.reason,
-        },
-        "share_explained": partial.share_explained,
-        "tuning": partial.tuning,
-        "further_judges": list(further),
-        "narrowed": partial.narrowed,
-        "notes": list(partial.notes),
-    }
+def _with_model(ess: float, partial: PartialEstimates, further: list[str]) -> SampleUse:
+    model = partial.model
+    return SampleUse(
+        ess=ess,
+        model=OutcomeModelUsed(name=model.name, covariates=list(model.covariates), reason=model.reason),
+        share_explained=partial.share_explained,
+        tuning=partial.tuning,
+        further_judges=further,
+        narrowed=partial.narrowed,
+        notes=list(partial.notes),
+    )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from bonwise.auditing.thresholds import Thresholds
 from bonwise.auditing.verdict import TARGETS, Target
 from bonwise.data.panel import Shape
+from bonwise.documents.audited.settings import IntervalKind
 from bonwise.errors import UsageError
 from bonwise.extras import BOOTSTRAP
 from bonwise.release import release
@@ -17,8 +18,6 @@ from bonwise.stats.estimation import IntervalRule
 from bonwise.stats.sums import Floats
 
 __all__ = ["IntervalKind", "Settings", "check_confidence", "label_range"]
-
-IntervalKind = Literal["default", "bootstrap"]
 
 
 def label_range(labels: Floats) -> tuple[float, float]:

@@ -7,53 +7,17 @@ and fail another. A level is open ("inconclusive") where the interval covers its
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import get_args
 
 from bonwise.auditing.thresholds import Thresholds
+from bonwise.documents.audited.verdict import Check, CheckState, Level, Target, Verdict
 from bonwise.stats.estimate import Estimate
 
 __all__ = ["TARGETS", "Target", "Verdict", "candidate_validity", "judge_validity", "pick_validity"]
 
-Target = Literal["best-of-n", "system"]
-TARGETS: tuple[Target, ...] = ("best-of-n", "system")
+TARGETS: tuple[Target, ...] = get_args(Target)
 
 _Metrics = Mapping[str, Estimate]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What the figures mean for the decision at hand.
-
-    Parameters
-    ----------
-    target : {"best-of-n", "system"}
-    level : str
-        ``useful``, ``weak``, ``harmful``, ``random`` or ``inconclusive``, for the target.
-    checks : mapping of str to str
-        ``correlation``, ``level``, ``directional``, ``decision`` to ``pass``, ``fail``,
-        ``inconclusive`` or ``undefined``.
-    sentences : tuple of str
-    deciding : int
-        Which of the sentences, counted from 0, holds the figures that the level rests on; never the first, which
-        names the target.
-    """
-
-    target: Target
-    level: str
-    checks: Mapping[str, str]
-    sentences: tuple[str, ...]
-    deciding: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields of the JSON schema."""
-        return {
-            "target": self.target,
-            "level": self.level,
-            "checks": dict(self.checks),
-            "sentences": list(self.sentences),
-            "deciding": self.deciding,
-        }
 
 
 def judge_validity(metrics: _Metrics, thresholds: Thresholds, target: Target, *, against: str, scope: str) -> Verdict:
@@ -69,7 +33,7 @@ def judge_validity(metrics: _Metrics, thresholds: Thresholds, target: Target, *,
     scope : str
         A sentence on what the figures describe, empty where they describe every prompt.
     """
-    checks = {
+    checks: dict[Check, CheckState] = {
         "correlation": _above(metrics["global_r"], thresholds.global_r),
         "level": _below(metrics["level_bias"], thresholds.level_bias),
         "directional": _above(metrics["within_r"], 0.0),
@@ -77,14 +41,14 @@ def judge_validity(metrics: _Metrics, thresholds: Thresholds, target: Target, *,
     }
     level = _best_of_n_level(metrics, thresholds) if target == "best-of-n" else _system_level(checks)
     opening = (_target_sentence(target, level), *([scope] if scope else []))
-    levels = {
+    levels: dict[Check, str] = {
         "correlation": _correlation_sentence(metrics, thresholds, checks, against),
         "level": _level_sentence(metrics, thresholds, checks),
         "directional": _directional_sentence(metrics, thresholds, checks),
         "decision": _decision_sentence(metrics, thresholds, checks),
     }
     deciding = len(opening) + list(levels).index("decision" if target == "best-of-n" else _of_systems(checks))
-    return Verdict(target, level, checks, (*opening, *levels.values()), deciding)
+    return _verdict(target, level, checks, [*opening, *levels.values()], deciding)
 
 
 def pick_validity(metrics: _Metrics, thresholds: Thresholds, *, scope: str) -> Verdict:
@@ -94,13 +58,13 @@ def pick_validity(metrics: _Metrics, thresholds: Thresholds, *, scope: str) -> V
     """
     checks = _decision_alone(metrics, thresholds)
     level = _best_of_n_level(metrics, thresholds)
-    sentences = (
+    sentences = [
         f"Decision target: picking the best candidate of one prompt (best of n); {_MEANING_OF_PICKS[level]}.",
         *([scope] if scope else []),
         "Correlation, level and directional validity: undefined on these data, for a logged pick holds no scores.",
         _decision_sentence(metrics, thresholds, checks),
-    )
-    return Verdict("best-of-n", level, checks, sentences, len(sentences) - 1)
+    ]
+    return _verdict("best-of-n", level, checks, sentences, len(sentences) - 1)
 
 
 def candidate_validity(
@@ -124,20 +88,26 @@ def candidate_validity(
     level = _best_of_n_level(metrics, thresholds) if target == "best-of-n" else _system_level(checks)
     low, high = bounds["recovery"]
     bound = f"Whatever the labels are that nobody gave, recovery lies in [{low:.3f}, {high:.3f}]."
-    sentences = (
+    sentences = [
         _target_sentence(target, level),
         scope,
         "Correlation, level and directional validity: undefined on these data, for whole pools are not labelled.",
         f"{_decision_sentence(metrics, thresholds, checks)} {bound}",
-    )
+    ]
     # Of whole systems such labels tell nothing, and the sentence before the last says why.
     deciding = len(sentences) - (1 if target == "best-of-n" else 2)
-    return Verdict(target, level, checks, sentences, deciding)
+    return _verdict(target, level, checks, sentences, deciding)
 
 
-def _decision_alone(metrics: _Metrics, thresholds: Thresholds) -> dict[str, str]:
-    checks = dict.fromkeys(("correlation", "level", "directional"), "undefined")
-    return {**checks, "decision": _above(metrics["recovery"], thresholds.recovery_useful)}
+def _verdict(
+    target: Target, level: Level, checks: dict[Check, CheckState], sentences: list[str], deciding: int
+) -> Verdict:
+    return Verdict(target=target, level=level, checks=checks, sentences=sentences, deciding=deciding)
+
+
+def _decision_alone(metrics: _Metrics, thresholds: Thresholds) -> dict[Check, CheckState]:
+    decision = _above(metrics["recovery"], thresholds.recovery_useful)
+    return {"correlation": "undefined", "level": "undefined", "directional": "undefined", "decision": decision}
 
 
 def figure(found: Estimate) -> str:
@@ -149,7 +119,7 @@ def figure(found: Estimate) -> str:
     return f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
-def _above(found: Estimate, gate: float) -> str:
+def _above(found: Estimate, gate: float) -> CheckState:
     if found.estimate is None:
         return "undefined"
     if found.low is None or found.high is None:
@@ -157,13 +127,13 @@ def _above(found: Estimate, gate: float) -> str:
     return "pass" if found.low > gate else "fail" if found.high < gate else "inconclusive"
 
 
-def _below(found: Estimate, gate: float) -> str:
-    turned = {"pass": "fail", "fail": "pass"}
+def _below(found: Estimate, gate: float) -> CheckState:
+    turned: Mapping[CheckState, CheckState] = {"pass": "fail", "fail": "pass"}
     state = _above(found, gate)
     return turned.get(state, state)
 
 
-def _best_of_n_level(metrics: _Metrics, thresholds: Thresholds) -> str:
+def _best_of_n_level(metrics: _Metrics, thresholds: Thresholds) -> Level:
     recovery, ties = metrics["recovery"], metrics["tie_rate"]
     if ties.estimate == 1.0:
         return "random"
@@ -176,21 +146,21 @@ def _best_of_n_level(metrics: _Metrics, thresholds: Thresholds) -> str:
     return "weak" if recovery.high < thresholds.recovery_useful else "inconclusive"
 
 
-def _of_systems(checks: Mapping[str, str]) -> str:
+def _of_systems(checks: Mapping[Check, CheckState]) -> Check:
     """Return the check that the level of a judge of whole systems rests on: the one that fails, or else is open."""
-    both = {name: checks[name] for name in ("correlation", "level")}
+    both: dict[Check, CheckState] = {"correlation": checks["correlation"], "level": checks["level"]}
     failing = [name for name, state in both.items() if state == "fail"]
     return next((name for name in (*failing, *both) if both[name] != "pass"), "correlation")
 
 
-def _system_level(checks: Mapping[str, str]) -> str:
+def _system_level(checks: Mapping[Check, CheckState]) -> Level:
     states = {checks["correlation"], checks["level"]}
     if states == {"pass"}:
         return "useful"
     return "weak" if "fail" in states else "inconclusive"
 
 
-_MEANING = {
+_MEANING: Mapping[Level, str] = {
     "useful": "the judge is useful for it",
     "weak": "the judge is weak for it",
     "harmful": "the judge's picks are worse than random picks",
@@ -199,7 +169,7 @@ _MEANING = {
 }
 
 
-_MEANING_OF_PICKS = {
+_MEANING_OF_PICKS: Mapping[Level, str] = {
     "useful": "what picked is useful for it",
     "weak": "what picked is weak for it",
     "harmful": "the picks are worse than random picks",
@@ -207,7 +177,7 @@ _MEANING_OF_PICKS = {
 }
 
 
-def _target_sentence(target: Target, level: str) -> str:
+def _target_sentence(target: Target, level: Level) -> str:
     if target == "best-of-n":
         return f"Decision target: picking the best candidate of one prompt (best of n); {_MEANING[level]}."
     return (
@@ -216,7 +186,7 @@ def _target_sentence(target: Target, level: str) -> str:
     )
 
 
-def _state(state: str) -> str:
+def _state(state: CheckState) -> str:
     return {
         "pass": "passes",
         "fail": "fails",
@@ -225,7 +195,7 @@ def _state(state: str) -> str:
     }[state]
 
 
-def _correlation_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[str, str], against: str) -> str:
+def _correlation_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[Check, CheckState], against: str) -> str:
     found = metrics["global_r"]
     tail = f" against a threshold of {thresholds.global_r:g}" if found.estimate is not None else ""
     sentence = (
@@ -241,7 +211,7 @@ def _correlation_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Map
     return sentence
 
 
-def _level_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[str, str]) -> str:
+def _level_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[Check, CheckState]) -> str:
     found = metrics["level_bias"]
     if found.estimate is None:
         return f"Level validity: {_state(checks['level'])} ({found.reason})."
@@ -251,7 +221,7 @@ def _level_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[s
     )
 
 
-def _directional_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[str, str]) -> str:
+def _directional_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[Check, CheckState]) -> str:
     found, ties = metrics["within_r"], metrics["tie_rate"]
     sentence = (
         f"Directional validity: {_state(checks['directional'])} against 0. Within prompts the correlation is "
@@ -284,7 +254,7 @@ def _covered(low: float, high: float, weak: float, useful: float) -> str:
     return " and ".join(name for name, gate in gates.items() if low <= gate <= high)
 
 
-def _decision_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[str, str]) -> str:
+def _decision_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[Check, CheckState]) -> str:
     found = metrics["recovery"]
     if found.estimate is None:
         why = (found.reason or "undefined").removeprefix("undefined: ")
