@@ -19,9 +19,7 @@ WORDS: tuple[str, ...] = (
     "labels",
     "monitor",
     "note",
-    "plan",
     "preferences",
-    "votes",
 )
 """The word between ``bonwise.`` and ``/1``; each is the name of a module here, which holds the model as ``MODEL``."""
 
