@@ -11,6 +11,7 @@ from rich.text import Text
 
 from bonwise.printable import printable
 from bonwise.report.fitted import FittedTable
+from bonwise.report.wording import named
 
 __all__ = ["GROUPS", "MetricTable", "interval", "interval_header", "named", "number"]
 
@@ -129,15 +130,6 @@ class MetricTable:
         cells += [_alone(found)] if self._sampled() else []
         cells += [number(control[key]["estimate"])] if control else []
         return [*cells, f"{found['n']:,}", named(meaning, reference)]
-
-
-def named(text: str, reference: str | None) -> str:
-    """Name what stands in for the oracle: another judge's scores are no oracle, and are not called one."""
-    if reference is None:
-        return text
-    for word, instead in (("oracle", "reference"), ("labels", "reference scores"), ("label", "reference score")):
-        text = text.replace(word, instead)
-    return text
 
 
 def number(value: float | None) -> str:

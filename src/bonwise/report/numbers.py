@@ -18,6 +18,7 @@ __all__ = [
     "interval_title",
     "listed_counts",
     "number",
+    "one_decimal_percent",
     "percent",
     "price",
     "rare",
@@ -148,6 +149,17 @@ def percent(share: float) -> str:
     ('95%', '12.5%')
     """
     return f"{100 * share:g}%"
+
+
+def one_decimal_percent(share: float) -> str:
+    """Write a share that was counted, in percent to one decimal.
+
+    Examples
+    --------
+    >>> one_decimal_percent(133 / 200), one_decimal_percent(1)
+    ('66.5%', '100.0%')
+    """
+    return f"{100 * share:.1f}%"
 
 
 def interval_title(confidence: float) -> str:

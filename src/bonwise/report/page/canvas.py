@@ -6,8 +6,7 @@ import io
 import re
 import threading
 import warnings
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any, cast
 
 import matplotlib as mpl
@@ -16,27 +15,9 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from bonwise.report.blocks import Drawing
+from bonwise.report.figures.colours import COLOURS, SIZE, STAND_INS, with_stand_ins
 
-__all__ = ["COLOURS", "SIZE", "drawn", "painted"]
-
-COLOURS: Mapping[str, str] = MappingProxyType(
-    {
-        "ink": "#010101",
-        "muted": "#020202",
-        "grid": "#030303",
-        "judge": "#040404",
-        "oracle": "#050505",
-        "random": "#060606",
-        "other": "#070707",
-        "good": "#080808",
-        "bad": "#090909",
-        "band": "#0a0a0a",
-    }
-)
-"""Stand-ins by what is drawn; in the page each becomes the variable ``--NAME`` of its style sheet."""
-
-SIZE = (4.6, 3.0)
-"""Inches: at the width of a phone the letters of a drawing of this size can still be read."""
+__all__ = ["drawn", "painted"]
 
 _STYLE: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text: it can be searched, read aloud, and follows the page's colours
@@ -46,19 +27,22 @@ _STYLE: dict[str, Any] = {
     "font.size": 9.5,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": COLOURS["muted"],
-    "axes.labelcolor": COLOURS["ink"],
     "axes.axisbelow": True,
-    "text.color": COLOURS["ink"],
-    "xtick.color": COLOURS["muted"],
-    "ytick.color": COLOURS["muted"],
-    "xtick.labelcolor": COLOURS["ink"],
-    "ytick.labelcolor": COLOURS["ink"],
-    "grid.color": COLOURS["grid"],
     "grid.linewidth": 0.7,
     "legend.frameon": False,
     "legend.fontsize": 8.5,
     "figure.dpi": 144,
+}
+
+_COLOURED = {
+    "axes.edgecolor": "muted",
+    "axes.labelcolor": "ink",
+    "text.color": "ink",
+    "xtick.color": "muted",
+    "ytick.color": "muted",
+    "xtick.labelcolor": "ink",
+    "ytick.labelcolor": "ink",
+    "grid.color": "grid",
 }
 
 # matplotlib keeps its settings in one place for all threads.
@@ -76,9 +60,9 @@ def drawn(paint: Callable[[Axes], None], *, key: str, size: tuple[float, float] 
     Parameters
     ----------
     paint : callable
-        Draws on the axes, in the colours of `COLOURS`. Names from files go through `bonwise.printable` first. Dense
-        scatters are given ``rasterized=True``; they need a colour that reads on light and dark paper, such as
-        ``#7f8fa6``, for a picture in a picture follows no style sheet.
+        Draws on the axes, in the colours of `bonwise.report.figures.colours.COLOURS`. Names from files go through
+        `bonwise.printable` first. Dense scatters are given ``rasterized=True``; they need a colour that reads on
+        light and dark paper, such as ``#7f8fa6``, for a picture in a picture follows no style sheet.
     key : str
         Unlike that of any other drawing on the page: lower-case letters, digits and hyphens.
     size : tuple of float
@@ -91,11 +75,12 @@ def drawn(paint: Callable[[Axes], None], *, key: str, size: tuple[float, float] 
 
     Examples
     --------
+    >>> from bonwise.report.figures.colours import COLOURS
     >>> markup = drawn(lambda axes: axes.plot([0, 1], [0, 1], color=COLOURS["judge"]), key="line")
     >>> markup.startswith("<svg"), "var(--judge)" in markup
     (True, True)
     """
-    with _ALONE, mpl.rc_context(cast("Any", _settings(key))), warnings.catch_warnings():
+    with _ALONE, with_stand_ins(), mpl.rc_context(cast("Any", _settings(key))), warnings.catch_warnings():
         # Letters that its own font lacks are measured as boxes; the reader's browser has them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure = Figure(figsize=size, layout="constrained")
@@ -107,12 +92,26 @@ def drawn(paint: Callable[[Axes], None], *, key: str, size: tuple[float, float] 
 
 
 def painted(drawing: Drawing[Any], axes: Axes | None = None) -> Axes:
-    """Paint a drawing on axes for a notebook or a file, on new ones where none are given, and return them."""
-    with mpl.rc_context(cast("Any", {key: value for key, value in _STYLE.items() if "color" not in key})):
-        if axes is None:
-            figure = Figure(figsize=drawing.size, layout="constrained")
-            axes = figure.add_subplot()
+    """Paint a drawing in the colours of light paper, for a notebook or a file, and return its axes.
+
+    Parameters
+    ----------
+    drawing : Drawing
+    axes : matplotlib.axes.Axes, optional
+        Fonts and frames of given axes stay as the reader set them. New ones look as on a page; their figure is
+        ``axes.figure``.
+    """
+    # Names from files are text on the reader's own axes too.
+    settings = {"text.parse_math": False} if axes is not None else _settings(drawing.key)
+    with _ALONE, mpl.rc_context(cast("Any", settings)):
+        if axes is not None:
+            drawing.painter(axes, drawing.data)
+            return axes
+        figure = Figure(figsize=drawing.size, layout="constrained")
+        axes = figure.add_subplot()
         drawing.painter(axes, drawing.data)
+        # matplotlib makes ticks when they are needed first, with the settings of that time.
+        figure.draw_without_rendering()
     return axes
 
 
@@ -120,7 +119,8 @@ def _settings(key: str) -> dict[str, Any]:
     """Return every setting of a drawing: what the reader's own matplotlib is set to is for other pictures."""
     # Setting the backend would start one that opens windows.
     plain = {str(name): value for name, value in mpl.rcParamsDefault.items() if name != "backend"}
-    return {**plain, **_STYLE, "svg.hashsalt": key}
+    colours = {setting: COLOURS[name] for setting, name in _COLOURED.items()}
+    return {**plain, **_STYLE, **colours, "svg.hashsalt": key}
 
 
 def _for_the_page(markup: str, key: str) -> str:
@@ -136,6 +136,6 @@ def _for_the_page(markup: str, key: str) -> str:
 def _tag(markup: str, key: str) -> str:
     # One page holds several drawings, and an address must mean one thing.
     markup = _FAMILY.sub("font-family: var(--sans)", _ADDRESS.sub(rf"\g<1>{key}-", markup))
-    for name, stand_in in COLOURS.items():
+    for name, stand_in in STAND_INS.items():
         markup = markup.replace(stand_in, f"var(--{name})")
     return markup

@@ -8,9 +8,9 @@ from typing import Any
 
 from bonwise.report.compare_text import compare_parts
 from bonwise.report.digits import estimate_and_ends
-from bonwise.report.page.figures.forest import Row, forest_figure
-from bonwise.report.page.figures.names import short
-from bonwise.report.page.section import Figure, Section
+from bonwise.report.figures.forest import Row, forest_figure
+from bonwise.report.figures.names import short
+from bonwise.report.page.section import Figure, Section, figures_of
 from bonwise.report.page.told import lines, tables
 
 __all__ = ["compare_sections"]
@@ -130,7 +130,7 @@ def _values(document: _Document) -> list[Figure]:
 
 def _forest(found: Mapping[str, _Document], key: str, title: str, says: str, **drawn: Any) -> list[Figure]:
     rows: list[Row] = [(word, one["estimate"], one["low"], one["high"]) for word, one in found.items()]
-    return forest_figure(rows, key, title, says, said=[_beside(one) for one in found.values()], **drawn)
+    return figures_of(forest_figure(rows, key, title, says, said=[_beside(one) for one in found.values()], **drawn))
 
 
 def _beside(found: _Document) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.exhibits import JudgeExhibits
+from bonwise.report.figures.differences import difference_figures
+from bonwise.report.figures.picks import picks_figures
+from bonwise.report.figures.spread import spread_figures
+from bonwise.report.figures.strata import strata_figures
 from bonwise.report.metric_table import interval, named, number
-from bonwise.report.page.figures.differences import difference_figures
-from bonwise.report.page.figures.picks import picks_figures
-from bonwise.report.page.figures.spread import spread_figures
-from bonwise.report.page.figures.strata import strata_figures
-from bonwise.report.page.section import Section, Table
+from bonwise.report.page.section import Section, Table, figures_of
 
 __all__ = ["judge_figures"]
 
@@ -37,26 +39,28 @@ def judge_figures(metrics: _Document, exhibits: _Document, prefix: str, referenc
         What stands in for the oracle.
     """
     key = prefix or "a-"
-    figures = picks_figures(metrics, exhibits["chance"], f"{key}picks", reference=reference)
+    shown = JudgeExhibits.model_validate(exhibits)
+    known = {name: EstimateRecord.model_validate(one) for name, one in metrics.items()}
+    figures = figures_of(picks_figures(known, shown.chance, f"{key}picks", reference=reference))
     if figures:
         yield Section("What the picks are worth", f"{prefix}picks", figures=figures)
-    figures = difference_figures(exhibits["differences"], f"{key}differences", reference=reference)
+    figures = figures_of(difference_figures(shown.differences, f"{key}differences", reference=reference))
     if figures:
         yield Section("Differences and ties", f"{prefix}ties", figures=figures)
-    figures = spread_figures(exhibits["spread"], f"{key}spread", metrics=metrics, reference=reference)
+    figures = figures_of(spread_figures(shown.spread, f"{key}spread", metrics=known, reference=reference))
     if figures:
         yield Section("Between prompts and within them", f"{prefix}spread", figures=figures)
-    yield from _strata(exhibits, prefix, key, reference)
+    yield from _strata(exhibits, shown, prefix, key, reference)
 
 
-def _strata(exhibits: _Document, prefix: str, key: str, reference: str | None) -> Iterator[Section]:
+def _strata(exhibits: _Document, shown: JudgeExhibits, prefix: str, key: str, reference: str | None) -> Iterator[Section]:
     strata, left_out = exhibits["strata"], exhibits["strata_left_out"]
     if strata or left_out:
         yield Section(
             "Strata",
             f"{prefix}strata",
             sentences=list(_drawn(strata)),
-            figures=strata_figures(strata[:_DRAWN], f"{key}strata"),
+            figures=figures_of(strata_figures(shown.strata[:_DRAWN], f"{key}strata")),
             tables=[_table(one, reference) for one in strata],
             notes=[f"{one['column']}: not shown: {one['reason']}" for one in left_out],
         )

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bonwise.printable import printable
-from bonwise.report.page.figures.curves import Curve, Guide, curves_figure
-from bonwise.report.page.section import Figure, Section, Table
+from bonwise.report.figures.curves import Curve, Guide, curves_figure
+from bonwise.report.page.section import Figure, Section, Table, figures_of
 from bonwise.report.page.told import tables
 from bonwise.report.plan_text import plan_parts, plan_rows, planned_with
 
@@ -77,15 +77,17 @@ def _figures(document: _Document) -> list[Figure]:
     name = shown.replace("_", "-")
     points = ", ".join(f"{value:.3f} with {labels:,}" for labels, value in known)
     guides = _guides(document, shown)
-    return curves_figure(
-        [Curve(name, [labels for labels, _ in known], [value for _, value in known], points=True)],
-        f"plan-{name}",
-        "Power by number of labels" if shown == "power" else "Half-width by number of labels",
-        f"{name.capitalize()} {points} labels; lines only join the points. {_needed(document)}",
-        across="labels",
-        up="probability of finding the effect" if shown == "power" else "half-width of the interval",
-        guides=guides,
-        up_to=1.0 if shown == "power" else None,
+    return figures_of(
+        curves_figure(
+            [Curve(name, [labels for labels, _ in known], [value for _, value in known], points=True)],
+            f"plan-{name}",
+            "Power by number of labels" if shown == "power" else "Half-width by number of labels",
+            f"{name.capitalize()} {points} labels; lines only join the points. {_needed(document)}",
+            across="labels",
+            up="probability of finding the effect" if shown == "power" else "half-width of the interval",
+            guides=guides,
+            up_to=1.0 if shown == "power" else None,
+        )
     )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bonwise.printable import printable
-from bonwise.report.page.figures.curves import Curve, Guide, curves_figure
-from bonwise.report.page.section import Figure, Section
+from bonwise.report.figures.curves import Curve, Guide, curves_figure
+from bonwise.report.page.section import Figure, Section, figures_of
 from bonwise.report.page.told import Line, lines, tables
 from bonwise.report.route_text import route_parts
 
@@ -103,15 +103,17 @@ def _captured(
         "Part of the possible lift over random routing that each signal captures; a perfect order captures 100%, a "
         f"random one 0%. With {100 * share:g}% sent on: {said}."
     )
-    return curves_figure(
-        curves,
-        key,
-        "Captured by share sent on",
-        says,
-        across="share of the prompts sent on",
-        up="part of the possible lift",
-        guides=[guide, Guide("random", y=0.0)],
-        percent="xy",
+    return figures_of(
+        curves_figure(
+            curves,
+            key,
+            "Captured by share sent on",
+            says,
+            across="share of the prompts sent on",
+            up="part of the possible lift",
+            guides=[guide, Guide("random", y=0.0)],
+            percent="xy",
+        )
     )
 
 
@@ -131,15 +133,17 @@ def _value(name: str, shares: Sequence[_Document], judge: _Document, guide: Guid
     )
     chance = _less(at["value"], at["lift"])
     says += "." if chance is None else f", {chance:.3f} at random."
-    return curves_figure(
-        curves,
-        key,
-        f"Value by share sent on: {name}",
-        says,
-        across="share of the prompts sent on",
-        up="mean label",
-        guides=[guide],
-        percent="x",
+    return figures_of(
+        curves_figure(
+            curves,
+            key,
+            f"Value by share sent on: {name}",
+            says,
+            across="share of the prompts sent on",
+            up="mean label",
+            guides=[guide],
+            percent="x",
+        )
     )
 
 

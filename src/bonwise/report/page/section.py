@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["MOST_DRAWN", "Figure", "Section", "Table"]
+from bonwise.report.blocks import Drawing
+from bonwise.report.page.canvas import drawn
+
+__all__ = ["MOST_DRAWN", "Figure", "Section", "Table", "figures_of"]
 
 MOST_DRAWN = 6
 """Judges of a page that have drawings of their own: a drawing takes a third of a second."""
@@ -28,6 +32,15 @@ class Figure:
     svg: str
     title: str
     says: str
+
+
+def figures_of(drawings: Iterable[Drawing[Any]]) -> list[Figure]:
+    """Paint drawings for a section."""
+    return [Figure(_painted(one), one.title, one.says) for one in drawings]
+
+
+def _painted(drawing: Drawing[Any]) -> str:
+    return drawn(lambda axes: drawing.painter(axes, drawing.data), key=drawing.key, size=drawing.size)
 
 
 @dataclass(frozen=True, slots=True)

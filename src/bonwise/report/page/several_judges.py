@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bonwise.report.figures.forest import Row, forest_figure
+from bonwise.report.figures.names import pair as paired
 from bonwise.report.metric_table import interval, named, number
-from bonwise.report.page.figures.forest import Row, forest_figure
-from bonwise.report.page.figures.names import pair as paired
-from bonwise.report.page.section import Figure, Section, Table
+from bonwise.report.page.section import Figure, Section, Table, figures_of
 
 __all__ = ["side_by_side"]
 
@@ -68,12 +68,14 @@ def _forest(comparisons: Sequence[_Document]) -> list[Figure]:
     return [
         figure
         for key in _DIFFERENCES
-        for figure in forest_figure(
-            [_row(pair, key) for pair in comparisons if key in pair["differences"]],
-            f"paired-{key.replace('_', '-')}",
-            f"Difference of {key}",
-            f"{key} of the first judge minus that of the second; right of 0 the first does better.",
-            across=f"difference of {key}",
+        for figure in figures_of(
+            forest_figure(
+                [_row(pair, key) for pair in comparisons if key in pair["differences"]],
+                f"paired-{key.replace('_', '-')}",
+                f"Difference of {key}",
+                f"{key} of the first judge minus that of the second; right of 0 the first does better.",
+                across=f"difference of {key}",
+            )
         )
     ]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from bonwise.printable import printable
 from bonwise.report.calibration_text import CHANGES, interval_note, labelled_note, percent, percent_interval, signed
+from bonwise.report.figures.forest import forest_figure
 from bonwise.report.metric_table import interval, interval_header, named, number
-from bonwise.report.page.figures.forest import forest_figure
-from bonwise.report.page.section import Figure, Section, Table
+from bonwise.report.page.section import Figure, Section, Table, figures_of
 
 __all__ = ["calibration_sections"]
 
@@ -74,13 +74,15 @@ def _figures(metric: str, judge: _Document, settings: _Document, key: str) -> li
         else f"{method} unknown, {one['reason']}"
         for method, one in changes.items()
     ]
-    return forest_figure(
-        [(method, one["estimate"], one["low"], one["high"]) for method, one in changes.items()],
-        key,
-        f"Change of {metric}",
-        f"Calibrated minus raw {metric}, a dot a method with its {100 * settings['confidence']:g}% interval: "
-        f"{'; '.join(said)}. At the line nothing changes.",
-        across=f"change of {metric}",
+    return figures_of(
+        forest_figure(
+            [(method, one["estimate"], one["low"], one["high"]) for method, one in changes.items()],
+            key,
+            f"Change of {metric}",
+            f"Calibrated minus raw {metric}, a dot a method with its {100 * settings['confidence']:g}% interval: "
+            f"{'; '.join(said)}. At the line nothing changes.",
+            across=f"change of {metric}",
+        )
     )
 
 

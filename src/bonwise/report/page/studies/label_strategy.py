@@ -7,10 +7,10 @@ from typing import Any
 
 from bonwise.printable import printable
 from bonwise.report.amounts import counted
+from bonwise.report.figures.forest import MOST, Row, forest_figure
 from bonwise.report.label_strategy_text import decided_words, metric_cells, why_no_figure, why_no_interval
 from bonwise.report.metric_table import interval, named
-from bonwise.report.page.figures.forest import MOST, Row, forest_figure
-from bonwise.report.page.section import Figure, Section, Table
+from bonwise.report.page.section import Figure, Section, Table, figures_of
 from bonwise.report.ways import (
     ORDERS,
     PAIR_COLUMNS,
@@ -76,14 +76,16 @@ def _ways(judge: _Document, settings: _Document, suffix: str, whose: str, *, dra
         rows = [_row(way_name(name, settings), way["metrics"]["recovery"]) for name, way in ways.items()]
         roles = ["judge" if name == "pointwise" else "oracle" for name in ways]
         if drawn:
-            figures += forest_figure(
-                rows,
-                f"label-strategy-{part.replace('_', '-')}{suffix}",
-                "Recovery by the way of asking",
-                f"{title}: scores recover {figure(ways['pointwise']['metrics']['recovery'])}, the highest is "
-                f"{_highest(rows)}.",
-                across="recovery",
-                roles=roles,
+            figures += figures_of(
+                forest_figure(
+                    rows,
+                    f"label-strategy-{part.replace('_', '-')}{suffix}",
+                    "Recovery by the way of asking",
+                    f"{title}: scores recover {figure(ways['pointwise']['metrics']['recovery'])}, the highest is "
+                    f"{_highest(rows)}.",
+                    across="recovery",
+                    roles=roles,
+                )
             )
         tables.append(_table(title, ways, judge, settings, STRATEGY_COLUMNS))
     notes = [
@@ -108,13 +110,15 @@ def _pairs(judge: _Document, settings: _Document, suffix: str, whose: str, *, dr
     where = found["where_pointwise_tied"]
     rows = [_row(gap_words(at, row), row["accuracy"]) for at, row in enumerate(where["by_gap"])]
     figures = (
-        forest_figure(
-            rows,
-            f"label-strategy-gaps{suffix}",
-            named("Accuracy where scores tie, by oracle gap", reference),
-            f"Of the pairs that scores tie, verdicts {decided_words(found)}; the line is a coin's accuracy.",
-            0.5,
-            across="share of decided pairs that are right",
+        figures_of(
+            forest_figure(
+                rows,
+                f"label-strategy-gaps{suffix}",
+                named("Accuracy where scores tie, by oracle gap", reference),
+                f"Of the pairs that scores tie, verdicts {decided_words(found)}; the line is a coin's accuracy.",
+                0.5,
+                across="share of decided pairs that are right",
+            )
         )
         if rows and drawn
         else []
@@ -172,14 +176,16 @@ def _verdicts(document: _Document) -> list[Section]:
     rows = [_row(name, judges[name]["ways"][way]["agreement"]) for name in names]
     for at in range(0, len(names), step):
         some = rows[at : at + step]
-        figures += forest_figure(
-            some,
-            f"label-strategy-judges-{at}",
-            "Agreement by judge",
-            f"Agreement of judges {at + 1} to {at + len(some)} of {len(names)}; the line is a coin's.",
-            0.5,
-            across="agreement, ties counting one half",
-            beside=rows,
+        figures += figures_of(
+            forest_figure(
+                some,
+                f"label-strategy-judges-{at}",
+                "Agreement by judge",
+                f"Agreement of judges {at + 1} to {at + len(some)} of {len(names)}; the line is a coin's.",
+                0.5,
+                across="agreement, ties counting one half",
+                beside=rows,
+            )
         )
     few = [sentence for judge in judges.values() for sentence in judge["sentences"]] if len(judges) <= 3 else []
     return [

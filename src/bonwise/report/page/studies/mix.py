@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bonwise.printable import printable
+from bonwise.report.figures.curves import Curve, Guide, curves_figure
 from bonwise.report.metric_table import named, number
 from bonwise.report.mix_change import change_notes, change_rows
-from bonwise.report.page.figures.curves import Curve, Guide, curves_figure
-from bonwise.report.page.section import Figure, Section, Table
+from bonwise.report.page.section import Figure, Section, Table, figures_of
 
 __all__ = ["mix_sections"]
 
@@ -56,25 +56,29 @@ def _figures(points: Sequence[_Document], suffix: str) -> list[Figure]:
     whole = next(point for point in points if point["share"] == 1)["easy_pairs"]
     first = [point for point in points if not point["towards"]]
     return [
-        *curves_figure(
-            [_curve(points, "easy_pairs", *one) for one in _OVER_PAIRS],
-            f"mix-pairs{suffix}",
-            "Agreement by the share of easy pairs",
-            f"{_from_to(points, _OVER_PAIRS)} as easy pairs rise from 0% to 100% of the pairs; from "
-            f"{100 * whole:.0f}% on every pool shows its control.",
-            across="easy pairs among all pairs",
-            up="",
-            guides=[Guide("every pool", x=whole)],
-            percent="x",
+        *figures_of(
+            curves_figure(
+                [_curve(points, "easy_pairs", *one) for one in _OVER_PAIRS],
+                f"mix-pairs{suffix}",
+                "Agreement by the share of easy pairs",
+                f"{_from_to(points, _OVER_PAIRS)} as easy pairs rise from 0% to 100% of the pairs; from "
+                f"{100 * whole:.0f}% on every pool shows its control.",
+                across="easy pairs among all pairs",
+                up="",
+                guides=[Guide("every pool", x=whole)],
+                percent="x",
+            )
         ),
-        *curves_figure(
-            [_curve(first, "share", *one) for one in _OVER_PROMPTS],
-            f"mix-prompts{suffix}",
-            "What is picked, by the share of the pools with the control shown",
-            f"{_from_to(first, _OVER_PROMPTS)} as the control enters the pools.",
-            across="shown, of the pools that hold the control",
-            up="",
-            percent="x",
+        *figures_of(
+            curves_figure(
+                [_curve(first, "share", *one) for one in _OVER_PROMPTS],
+                f"mix-prompts{suffix}",
+                "What is picked, by the share of the pools with the control shown",
+                f"{_from_to(first, _OVER_PROMPTS)} as the control enters the pools.",
+                across="shown, of the pools that hold the control",
+                up="",
+                percent="x",
+            )
         ),
     ]
 

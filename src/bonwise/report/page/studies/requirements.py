@@ -10,9 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from bonwise.printable import printable
+from bonwise.report.figures.colours import COLOURS
+from bonwise.report.figures.names import short
 from bonwise.report.metric_table import interval, interval_header, named, number
-from bonwise.report.page.canvas import COLOURS, drawn
-from bonwise.report.page.figures.names import short
+from bonwise.report.page.canvas import drawn
 from bonwise.report.page.many_requirements import many_requirements
 from bonwise.report.page.section import Figure, Section, Table
 from bonwise.report.requirements_text import share

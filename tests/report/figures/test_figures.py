@@ -3,15 +3,16 @@ from functools import cache
 
 import pytest
 
-from bonwise.report.page.canvas import COLOURS
-from bonwise.report.page.figures.curves import Curve, Guide, curves_figure
-from bonwise.report.page.figures.differences import difference_figures
-from bonwise.report.page.figures.forest import MOST, forest_figure
-from bonwise.report.page.figures.names import ROW, pair, short
-from bonwise.report.page.figures.percent import Percent
-from bonwise.report.page.figures.picks import picks_figures
-from bonwise.report.page.figures.spread import spread_figures
-from bonwise.report.page.figures.strata import strata_figures
+from bonwise.report.figures.colours import STAND_INS
+from bonwise.report.figures.curves import Curve, Guide, curves_figure
+from bonwise.report.figures.differences import difference_figures
+from bonwise.report.figures.forest import MOST, forest_figure
+from bonwise.report.figures.names import ROW, pair, short
+from bonwise.report.figures.percent import Percent
+from bonwise.report.figures.picks import picks_figures
+from bonwise.report.figures.spread import spread_figures
+from bonwise.report.figures.strata import strata_figures
+from report.figures.painted import svg, typed
 from report.page.page_documents import audited
 
 HOSTILE = (
@@ -60,7 +61,7 @@ def strata(names):
         }
         for at, name in enumerate(names)
     ]
-    return [{"column": names[0], "rows": rows}]
+    return typed([{"column": names[0], "rows": rows}])
 
 
 @cache
@@ -68,9 +69,9 @@ def everything():
     """Return a figure of every kind."""
     metrics = audited()["metrics"]
     return [
-        *picks_figures(metrics, {"top1_accuracy": 0.25, "hit_rate": 0.4}, "picks"),
-        *difference_figures(DIFFERENCES, "differences"),
-        *spread_figures(SPREAD, "spread"),
+        *picks_figures(typed(metrics), typed({"top1_accuracy": 0.25, "hit_rate": 0.4}), "picks"),
+        *difference_figures(typed(DIFFERENCES), "differences"),
+        *spread_figures(typed(SPREAD), "spread"),
         *strata_figures(strata(["maths", "law"]), "strata"),
         *curves_figure(
             [Curve("a", [1, 2], [0.2, None]), Curve("b", [1, 2], [0.1, 0.3], [0.0, 0.2], [0.2, None], points=True)],
@@ -89,19 +90,19 @@ def test_no_colour_of_its_own_is_left():
     drawings = everything()
     assert len(drawings) == 9
     for one in drawings:
-        assert not [name for name, colour in COLOURS.items() if colour in one.svg]
+        assert not [name for name, colour in STAND_INS.items() if colour in svg(one)]
         assert one.title
         assert one.says.endswith(".")
 
 
 def test_the_same_figures_give_the_same_bytes():
     """Drawn twice, a figure is one and the same."""
-    assert everything() == everything.__wrapped__()
+    assert [svg(one) for one in everything()] == [svg(one) for one in everything.__wrapped__()]
 
 
 def test_addresses_on_one_page_are_unique():
     """All drawings of a page may stand beside each other."""
-    ids = [name for one in everything() for name in re.findall(r'\bid="([^"]*)"', one.svg)]
+    ids = [name for one in everything() for name in re.findall(r'\bid="([^"]*)"', svg(one))]
     assert len(ids) == len(set(ids))
 
 
@@ -109,7 +110,7 @@ def test_picks_stand_between_random_and_best():
     """The caption holds the estimate, its interval and what random picks reach."""
     metrics = {name: found(0.75) for name in ("value_random", "value_oracle")}
     metrics |= {"recovery": found(0.213, 0.1, 0.3), "top1_accuracy": found(0.325, 0.3, 0.35), "hit_rate": found(None)}
-    shares, values = picks_figures(metrics, {"top1_accuracy": 0.25, "hit_rate": None}, "k")
+    shares, values = picks_figures(typed(metrics), typed({"top1_accuracy": 0.25, "hit_rate": None}), "k")
     assert "0.213 [0.100, 0.300], 0.000 at random" in shares.says
     assert "0.325 [0.300, 0.350], 0.250 at random" in shares.says
     assert "hit rate" not in shares.says
@@ -120,11 +121,11 @@ def test_picks_stand_between_random_and_best():
 def test_a_reference_is_no_oracle():
     """Where another judge stands in for the oracle no word calls it one."""
     drawings = [
-        *picks_figures(audited()["metrics"], None, "p", reference="strong"),
-        *difference_figures(DIFFERENCES, "d", reference="strong"),
-        *spread_figures(SPREAD, "s", reference="strong"),
+        *picks_figures(typed(audited()["metrics"]), None, "p", reference="strong"),
+        *difference_figures(typed(DIFFERENCES), "d", reference="strong"),
+        *spread_figures(typed(SPREAD), "s", reference="strong"),
     ]
-    words = " ".join(f"{one.says} {one.title} {re.sub('<[^>]*>', ' ', one.svg)}" for one in drawings)
+    words = " ".join(f"{one.says} {one.title} {re.sub('<[^>]*>', ' ', svg(one))}" for one in drawings)
     assert "reference" in words
     assert "oracle" not in words
     assert "label" not in words
@@ -132,21 +133,21 @@ def test_a_reference_is_no_oracle():
 
 def test_ties_stand_out_with_their_share():
     """The share of tied pairs is written at its bar, on one range for judge and oracle."""
-    judge, oracle = difference_figures(DIFFERENCES, "k")
-    assert ">66.5% ties<" in judge.svg
+    judge, oracle = difference_figures(typed(DIFFERENCES), "k")
+    assert ">66.5% ties<" in svg(judge)
     assert "ties 133, 66.5%" in judge.says
     assert "ties 32, 16.0%" in oracle.says
-    ticks = [set(re.findall(r">(\N{MINUS SIGN}?\d\.\d)<", one.svg)) for one in (judge, oracle)]
+    ticks = [set(re.findall(r">(\N{MINUS SIGN}?\d\.\d)<", svg(one))) for one in (judge, oracle)]
     assert ticks[0] == ticks[1] != set()
 
 
 def test_the_largest_difference_is_that_of_the_data():
     """The caption says how far apart candidates are, not where the last bin ends; of ties alone it says nothing."""
-    judge, oracle = difference_figures(DIFFERENCES, "k")
+    judge, oracle = difference_figures(typed(DIFFERENCES), "k")
     assert "lie within 0.4 of 0." in judge.says
     assert "lie within 1 of 0." in oracle.says
     alike = {"edges": [-0.025, 0.025], "counts": [0], "ties": 9, "pairs": 9, "largest": 0.0}
-    (one,) = difference_figures({"judge": alike, "oracle": None}, "k")
+    (one,) = difference_figures(typed({"judge": alike, "oracle": None}), "k")
     assert one.says == "Of 9 pairs of candidates of one prompt the judge ties 9, 100.0%."
 
 
@@ -167,13 +168,13 @@ def test_per_cent_has_the_decimals_that_keep_ticks_even(places, written):
 
 def test_the_spread_says_r_and_how_much_is_shown():
     """The correlation is that of the points, or the metric's where points were left out."""
-    between, within = spread_figures(SPREAD, "k", metrics={"within_r": found(0.27)})
+    between, within = spread_figures(typed(SPREAD), "k", metrics=typed({"within_r": found(0.27)}))
     assert "all 3 prompts: the correlation is 1.000" in between.says
     assert "3 of 9 candidates: the correlation of all of them is 0.270" in within.says
     assert ", is" not in between.says + within.says
-    assert ">r = 0.270<" in within.svg
+    assert ">r = 0.270<" in svg(within)
     flat = SPREAD | {"between": {"judge": [1.0, 1.0], "oracle": [0.0, 1.0]}, "within": {"judge": [], "oracle": []}}
-    (alone,) = spread_figures(flat, "k")
+    (alone,) = spread_figures(typed(flat), "k")
     assert "cannot be computed" in alone.says
 
 
@@ -181,7 +182,7 @@ def test_strata_name_the_lowest_and_the_highest():
     """Each column has a figure of recovery and one of within_r, with the counts."""
     recovery, within = strata_figures(strata(["maths", "law", "art"]), "k")
     assert "from 0.000 [-0.100, 0.900] for maths to 0.200 [-0.100, 0.900] for art" in recovery.says
-    assert ">law (41)<" in recovery.svg
+    assert ">law (41)<" in svg(recovery)
     assert "An open dot has no interval." in within.says
 
 
@@ -194,7 +195,7 @@ def test_what_a_forest_cannot_show_is_said():
     (one,) = forest_figure([*rows, ("more", 0.1, 0.0, 0.2)], "k", "t", "Said.")
     for words in ("The first 30 of 31 rows", "without a dot has no figure", "arrow"):
         assert words in one.says
-    assert "0.100 [-9.000, 9.000]" in one.svg
+    assert "0.100 [-9.000, 9.000]" in svg(one)
     assert forest_figure([("none", None, None, None)], "k", "t", "Said.") == []
 
 
@@ -208,9 +209,9 @@ def test_long_labels_have_a_line_to_themselves():
     """Two names of judges are whole in the drawing, and its rows are then higher; short ones stay as they were."""
     first, second = "openai/gpt-5-mini", "openai/gpt-5-nano"
     (one,) = forest_figure([(pair(first, second), 0.1, 0.0, 0.2)] * 9, "k", "t", "Said.")
-    assert f"{first} - {second}<" in one.svg
+    assert f"{first} - {second}<" in svg(one)
     (low,) = forest_figure([("law", 0.1, 0.0, 0.2)] * 9, "k", "t", "Said.")
-    heights = [float(re.search(r'viewBox="0 0 \S+ ([\d.]+)"', figure.svg).group(1)) for figure in (one, low)]
+    heights = [float(re.search(r'viewBox="0 0 \S+ ([\d.]+)"', svg(figure)).group(1)) for figure in (one, low)]
     assert heights[0] > 1.2 * heights[1]
 
 
@@ -231,17 +232,17 @@ def test_labels_alike_once_cut_are_numbered():
     (forest,) = forest_figure([(name, 0.1, 0.0, 0.2) for name in [*names, "c"]], "k", "t", "Said.")
     (lines,) = curves_figure([Curve(name, [1, 2], [1, 2]) for name in names], "c", "t", "s", across="x", up="y")
     for one in (forest, lines):
-        assert len(set(re.findall(r">(\(\d\) a+\.\.\.b+)<", one.svg))) == 2
-    assert ">c<" in forest.svg
+        assert len(set(re.findall(r">(\(\d\) a+\.\.\.b+)<", svg(one)))) == 2
+    assert ">c<" in svg(forest)
 
 
 def test_drawings_of_one_figure_share_their_range():
     """Rows in two drawings have one axis where each is told of all rows."""
     rows = [("a", 0.9, 0.8, 1.0), ("b", 0.2, 0.1, 0.3)]
     panels = [forest_figure([row], row[0], "t", "Said.", 0.5, beside=rows)[0] for row in rows]
-    ticks = [re.findall(r">(\d\.\d+)<", one.svg) for one in panels]
+    ticks = [re.findall(r">(\d\.\d+)<", svg(one)) for one in panels]
     assert ticks[0] == ticks[1] != []
-    alone = [re.findall(r">(\d\.\d+)<", forest_figure([row], "k", "t", "s", 0.5)[0].svg) for row in rows]
+    alone = [re.findall(r">(\d\.\d+)<", svg(forest_figure([row], "k", "t", "s", 0.5)[0])) for row in rows]
     assert alone[0] != alone[1]
 
 
@@ -261,7 +262,7 @@ def test_no_line_runs_through_the_words(names):
     """The reference is drawn at each row for itself, below the row's words and above those of the next row."""
     rows = [(name, 0.5 + at / 10, 0.2, 0.8) for at, name in enumerate(names)]
     (one,) = forest_figure(rows, "k", "t", "Said.", 0.5)
-    words, lines = placed(one.svg), sorted(uprights(one.svg))
+    words, lines = placed(svg(one)), sorted(uprights(svg(one)))
     numbers = [words[f"0.{5 + at}00 [0.200, 0.800]"] for at in (0, 1)]
     letters = 3
     assert len(lines) == 2
@@ -274,8 +275,8 @@ def test_words_of_guides_stand_where_no_line_runs():
     """The word of a lying line is in the legend, those of upright ones are above the axes, one above the other."""
     guides = [Guide("random", y=0.0), Guide("here", x=0.2), Guide("there", x=0.21)]
     (one,) = curves_figure([Curve("a", [0, 1], [0, 1])], "c", "t", "s", across="labels", up="y", guides=guides)
-    words = placed(one.svg)
-    top = min(start for start, _ in uprights(one.svg))
+    words = placed(svg(one))
+    top = min(start for start, _ in uprights(svg(one)))
     assert words["here"] < top
     assert words["there"] < words["here"] - 9
     assert words["random"] > words["labels"]
@@ -284,9 +285,9 @@ def test_words_of_guides_stand_where_no_line_runs():
 def test_what_is_missing_is_not_drawn():
     """Parts that a document lacks give no figure and no error."""
     assert picks_figures(None, None, "k") == []
-    assert picks_figures({"recovery": found(None)}, None, "k") == []
+    assert picks_figures(typed({"recovery": found(None)}), None, "k") == []
     assert difference_figures(None, "k") == []
-    assert len(difference_figures({"judge": DIFFERENCES["judge"], "oracle": None}, "k")) == 1
+    assert len(difference_figures(typed({"judge": DIFFERENCES["judge"], "oracle": None}), "k")) == 1
     assert spread_figures(None, "k") == []
     assert strata_figures(None, "k") == []
     assert curves_figure([Curve("a", [1], [None])], "k", "t", "s", across="x", up="y") == []
@@ -300,6 +301,6 @@ def test_names_from_files_stay_text(name):
         *curves_figure([Curve(name, [1, 2], [1, 2]), Curve("b", [1, 2], [2, 3])], "c", "t", "s", across="x", up="y"),
     ]
     for one in drawings:
-        assert "<script" not in one.svg
-        assert not re.search("[\x00-\x08\x1b\u202e]", one.svg + one.says + one.title)
+        assert "<script" not in svg(one)
+        assert not re.search("[\x00-\x08\x1b\u202e]", svg(one) + one.says + one.title)
     assert len(short(name)) <= 28

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from bonwise.report.page.figures.curves import Curve, Guide, curves_figure
-from bonwise.report.page.figures.differences import difference_figures
-from bonwise.report.page.figures.forest import Mark, forest_figure
-from bonwise.report.page.figures.picks import picks_figures
-from bonwise.report.page.figures.spread import spread_figures
-from report.page.painted import painted, points, role_of
+from bonwise.report.figures.curves import Curve, Guide, curves_figure
+from bonwise.report.figures.differences import difference_figures
+from bonwise.report.figures.forest import Mark, forest_figure
+from bonwise.report.figures.picks import picks_figures
+from bonwise.report.figures.spread import spread_figures
+from report.figures.painted import painted, points, role_of, typed
 
 ENDS = ("estimate", "low", "high")
 
@@ -41,7 +41,7 @@ def lines(curves, **more):
 
 def test_the_judge_lies_across_and_the_oracle_upright():
     """Every point of a spread stands at the judge's figure across and the oracle's upright, as the axes say."""
-    for axes, name in zip(painted(lambda: spread_figures(SPREAD, "k")), ("between", "within"), strict=True):
+    for axes, name in zip(painted(lambda: spread_figures(typed(SPREAD), "k")), ("between", "within"), strict=True):
         placed = axes.collections[0].get_offsets().tolist()
         assert placed == [list(pair) for pair in zip(SPREAD[name]["judge"], SPREAD[name]["oracle"], strict=True)]
         assert axes.get_xlabel().startswith("judge: ")
@@ -50,7 +50,7 @@ def test_the_judge_lies_across_and_the_oracle_upright():
 
 def test_bars_and_ties_are_shares_of_all_pairs():
     """Each bar is as high as its share, in its bin and in the colour of its role; with the ties they add up to 1."""
-    sides = painted(lambda: difference_figures(DIFFERENCES, "k"))
+    sides = painted(lambda: difference_figures(typed(DIFFERENCES), "k"))
     for axes, (role, given) in zip(sides, DIFFERENCES.items(), strict=True):
         *bars, ties = axes.patches
         assert [bar.get_height() for bar in bars] == [count / 400 for count in given["counts"]]
@@ -68,8 +68,8 @@ def test_bars_and_ties_are_shares_of_all_pairs():
 def test_the_ties_stand_on_the_bar_around_zero(counts, ties):
     """The ties begin where the bar around 0 ends, their figure stands right above them, and the axis holds both."""
     judge = {"edges": [-0.3, -0.1, 0.1, 0.3], "counts": counts, "ties": ties, "pairs": 200, "largest": 0.3}
-    kept = []
-    (axes,) = painted(lambda: kept.extend(difference_figures({"judge": judge}, "k")))
+    (figure,) = difference_figures(typed({"judge": judge, "oracle": None}), "k")
+    (axes,) = painted(lambda: [figure])
     below, around, _, tied = axes.patches
     (label,) = axes.texts
     top = around.get_height() + tied.get_height()
@@ -77,7 +77,6 @@ def test_the_ties_stand_on_the_bar_around_zero(counts, ties):
     assert (tied.get_x(), tied.get_width()) == pytest.approx((around.get_x(), around.get_width()))
     assert label.xy == pytest.approx((0, top))
     assert axes.get_ylim()[1] >= 1.1 * max(below.get_height(), top)
-    (figure,) = kept
     assert ("on top of the bar around 0, not in it" in figure.says) == bool(counts[1] and ties)
     assert ("The bar at 0 is ties alone" in figure.says) == (not counts[1])
 
@@ -85,18 +84,18 @@ def test_the_ties_stand_on_the_bar_around_zero(counts, ties):
 def test_each_pick_has_the_colour_of_who_picked():
     """Of the values the first row is random, the second the judge's and the third the oracle's, also with gaps."""
     metrics = {f"value_{role}": found(*ends) for role, ends in VALUES.items()}
-    (axes,) = painted(lambda: picks_figures(metrics, None, "k"))
+    (axes,) = painted(lambda: picks_figures(typed(metrics), None, "k"))
     assert [one for one in points(axes) if one[0] == "o"] == [
         ("o", ends[0], -at, role) for at, (role, ends) in enumerate(VALUES.items())
     ]
-    (axes,) = painted(lambda: picks_figures({**metrics, "value_random": found(None, None, None)}, None, "k"))
+    (axes,) = painted(lambda: picks_figures(typed({**metrics, "value_random": found(None, None, None)}), None, "k"))
     assert [one[-1] for one in points(axes) if one[0] == "o"] == ["judge", "oracle"]
 
 
 def test_random_picks_and_the_oracle_have_marks_of_their_own():
     """Beside the judge's shares the narrow diamond is what random picks reach, and the wide one is the oracle's 1."""
     metrics = {"recovery": found(0.2, 0.1, 0.3), "top1_accuracy": found(0.4, 0.3, 0.5)}
-    (axes,) = painted(lambda: picks_figures(metrics, {"top1_accuracy": 0.25}, "k"))
+    (axes,) = painted(lambda: picks_figures(typed(metrics), typed({"top1_accuracy": 0.25, "hit_rate": None}), "k"))
     assert [one for one in points(axes) if one[0] in "dD"] == [
         *(("d", 0.0, 0, "random"), ("D", 1.0, 0, "oracle")),
         *(("d", 0.25, -1, "random"), ("D", 1.0, -1, "oracle")),

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import StrMethodFormatter
+from bonwise.report.blocks import Drawing
+from bonwise.report.figures.colours import COLOURS, SIZE
+from bonwise.report.figures.legend import legend_below
+from bonwise.report.figures.names import told_apart
 
-from bonwise.report.page.canvas import COLOURS, SIZE, drawn
-from bonwise.report.page.figures.names import told_apart
-from bonwise.report.page.figures.percent import Percent
-from bonwise.report.page.section import Figure
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-__all__ = ["Curve", "Guide", "curves_figure"]
+__all__ = ["Curve", "Curves", "Guide", "curves_figure"]
 
 _MARKERS = "osv^DXP*"
 """Lines of one colour are told apart by these."""
@@ -35,7 +36,7 @@ class Curve:
     low, high : sequence of float or None
         Ends of a band; empty for none.
     role : str
-        Of `bonwise.report.page.canvas.COLOURS`.
+        Of `bonwise.report.figures.colours.COLOURS`.
     points : bool
         Mark the points: between them nothing was computed.
     dashed : bool
@@ -67,6 +68,37 @@ class Guide:
     y: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Lines over one axis; the parameters are those of `curves_figure`."""
+
+    curves: Sequence[Curve]
+    guides: Sequence[Guide]
+    across: str
+    up: str
+    percent: str
+    up_to: float | None
+
+    @property
+    def entries(self) -> int:
+        """How many entries the legend has."""
+        # A single curve is what the axis says.
+        lines = len(self.curves) if len(self.curves) > 1 else 0
+        return lines + sum(guide.y is not None for guide in self.guides)
+
+    def rows(self) -> Iterator[Mapping[str, object]]:
+        """Yield a row per point of each line."""
+        for curve in self.curves:
+            for at, (x, y) in enumerate(zip(curve.x, curve.y, strict=True)):
+                yield {
+                    "line": curve.label,
+                    "x": x,
+                    "y": y,
+                    "low": curve.low[at] if curve.low else None,
+                    "high": curve.high[at] if curve.high else None,
+                }
+
+
 def curves_figure(  # noqa: PLR0913 - axes and their units are named
     curves: Sequence[Curve],
     key: str,
@@ -78,7 +110,7 @@ def curves_figure(  # noqa: PLR0913 - axes and their units are named
     guides: Sequence[Guide] = (),
     percent: str = "",
     up_to: float | None = None,
-) -> list[Figure]:
+) -> list[Drawing[Curves]]:
     """Draw lines, with bands where they have intervals.
 
     Parameters
@@ -99,44 +131,47 @@ def curves_figure(  # noqa: PLR0913 - axes and their units are named
 
     Returns
     -------
-    list of Figure
+    list of Drawing
         Empty without a curve that has a figure.
 
     Examples
     --------
     >>> line = Curve("power", [100, 200], [0.7, 0.9], points=True)
     >>> found = curves_figure([line], "p", "Power", "From 0.7 to 0.9.", across="labels", up="power")
-    >>> "var(--judge)" in found[0].svg
-    True
+    >>> found[0].to_frame()["y"].tolist()
+    [0.7, 0.9]
     """
     there = [curve for curve in curves if any(value is not None for value in curve.y)]
     if not there:
         return []
 
-    names = [curve.label for curve in there]
-    # A single curve is what the axis says.
-    entries = (len(there) if len(there) > 1 else 0) + sum(guide.y is not None for guide in guides)
-
-    def paint(axes: Axes) -> None:
-        for at, (curve, label) in enumerate(zip(there, told_apart(names, _LEGEND), strict=True)):
-            _paint(axes, curve, _MARKERS[at % len(_MARKERS)], label if len(names) > 1 else "_")
-        _guides(axes, guides)
-        axes.grid(visible=True)
-        axes.locator_params(axis="both", nbins=6)
-        axes.xaxis.set_major_formatter(Percent() if "x" in percent else StrMethodFormatter("{x:,g}"))
-        if "y" in percent:
-            axes.yaxis.set_major_formatter(Percent())
-        if up_to is not None:
-            axes.set_ylim(0, 1.06 * up_to)
-        axes.set_xlabel(across)
-        axes.set_ylabel(up)
-        if entries:
-            axes.figure.legend(loc="outside lower center", ncols=2, handlelength=2.2, columnspacing=1.2)
-
-    return [Figure(drawn(paint, key=key, size=(SIZE[0], SIZE[1] + 0.18 * ((entries + 1) // 2))), title, says)]
+    data = Curves(there, guides, across, up, percent, up_to)
+    return [Drawing(_paint, data, key, title, says, (SIZE[0], SIZE[1] + 0.18 * ((data.entries + 1) // 2)))]
 
 
-def _paint(axes: Axes, curve: Curve, marker: str, label: str) -> None:
+def _paint(axes: Axes, data: Curves) -> None:
+    from matplotlib.ticker import StrMethodFormatter  # noqa: PLC0415 - drawing loads matplotlib
+
+    from bonwise.report.figures.percent import Percent  # noqa: PLC0415
+
+    labels = told_apart((curve.label for curve in data.curves), _LEGEND)
+    for at, (curve, label) in enumerate(zip(data.curves, labels, strict=True)):
+        _paint_curve(axes, curve, _MARKERS[at % len(_MARKERS)], label if len(labels) > 1 else "_")
+    _paint_guides(axes, data.guides)
+    axes.grid(visible=True)
+    axes.locator_params(axis="both", nbins=6)
+    axes.xaxis.set_major_formatter(Percent() if "x" in data.percent else StrMethodFormatter("{x:,g}"))
+    if "y" in data.percent:
+        axes.yaxis.set_major_formatter(Percent())
+    if data.up_to is not None:
+        axes.set_ylim(0, 1.06 * data.up_to)
+    axes.set_xlabel(data.across)
+    axes.set_ylabel(data.up)
+    if data.entries:
+        legend_below(axes, 2, handle=2.2, between=1.2)
+
+
+def _paint_curve(axes: Axes, curve: Curve, marker: str, label: str) -> None:
     colour = COLOURS[curve.role]
     y = [float("nan") if value is None else value for value in curve.y]
     ends = [
@@ -159,7 +194,7 @@ def _paint(axes: Axes, curve: Curve, marker: str, label: str) -> None:
     )
 
 
-def _guides(axes: Axes, guides: Sequence[Guide]) -> None:
+def _paint_guides(axes: Axes, guides: Sequence[Guide]) -> None:
     """Draw the guides; their words stand above the axes and in the legend, where no line runs through them."""
     colour, dashes, above = COLOURS["muted"], (0, (3, 3)), 3
     for guide in guides:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median_low
+from typing import TYPE_CHECKING
 
-from matplotlib.axes import Axes
 from rich.cells import cell_len
 
-from bonwise.report.metric_table import number
-from bonwise.report.page.canvas import COLOURS, SIZE, drawn
-from bonwise.report.page.figures.names import told_apart
-from bonwise.report.page.section import Figure
+from bonwise.report.blocks import Drawing
+from bonwise.report.figures.colours import COLOURS, SIZE
+from bonwise.report.figures.legend import legend_below
+from bonwise.report.figures.names import told_apart
+from bonwise.report.numbers import Unit, count, number
 
-__all__ = ["MOST", "Mark", "Row", "forest_figure"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["MOST", "Forest", "Mark", "Row", "forest_figure"]
 
 Row = tuple[str, float | None, float | None, float | None]
 """Label, estimate, low end and high end; None where there is none."""
@@ -44,7 +48,7 @@ class Mark:
     row : int
     at : float
     role : str
-        Of `bonwise.report.page.canvas.COLOURS`.
+        Of `bonwise.report.figures.colours.COLOURS`.
     word : str
         For the legend.
     """
@@ -53,6 +57,42 @@ class Mark:
     at: float
     role: str
     word: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """Figures with their intervals, one row each; the parameters are those of `forest_figure`."""
+
+    every: Sequence[Row]
+    zero: float | None
+    across: str
+    roles: Sequence[str]
+    marks: Sequence[Mark]
+    said: Sequence[str]
+    beside: Sequence[Row]
+    unit: Unit
+
+    def rows(self) -> Iterator[Mapping[str, object]]:
+        """Yield a row per figure, those that are not drawn too; each word of a mark is a column."""
+        marked = {mark.row: {one.word: one.at for one in self.marks if one.row == mark.row} for mark in self.marks}
+        for at, (label, value, low, high) in enumerate(self.every):
+            yield {"row": label, "estimate": value, "low": low, "high": high, **marked.get(at, {})}
+
+    @property
+    def drawn(self) -> Sequence[Row]:
+        """The rows that one drawing holds."""
+        return self.every[:MOST]
+
+    @property
+    def view(self) -> tuple[float, float]:
+        """Ends of the axis: all estimates, all usual intervals, no end of a hopeless one."""
+        rows = self.beside or self.drawn
+        stands = [place for place in (self.zero, *(mark.at for mark in self.marks)) if place is not None]
+        reach = [max(high - v, v - low) for _, v, low, high in rows if None not in (v, low, high)]  # type: ignore[operator]
+        most = _REACH * median_low(reach) if reach else 0.0
+        low = min([*stands, *(v if a is None else max(a, v - most) for _, v, a, _ in rows if v is not None)])
+        high = max([*stands, *(v if b is None else min(b, v + most) for _, v, _, b in rows if v is not None)])
+        return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
 def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and marks are named
@@ -67,7 +107,8 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
     marks: Sequence[Mark] = (),
     said: Sequence[str] = (),
     beside: Sequence[Row] = (),
-) -> list[Figure]:
+    unit: Unit = "number",
+) -> list[Drawing[Forest]]:
     """Draw one dot with its interval a row.
 
     Parameters
@@ -75,7 +116,7 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
     rows : sequence of (label, estimate, low, high)
         In the order to be read; those beyond the first `MOST` are left out, and the caption says so.
     key : str
-        Of the drawing, see `bonwise.report.page.canvas.drawn`.
+        Of the drawing, see `bonwise.report.blocks.Drawing`.
     title, says : str
         Of the figure; what is missing or cut is added to `says`.
     zero : float or None
@@ -89,10 +130,12 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
         The numbers of each row in words; estimate and interval to three decimals where empty.
     beside : sequence of (label, estimate, low, high)
         Of a figure in several drawings all the rows, these among them: their range is that of each drawing.
+    unit : {"number", "share"}
+        Of the figures, as they are written above the lines.
 
     Returns
     -------
-    list of Figure
+    list of Drawing
         Empty where no row has an estimate.
 
     Examples
@@ -101,35 +144,31 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
     >>> found[0].says
     'By topic. An open dot has no interval.'
     """
-    known = [value for _, value, _, _ in rows[:MOST] if value is not None]
-    if not known:
+    data = Forest(rows, zero, across, roles, marks, said, beside, unit)
+    if all(value is None for _, value, _, _ in data.drawn):
         return []
-    shown = list(rows[:MOST])
-    stands = [place for place in (zero, *(mark.at for mark in marks)) if place is not None]
-    view = _view(beside or shown, stands)
-    words = _Words.of(shown, said)
+    height = _Words.of(data).height * len(data.drawn) + _EDGES + (0.22 if marks else 0) + (0.2 if across else 0)
+    return [Drawing(_paint, data, key, title, " ".join([says, *_left_out(data)]), (SIZE[0], height))]
 
-    def paint(axes: Axes) -> None:
-        # A row is one unit high.
-        reach = 0.6 * _ABOVE / 72 / words.height
-        for at, (row, role) in enumerate(zip(shown, roles or ["judge"] * len(shown), strict=True)):
-            words.paint(axes, at)
-            _paint_row(axes, -at, row, role, view)
-            if zero is not None:
-                # Not from top to bottom: it would run through the words.
-                axes.plot([zero, zero], [-at - reach, -at + reach], color=COLOURS["muted"], linewidth=1.2, zorder=1)
-        _paint_marks(axes, marks)
-        axes.set_ylim(0.6 - len(shown) - 0.1 / words.height, 1 - 0.1 / words.height)
-        margin = 0.04 * (view[1] - view[0])
-        axes.set_xlim(view[0] - margin, view[1] + margin)
-        axes.yaxis.set_visible(False)
-        axes.spines["left"].set_visible(False)
-        axes.locator_params(axis="x", nbins=6)
-        axes.set_xlabel(across)
 
-    height = words.height * len(shown) + _EDGES + (0.22 if marks else 0) + (0.2 if across else 0)
-    caption = " ".join([says, *_left_out(rows, shown, view)])
-    return [Figure(drawn(paint, key=key, size=(SIZE[0], height)), title, caption)]
+def _paint(axes: Axes, data: Forest) -> None:
+    words, view, shown, zero = _Words.of(data), data.view, data.drawn, data.zero
+    # A row is one unit high.
+    reach = 0.6 * _ABOVE / 72 / words.height
+    for at, (row, role) in enumerate(zip(shown, data.roles or ["judge"] * len(shown), strict=True)):
+        words.paint(axes, at)
+        _paint_row(axes, -at, row, role, view)
+        if zero is not None:
+            # Not from top to bottom: it would run through the words.
+            axes.plot([zero, zero], [-at - reach, -at + reach], color=COLOURS["muted"], linewidth=1.2, zorder=1)
+    _paint_marks(axes, data.marks)
+    axes.set_ylim(0.6 - len(shown) - 0.1 / words.height, 1 - 0.1 / words.height)
+    margin = 0.04 * (view[1] - view[0])
+    axes.set_xlim(view[0] - margin, view[1] + margin)
+    axes.yaxis.set_visible(False)
+    axes.spines["left"].set_visible(False)
+    axes.locator_params(axis="x", nbins=6)
+    axes.set_xlabel(data.across)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +180,9 @@ class _Words:
     two: bool
 
     @classmethod
-    def of(cls, rows: Sequence[Row], said: Sequence[str]) -> _Words:
-        labels = told_apart(name for name, *_ in rows)
-        numbers = list(said[: len(rows)]) or [_said(row) for row in rows]
+    def of(cls, data: Forest) -> _Words:
+        labels = told_apart(name for name, *_ in data.drawn)
+        numbers = list(data.said[: len(data.drawn)]) or [_said(row, data.unit) for row in data.drawn]
         lengths = (cell_len(label) + cell_len(text) for label, text in zip(labels, numbers, strict=True))
         return cls(labels, numbers, max(lengths) > _TOGETHER)
 
@@ -173,12 +212,12 @@ def _above(axes: Axes, at: int, text: str, points: float, *, size: float, right:
     )
 
 
-def _said(row: Row) -> str:
+def _said(row: Row, unit: Unit) -> str:
     _, value, low, high = row
     if value is None:
         return "no figure"
-    ends = "(no interval)" if low is None or high is None else f"[{number(low)}, {number(high)}]"
-    return f"{number(value)} {ends}"
+    ends = "(no interval)" if low is None or high is None else f"[{number(low, unit)}, {number(high, unit)}]"
+    return f"{number(value, unit)} {ends}"
 
 
 def _paint_row(axes: Axes, y: float, row: Row, role: str, view: tuple[float, float]) -> None:
@@ -210,22 +249,14 @@ def _paint_marks(axes: Axes, marks: Sequence[Mark]) -> None:
         )
         words.add(mark.word)
     if marks:
-        axes.figure.legend(loc="outside lower center", ncols=3, handletextpad=0.3)
+        legend_below(axes, 3, after_handle=0.3)
 
 
-def _view(rows: Sequence[Row], stands: Sequence[float]) -> tuple[float, float]:
-    """Return the ends of the axis: all estimates, all usual intervals, no end of a hopeless one."""
-    reach = [max(high - v, v - low) for _, v, low, high in rows if None not in (v, low, high)]  # type: ignore[operator]
-    most = _REACH * median_low(reach) if reach else 0.0
-    low = min([*stands, *(v if a is None else max(a, v - most) for _, v, a, _ in rows if v is not None)])
-    high = max([*stands, *(v if b is None else min(b, v + most) for _, v, _, b in rows if v is not None)])
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
-
-
-def _left_out(rows: Sequence[Row], shown: Sequence[Row], view: tuple[float, float]) -> list[str]:
+def _left_out(data: Forest) -> list[str]:
+    shown, view = data.drawn, data.view
     said = []
-    if len(rows) > len(shown):
-        said.append(f"The first {len(shown)} of {len(rows):,} rows are drawn.")
+    if len(data.every) > len(shown):
+        said.append(f"The first {len(shown)} of {count(len(data.every))} rows are drawn.")
     if any(v is not None and (low is None or high is None) for _, v, low, high in shown):
         said.append("An open dot has no interval.")
     if any(v is None for _, v, _, _ in shown):

@@ -1,4 +1,4 @@
-"""Per cent along an axis, with as many decimals as its ticks need."""
+"""Per cent along an axis, with as many decimals as its ticks need; painters import it, for it loads matplotlib."""
 
 from __future__ import annotations
 

@@ -1,0 +1,72 @@
+"""The colours of drawings by what is drawn: those of the light style sheet, or stand-ins that a page replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
+
+__all__ = ["COLOURS", "LIGHT", "SIZE", "STAND_INS", "with_stand_ins"]
+
+SIZE = (4.6, 3.0)
+"""Inches: at the width of a phone the letters of a drawing of this size can still be read."""
+
+LIGHT: Mapping[str, str] = MappingProxyType(
+    {
+        "ink": "#1b1e23",
+        "muted": "#59606a",
+        "grid": "#dedfdb",
+        "judge": "#1f5fbf",
+        "oracle": "#a94f08",
+        "random": "#6a717c",
+        "other": "#7a45b8",
+        "good": "#17703a",
+        "bad": "#b3261e",
+        "band": "#d8e4f6",
+    }
+)
+"""What ``page/templates/light.css`` says."""
+
+STAND_INS: Mapping[str, str] = MappingProxyType(
+    {name: f"#{at:02x}{at:02x}{at:02x}" for at, name in enumerate(LIGHT, 1)}
+)
+"""In the page each becomes the variable ``--NAME`` of its style sheet."""
+
+_CHOSEN: ContextVar[Mapping[str, str]] = ContextVar("colours of drawings", default=LIGHT)
+
+
+class _Colours(Mapping[str, str]):
+    """The colours in which this thread draws at the moment."""
+
+    def __getitem__(self, name: str) -> str:
+        return _CHOSEN.get()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(LIGHT)
+
+    def __len__(self) -> int:
+        return len(LIGHT)
+
+
+COLOURS: Mapping[str, str] = _Colours()
+"""What painters take their colours from: `LIGHT`, and `STAND_INS` while a page is drawn."""
+
+
+@contextmanager
+def with_stand_ins() -> Iterator[None]:
+    """Let painters of this thread draw in stand-ins.
+
+    Examples
+    --------
+    >>> with with_stand_ins():
+    ...     COLOURS["judge"]
+    '#040404'
+    >>> COLOURS["judge"]
+    '#1f5fbf'
+    """
+    chosen = _CHOSEN.set(STAND_INS)
+    try:
+        yield
+    finally:
+        _CHOSEN.reset(chosen)

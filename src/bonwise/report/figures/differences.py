@@ -1,0 +1,170 @@
+"""Score differences within prompts, of the judge and of the oracle, ties standing out (Figure 2 of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Protocol
+
+from bonwise.report.blocks import Drawing
+from bonwise.report.figures.colours import COLOURS
+from bonwise.report.numbers import brief, count, one_decimal_percent
+from bonwise.report.wording import named
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["DifferenceBars", "Histogram", "Sides", "difference_figures"]
+
+
+class Histogram(Protocol):
+    """Differences of two values of one prompt, each pair that is not tied counted with both signs."""
+
+    @property
+    def edges(self) -> Sequence[float]:
+        """Of the bins."""
+
+    @property
+    def counts(self) -> Sequence[int]:
+        """Of the bins, without ties."""
+
+    @property
+    def ties(self) -> int:
+        """Pairs, each once."""
+
+    @property
+    def pairs(self) -> int:
+        """All pairs, each once."""
+
+    @property
+    def largest(self) -> float:
+        """Of the differences, 0 where all pairs tie."""
+
+
+class Sides(Protocol):
+    """What the judge says of the pairs, and what the oracle says; None without a prompt."""
+
+    @property
+    def judge(self) -> Histogram | None:
+        """Differences of scores."""
+
+    @property
+    def oracle(self) -> Histogram | None:
+        """Differences of labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceBars:
+    """Shares of the pairs by their difference.
+
+    Parameters
+    ----------
+    role : str
+        ``judge`` or ``oracle``: who says so, and the colour.
+    edges, shares : sequence of float
+        Of the bars, without ties.
+    tied : float
+        Share of the pairs that tie.
+    reach : float
+        Ends of the axis.
+    across, up : str
+        What the axes hold.
+    """
+
+    role: str
+    edges: Sequence[float]
+    shares: Sequence[float]
+    tied: float
+    reach: float
+    across: str
+    up: str = "share of pairs"
+
+    def rows(self) -> Iterator[Mapping[str, object]]:
+        """Yield a row per bar; the last is that of the ties."""
+        for share, (low, high) in zip(self.shares, pairwise(self.edges), strict=True):
+            yield {"from": low, "to": high, "share": share, "ties": False}
+        yield {"from": 0.0, "to": 0.0, "share": self.tied, "ties": True}
+
+    @property
+    def base(self) -> float:
+        """Where the ties begin: they stand on top of the bar around 0, which holds none, not in front of it."""
+        around = zip(self.shares, pairwise(self.edges), strict=True)
+        return sum(share for share, (low, high) in around if low < 0 < high)
+
+
+def difference_figures(
+    differences: Sides | None, key: str, *, reference: str | None = None
+) -> list[Drawing[DifferenceBars]]:
+    """Draw the histograms of differences between two candidates of one prompt.
+
+    Each pair that is not tied counts with both signs, so a drawing is symmetric; the bars and the ties add up to
+    all pairs.
+
+    Parameters
+    ----------
+    differences : Sides or None
+    key : str
+        Of the drawings.
+    reference : str, optional
+        What stands in for the oracle.
+
+    Returns
+    -------
+    list of Drawing
+        The judge's and the oracle's, on one range; what is missing is left out.
+    """
+    if differences is None:
+        return []
+    sides = {"judge": differences.judge, "oracle": differences.oracle}
+    there = {role: found for role, found in sides.items() if found is not None and found.pairs}
+    reach = max((abs(edge) for found in there.values() for edge in found.edges), default=0.0) or 1.0
+    return [_figure(role, found, reach, f"{key}-{role}", reference) for role, found in there.items()]
+
+
+def _figure(role: str, found: Histogram, reach: float, key: str, reference: str | None) -> Drawing[DifferenceBars]:
+    word, what = named(role, reference), "score" if role == "judge" else "label"
+    data = DifferenceBars(
+        role=role,
+        edges=found.edges,
+        # Both signs of a pair are counted, and a tie has both of them at 0.
+        shares=[times / (2 * found.pairs) for times in found.counts],
+        tied=found.ties / found.pairs,
+        reach=reach,
+        across=named(f"difference of two {what}s", reference),
+    )
+    says = (
+        f"Of {count(found.pairs)} pairs of candidates of one prompt the {word} ties {count(found.ties)}, "
+        f"{one_decimal_percent(data.tied)}"
+    )
+    if found.ties < found.pairs:
+        says += f"; the others, each counted with both signs, lie within {brief(found.largest)} of 0"
+    if 0 < found.ties < found.pairs:
+        on_top = data.base > 0
+        says += ". The ties stand on top of the bar around 0, not in it" if on_top else ". The bar at 0 is ties alone"
+    return Drawing(_paint, data, key, f"Differences within prompts: {word}", f"{says}.")
+
+
+def _paint(axes: Axes, data: DifferenceBars) -> None:
+    from bonwise.report.figures.percent import Percent  # noqa: PLC0415 - drawing loads matplotlib
+
+    wide = [after - before for before, after in pairwise(data.edges)]
+    axes.bar(data.edges[:-1], data.shares, wide, align="edge", color=COLOURS[data.role], linewidth=0)
+    axes.bar([0], [data.tied], max(wide), bottom=[data.base], color=COLOURS["bad"], linewidth=0, label="ties")
+    axes.annotate(
+        f"{one_decimal_percent(data.tied)} ties",
+        (0, data.base + data.tied),
+        (0, 3),
+        textcoords="offset points",
+        color=COLOURS["bad"],
+        fontweight="bold",
+        ha="center",
+        va="bottom",
+    )
+    axes.set_xlim(-data.reach, data.reach)
+    axes.set_ylim(0, max([data.base + data.tied, *data.shares]) * 1.18)
+    axes.yaxis.set_major_formatter(Percent())
+    axes.grid(visible=True, axis="y")
+    axes.locator_params(axis="both", nbins=6)
+    axes.set_xlabel(data.across)
+    axes.set_ylabel(data.up)

@@ -1,0 +1,89 @@
+"""Recovery and correlation within prompts by the value of a column: where the judge is better and where worse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from bonwise.printable import printable
+from bonwise.report.blocks import Drawing
+from bonwise.report.figures.forest import Forest, Row, forest_figure
+from bonwise.report.numbers import Bounded, Unit, count, interval, number
+
+__all__ = ["Stratum", "StratumRow", "strata_figures"]
+
+_METRICS: tuple[tuple[str, Unit], ...] = (("recovery", "share"), ("within_r", "number"))
+
+
+class StratumRow(Protocol):
+    """The prompts of which a column says one thing."""
+
+    @property
+    def value(self) -> str:
+        """What it says."""
+
+    @property
+    def prompts(self) -> int:
+        """How many."""
+
+    @property
+    def metrics(self) -> Mapping[str, Bounded]:
+        """The judge's metrics on them."""
+
+
+class Stratum(Protocol):
+    """A column that says one thing of each prompt."""
+
+    @property
+    def column(self) -> str:
+        """Its name."""
+
+    @property
+    def rows(self) -> Sequence[StratumRow]:
+        """What it says."""
+
+
+def strata_figures(strata: Sequence[Stratum] | None, key: str) -> list[Drawing[Forest]]:
+    """Draw two figures for each column: recovery, and correlation within prompts, of each of its values.
+
+    Parameters
+    ----------
+    strata : sequence of Stratum, or None
+    key : str
+        Of the drawings.
+
+    Returns
+    -------
+    list of Drawing
+    """
+    return [
+        figure
+        for at, column in enumerate(strata or ())
+        for metric, unit in _METRICS
+        for figure in _figures(column, metric, unit, f"{key}-{at}-{metric.replace('_', '-')}")
+    ]
+
+
+def _figures(column: Stratum, metric: str, unit: Unit, key: str) -> list[Drawing[Forest]]:
+    rows: list[Row] = []
+    known: list[tuple[float, str]] = []
+    for row in column.rows:
+        label = f"{row.value} ({count(row.prompts)})"
+        if metric not in row.metrics:
+            rows.append((label, None, None, None))
+            continue
+        found = row.metrics[metric]
+        rows.append((label, found.estimate, found.low, found.high))
+        if found.estimate is not None:
+            ends = "(no interval)" if found.low is None else interval(found, unit)
+            said = f"{number(found.estimate, unit)} {ends} for {printable(row.value, longest=40)}"
+            known.append((found.estimate, said))
+    if not known:
+        return []
+    title = f"{metric} by {printable(column.column, longest=40)}"
+    return forest_figure(rows, key, title, f"{title}, with the number of prompts: {_reach(known)}", unit=unit)
+
+
+def _reach(known: Sequence[tuple[float, str]]) -> str:
+    lowest, highest = min(known, key=lambda one: one[0]), max(known, key=lambda one: one[0])
+    return f"{lowest[1]}." if len(known) == 1 else f"from {lowest[1]} to {highest[1]}."
