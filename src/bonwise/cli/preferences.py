@@ -104,12 +104,11 @@ def _votes(
             hint="give --verdict-col once; two presentation orders are audited with --label-col",
         )
     from bonwise.planning.studies.preference_study import study_preferences
-    from bonwise.report.votes_text import votes_parts
 
     document = study_preferences(
         file, verdict_col=verdicts[0], pair_col=pair, prompt_col=prompt, **settings
-    ).to_dict()
-    given.deliver(votes_parts(document), document, json)
+    ).document()
+    given.deliver_document(document, json)
     return 0
 
 

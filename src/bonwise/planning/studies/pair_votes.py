@@ -5,10 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 import numpy as np
 
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.pair_votes import (
+    Bounds,
+    ClusterRatio,
+    DetectionRates,
+    HomogeneityRecord,
+    Information,
+    LeastVotes,
+    NeededVotes,
+    PairConcentration,
+    PairScreening,
+    PairVariance,
+    PairVotesRecord,
+    TotalSignal,
+    VotesNeeded,
+)
+from bonwise.documents.record import given
 from bonwise.planning.studies.screening_plan import ScreeningPlan, plan_screening
 from bonwise.planning.studies.vote_settings import VoteSettings
 from bonwise.stats.confidence import clustered_mean
@@ -99,82 +115,91 @@ class PairVotes:
         ends = sorted((abs(low - 0.5), abs(high - 0.5)))
         return abs(self.margin), 0.0 if low <= 0.5 <= high else ends[0], ends[1]
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> PairVotesRecord:
         """Return the pair's part of the document."""
         z = float(z_score(self.win_rate.estimate or 0.0, self.votes))
-        return {
-            "first": self.first,
-            "second": self.second,
-            "votes": self.votes,
-            "cast": self.cast,
-            "ties": self.ties,
-            "tie_rate": self.ties / self.cast,
-            "prompts": self.prompts or None,
-            "win_rate": self.win_rate.to_dict(),
-            "margin": self.margin,
-            "near_tie": bool(abs(self.margin) <= self.settings.near_tie + 1e-12),
-            "votes_needed": needed(self.size, self.settings.power),
-            "z": z if math.isfinite(z) else None,
-            "z_infinite": not math.isfinite(z),
-            "cluster_ratio": self._ratio(),
-            "variance": self._variance(),
-            "information": self._information(),
-            "signal": self.signal.to_dict(),
-            "concentration": self._concentration(),
-            "screening": self._screening(),
-            "detection": {way: {str(n): rate for n, rate in found.items()} for way, found in self.detection.items()},
-        }
+        return PairVotesRecord(
+            first=self.first,
+            second=self.second,
+            votes=self.votes,
+            cast=self.cast,
+            ties=self.ties,
+            tie_rate=self.ties / self.cast,
+            prompts=self.prompts or None,
+            win_rate=EstimateRecord.of(self.win_rate),
+            margin=self.margin,
+            near_tie=bool(abs(self.margin) <= self.settings.near_tie + 1e-12),
+            votes_needed=needed(self.size, self.settings.power),
+            z=_finite(z),
+            z_infinite=not math.isfinite(z),
+            cluster_ratio=self._ratio(),
+            variance=self.variance_record(),
+            information=self._information(),
+            signal=EstimateRecord.of(self.signal),
+            concentration=self._concentration(),
+            screening=self._screening(),
+            detection=DetectionRates(**{way: _by_votes(found) for way, found in self.detection.items()}),
+        )
 
-    def _ratio(self) -> dict[str, Any]:
+    def _ratio(self) -> ClusterRatio:
         if not self.prompts:
-            return {"estimate": None, "design_effect": None, "reason": NO_PROMPTS}
+            return ClusterRatio(estimate=None, design_effect=None, reason=NO_PROMPTS)
         if math.isnan(self.ratio):
-            return {"estimate": None, "design_effect": None, "reason": "all votes are alike"}
-        found: dict[str, Any] = {"estimate": self.ratio, "design_effect": self.ratio**2}
-        if not self.several:
-            found["reason"] = "no prompt has two votes: the ratio is 1 whatever raters do"
-        return found
+            return ClusterRatio(estimate=None, design_effect=None, reason="all votes are alike")
+        alone = None if self.several else "no prompt has two votes: the ratio is 1 whatever raters do"
+        return ClusterRatio(estimate=self.ratio, design_effect=self.ratio**2, **given(reason=alone))
 
-    def _variance(self) -> dict[str, Any]:
+    def variance_record(self) -> PairVariance:
+        """Return the variance of the prompts' win rates, or why it is not split."""
         if self.variance is None:
-            return {"total": None, "within": None, "between": None, "reason": ALONE if self.prompts else NO_PROMPTS}
-        return asdict(self.variance)
+            reason = ALONE if self.prompts else NO_PROMPTS
+            return PairVariance(total=None, within=None, between=None, reason=reason)
+        return PairVariance(**asdict(self.variance))
 
-    def _information(self) -> dict[str, Any]:
+    def _information(self) -> Information:
         size, low, high = self.size
         level, miss = LEVELS[0], 1 - self.settings.power
         nats, ends = float(kl_content(size)), kl_bounds(size)
-        bound = [least_votes(one, level, miss) for one in (size, high, low)]
-        return {
-            "per_vote": {"estimate": nats, "low": float(kl_content(low)), "high": float(kl_content(high))},
-            "quadratic_bounds": list(ends),
-            "stream": self.votes * nats,
-            "least_error_sum": least_error(self.votes * nats),
-            "total": _scaled(self.signal, self.votes),
-            "least_votes": {
-                "level": level,
-                "miss": miss,
-                **{key: _finite(one) for key, one in zip(("estimate", "low", "high"), bound, strict=True)},
-                "meaning": "lower bound: no test does with fewer; no test is known to do with so few",
-            },
-        }
+        bound = [_finite(least_votes(one, level, miss)) for one in (size, high, low)]
+        return Information(
+            per_vote=Bounds(estimate=nats, low=float(kl_content(low)), high=float(kl_content(high))),
+            quadratic_bounds=[None if one is None else float(one) for one in ends],
+            stream=self.votes * nats,
+            least_error_sum=float(least_error(self.votes * nats)),
+            total=_scaled(self.signal, self.votes),
+            least_votes=LeastVotes(
+                level=level,
+                miss=miss,
+                estimate=bound[0],
+                low=bound[1],
+                high=bound[2],
+                meaning="lower bound: no test does with fewer; no test is known to do with so few",
+            ),
+        )
 
-    def _concentration(self) -> dict[str, Any]:
+    def _concentration(self) -> PairConcentration:
         if self.concentration is None:
             reason = "fewer than two prompts, or all votes alike" if self.prompts else NO_PROMPTS
-            return {"kappa": None, "recommend_two_stage": False, "reason": reason}
-        found = asdict(self.concentration)
-        return {
-            **{key: _finite(one) if isinstance(one, float) else one for key, one in found.items()},
-            "exceeds_threshold": self.concentration.kappa > self.settings.threshold,
-            "exceeds_chance": self.concentration.kappa > self.concentration.null_quantile,
-            "recommend_two_stage": self.concentration.concentrated(self.settings.threshold),
-        }
+            return PairConcentration(kappa=None, recommend_two_stage=False, reason=reason)
+        found = self.concentration
+        return PairConcentration(
+            kappa=_finite(found.kappa),
+            null_quantile=_finite(found.null_quantile),
+            p=_finite(found.p),
+            mass=_finite(found.mass),
+            mass_null_quantile=_finite(found.mass_null_quantile),
+            kept=found.kept,
+            homogeneity=HomogeneityRecord(**asdict(found.homogeneity)),
+            permutations=found.permutations,
+            exceeds_threshold=bool(found.kappa > self.settings.threshold),
+            exceeds_chance=bool(found.kappa > found.null_quantile),
+            recommend_two_stage=bool(found.concentrated(self.settings.threshold)),
+        )
 
-    def _screening(self) -> dict[str, Any]:
+    def _screening(self) -> PairScreening:
         if self.screening is None:
-            return {"plan": None, "simulated": None, "reason": ALONE if self.prompts else NO_PROMPTS}
-        return self.screening.to_dict()
+            return PairScreening(plan=None, simulated=None, reason=ALONE if self.prompts else NO_PROMPTS)
+        return self.screening.record()
 
 
 def study_pair(
@@ -218,22 +243,24 @@ def study_pair(
     )
 
 
-def needed(size: tuple[float, float | None, float | None], power: float) -> dict[str, Any]:
+def needed(size: tuple[float, float | None, float | None], power: float) -> VotesNeeded:
     """Return the votes of equation 8 for a margin and the ends of its interval, at both levels.
 
     A larger margin takes fewer votes, so the upper end of the margin makes the lower end of the count; null stands
     for no finite number, that of a margin of 0.
     """
+    return VotesNeeded.model_validate({f"{level:g}": _needed(size, level, power) for level in LEVELS})
+
+
+def _needed(size: tuple[float, float | None, float | None], level: float, power: float) -> NeededVotes:
     margin, low, high = size
-    return {
-        f"{level:g}": {
-            "estimate": _finite(raw := _votes(margin, level, power)),
-            "whole": math.ceil(raw) if math.isfinite(raw) else None,
-            "low": None if high is None else _finite(_votes(high, level, power)),
-            "high": None if low is None else _finite(_votes(low, level, power)),
-        }
-        for level in LEVELS
-    }
+    raw = _votes(margin, level, power)
+    return NeededVotes(
+        estimate=_finite(raw),
+        whole=math.ceil(raw) if math.isfinite(raw) else None,
+        low=None if high is None else _finite(_votes(high, level, power)),
+        high=None if low is None else _finite(_votes(low, level, power)),
+    )
 
 
 def _votes(margin: float, level: float, power: float) -> float:
@@ -253,12 +280,17 @@ def _detection(pool: Pool, settings: VoteSettings) -> dict[str, dict[int, float 
     }
 
 
-def _scaled(found: Estimate, votes: int) -> dict[str, Any]:
+def _by_votes(rates: Mapping[int, float | None]) -> dict[str, float | None]:
+    return {str(votes): None if rate is None else float(rate) for votes, rate in rates.items()}
+
+
+def _scaled(found: Estimate, votes: int) -> TotalSignal:
     """Return an estimate a vote times the votes."""
     if found.estimate is None:
-        return {"estimate": None, "low": None, "high": None, "reason": found.reason}
-    return {key: None if (one := getattr(found, key)) is None else votes * one for key in ("estimate", "low", "high")}
+        return TotalSignal(estimate=None, low=None, high=None, **given(reason=found.reason))
+    low, high = (None if end is None else votes * end for end in (found.low, found.high))
+    return TotalSignal(estimate=votes * found.estimate, low=low, high=high)
 
 
 def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+    return float(value) if math.isfinite(value) else None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -12,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bonwise.data.votes import Ties, VoteTable
+from bonwise.documented import DocumentedResult
+from bonwise.documents.votes import VotesData, VotesDocument, VotesOverPairs, VotesSettings
 from bonwise.errors import InputError, UsageError
 from bonwise.planning.studies.over_pairs import OverPairs
 from bonwise.planning.studies.pair_votes import PairVotes, study_pair
 from bonwise.planning.studies.vote_settings import VoteSettings
 from bonwise.release import release
-from bonwise.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,7 @@ _COUNTING: Mapping[Ties | None, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class PreferenceStudy(Shown):
+class PreferenceStudy(DocumentedResult):
     """What the votes of a preference evaluation can and cannot tell.
 
     Parameters
@@ -49,10 +49,10 @@ class PreferenceStudy(Shown):
         Distinct prompts behind the votes; 0 where no prompt column was named.
     dropped : mapping of str to int
         Votes left out, by reason.
-    over_pairs : mapping
+    over_pairs : VotesOverPairs
         Figures over pairs, by their names in the document: margins, near ties, ties, detection and the rest.
-    settings : mapping
-        Every argument as it was given or by default, and what it means; read-only.
+    settings : VotesSettings
+        Every argument as it was given or by default, and what it means.
     """
 
     source: str
@@ -61,32 +61,34 @@ class PreferenceStudy(Shown):
     rows: int
     prompts: int
     dropped: Mapping[str, int]
-    over_pairs: Mapping[str, Any] = field(repr=False)
-    settings: Mapping[str, Any] = field(repr=False)
+    over_pairs: VotesOverPairs = field(repr=False)
+    settings: VotesSettings = field(repr=False)
 
-    def __str__(self) -> str:
-        from bonwise.report.votes_text import votes_text  # noqa: PLC0415 - rendering loads rich
-
-        return votes_text(self.to_dict())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document of schema ``bonwise.votes/1``; it holds no NaN and no infinity."""
-        return {
-            "schema": "bonwise.votes/1",
-            "data": {
-                "rows": self.rows,
-                "votes": sum(one.votes for one in self.pairs),
-                "ties": sum(one.ties for one in self.pairs),
-                "pairs": len(self.pairs),
-                "pairs_left_out": self.pairs_left_out,
-                "models": len({name for one in self.pairs for name in (one.first, one.second)}),
-                "prompts": self.prompts or None,
-                "dropped": dict(self.dropped),
-            },
-            "settings": deepcopy(dict(self.settings)),
-            **deepcopy(dict(self.over_pairs)),
-            "pairs": [one.to_dict() for one in self.pairs],
-        }
+    def document(self) -> VotesDocument:
+        """Return the document of schema ``bonwise.votes/1``."""
+        over = self.over_pairs
+        return VotesDocument(
+            data=VotesData(
+                rows=self.rows,
+                votes=sum(one.votes for one in self.pairs),
+                ties=sum(one.ties for one in self.pairs),
+                pairs=len(self.pairs),
+                pairs_left_out=self.pairs_left_out,
+                models=len({name for one in self.pairs for name in (one.first, one.second)}),
+                prompts=self.prompts or None,
+                dropped=dict(self.dropped),
+            ),
+            settings=self.settings,
+            margins=over.margins,
+            near_ties=over.near_ties,
+            ties=over.ties,
+            cluster_ratio=over.cluster_ratio,
+            variance=over.variance,
+            z=over.z,
+            detection=over.detection,
+            concentration=over.concentration,
+            pairs=[one.record() for one in self.pairs],
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a pair and metric.
@@ -95,18 +97,7 @@ class PreferenceStudy(Shown):
         votes; ``margin``, the same less 1/2; ``signal``, the mean squared margin of the prompts), ``estimate``,
         ``low``, ``high``, ``se``, ``n`` prompts, ``interval`` and ``reason``: why something is missing.
         """
-        import pandas as pd  # noqa: PLC0415 - loaded anyway by whoever made the study
-
-        columns = ["first", "second", "votes", "ties", "metric", "estimate", "low", "high", "se", "n", "interval"]
-        return pd.DataFrame((row for pair in self.pairs for row in _rows(pair)), columns=[*columns, "reason"])
-
-
-def _rows(pair: PairVotes) -> Iterator[dict[str, Any]]:
-    about = {"first": pair.first, "second": pair.second, "votes": pair.votes, "ties": pair.ties}
-    rate = pair.win_rate.to_dict()
-    margin = {end: None if rate[end] is None else rate[end] - 0.5 for end in ("estimate", "low", "high")}
-    for metric, one in {"win_rate": rate, "margin": rate | margin, "signal": pair.signal.to_dict()}.items():
-        yield {**about, "metric": metric, **one}
+        return super().to_frame()
 
 
 def study_preferences(  # noqa: PLR0913 - one argument a role, all but the source named
@@ -232,21 +223,21 @@ def _study(cast: VoteTable, settings: VoteSettings, columns: Mapping[str, Any]) 
         len(cast.preferred) + sum(cast.dropped.values()),
         _distinct_prompts(table, kept) if table.prompts_named else 0,
         MappingProxyType(dropped),
-        MappingProxyType(OverPairs(tuple(pairs), settings).to_dict()),
-        MappingProxyType(_said(settings, columns, table.source)),
+        OverPairs(tuple(pairs), settings).record(),
+        _said(settings, columns, table.source),
     )
 
 
-def _said(settings: VoteSettings, columns: Mapping[str, Any], source: str) -> dict[str, Any]:
+def _said(settings: VoteSettings, columns: Mapping[str, Any], source: str) -> VotesSettings:
     """Return every argument, and what it means."""
-    return {
+    return VotesSettings(
         **settings.to_dict(),
         **columns,
-        "counting": _COUNTING[settings.ties],
-        "first": "alphabetically first of the two names",
-        "source": source,
-        "version": release(),
-    }
+        counting=_COUNTING[settings.ties],
+        first="alphabetically first of the two names",
+        source=source,
+        version=release(),
+    )
 
 
 def _pairs(cast: VoteTable, table: VoteTable, settings: VoteSettings) -> tuple[list[PairVotes], tuple[int, int]]:

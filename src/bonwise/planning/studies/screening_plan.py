@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
+from bonwise.documents.pair_votes import PairScreening, ScreeningPowerRecord, ScreeningRecord
 from bonwise.planning.studies.vote_settings import VoteSettings
 from bonwise.stats.sums import Floats
 from bonwise.stats.votes.cluster_variance import likely_rates
@@ -40,14 +40,24 @@ class ScreeningPlan:
     plan: Screening
     simulated: ScreeningPower
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return both by name; null where no prompt has a preference to keep."""
-        power = {key: None if math.isnan(value) else value for key, value in asdict(self.simulated).items()}
-        return {
-            "plan": asdict(self.plan),
-            "simulated": power,
-            "margins": "as likely: win rates of the prompts, chance within prompts taken out of their variance",
-        }
+    def record(self) -> PairScreening:
+        """Return both by name; None where no prompt has a preference to keep."""
+        power = self.simulated
+        return PairScreening(
+            plan=ScreeningRecord(**asdict(self.plan)),
+            simulated=ScreeningPowerRecord(
+                proportional=_known(power.proportional),
+                two_stage=_known(power.two_stage),
+                mass_kept=_known(power.mass_kept),
+                overlap=_known(power.overlap),
+                repetitions=power.repetitions,
+            ),
+            margins="as likely: win rates of the prompts, chance within prompts taken out of their variance",
+        )
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
 
 
 def plan_screening(values: Floats, prompt: np.ndarray, settings: VoteSettings) -> ScreeningPlan | None:

@@ -14,7 +14,6 @@ __all__ = ["PRINTED", "printed_sections", "printed_title"]
 _Document = Mapping[str, Any]
 
 PRINTED: Mapping[str, str] = {
-    "bonwise.votes/1": "votes_text:votes_parts",
 }
 """Who puts a document into words, by its schema."""
 

@@ -1,0 +1,270 @@
+"""Votes as they are: margins, near ties, what could be detected, and what prompts and pairs say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil
+
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.pair_votes import NeededVotes
+from bonwise.documents.votes import (
+    DetectionOverPairs,
+    DrawnHow,
+    MarginQuantile,
+    VarianceOverPairs,
+    VotesDocument,
+    VotesSettings,
+    ZOverPairs,
+)
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Column, Part, Said, Table
+from bonwise.report.described.vote_pairs import MOST_PAIRS, vote_pairs, votes_or_none
+from bonwise.report.numbers import (
+    NOTHING,
+    count,
+    counted,
+    estimate,
+    interval,
+    listed_counts,
+    number,
+    percent,
+    rare,
+    ratio,
+    rough,
+    setting,
+)
+
+__all__ = ["describe"]
+
+_REPLACED: dict[DrawnHow, str] = {"with_replacement": "with", "without_replacement": "without"}
+
+
+def describe(document: VotesDocument) -> Part:
+    """Describe what the votes can and cannot tell."""
+    return Part(
+        f"Votes of {printable(document.settings.source)}",
+        [
+            Table.facts(_facts(document.settings)),
+            *_opening(document),
+            _margins(document),
+            *_near_ties(document),
+            *_detection(document),
+            *_prompts(document),
+            *_screening(document),
+            *vote_pairs(document),
+        ],
+    )
+
+
+def _facts(settings: VotesSettings) -> Iterator[tuple[str, str]]:
+    yield "votes", settings.source
+    yield "intervals", percent(settings.confidence)
+    yield "seed", str(settings.seed)
+    yield "bonwise", settings.version
+
+
+def _opening(document: VotesDocument) -> Iterator[Said]:
+    data, settings = document.data, document.settings
+    prompts = f" for {counted(data.prompts, 'prompt')}" if data.prompts else ""
+    clustered = "clustered by prompt" if data.prompts else "every vote on its own, for no prompt column was named"
+    yield Said(
+        "note",
+        f"{counted(data.votes, 'vote')} on {counted(data.pairs, 'pair')} of {counted(data.models, 'model')}{prompts}"
+        f"; intervals at {percent(settings.confidence)}: of a pair {clustered}, over pairs by resampling the pairs",
+    )
+    yield Said(
+        "note", "margin: P(second preferred) - 1/2, where first and second model of a pair are in alphabetical order"
+    )
+    if settings.ties is not None:
+        yield Said("note", f"ties: {settings.ties}. {counted(data.ties, 'vote')} are ties; {settings.counting}")
+    rates = document.ties
+    if data.ties:
+        yield Said(
+            "finding",
+            f"tie rate of a pair: median {_with_interval(rates.median)}, 90th percentile "
+            f"{estimate(rates.p90, 'share')}; correlation with the margin of the other votes "
+            f"{estimate(rates.correlation_with_margin)} {interval(rates.correlation_with_margin)}",
+        )
+    if data.dropped:
+        few = f"; {count(data.pairs_left_out)} of the pairs" if data.pairs_left_out else ""
+        yield Said("caveat", f"left out: {listed_counts(data.dropped.items())}{few}")
+
+
+def _with_interval(found: EstimateRecord) -> str:
+    return f"{estimate(found, 'share')} {interval(found, 'share')}"
+
+
+def _margins(document: VotesDocument) -> Table:
+    columns = (
+        Column("quantile", "name"),
+        Column("|margin|"),
+        Column("interval"),
+        Column("votes at .05"),
+        Column("interval"),
+        Column("votes at .01", spare=2),
+        Column("interval", spare=1),
+    )
+    title = f"Votes to see the margin of a pair with power {setting(document.settings.power)} (equation 8)"
+    return Table.of(columns, [tuple(_margin(one)) for one in document.margins], title)
+
+
+def _margin(one: MarginQuantile) -> Iterator[str]:
+    yield f"p{setting(100 * one.quantile)}"
+    yield estimate(one)
+    yield interval(one)
+    needed = one.votes_needed
+    for level in (None, None) if needed is None else (needed.at_05, needed.at_01):
+        yield from (NOTHING, NOTHING) if level is None else _needed(level)
+
+
+def _needed(found: NeededVotes) -> tuple[str, str]:
+    # A margin that may be 0 takes any number of votes.
+    most = "no end" if found.high is None else count(ceil(found.high))
+    ends = NOTHING if found.low is None else f"[{count(ceil(found.low))}, {most}]"
+    return votes_or_none(found.whole), ends
+
+
+def _near_ties(document: VotesDocument) -> Iterator[Said]:
+    near = document.near_ties
+    said = (
+        f"near ties (|margin| <= {setting(near.tau)}): {count(near.count)} of {counted(document.data.pairs, 'pair')}"
+        f", share {_with_interval(near.share)}"
+    )
+    if near.votes_needed is not None:
+        votes = votes_or_none(near.votes_needed.at_05.whole)
+        said += f"; their median {estimate(near.median)} takes {votes} votes at .05"
+    yield Said("finding", said)
+    which = ", ties not among them" if document.settings.ties == "drop" else ""
+    yield Said(
+        "note",
+        f"These are counts of independent votes{which}, at margins as estimated. A preference that is not seen with "
+        "fewer votes is not shown to be absent.",
+    )
+
+
+def _detection(document: VotesDocument) -> Iterator[Block]:
+    known = [one for one in document.detection if one.median.estimate is not None]
+    if known:
+        columns = (
+            Column("votes", "name"),
+            Column("replacement", "words"),
+            Column("median rate"),
+            Column("interval"),
+            Column(f"pairs at {setting(document.settings.power)}"),
+        )
+        title = "How often subsamples of a pair's votes show its preference (binomial test at .05)"
+        yield Table.of(columns, [_rate(one) for one in known], title)
+        yield Said(
+            "note",
+            "Without replacement the pool is all there is: near its size the rate is the pool's own verdict, not "
+            "power.",
+        )
+    else:
+        yield Said("caveat", "no rates of detection: the binomial test is not defined for half votes")
+    rows = [row for one in document.z for row in _z(one)]
+    if rows:
+        yield Table.of(
+            (
+                Column("votes", "name"),
+                Column("replacement", "words"),
+                Column("p10 of z"),
+                Column("interval"),
+                Column("median z"),
+                Column("interval"),
+                Column("infinite", spare=1),
+                Column("pairs", spare=2),
+            ),
+            rows,
+            "z = |rate - 1/2| / sqrt(rate (1 - rate) / votes) of all subsamples, pairs weighing alike",
+        )
+
+
+def _rate(one: DetectionOverPairs) -> tuple[str, ...]:
+    return (
+        count(one.votes),
+        _REPLACED[one.drawn],
+        estimate(one.median, "share"),
+        interval(one.median, "share"),
+        f"{count(one.pairs_with_power)} of {count(one.pairs)}",
+    )
+
+
+def _z(one: ZOverPairs) -> Iterator[tuple[str, ...]]:
+    if one.p10 is None or one.median is None or one.infinite_share is None:
+        return
+    figures = [cell for found in (one.p10, one.median) for cell in (_or_infinite(found), _ends(found))]
+    yield count(one.votes), _REPLACED[one.drawn], *figures, rare(one.infinite_share), count(one.pairs)
+
+
+def _or_infinite(found: EstimateRecord) -> str:
+    return "infinite" if found.estimate is None else ratio(found.estimate)
+
+
+def _ends(found: EstimateRecord) -> str:
+    return NOTHING if found.low is None else f"[{ratio(found.low)}, {ratio(found.high)}]"
+
+
+def _prompts(document: VotesDocument) -> Iterator[Said]:
+    found = document.cluster_ratio
+    if not found.pairs:
+        yield Said("caveat", "prompts: no prompt column was named, so what votes on one prompt share is unknown")
+        return
+    yield Said(
+        "finding",
+        f"prompts: clustering multiplies a pair's standard error by {estimate(found.median)} "
+        f"{interval(found.median)} at the median ({number(found.least)} to {number(found.most)}): "
+        f"{ratio(found.design_effect)} votes do the work of one independent vote",
+    )
+    if found.single_vote_prompts_only:
+        yield Said("caveat", "no prompt has two votes of a pair: the ratio is 1 whatever raters do")
+    yield from _variance(document.variance)
+
+
+def _variance(found: VarianceOverPairs) -> Iterator[Said]:
+    if found.published is None:
+        yield Said("caveat", f"variance of win rates: not split, {found.reason}")
+        return
+    named = (("total", found.total), ("within", found.within), ("between", found.between))
+    parts = ", ".join(f"{name} {estimate(one)} {interval(one)}" for name, one in named)
+    yield Said(
+        "finding",
+        f"variance of a prompt's win rate, medians of {counted(found.pairs, 'pair')}, prompts with two votes or "
+        f"more: {parts}",
+    )
+    known = found.published
+    published = " / ".join(estimate(one) for one in (known.total, known.within, known.between))
+    yield Said("note", f"the same as Lee (2026) prints it, biased for prompts with few votes: {published}")
+
+
+def _screening(document: VotesDocument) -> Iterator[Said]:
+    found, settings = document.concentration, document.settings
+    if not found.pairs:
+        return
+    of = counted(found.pairs, "pair")
+    yield Said(
+        "finding",
+        f"concentration: kappa is above {setting(settings.threshold)} in {count(found.above_threshold)} of {of}. "
+        "That rule alone says nothing: with few votes a prompt it fires on prompts that are all alike.",
+    )
+    yield Said(
+        "finding",
+        f"Above what permuting the votes over prompts gives in 95% of cases: {count(found.above_chance)} of {of} "
+        f"({rough(found.above_chance_expected)} expected by chance).",
+    )
+    yield Said(
+        "finding",
+        "Win rates differ between prompts (chi-squared, p of permuted votes at most .05) in "
+        f"{count(found.heterogeneous)} of {of}.",
+    )
+    named = ", ".join(
+        f"{printable(a, longest=32)} and {printable(b, longest=32)}"
+        for a, b in found.recommend_two_stage[:MOST_PAIRS]
+    )
+    yield Said(
+        "finding", f"two-stage screening may pay for: {named}" if named else "two-stage screening: for no pair"
+    )
+    yield Said(
+        "note",
+        "Screening chooses prompts to look at next. Its test is one of 'no prompt has a preference', never of the "
+        "mean preference: preferences that cancel over prompts are rejected most of the time.",
+    )
