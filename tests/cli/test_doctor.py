@@ -76,7 +76,7 @@ def test_words_say_what_the_document_holds(capsys, drawn):
     assert beside.err == words.out
     for piece in ("judge_score", "400 rows", "100 prompts", "rectangular", "nothing suspicious"):
         assert piece in words.out
-    assert words.out.splitlines()[-1] == "next: bonwise audit scores.csv"
+    assert words.out.splitlines()[-2:] == ["Next:", "bonwise audit scores.csv"]
 
 
 def test_tie_rates_are_the_audits(capsys, drawn):
@@ -239,5 +239,4 @@ def test_the_next_command_is_one_line(capsys, folder):
     deep.mkdir(parents=True)
     simulate("arena", n=20, seed=3).frame().to_csv(deep / "scores.csv", index=False)
     out = typed(capsys, "doctor", deep / "scores.csv").out
-    (line,) = (line for line in out.splitlines() if line.startswith("next: "))
-    assert typed(capsys, *shlex.split(line.removeprefix("next: "))[1:]).code == 0
+    assert typed(capsys, *shlex.split(out.splitlines()[-1])[1:]).code == 0

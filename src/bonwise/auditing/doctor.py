@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,66 +15,12 @@ from bonwise.data.flags import table_flags
 from bonwise.data.panel import Dropped, Panel, lay_out
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
+from bonwise.documents.doctor import DoctorDocument, JudgeScores, LabelCoverage, TableCounts
+from bonwise.documents.record import given
 from bonwise.printable import shell_path, shell_word
 from bonwise.stats.sums import Sums, prompt_sums
 
-__all__ = ["Diagnosis", "diagnose"]
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """What `diagnose` found.
-
-    Parameters
-    ----------
-    source : str
-    columns : mapping of str to str
-        Role to column.
-    strata : tuple of str
-    counts : mapping of str to int
-        Rows, prompts, candidates, judges.
-    shape : str
-    dropped : mapping of str to int
-        Prompts an audit would leave out, by reason.
-    judges : tuple of mapping
-        For each judge: prompts, range of scores, distinct scores, tie rates.
-    labels : mapping
-        Coverage and range of the oracle labels.
-    suspicious : tuple of str
-    next_command : str
-    """
-
-    source: str
-    columns: Mapping[str, str]
-    strata: tuple[str, ...]
-    counts: Mapping[str, int]
-    shape: str
-    dropped: Mapping[str, int]
-    judges: tuple[Mapping[str, Any], ...]
-    labels: Mapping[str, Any]
-    suspicious: tuple[str, ...] = field(default=())
-    next_command: str = ""
-
-    def __str__(self) -> str:
-        from bonwise.report.doctor_text import doctor_text  # noqa: PLC0415 - rendering loads rich
-
-        return doctor_text(self.to_dict())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document of schema ``bonwise.doctor/1``."""
-        return {
-            "schema": "bonwise.doctor/1",
-            "source": self.source,
-            "columns": dict(self.columns),
-            "strata": list(self.strata),
-            "counts": dict(self.counts),
-            "shape": self.shape,
-            "dropped": dict(self.dropped),
-            "judges": [dict(judge) for judge in self.judges],
-            "labels": dict(self.labels),
-            "suspicious": list(self.suspicious),
-            "next_command": self.next_command,
-        }
+__all__ = ["diagnose"]
 
 
 def diagnose(
@@ -85,7 +29,7 @@ def diagnose(
     columns: Mapping[str, str] | None = None,
     judge_scale: Mapping[str, Scale] | Scale | None = None,
     label_scale: Scale | None = None,
-) -> Diagnosis:
+) -> DoctorDocument:
     """Look a file over.
 
     Parameters
@@ -97,6 +41,10 @@ def diagnose(
     judge_scale, label_scale : optional
         Declared scales.
 
+    Returns
+    -------
+    DoctorDocument
+
     Raises
     ------
     bonwise.errors.InputError
@@ -105,22 +53,23 @@ def diagnose(
     table = ScoreTable.read(path, columns=columns, judge_scale=judge_scale, label_scale=label_scale)
     panels = lay_out(table)
     found, stated = suspicions(table, panels), stated_draw(None, table)
-    dropped = {(drop.prompt_id, drop.reason) for panel in panels for drop in _dropped(panel, stated)}
-    return Diagnosis(
+    # In the order in which they are found, each once: judges of one table lack the same prompts.
+    dropped = dict.fromkeys((one.prompt_id, one.reason) for panel in panels for one in _dropped(panel, stated))
+    return DoctorDocument(
         source=str(path),
-        columns=table.columns,
-        strata=table.strata,
-        counts={
-            "rows": len(table.frame),
-            "prompts": len(table.prompts),
-            "candidates": len(table.candidates),
-            "judges": len(table.judges),
-        },
+        columns={role: str(column) for role, column in table.columns.items()},
+        strata=[str(column) for column in table.strata],
+        counts=TableCounts(
+            rows=len(table.frame),
+            prompts=len(table.prompts),
+            candidates=len(table.candidates),
+            judges=len(table.judges),
+        ),
         shape=panels[0].shape,
-        dropped=Counter(reason for _, reason in dropped),
-        judges=tuple(_judge(panel) for panel in panels),
+        dropped=dict(Counter(reason for _, reason in dropped)),
+        judges=[_judge(panel) for panel in panels],
         labels=_labels(table, max(panels, key=lambda panel: len(panel.sizes))),
-        suspicious=tuple(one.sentence for one in found),
+        suspicious=[one.sentence for one in found],
         next_command=_next_command(table, str(path), columns or {}, found),
     )
 
@@ -131,33 +80,35 @@ def _dropped(panel: Panel, stated: StatedDraw | None) -> tuple[Dropped, ...]:
     return label_state(panel, stated).panel.dropped if audited else panel.dropped
 
 
-def _judge(panel: Panel) -> dict[str, Any]:
+def _judge(panel: Panel) -> JudgeScores:
     if not len(panel.sizes):
-        return {"judge": panel.judge, "prompts": 0}
+        return JudgeScores(judge=panel.judge, prompts=0)
     sums = Sums(*prompt_sums(panel.scores, np.zeros(len(panel.scores)), panel.sizes))
-    return {
-        "judge": panel.judge,
-        "prompts": len(panel.sizes),
-        "lowest": float(panel.scores.min()),
-        "highest": float(panel.scores.max()),
-        "distinct": len(np.unique(panel.scores)),
-        "tie_rate": float(1 - sums.apart_S.sum() / sums.pairs.sum()),
-        "top1_tie_rate": float(sums.tied_top.mean()),
-    }
+    return JudgeScores(
+        judge=panel.judge,
+        prompts=len(panel.sizes),
+        lowest=float(panel.scores.min()),
+        highest=float(panel.scores.max()),
+        distinct=len(np.unique(panel.scores)),
+        tie_rate=float(1 - sums.apart_S.sum() / sums.pairs.sum()),
+        top1_tie_rate=float(sums.tied_top.mean()),
+    )
 
 
-def _labels(table: ScoreTable, panel: Panel) -> dict[str, Any]:
+def _labels(table: ScoreTable, panel: Panel) -> LabelCoverage:
     values = table.frame["oracle_label"].dropna()
-    found = panel.labelled_cells
-    out: dict[str, Any] = {
-        "labelled_rows": len(values),
-        "labelled_prompts": int((found == panel.sizes).sum()),
-        "partly_labelled_prompts": int(((found > 0) & (found < panel.sizes)).sum()),
-        "unlabelled_prompts": int((found == 0).sum()),
-    }
-    if len(values):
-        out.update(lowest=float(values.min()), highest=float(values.max()), distinct=int(values.nunique()))
-    return out
+    found, some = panel.labelled_cells, bool(len(values))
+    return LabelCoverage(
+        labelled_rows=len(values),
+        labelled_prompts=int((found == panel.sizes).sum()),
+        partly_labelled_prompts=int(((found > 0) & (found < panel.sizes)).sum()),
+        unlabelled_prompts=int((found == 0).sum()),
+        **given(
+            lowest=float(values.min()) if some else None,
+            highest=float(values.max()) if some else None,
+            distinct=int(values.nunique()) if some else None,
+        ),
+    )
 
 
 def _next_command(table: ScoreTable, path: str, columns: Mapping[str, str], found: Sequence[Suspicion]) -> str:

@@ -30,13 +30,12 @@ def doctor(
     given.refuse_overwriting((file,), (json,))
     from bonwise.auditing.doctor import diagnose
     from bonwise.data.scales import parse_scale
-    from bonwise.report.doctor_text import doctor_parts
 
     document = diagnose(
         file,
         columns=given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, propensity_col),
         judge_scale=given.scales(judge_scale),
         label_scale=None if label_scale is None else parse_scale(label_scale),
-    ).to_dict()
-    given.deliver(doctor_parts(document), document, json)
+    )
+    given.deliver_document(document, json)
     return 0

@@ -14,6 +14,7 @@ __all__ = ["WORDS", "document_class", "json_schema", "word_of"]
 WORDS: tuple[str, ...] = (
     "audit",
     "confidence",
+    "doctor",
     "exhibits",
     "label_designs",
     "labels",

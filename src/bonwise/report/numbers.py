@@ -22,6 +22,7 @@ __all__ = [
     "percent",
     "price",
     "rare",
+    "rate",
     "ratio",
     "rough",
     "setting",
@@ -160,6 +161,15 @@ def one_decimal_percent(share: float) -> str:
     ('66.5%', '100.0%')
     """
     return f"{100 * share:.1f}%"
+def rate(share: float) -> str:
+    """Write a share that was counted, in percent.
+
+    Examples
+    --------
+    >>> rate(0.5854), rate(1.0)
+    ('58.5%', '100.0%')
+    """
+    return f"{share:.1%}"
 
 
 def interval_title(confidence: float) -> str:

@@ -1,0 +1,128 @@
+"""What a file was taken for, what is odd about it, and what to type next: ``bonwise.doctor/1``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from bonwise.documents.document import Document, FrameRow
+from bonwise.documents.record import Record
+from bonwise.documents.values import Count, Number, Share
+
+__all__ = ["MODEL", "DoctorDocument", "JudgeScores", "LabelCoverage", "TableCounts"]
+
+
+class TableCounts(Record):
+    """How much there is of what in the file."""
+
+    rows: Count
+    prompts: Count
+    candidates: Count
+    judges: Count
+
+
+class JudgeScores(Record):
+    """The scores of one judge.
+
+    Parameters
+    ----------
+    judge : str
+    prompts : int
+        That it scored completely; where there is none every other key is absent.
+    lowest, highest : float, optional
+    distinct : int, optional
+        Different scores.
+    tie_rate, top1_tie_rate : float, optional
+        Share of the pairs within prompts that are ties, and of the prompts whose top score is shared.
+    """
+
+    judge: str
+    prompts: Count
+    lowest: Number | None = None
+    highest: Number | None = None
+    distinct: Count | None = None
+    tie_rate: Share | None = None
+    top1_tie_rate: Share | None = None
+
+    @model_validator(mode="after")
+    def _figures_stand_where_prompts_do(self) -> JudgeScores:
+        figures = (self.lowest, self.highest, self.distinct, self.tie_rate, self.top1_tie_rate)
+        if any((figure is None) != (not self.prompts) for figure in figures):
+            raise ValueError("a judge has figures where it scored a prompt, and none where it did not")
+        return self
+
+
+class LabelCoverage(Record):
+    """The oracle labels.
+
+    Parameters
+    ----------
+    labelled_rows : int
+        Where there is none `lowest`, `highest` and `distinct` are absent.
+    labelled_prompts, partly_labelled_prompts, unlabelled_prompts : int
+        Prompts of the judge that scored most, by how many of their candidates are labelled.
+    lowest, highest : float, optional
+    distinct : int, optional
+        Different labels.
+    """
+
+    labelled_rows: Count
+    labelled_prompts: Count
+    partly_labelled_prompts: Count
+    unlabelled_prompts: Count
+    lowest: Number | None = None
+    highest: Number | None = None
+    distinct: Count | None = None
+
+    @model_validator(mode="after")
+    def _figures_stand_where_labels_do(self) -> LabelCoverage:
+        if any((figure is None) != (not self.labelled_rows) for figure in (self.lowest, self.highest, self.distinct)):
+            raise ValueError("labels have figures where there is one, and none where there is not")
+        return self
+
+
+class DoctorDocument(Document):
+    """What was found about a file before an audit of it.
+
+    Parameters
+    ----------
+    source : str
+    columns : dict of str to str
+        Role to column.
+    strata : list of str
+        Columns that prompts can be told apart by.
+    counts : TableCounts
+    shape : {"rectangular", "ragged"}
+    dropped : dict of str to int
+        Prompts that an audit would leave out, by reason.
+    judges : list of JudgeScores
+    labels : LabelCoverage
+    suspicious : list of str
+        What looks wrong, in one sentence each.
+    next_command : str
+        To type next.
+    """
+
+    schema_: Literal["bonwise.doctor/1"] = Field(default="bonwise.doctor/1", alias="schema")
+    source: str
+    columns: dict[str, str]
+    strata: list[str]
+    counts: TableCounts
+    shape: Literal["rectangular", "ragged"]
+    dropped: dict[str, Count]
+    judges: list[JudgeScores]
+    labels: LabelCoverage
+    suspicious: list[str]
+    next_command: str
+
+    frame_columns = ("judge", "prompts", "lowest", "highest", "distinct", "tie_rate", "top1_tie_rate")
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per judge; of one that scored no prompt completely the figures are missing."""
+        for judge in self.judges:
+            yield judge.to_dict()
+
+
+MODEL = DoctorDocument

@@ -1,0 +1,96 @@
+"""What a file was taken for, what is odd about it, and what to type next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from bonwise.documents.doctor import DoctorDocument, JudgeScores, LabelCoverage
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Column, Part, Said, Table
+from bonwise.report.numbers import NOTHING, count, counted, rate, setting
+
+__all__ = ["describe"]
+
+_MOST_REASONS = 5
+"""Reasons for dropping prompts that are told apart, the commonest first."""
+
+_MOST_STRATA = 8
+"""Columns of strata that are named."""
+
+_LONGEST = 600
+"""Characters of a suspicion."""
+
+
+def describe(document: DoctorDocument) -> Part:
+    """Describe a file before it is audited."""
+    return Part(printable(document.source), list(_blocks(document)))
+
+
+def _blocks(document: DoctorDocument) -> Iterator[Block]:
+    counts = document.counts
+    yield Said(
+        "finding",
+        f"{counted(counts.rows, 'row')}, {counted(counts.prompts, 'prompt')}, "
+        f"{counted(counts.candidates, 'candidate name')}, {counted(counts.judges, 'judge')}; "
+        f"taken as {document.shape}",
+    )
+    yield _columns(document)
+    yield from _dropped(document.dropped)
+    yield _scores(document.judges)
+    yield _labels(document.labels)
+    for sentence in document.suspicious:
+        yield Said("caveat", f"suspicious: {printable(sentence, longest=_LONGEST)}")
+    if not document.suspicious:
+        yield Said("good", "nothing suspicious")
+    yield Said("note", "Next:")
+    yield Said("command", document.next_command)
+
+
+def _columns(document: DoctorDocument) -> Table:
+    rows = list(document.columns.items())
+    if document.strata:
+        named, more = document.strata[:_MOST_STRATA], len(document.strata) - _MOST_STRATA
+        rows.append(("strata", ", ".join([*named, *([f"{count(more)} more"] if more > 0 else [])])))
+    return Table.of((Column("role", "name"), Column("column", "words")), rows)
+
+
+def _dropped(dropped: Mapping[str, int]) -> Iterator[Said]:
+    reasons = sorted(dropped.items(), key=lambda item: -item[1])
+    rest = reasons[_MOST_REASONS:]
+    if rest:
+        reasons = [*reasons[:_MOST_REASONS], (f"{count(len(rest))} other reasons", sum(times for _, times in rest))]
+    for reason, times in reasons:
+        yield Said("caveat", f"an audit drops {counted(times, 'prompt')}: {printable(reason)}")
+
+
+def _scores(judges: list[JudgeScores]) -> Table:
+    columns = (
+        Column("judge", "name"),
+        Column("prompts", spare=1),
+        Column("lowest score"),
+        Column("highest score"),
+        Column("distinct"),
+        Column("tied pairs"),
+        Column("tied at the top"),
+    )
+    return Table.of(columns, map(_judge, judges))
+
+
+def _judge(judge: JudgeScores) -> list[str]:
+    figures = [
+        *(NOTHING if end is None else setting(end) for end in (judge.lowest, judge.highest)),
+        count(judge.distinct),
+        *(NOTHING if share is None else rate(share) for share in (judge.tie_rate, judge.top1_tie_rate)),
+    ]
+    return [judge.judge, count(judge.prompts), *figures]
+
+
+def _labels(labels: LabelCoverage) -> Said:
+    if labels.lowest is None or labels.highest is None:
+        return Said("finding", "no oracle labels")
+    return Said(
+        "finding",
+        f"labels {setting(labels.lowest)} to {setting(labels.highest)}, {count(labels.distinct)} distinct; "
+        f"prompts labelled {count(labels.labelled_prompts)}, in part {count(labels.partly_labelled_prompts)}, "
+        f"not at all {count(labels.unlabelled_prompts)}",
+    )
