@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bonwise.data.scales import Scale
     from bonwise.data.table import ScoreTable
     from bonwise.data.verdicts import Preference, Score, Unscored
+    from bonwise.documents.reading import load
     from bonwise.errors import BonwiseError, CallError, InputError, JudgeError, LedgerError, MissingExtraError
     from bonwise.judges.interval import Interval
     from bonwise.judges.logprob import Logprob
@@ -117,6 +118,7 @@ __all__ = [
     "compare_designs",
     "draw_labels",
     "draw_pairs",
+    "load",
     "monitor",
     "plan",
     "route",
@@ -190,6 +192,7 @@ _HOMES = {
     "compare_designs": "bonwise.planning.drawing.design_comparison",
     "draw_labels": "bonwise.planning.drawing.label_draw",
     "draw_pairs": "bonwise.auditing.studies.label_strategy.draw",
+    "load": "bonwise.documents.reading",
     "monitor": "bonwise.planning.monitoring.monitor",
     "plan": "bonwise.planning.plans.plan",
     "route": "bonwise.routing.study",

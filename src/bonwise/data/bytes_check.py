@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["LONGEST_LINE", "check_text", "file_errors", "open_bytes", "open_text"]
+__all__ = ["LONGEST_LINE", "check_text", "file_errors", "open_bytes", "open_text", "refuse_pipe"]
 
 LONGEST_LINE = 16 * 2**20
 """Bytes in one line beyond which a file is taken for damaged: no score and no answer is that long."""
@@ -57,6 +57,20 @@ def open_text(path: Path, *, newline: str | None = None) -> io.TextIOWrapper:
     return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline=newline)
 
 
+def refuse_pipe(path: Path) -> None:
+    """Refuse a pipe or a device, without opening it: that waits until something writes to it.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        It is one.
+    """
+    with file_errors(path):
+        special = path.exists() and not path.is_file() and not path.is_dir()
+    if special:
+        raise FileError(f"{path}: a pipe or device can be read only once", hint="write it to a file first")
+
+
 def check_text(path: Path) -> None:
     """Refuse a file that is empty, binary, not UTF-8, or has a line beyond `LONGEST_LINE`.
 
@@ -67,8 +81,7 @@ def check_text(path: Path) -> None:
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, length, size = 1, 0, 0
-    if path.exists() and not path.is_file() and not path.is_dir():
-        raise FileError(f"{path}: a pipe or device can be read only once", hint="write it to a file first")
+    refuse_pipe(path)
     with file_errors(path), open_bytes(path) as stream:
         while chunk := stream.read(_CHUNK):
             if not size:

@@ -43,8 +43,10 @@ class Document(Record):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler, /) -> JsonSchemaValue:
-        made = handler.resolve_ref_schema(handler(schema))
-        made["required"] = ["schema", *(name for name in made.get("required", ()) if name != "schema")]
+        made = super().__get_pydantic_json_schema__(schema, handler)
+        whole = handler.resolve_ref_schema(made)
+        whole["required"] = ["schema", *(name for name in whole.get("required", ()) if name != "schema")]
+        whole["properties"]["schema"]["description"] = "Names this schema."
         return made
 
     @classmethod

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from bonwise.documents.docstrings import meanings, prose
 
 __all__ = ["Record", "given"]
 
@@ -52,3 +56,19 @@ class Record(BaseModel):
     def __contains__(self, key: object) -> bool:
         given = self.model_fields_set
         return any((field.alias or name) == key and name in given for name, field in type(self).model_fields.items())
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler, /) -> JsonSchemaValue:
+        # What a key means is said once, in the docstring of the class.
+        made = handler(schema)
+        described = handler.resolve_ref_schema(made)
+        documented = [one for one in reversed(cls.__mro__) if issubclass(one, Record) and one is not Record]
+        said = {name: text for one in documented for name, text in meanings(one.__doc__ or "").items()}
+        described["description"] = prose(cls.__doc__ or "")
+        for key, value in described.get("properties", {}).items():
+            value.pop("title", None)
+            if value.get("default", ...) is None:
+                del value["default"]
+            if key in said:
+                value["description"] = said[key]
+        return made
