@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from bonwise.documents.router import MOST_CALIBRATION
 from bonwise.errors import FileError
-from bonwise.routing.saved import MOST_CALIBRATION, SavedRouter, thinned
+from bonwise.routing.saved import SavedRouter, thinned
 from bonwise.stats.gain_model import fit_gain
 
 

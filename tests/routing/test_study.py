@@ -259,7 +259,7 @@ def test_a_pool_in_production_has_the_signal_that_the_study_gave_it(first):
         study.router(), signal="expected_gain", model=model.model, threshold=edge, calibration=np.sort(values)
     )
     assert (prompts.first, saved.first) == (first, first)
-    router = Router(lambda _prompt, _text: 0.0, signal=SavedRouter.from_dict(saved.to_dict()), cap=False)
+    router = Router(lambda _prompt, _text: 0.0, signal=SavedRouter.of(saved.document()), cap=False)
     selector = Selector(Resampled(frame), router=router)
     picks = [selector.select(one, ["c0", "c1", "c2"]) for one in prompts.panel.prompt_ids]
     live = [one.to_dict()["routed"]["signal"] for one in picks]

@@ -15,12 +15,14 @@ WORDS: tuple[str, ...] = (
     "audit",
     "confidence",
     "doctor",
+    "draw_model",
     "exhibits",
     "label_designs",
     "labels",
     "monitor",
     "note",
     "preferences",
+    "router",
 )
 """The word between ``bonwise.`` and ``/1``; each is the name of a module here, which holds the model as ``MODEL``."""
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, WithJsonSchema
 
-__all__ = ["Confidence", "Count", "NonNegative", "Number", "Positive", "Share"]
+__all__ = ["Confidence", "Count", "NonNegative", "Number", "Positive", "PositiveShare", "Share"]
 
 Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
 """A finite number that JSON may hold as an integer: it is written as it was given."""
@@ -31,6 +31,12 @@ Share = Annotated[
     WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1}),
 ]
 """A part of a whole, in [0, 1]."""
+
+PositiveShare = Annotated[
+    Annotated[int, Field(gt=0, le=1)] | Annotated[float, Field(gt=0, le=1)],
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": 1}),
+]
+"""A part of a whole that is not nothing, in (0, 1]."""
 
 Confidence = Annotated[float, Field(ge=0.5, lt=1)]
 """Confidence of two-sided intervals, in [0.5, 1)."""

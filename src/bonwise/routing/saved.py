@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
-from bonwise.data.bytes_check import file_errors
 from bonwise.data.repeats import First
 from bonwise.data.writing import write_whole
-from bonwise.errors import FileError
+from bonwise.documents.reading import read_document
+from bonwise.documents.refusal import refusal
+from bonwise.documents.router import MOST_CALIBRATION, GainModelRecord, RouterDocument
 from bonwise.release import release
 from bonwise.routing.signals import SIGNALS, Signal
 from bonwise.stats.gain_model import GainModel
 from bonwise.stats.sums import Floats
 
-__all__ = ["MOST_CALIBRATION", "SCHEMA", "SavedRouter", "thinned"]
-
-SCHEMA = "bonwise.router/1"
-
-MOST_CALIBRATION = 2000
-"""Values of the signal that a file keeps, evenly spaced in rank."""
+__all__ = ["SavedRouter", "thinned"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,22 +76,12 @@ class SavedRouter:
 
     def __post_init__(self) -> None:
         calibration = np.array(self.calibration, dtype=float)
-        if self.signal not in SIGNALS:
-            raise ValueError(f"{self.signal!r} is no signal of this version")
-        if not 0 < self.share <= 1:
-            raise ValueError("the share must lie in (0, 1]")
-        if not np.isfinite(self.threshold):
-            raise ValueError("the threshold must be a finite number")
-        if calibration.ndim != 1 or not len(calibration) or not np.isfinite(calibration).all():
-            raise ValueError("the calibration must be a list of finite numbers")
-        if (np.diff(calibration) < 0).any():
-            raise ValueError("the calibration must stand in rising order")
-        if self.first not in get_args(First):
-            raise ValueError(f"first is one of {', '.join(get_args(First))}, not {self.first!r}")
-        if SIGNALS[self.signal].learnt != (self.model is not None):
-            raise ValueError(f"the signal {self.signal} {'lacks its' if self.model is None else 'takes no'} model")
         calibration.setflags(write=False)
         object.__setattr__(self, "calibration", calibration)
+        try:
+            self.document()
+        except ValidationError as error:
+            raise ValueError(refusal(error)) from None
 
     @property
     def learnt(self) -> bool:
@@ -119,7 +105,7 @@ class SavedRouter:
         bonwise.errors.FileError
             The folder is absent or not writable.
         """
-        write_whole(Path(path), json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n")
+        write_whole(Path(path), self.document().to_json())
 
     @classmethod
     def load(cls, path: str | Path) -> SavedRouter:
@@ -128,62 +114,52 @@ class SavedRouter:
         Raises
         ------
         bonwise.errors.FileError
-            The file is absent, or holds no router of this version.
+            The file is absent, or holds no router of this version; the message names the key that is wrong.
         """
-        with file_errors(Path(path)):
-            text = Path(path).read_text(encoding="utf-8")
-        hint = "make it with bonwise route SCORES --save FILE"
-        try:
-            plain = json.loads(text)
-        except ValueError as error:
-            raise FileError(f"{path}: not JSON, so no saved router", hint=hint) from error
-        schema = plain.get("schema") if isinstance(plain, dict) else None
-        if schema != SCHEMA:
-            found = f"schema {schema!r}" if schema is not None else "another kind of file"
-            raise FileError(f"{path}: no saved router but {found}", hint=hint)
-        try:
-            return cls.from_dict(plain)
-        except (KeyError, TypeError, ValueError) as error:
-            raise FileError(f"{path}: a saved router that is damaged: {_reason(error)}", hint=hint) from error
+        return cls.of(read_document(path, RouterDocument, hint="make it with bonwise route SCORES --save FILE"))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document of schema ``bonwise.router/1``; it holds no NaN."""
-        return {
-            "schema": SCHEMA,
-            "signal": self.signal,
-            "share": self.share,
-            "threshold": self.threshold,
-            "judge": self.judge,
-            "scale": self.scale,
-            "first": self.first,
-            "captured": dict(self.captured),
-            "model": None if self.model is None else self.model.to_dict(),
-            "calibration": self.calibration.tolist(),
-            "version": self.version,
-        }
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> SavedRouter:
-        """Make one from `to_dict`.
+    def document(self) -> RouterDocument:
+        """Return the document of schema ``bonwise.router/1``.
 
         Raises
         ------
-        KeyError, TypeError, ValueError
-            Something is missing or of the wrong kind.
+        pydantic.ValidationError
+            A value that cannot be.
         """
-        model = plain["model"]
-        return cls(
-            str(plain["signal"]),
-            float(plain["share"]),
-            float(plain["threshold"]),
-            np.array(plain["calibration"], dtype=float),
-            None if model is None else GainModel.from_dict(model),
-            str(plain["judge"]),
-            str(plain["scale"]),
-            dict(plain["captured"]),
-            str(plain["version"]),
-            plain["first"],
+        return RouterDocument.model_validate(
+            {
+                "signal": self.signal,
+                "share": self.share,
+                "threshold": self.threshold,
+                "judge": self.judge,
+                "scale": self.scale,
+                "first": self.first,
+                "captured": dict(self.captured),
+                "model": None if self.model is None else GainModelRecord.of(self.model),
+                "calibration": self.calibration.tolist(),
+                "version": self.version,
+            }
         )
+
+    @classmethod
+    def of(cls, document: RouterDocument) -> SavedRouter:
+        """Return the router that a document holds."""
+        return cls(
+            document.signal,
+            document.share,
+            document.threshold,
+            np.array(document.calibration),
+            None if document.model is None else document.model.gain_model(),
+            document.judge,
+            document.scale,
+            document.captured.to_dict(),
+            document.version,
+            document.first,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document as it is saved; it holds no NaN."""
+        return self.document().to_dict()
 
     @property
     def _signal(self) -> Signal:
@@ -220,7 +196,3 @@ def _quantiles(values: Floats, weights: Floats) -> Floats:
     wanted = (np.arange(MOST_CALIBRATION) + 0.5) / MOST_CALIBRATION * reached[-1]
     found: Floats = values[order[np.searchsorted(reached, wanted)]]
     return found
-
-
-def _reason(error: Exception) -> str:
-    return f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)

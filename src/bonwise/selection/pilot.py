@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bonwise.data.bytes_check import check_text, file_errors
 from bonwise.data.writing import write_whole
-from bonwise.errors import ColumnError, FileError, UsageError
+from bonwise.documents.draw_model import DrawModelDocument
+from bonwise.documents.reading import read_document
+from bonwise.errors import ColumnError, UsageError
 from bonwise.release import release
 from bonwise.stats.draw_model import DrawModel
 from bonwise.stats.sums import Floats
@@ -23,9 +24,7 @@ if TYPE_CHECKING:  # a strategy that reads a model loads no table, and no pandas
 
     from bonwise.data.table import ScoreTable
 
-__all__ = ["SCHEMA", "Pilot", "assumed_model", "learnt_from", "load_model", "read_pilot", "save_model"]
-
-SCHEMA = "bonwise.draw_model/1"
+__all__ = ["Pilot", "assumed_model", "learnt_from", "load_model", "read_pilot", "save_model"]
 
 _KEYS = ("prompt_id", "candidate")
 _HINT = "learn it again: bonwise learn SCORES.csv --save FILE"
@@ -57,7 +56,7 @@ def save_model(model: DrawModel, path: str | Path) -> None:
     bonwise.errors.FileError
         The folder is absent or not writable.
     """
-    document = {"schema": SCHEMA, "version": release(), **model.to_dict()}
+    document = DrawModelDocument.of(model, release()).to_dict()
     write_whole(Path(path), json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
@@ -67,23 +66,9 @@ def load_model(path: str | Path) -> DrawModel:
     Raises
     ------
     bonwise.errors.FileError
-        No such file, or one that holds something else.
+        No such file, or one that holds something else; the message names the key that is wrong.
     """
-    file = Path(path)
-    with file_errors(file):
-        check_text(file)
-        text = file.read_text(encoding="utf-8")
-    try:
-        stored = json.loads(text)
-        schema = stored.get("schema") if isinstance(stored, dict) else None
-    except (ValueError, RecursionError) as error:
-        raise FileError(f"{file}: not JSON", hint=_HINT) from error
-    if schema != SCHEMA:
-        raise FileError(f"{file}: its schema is {schema!r}, not {SCHEMA!r}", hint=_HINT)
-    try:
-        return DrawModel.from_dict(stored)
-    except ValueError as error:
-        raise FileError(f"{file}: what it holds cannot be used: {error}", hint=_HINT) from error
+    return read_document(path, DrawModelDocument, hint=_HINT).model()
 
 
 @cache

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -53,29 +52,6 @@ class FitReport:
     correlation: Estimate
     r2: Estimate
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {
-            "labelled": self.labelled,
-            "folds": self.folds,
-            "weighted": self.weighted,
-            "ess": self.ess,
-            "correlation": self.correlation.to_dict(),
-            "r2": self.r2.to_dict(),
-        }
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> FitReport:
-        """Make one from `to_dict`."""
-        return cls(
-            int(plain["labelled"]),
-            int(plain["folds"]),
-            bool(plain["weighted"]),
-            float(plain["ess"]),
-            Estimate(**plain["correlation"]),
-            Estimate(**plain["r2"]),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class GainModel:
@@ -121,33 +97,6 @@ class GainModel:
         standard = (_matrix(features, self.names) - np.array(self.means)) / np.array(self.scales)
         found: Floats = self.intercept + standard @ np.array(self.coefficients)
         return found
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        plain = {key: value for key, value in asdict(self).items() if key != "fit"}
-        lists = {key: list(value) if isinstance(value, tuple) else value for key, value in plain.items()}
-        return {**lists, "fit": None if self.fit is None else self.fit.to_dict()}
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> GainModel:
-        """Make one from `to_dict`.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            Something is missing, of the wrong kind, or the lists differ in length.
-        """
-        parts = {key: tuple(map(float, plain[key])) for key in ("means", "scales", "coefficients")}
-        names = tuple(map(str, plain["names"]))
-        numbers = [*parts["means"], *parts["scales"], *parts["coefficients"], float(plain["intercept"])]
-        if not names or any(len(part) != len(names) for part in parts.values()):
-            raise ValueError("each feature has a mean, a scale and a coefficient")
-        if not np.isfinite(numbers).all() or min(parts["scales"]) <= 0:
-            raise ValueError("means, scales and coefficients are finite numbers, and a scale is above 0")
-        fit = None if plain.get("fit") is None else FitReport.from_dict(plain["fit"])
-        return cls(
-            names=names, intercept=float(plain["intercept"]), penalty=float(plain["penalty"]), fit=fit, **parts
-        )
 
 
 def fit_gain(

@@ -1,0 +1,324 @@
+"""A router as ``bonwise route --save`` writes it and ``bonwise select --route`` reads it: ``bonwise.router/1``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator, model_validator
+
+from bonwise.data.scales import parse_scale
+from bonwise.documents.document import Document
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.record import Record
+from bonwise.documents.values import Number, Positive, PositiveShare
+from bonwise.errors import UsageError
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.gain_model import FitReport, GainModel
+
+__all__ = [
+    "FEATURES",
+    "LEARNT",
+    "MODEL",
+    "MOST_CALIBRATION",
+    "RANGES",
+    "FitRecord",
+    "GainModelRecord",
+    "Nothing",
+    "RouterDocument",
+]
+
+MOST_CALIBRATION = 2000
+"""Values of the signal that a file keeps, evenly spaced in rank."""
+
+SignalName = Literal[
+    "margin", "margin_level", "interval_width", "draw_sd", "disagreement", "p_best", "expected_gain"
+]
+
+Feature = Literal[
+    "top",
+    "level",
+    "spread",
+    "margin",
+    "tied",
+    "width",
+    "disagreement",
+    "draw_sd_mean",
+    "draw_sd_max",
+    "resampled_margin",
+    "resampled_spread",
+]
+
+FEATURES: Mapping[str, frozenset[str]] = MappingProxyType(
+    {"margin_level": frozenset({"margin", "level"}), "expected_gain": frozenset(Feature.__args__)}  # type: ignore[attr-defined]
+)
+"""Of which features a learnt signal may be a model."""
+
+LEARNT = frozenset(FEATURES)
+
+RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {
+        "margin": (-math.inf, 0.0),
+        "interval_width": (0.0, math.inf),
+        "draw_sd": (0.0, math.inf),
+        "disagreement": (0.0, 1.0),
+        "p_best": (0.0, 1.0),
+    }
+)
+"""Between which values a signal lies; one that is learnt may take any."""
+
+_ROUNDING = 1e-9
+
+
+def _ordered(found: EstimateRecord) -> EstimateRecord:
+    if found.low is not None and found.high is not None and found.low > found.high:
+        raise ValueError("has a low end above its high end")
+    return found
+
+
+def _in_unit(found: EstimateRecord) -> EstimateRecord:
+    if found.estimate is not None and not -_ROUNDING <= found.estimate <= 1 + _ROUNDING:
+        raise ValueError("should be a share, from 0 to 1")
+    return found
+
+
+def _at_most_one(found: EstimateRecord) -> EstimateRecord:
+    if found.estimate is not None and found.estimate > 1 + _ROUNDING:
+        raise ValueError("should be at most 1")
+    return found
+
+
+def _correlation(found: EstimateRecord) -> EstimateRecord:
+    if found.estimate is not None and abs(found.estimate) > 1 + _ROUNDING:
+        raise ValueError("should be a correlation, from -1 to 1")
+    return found
+
+
+class Nothing(Record):
+    """No key at all: nothing is known."""
+
+
+class FitRecord(Record):
+    """How well a model of the gain does on prompts that it was not fitted to.
+
+    Parameters
+    ----------
+    labelled : int
+        Prompts that the model was fitted to.
+    folds : int
+        Parts of the cross-fit behind `correlation` and `r2`.
+    weighted : bool
+        Whether prompts were weighted, such as by 1 / propensity.
+    ess : float
+        Effective sample size; `labelled` where prompts were not weighted.
+    correlation : EstimateRecord
+        Correlation of the cross-fitted predictions with the gain.
+    r2 : EstimateRecord
+        Share of the variance of the gain that they explain; below 0 where the mean gain would predict better.
+    """
+
+    labelled: Annotated[int, Field(ge=2, le=2**53)]
+    folds: Annotated[int, Field(ge=2, le=2**53)]
+    weighted: bool
+    ess: Positive
+    correlation: Annotated[EstimateRecord, AfterValidator(_ordered), AfterValidator(_correlation)]
+    r2: Annotated[EstimateRecord, AfterValidator(_ordered), AfterValidator(_at_most_one)]
+
+    @classmethod
+    def of(cls, found: FitReport) -> FitRecord:
+        """Return the record of a fit report."""
+        return cls(
+            labelled=found.labelled,
+            folds=found.folds,
+            weighted=found.weighted,
+            ess=found.ess,
+            correlation=EstimateRecord.of(found.correlation),
+            r2=EstimateRecord.of(found.r2),
+        )
+
+    def report(self) -> FitReport:
+        """Return the fit report of the record."""
+        return FitReport(
+            self.labelled, self.folds, self.weighted, self.ess, _estimate(self.correlation), _estimate(self.r2)
+        )
+
+    @model_validator(mode="after")
+    def _check_size(self) -> FitRecord:
+        if self.ess > self.labelled * (1 + _ROUNDING):
+            raise ValueError("has an ess above its number of labelled prompts")
+        return self
+
+
+class GainModelRecord(Record):
+    """The expected gain of a prompt, as a straight line in its features.
+
+    The gain is the intercept plus, for each feature, coefficient times (feature - mean) / scale.
+
+    Parameters
+    ----------
+    names : list of str
+        Features of a prompt that the model looks at.
+    means, scales : list of float
+        Numbers by which each feature is standardised, in the order of `names`.
+    coefficients : list of float
+        Gain per standard deviation of each feature.
+    intercept : float
+        Mean gain.
+    penalty : float
+        Of the ridge, on the squared coefficients.
+    fit : FitRecord or None
+        Null for a model that was not cross-fitted.
+    """
+
+    names: Annotated[list[Feature], Field(min_length=1)]
+    means: list[float]
+    scales: list[Annotated[float, Field(gt=0)]]
+    coefficients: list[float]
+    intercept: Number
+    penalty: Annotated[float, Field(ge=0)]
+    fit: FitRecord | None
+
+    @classmethod
+    def of(cls, model: GainModel) -> GainModelRecord:
+        """Return the record of a model."""
+        return cls.model_validate(
+            {
+                "names": list(model.names),
+                "means": list(model.means),
+                "scales": list(model.scales),
+                "coefficients": list(model.coefficients),
+                "intercept": model.intercept,
+                "penalty": model.penalty,
+                "fit": None if model.fit is None else FitRecord.of(model.fit),
+            }
+        )
+
+    def gain_model(self) -> GainModel:
+        """Return the model of the record."""
+        return GainModel(
+            names=tuple(self.names),
+            means=tuple(self.means),
+            scales=tuple(self.scales),
+            coefficients=tuple(self.coefficients),
+            intercept=float(self.intercept),
+            penalty=self.penalty,
+            fit=None if self.fit is None else self.fit.report(),
+        )
+
+    @field_validator("names")
+    @classmethod
+    def _check_names(cls, names: list[str]) -> list[str]:
+        if len(set(names)) < len(names):
+            raise ValueError("names a feature twice")
+        return names
+
+    @model_validator(mode="after")
+    def _check_lengths(self) -> GainModelRecord:
+        for name in ("means", "scales", "coefficients"):
+            held = len(getattr(self, name))
+            if held != len(self.names):
+                raise ValueError(f"has {held} {name} for {len(self.names)} names")
+        return self
+
+
+class RouterDocument(Document):
+    """A saved router: which prompts to send to a stronger judge.
+
+    Parameters
+    ----------
+    signal : str
+        What prompts are ranked by; the higher, the sooner a prompt is sent.
+    share : float
+        Part of the prompts to send, above 0 and at most 1.
+    threshold : float
+        Value of the signal at or above which that share of the earlier prompts lies.
+    judge : str
+        The judge whose first pass the signal was computed from.
+    scale : str
+        The declared scale of its scores, such as `0:100`; empty where none was declared.
+    first : {"score", "draw_0"}
+        What stood for the first score of a candidate: its score, or the first of its draws.
+    captured : EstimateRecord or Nothing
+        Part of the gain of a perfect judge that this share captured in the study.
+    model : GainModelRecord or None
+        Of a learnt signal.
+    calibration : list of float
+        Values of the signal on earlier prompts, in rising order.
+    version : str
+        Version of bonwise that wrote the file.
+    """
+
+    schema_: Literal["bonwise.router/1"] = Field(default="bonwise.router/1", alias="schema")
+    signal: SignalName
+    share: PositiveShare
+    threshold: Number
+    judge: Annotated[str, Field(min_length=1)]
+    scale: str
+    first: Literal["score", "draw_0"]
+    captured: Annotated[
+        Annotated[EstimateRecord, AfterValidator(_ordered), AfterValidator(_in_unit), Tag("found")]
+        | Annotated[Nothing, Tag("nothing")],
+        Discriminator(lambda value: "nothing" if value == {} or isinstance(value, Nothing) else "found"),
+    ]
+    model: GainModelRecord | None
+    calibration: Annotated[list[float], Field(min_length=1, max_length=MOST_CALIBRATION)]
+    version: Annotated[str, Field(min_length=1)]
+
+    @field_validator("scale")
+    @classmethod
+    def _check_scale(cls, scale: str) -> str:
+        if scale:
+            try:
+                parse_scale(scale)
+            except UsageError as error:
+                raise ValueError(error.message) from None
+        return scale
+
+    @field_validator("calibration")
+    @classmethod
+    def _check_order(cls, calibration: list[float]) -> list[float]:
+        if any(before > after for before, after in pairwise(calibration)):
+            raise ValueError("should be in rising order")
+        return calibration
+
+    @model_validator(mode="after")
+    def _check_signal(self) -> RouterDocument:
+        if (self.signal in LEARNT) != (self.model is not None):
+            raise ValueError(f"has {'no' if self.model is None else 'a'} model, with the signal {self.signal}")
+        if self.model is not None:
+            unknown = [name for name in self.model.names if name not in FEATURES[self.signal]]
+            if unknown:
+                raise ValueError(f"has a model with the feature {unknown[0]}, at which {self.signal} does not look")
+        low, high = RANGES.get(self.signal, (-math.inf, math.inf))
+        for name, ends in (("threshold", (self.threshold,) * 2), ("calibration", self.calibration)):
+            if ends[0] < low or ends[-1] > high:
+                raise ValueError(f"has a {name} outside of what {self.signal} can be, {_range(low, high)}")
+        return self
+
+
+def _estimate(found: EstimateRecord) -> Estimate:
+    """Return the estimate of a record; no law is kept in a file."""
+    return Estimate(
+        found.estimate,
+        found.low,
+        found.high,
+        found.se,
+        found.n,
+        found.interval,
+        method=found.method,
+        reason=found.reason,
+        ess=found.ess,
+        labelled_only=None if found.labelled_only is None else _estimate(found.labelled_only),
+    )
+
+
+def _range(low: float, high: float) -> str:
+    if math.isinf(high):
+        return f"{low:g} or more"
+    return f"{high:g} or less" if math.isinf(low) else f"from {low:g} to {high:g}"
+
+
+MODEL = RouterDocument
