@@ -16,6 +16,21 @@ ONE_SIDED = 0.95
 """Confidence of the bound that decides a gate; the printed interval stays two-sided."""
 
 
+_Ends = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a gate asks for."""
+
+    judge: str
+    metric: str
+    value: float
+
+    def __str__(self) -> str:
+        return f"{self.metric} > {self.value:g}"
+
+
 @dataclass(frozen=True, slots=True)
 class Labelled:
     """The labels behind a metric, and what more of them are made of.
@@ -67,26 +82,26 @@ def check_gate(
         raise UsageError(f"the gate of {metric} must be finite, not {value}", hint="such as 0.2")
     found = metrics[metric]
     ends = found.bounds(2 * ONE_SIDED - 1)
-    name = f"{metric} > {value:g}"
+    asked = _Asked(judge, metric, value)
     if found.estimate is None or ends is None:
         return open_gate(metric, value, judge=judge, why=found.reason or "no interval")
     if unsettled:
-        return _gate(judge, metric, value, "inconclusive", f"{name}: inconclusive: {unsettled}.", ends)
+        return _gate(asked, "inconclusive", f"{asked}: inconclusive: {unsettled}.", ends)
     if found.method == "labelled_only":
-        return _unknown_population(judge, name, metric, value, ends)
+        return _unknown_population(asked, ends)
     if ends[0] > value:
-        sentence = f"{name}: met, the one-sided 95% lower bound is {ends[0]:.4g}."
-        return _gate(judge, metric, value, "met", sentence, ends)
+        sentence = f"{asked}: met, the one-sided 95% lower bound is {ends[0]:.4g}."
+        return _gate(asked, "met", sentence, ends)
     if ends[1] < value:
-        sentence = f"{name}: not met, the one-sided 95% upper bound is {ends[1]:.4g}."
-        return _gate(judge, metric, value, "not met", sentence, ends)
+        sentence = f"{asked}: not met, the one-sided 95% upper bound is {ends[1]:.4g}."
+        return _gate(asked, "not met", sentence, ends)
     more = _more_prompts(found.estimate, labelled.prompts, ends, value)
     sentence = (
-        f"{name}: inconclusive, the one-sided 95% bounds are {ends[0]:.4g} and {ends[1]:.4g}; "
+        f"{asked}: inconclusive, the one-sided 95% bounds are {ends[0]:.4g} and {ends[1]:.4g}; "
         f"{_what_decides(more, labelled)}."
     )
-    labels, prompts = (None, None) if more is None else (ceil(more * labelled.labels_each), ceil(more))
-    return _gate(judge, metric, value, "inconclusive", sentence, ends, labels, prompts)
+    counts = None if more is None else (ceil(more * labelled.labels_each), ceil(more))
+    return _gate(asked, "inconclusive", sentence, ends, counts)
 
 
 def _what_decides(more: float | None, labelled: Labelled) -> str:
@@ -104,40 +119,34 @@ def _what_decides(more: float | None, labelled: Labelled) -> str:
 
 def open_gate(metric: str, value: float, *, judge: str, why: str) -> Gate:
     """Return a gate that nothing is known about."""
-    sentence = f"{metric} > {value:g}: inconclusive: {why}."
-    return _gate(judge, metric, value, "inconclusive", sentence)
+    asked = _Asked(judge, metric, value)
+    return _gate(asked, "inconclusive", f"{asked}: inconclusive: {why}.")
 
 
 def _gate(
-    judge: str,
-    metric: str,
-    value: float,
-    state: GateState,
-    sentence: str,
-    ends: tuple[float, float] | None = None,
-    more_labels: int | None = None,
-    more_prompts: int | None = None,
+    of: _Asked, state: GateState, sentence: str, ends: _Ends | None = None, more: tuple[int, int] | None = None
 ) -> Gate:
+    labels, prompts = more or (None, None)
     low, high = ends or (None, None)
     return Gate(
-        judge=judge,
-        metric=metric,
-        value=value,
+        judge=of.judge,
+        metric=of.metric,
+        value=of.value,
         state=state,
         low=low,
         high=high,
-        more_labels=more_labels,
-        more_prompts=more_prompts,
+        more_labels=labels,
+        more_prompts=prompts,
         sentence=sentence,
     )
 
 
-def _unknown_population(judge: str, name: str, metric: str, value: float, ends: tuple[float, float]) -> Gate:
+def _unknown_population(asked: _Asked, ends: _Ends) -> Gate:
     sentence = (
-        f"{name}: inconclusive: only part of the prompts is labelled and how they were chosen is unknown, so no "
+        f"{asked}: inconclusive: only part of the prompts is labelled and how they were chosen is unknown, so no "
         "gate on all prompts can pass; label the others, or a random sample of all."
     )
-    return _gate(judge, metric, value, "inconclusive", sentence, ends)
+    return _gate(asked, "inconclusive", sentence, ends)
 
 
 def _more_prompts(estimate: float, prompts: int, ends: tuple[float, float], value: float) -> float | None:

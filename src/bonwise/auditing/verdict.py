@@ -195,7 +195,9 @@ def _state(state: CheckState) -> str:
     }[state]
 
 
-def _correlation_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[Check, CheckState], against: str) -> str:
+def _correlation_sentence(
+    metrics: _Metrics, thresholds: Thresholds, checks: Mapping[Check, CheckState], against: str
+) -> str:
     found = metrics["global_r"]
     tail = f" against a threshold of {thresholds.global_r:g}" if found.estimate is not None else ""
     sentence = (

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.documents.exhibits import DifferencesOf
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = ["differences"]
@@ -18,7 +18,7 @@ _BINS_A_SIDE = 20
 _SORTED_FROM = 2_000  # candidates: from here on, sorting costs less than looking at each pair
 
 
-def differences(values: Floats, sizes: _Ints) -> dict[str, Any] | None:
+def differences(values: Floats, sizes: _Ints) -> DifferencesOf | None:
     """Count the differences between any two candidates of a prompt, exact ties apart.
 
     A pair counts in both directions, so the histogram is symmetric about 0.
@@ -32,15 +32,13 @@ def differences(values: Floats, sizes: _Ints) -> dict[str, Any] | None:
 
     Returns
     -------
-    dict or None
-        ``edges`` of the bins, one of which is centred at 0; ``counts`` of the pairs that are not tied, in both
-        directions; ``ties`` and ``pairs``, each pair once; ``largest`` of the differences, 0 where all pairs tie.
+    DifferencesOf or None
         None without a prompt.
 
     Examples
     --------
     >>> found = differences(np.array([.5, .5, .9]), np.array([3]))
-    >>> found["ties"], found["pairs"], sum(found["counts"]), found["largest"]
+    >>> found.ties, found.pairs, sum(found.counts), found.largest
     (1, 3, 4, 0.4)
     """
     if not len(sizes):
@@ -57,14 +55,14 @@ def differences(values: Floats, sizes: _Ints) -> dict[str, Any] | None:
         counts, ties = counts + more, ties + tied
     both = np.concatenate([counts[:0:-1], [2 * counts[0]], counts[1:]])
     edges = (np.arange(-side, side + 2) - 0.5) * width
-    return {
-        "edges": np.round(edges, 12).tolist(),
-        "counts": both.tolist(),
-        "ties": int(ties),
-        "pairs": int((sizes * (sizes - 1) // 2).sum()),
+    return DifferencesOf(
+        edges=np.round(edges, 12).tolist(),
+        counts=both.tolist(),
+        ties=int(ties),
+        pairs=int((sizes * (sizes - 1) // 2).sum()),
         # 0.9 - 0.5 is not quite 0.4.
-        "largest": round(reach, TIE_DECIMALS),
-    }
+        largest=round(reach, TIE_DECIMALS),
+    )
 
 
 def _single_counts(values: Floats, sizes: _Ints, width: float, side: int) -> tuple[_Ints, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from bonwise.auditing.judge_audit import JudgeAudit
 from bonwise.data.panel import Panel
 from bonwise.data.table import ScoreTable
 from bonwise.data.words import Words
+from bonwise.documents.exhibits import Chance, Differences, ExhibitsDocument, JudgeExhibits
 from bonwise.stats.top_of_scores import at_top
 
 __all__ = ["exhibits"]
@@ -27,7 +27,7 @@ def exhibits(
     *,
     seed: int,
     confidence: float = 0.95,
-) -> dict[str, Any]:
+) -> ExhibitsDocument:
     """Return what is drawn of each judge, and the prompts to look into.
 
     What needs labels rests on the completely labelled prompts; where single candidates were drawn for labelling there
@@ -44,22 +44,14 @@ def exhibits(
         Of the points of scatters.
     confidence : float
         Of the intervals by stratum.
-
-    Returns
-    -------
-    dict
-        Of schema ``bonwise.exhibits/1``; it holds no NaN. ``judges`` holds by name: ``chance``, the top-1 accuracy
-        and hit rate of random picks; ``differences`` of ``judge`` and ``oracle``, see `differences`; ``spread``;
-        ``strata`` and ``strata_left_out``. ``prompts`` holds ``rows`` and ``of``, see `prompt_rows`.
     """
-    return {
-        "schema": "bonwise.exhibits/1",
-        "judges": {judge.judge: _shown(judge, table, seed, confidence) for judge in judges},
-        "prompts": prompt_rows(judges, words),
-    }
+    return ExhibitsDocument(
+        judges={judge.judge: _shown(judge, table, seed, confidence) for judge in judges},
+        prompts=prompt_rows(judges, words),
+    )
 
 
-def _shown(judge: JudgeAudit, table: ScoreTable | None, seed: int, confidence: float) -> dict[str, Any]:
+def _shown(judge: JudgeAudit, table: ScoreTable | None, seed: int, confidence: float) -> JudgeExhibits:
     whole, method = judge.labelling.panel, judge.labelling.method
     labelled = _labelled(judge)
     kinds, left_out = (
@@ -73,17 +65,19 @@ def _shown(judge: JudgeAudit, table: ScoreTable | None, seed: int, confidence: f
             logged=judge.logged,
         )
     )
-    sides = {
-        "judge": None if judge.logged else differences(whole.scores, whole.sizes),
-        "oracle": differences(labelled.labels, labelled.sizes),
-    }
-    return {
-        "chance": _chance(labelled, whole if method == "aipw" else labelled),
-        "differences": None if judge.logged else sides,
-        "spread": None if judge.logged else spread(labelled.scores, labelled.labels, labelled.sizes, seed=seed),
-        "strata": kinds,
-        "strata_left_out": left_out,
-    }
+    return JudgeExhibits(
+        chance=_chance(labelled, whole if method == "aipw" else labelled),
+        differences=None if judge.logged else _differences(whole, labelled),
+        spread=None if judge.logged else spread(labelled.scores, labelled.labels, labelled.sizes, seed=seed),
+        strata=kinds,
+        strata_left_out=left_out,
+    )
+
+
+def _differences(whole: Panel, labelled: Panel) -> Differences:
+    return Differences(
+        judge=differences(whole.scores, whole.sizes), oracle=differences(labelled.labels, labelled.sizes)
+    )
 
 
 def _labelled(judge: JudgeAudit) -> Panel:
@@ -93,12 +87,12 @@ def _labelled(judge: JudgeAudit) -> Panel:
     return judge.labelling.panel.keep(chosen if judge.drawn is None else np.zeros_like(chosen))
 
 
-def _chance(labelled: Panel, described: Panel) -> dict[str, float | None]:
+def _chance(labelled: Panel, described: Panel) -> Chance:
     """Return what random picks reach: on the prompts that the audit describes, hit rates on those with labels."""
     best = at_top(labelled.labels, labelled.sizes)
     starts = np.cumsum(labelled.sizes) - labelled.sizes
     shares = np.add.reduceat(best.astype(float), starts) / labelled.sizes if len(starts) else np.zeros(0)
-    return {
-        "top1_accuracy": float((1 / described.sizes).mean()) if len(described.sizes) else None,
-        "hit_rate": float(shares.mean()) if len(shares) else None,
-    }
+    return Chance(
+        top1_accuracy=float((1 / described.sizes).mean()) if len(described.sizes) else None,
+        hit_rate=float(shares.mean()) if len(shares) else None,
+    )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from bonwise.shown import Shown
+from bonwise.documented import DocumentedResult
+from bonwise.documents.note import NoteDocument
 
 __all__ = ["Note"]
 
 
 @dataclass(frozen=True)
-class Note(Shown):
+class Note(DocumentedResult):
     """Stands in for a study.
 
     Parameters
@@ -25,6 +25,6 @@ class Note(Shown):
     title: str
     reason: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def document(self) -> NoteDocument:
         """Return the document of schema ``bonwise.note/1``."""
-        return {"schema": "bonwise.note/1", "title": self.title, "sentences": [f"Not studied: {self.reason}."]}
+        return NoteDocument(title=self.title, sentences=[f"Not studied: {self.reason}."])

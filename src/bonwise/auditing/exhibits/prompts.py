@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from bonwise.auditing.judge_audit import JudgeAudit
 from bonwise.auditing.per_prompt import per_prompt
 from bonwise.data.panel import Panel
 from bonwise.data.words import PromptWords, Words
+from bonwise.documents.worst_prompts import CandidateSeen, PromptSeen, WorstPrompts
 from bonwise.printable import printable
 from bonwise.report.page.environment import LONGEST_NAME, LONGEST_TEXT, MARKUP, MOST_BYTES, page_bytes
 from bonwise.stats.top_of_scores import at_top
@@ -26,13 +28,8 @@ AT_A_GLANCE = 8
 NAMED = 3
 """Tied candidates named in a row."""
 
-_NAMES = ("prompt_id", "prompt_id", "pick", "best")
-"""Names of a row as often as a page writes them."""
 
-_NUMBERS = ("value_pick", "value_best", "gain_lost", "margin")
-
-
-def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> dict[str, Any]:
+def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPrompts:
     """Return a row a judge and prompt in the order of `per_prompt`, at most 500 over all judges.
 
     A text is cut at 4,000 characters and a name at 300. Once the rows take 6,000,000 bytes of a page further ones
@@ -44,21 +41,18 @@ def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> dict[str, 
     ----------
     judges : sequence of JudgeAudit
     words : Words or None
-
-    Returns
-    -------
-    dict
-        ``rows`` and how many there are in all, ``of``.
     """
     table = per_prompt(judges)
     shown = table.head(MOST_ROWS)
     spoken = {} if words is None else words.of(list(dict.fromkeys(shown["prompt_id"])))
     pools = {judge.judge: _Pools(judge) for judge in judges}
-    rows = [pools[line["judge"]].row(line) for line in shown.to_dict("records")]
-    for row in rows:
-        _speak(row, spoken.get(row["prompt_id"], PromptWords()))
-    _fit_words(rows, _fit_names(rows, MOST_BYTES))
-    return {"rows": rows, "of": len(table)}
+    seen = [pools[line["judge"]].seen(line, spoken) for line in shown.to_dict("records")]
+    room = MOST_BYTES
+    for one in seen:
+        room = one.fit_names(room)
+    for one in seen:
+        room = one.fit_words(room)
+    return WorstPrompts(rows=[one.record() for one in seen], of=len(table))
 
 
 class _Pools:
@@ -71,24 +65,24 @@ class _Pools:
         self.best = at_top(self.panel.labels, self.panel.sizes)
         self.ends = np.cumsum(self.panel.sizes)
 
-    def row(self, line: Mapping[Any, Any]) -> dict[str, Any]:
-        """Return what is shown of one line of `per_prompt`."""
+    def seen(self, line: Mapping[Any, Any], spoken: Mapping[str, PromptWords]) -> _Seen:
+        """Return what may be shown of one line of `per_prompt`, whole."""
         at = self.panel.prompt_ids.get_loc(line["prompt_id"])
         end = int(self.ends[at])
         pool = np.arange(end - int(self.panel.sizes[at]), end)
         cells = self._most_telling(pool)
-        return {
-            **{key: str(line[key]) for key in ("prompt_id", "judge")},
-            **self._named("pick", pool[self.picked[pool]]),
-            **self._named("best", pool[self.best[pool]]),
-            **{key: _known(line[key]) for key in _NUMBERS},
-            "tied": int(line["tied"]),
-            "prompt": None,
-            "prompt_left_out": 0,
-            "candidates": [self._candidate(cell) for cell in cells.tolist()],
-            "candidates_left_out": len(pool) - len(cells),
-            "words_left_out": False,
-        }
+        prompt_id, judge = str(line["prompt_id"]), str(line["judge"])
+        words = spoken.get(prompt_id, PromptWords())
+        return _Seen(
+            line=line,
+            judge=judge,
+            prompt_id=prompt_id,
+            pick=self._named(pool[self.picked[pool]]),
+            best=self._named(pool[self.best[pool]]),
+            prompt=_Text(words.prompt),
+            candidates=[self._candidate(cell, judge, words) for cell in cells.tolist()],
+            candidates_left_out=len(pool) - len(cells),
+        )
 
     def _most_telling(self, pool: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         if len(pool) <= AT_A_GLANCE:
@@ -99,65 +93,127 @@ class _Pools:
         order = np.lexsort((-self.panel.scores[pool], ~(picked | best), *(~marked for marked in early)))
         return pool[order[:MOST_CANDIDATES]]
 
-    def _named(self, key: str, cells: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def _named(self, cells: npt.NDArray[np.int64]) -> tuple[str, int]:
+        """Name a few candidates, and count the others."""
         names = self.panel.candidates[self.panel.names[cells[:NAMED]]]
-        return {
-            key: " | ".join(printable(one, longest=LONGEST_NAME // NAMED) for one in names),
-            f"{key}_more": max(0, len(cells) - NAMED),
-        }
+        told = " | ".join(printable(one, longest=LONGEST_NAME // NAMED) for one in names)
+        return told, max(0, len(cells) - NAMED)
 
-    def _candidate(self, cell: int) -> dict[str, Any]:
-        return {
-            "id": str(self.panel.candidates[self.panel.names[cell]]),
-            "score": None if self.logged else float(self.panel.scores[cell]),
-            "label": _known(self.panel.labels[cell]),
-            "text": None,
-            "text_left_out": 0,
-            "raw": None,
-            "raw_left_out": 0,
-            "picked": bool(self.picked[cell]),
-            "best": bool(self.best[cell]),
-        }
+    def _candidate(self, cell: int, judge: str, words: PromptWords) -> _Candidate:
+        name = str(self.panel.candidates[self.panel.names[cell]])
+        return _Candidate(
+            name=name,
+            score=None if self.logged else float(self.panel.scores[cell]),
+            label=_known(self.panel.labels[cell]),
+            text=_Text(words.texts.get(name)),
+            raw=_Text(words.raw.get((judge, name))),
+            picked=bool(self.picked[cell]),
+            best=bool(self.best[cell]),
+        )
 
 
-def _speak(row: dict[str, Any], words: PromptWords) -> None:
-    """Add the words to a row, whole."""
-    row["prompt"] = words.prompt
-    for one in row["candidates"]:
-        one["text"], one["raw"] = words.texts.get(one["id"]), words.raw.get((row["judge"], one["id"]))
+@dataclass(slots=True)
+class _Text:
+    """Words, and how many characters of them were cut."""
+
+    words: str | None
+    left_out: int = 0
+
+    def cut(self) -> None:
+        if self.words is not None:
+            self.left_out = max(0, len(self.words) - LONGEST_TEXT)
+            self.words = self.words[:LONGEST_TEXT]
 
 
-def _fit_names(rows: Sequence[dict[str, Any]], room: int) -> int:
-    """Cut the names, leave out the candidates whose names do not fit, and return the bytes that are left."""
-    for row in rows:
-        row["prompt_id"] = printable(row["prompt_id"], longest=LONGEST_NAME)
-        for one in row["candidates"]:
-            one["id"] = printable(one["id"], longest=LONGEST_NAME)
-        room -= sum(page_bytes(row[name]) for name in _NAMES)
-        taken = sum(page_bytes(one["id"]) + MARKUP for one in row["candidates"])
+@dataclass(slots=True)
+class _Candidate:
+    name: str
+    score: float | None
+    label: float | None
+    text: _Text
+    raw: _Text
+    picked: bool
+    best: bool
+
+    def record(self) -> CandidateSeen:
+        return CandidateSeen(
+            id=self.name,
+            score=self.score,
+            label=self.label,
+            text=self.text.words,
+            text_left_out=self.text.left_out,
+            raw=self.raw.words,
+            raw_left_out=self.raw.left_out,
+            picked=self.picked,
+            best=self.best,
+        )
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A prompt while it is found out what of it has room on a page."""
+
+    line: Mapping[Any, Any]
+    judge: str
+    prompt_id: str
+    pick: tuple[str, int]
+    best: tuple[str, int]
+    prompt: _Text
+    candidates: list[_Candidate]
+    candidates_left_out: int
+    words_left_out: bool = False
+
+    def fit_names(self, room: int) -> int:
+        """Cut the names, leave out the candidates whose names do not fit, and return the bytes that are left."""
+        self.prompt_id = printable(self.prompt_id, longest=LONGEST_NAME)
+        for one in self.candidates:
+            one.name = printable(one.name, longest=LONGEST_NAME)
+        # The name of the prompt stands there twice.
+        room -= sum(page_bytes(name) for name in (self.prompt_id, self.prompt_id, self.pick[0], self.best[0]))
+        taken = sum(page_bytes(one.name) + MARKUP for one in self.candidates)
         if taken > room:
-            row["candidates_left_out"] += len(row["candidates"])
-            row["candidates"], taken = [], 0
-        room -= taken
-    return room
+            self.candidates_left_out += len(self.candidates)
+            self.candidates, taken = [], 0
+        return room - taken
 
-
-def _fit_words(rows: Sequence[dict[str, Any]], room: int) -> None:
-    """Cut the texts; from the row on where there is no room for all of its own there are none."""
-    for row in rows:
-        texts = list(_texts(row))
+    def fit_words(self, room: int) -> int:
+        """Cut the texts and return the bytes that are left; below 0 there is no room, and none for later rows."""
+        texts = [one for one in self._texts() if one.words is not None]
+        for one in texts:
+            one.cut()
         if room >= 0:
-            room -= sum(page_bytes(text[:LONGEST_TEXT]) for _, _, text in texts)
-        row["words_left_out"] = room < 0 and bool(texts)
-        for holder, key, text in texts:
-            holder[key] = None if room < 0 else text[:LONGEST_TEXT]
-            holder[f"{key}_left_out"] = 0 if room < 0 else max(0, len(text) - LONGEST_TEXT)
+            room -= sum(page_bytes(one.words) for one in texts if one.words is not None)
+        self.words_left_out = room < 0 and bool(texts)
+        if room < 0:
+            for one in texts:
+                one.words, one.left_out = None, 0
+        return room
 
+    def _texts(self) -> Iterator[_Text]:
+        yield self.prompt
+        for one in self.candidates:
+            yield from (one.text, one.raw)
 
-def _texts(row: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, str]]:
-    """Yield where a text stands, under which key, and the text."""
-    for holder, keys in ((row, ("prompt",)), *((one, ("text", "raw")) for one in row["candidates"])):
-        yield from ((holder, key, holder[key]) for key in keys if holder[key] is not None)
+    def record(self) -> PromptSeen:
+        (pick, pick_more), (best, best_more) = self.pick, self.best
+        return PromptSeen(
+            prompt_id=self.prompt_id,
+            judge=self.judge,
+            pick=pick,
+            pick_more=pick_more,
+            best=best,
+            best_more=best_more,
+            value_pick=_known(self.line["value_pick"]),
+            value_best=_known(self.line["value_best"]),
+            gain_lost=_known(self.line["gain_lost"]),
+            margin=_known(self.line["margin"]),
+            tied=int(self.line["tied"]),
+            prompt=self.prompt.words,
+            prompt_left_out=self.prompt.left_out,
+            candidates=[one.record() for one in self.candidates],
+            candidates_left_out=self.candidates_left_out,
+            words_left_out=self.words_left_out,
+        )
 
 
 def _known(value: float) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,8 @@ from bonwise.auditing.settings import Settings
 from bonwise.data.numbers import distinct
 from bonwise.data.panel import Panel
 from bonwise.data.table import ScoreTable
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.exhibits import ColumnLeftOut, Stratum, StratumRow
 from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import estimate
@@ -35,7 +37,7 @@ _Ints = npt.NDArray[np.int64]
 @dataclass(frozen=True, slots=True)
 class _Row:
     value: str
-    kind: str  # "value", "range", "blank" or "other"
+    kind: Literal["value", "range", "blank", "other"]
     prompts: npt.NDArray[np.bool_]
 
 
@@ -45,7 +47,7 @@ class _LeftOut(Exception):  # noqa: N818 - no error: a column that says nothing 
 
 def strata(
     table: ScoreTable, panel: Panel, *, confidence: float, method: str = "complete", logged: bool = False
-) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+) -> tuple[list[Stratum], list[ColumnLeftOut]]:
     """Return the headline metrics of a judge by the values of each column that is constant within prompts.
 
     Parameters
@@ -63,16 +65,15 @@ def strata(
 
     Returns
     -------
-    shown : list of dict
-        One a ``column``, with ``rows``: ``value``, its ``kind`` (``value``, ``range`` of numbers, ``blank``, or
-        ``other`` for rare values together), how many ``prompts`` it rests on, and ``metrics``.
-    left_out : list of dict
-        The other columns, ``column``, and the ``reason``.
+    shown : list of Stratum
+    left_out : list of ColumnLeftOut
+        The other columns.
     """
-    shown: list[dict[str, Any]] = []
-    left_out: list[dict[str, str]] = []
+    shown: list[Stratum] = []
+    left_out: list[ColumnLeftOut] = []
     if not len(panel.sizes):
-        return shown, [{"column": column, "reason": "no prompt is labelled completely"} for column in table.strata]
+        reason = "no prompt is labelled completely"
+        return shown, [ColumnLeftOut(column=str(column), reason=reason) for column in table.strata]
     sums, rule = (
         prompt_sums(panel.scores, panel.labels, panel.sizes),
         Settings(confidence=confidence).rule(panel.labels),
@@ -81,11 +82,11 @@ def strata(
     for column in table.strata:
         try:
             rows = _rows_of(table, column, cells, room=len(shown) < _MOST_COLUMNS)
-        except _LeftOut as reason:
-            left_out.append({"column": column, "reason": str(reason)})
+        except _LeftOut as why:
+            left_out.append(ColumnLeftOut(column=str(column), reason=str(why)))
             continue
         figures = [_figures(row, estimate(_ESTIMANDS, sums[:, row.prompts], rule), method, logged) for row in rows]
-        shown.append({"column": column, "rows": figures})
+        shown.append(Stratum(column=str(column), rows=figures))
     return shown, left_out
 
 
@@ -162,15 +163,15 @@ def _ranges(values: pd.Series, blank: npt.NDArray[np.bool_]) -> Iterator[_Row]:
             yield _Row(" to ".join(ends), "range", mine)
 
 
-def _figures(row: _Row, found: Mapping[str, Estimate], method: str, logged: bool) -> dict[str, Any]:
+def _figures(row: _Row, found: Mapping[str, Estimate], method: str, logged: bool) -> StratumRow:
     if logged:
         found = {name: e if name in _OF_PICKS else Estimate.undefined(NO_SCORES, e.n) for name, e in found.items()}
-    return {
-        "value": row.value,
-        "kind": row.kind,
-        "prompts": int(row.prompts.sum()),
-        "metrics": {name: found[name].with_method(method).to_dict() for name in METRICS},
-    }
+    return StratumRow(
+        value=row.value,
+        kind=row.kind,
+        prompts=int(row.prompts.sum()),
+        metrics={name: EstimateRecord.of(found[name].with_method(method)) for name in METRICS},
+    )
 
 
 def _written(value: Any, *, digits: int = 10) -> str:
