@@ -6,7 +6,7 @@ A description is made once, in ``described/NAME.py``. The renderers know these b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ __all__ = [
     "Row",
     "Said",
     "Table",
+    "decisive_first",
     "drawings_of",
 ]
 
@@ -67,11 +68,14 @@ class Column:
     kind : Kind
     spare : int
         Order in which columns are left out on a narrow terminal, 1 first; 0 for one that stays as long as it can.
+    sorted : bool
+        Whether the rows stand in the order of this column, the largest first.
     """
 
     title: str
     kind: Kind = "figure"
     spare: int = 0
+    sorted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +164,8 @@ class Table:
     columns : sequence of Column
     rows : sequence of Row
     title : str
+    at_a_glance : int
+        Rows that a terminal shows, which counts the others; 0 for all.
     role : {"table", "facts", "headlines", "finder"}
         ``facts`` are names and values for the head of a page. ``headlines`` are figures to read first: name, figure,
         interval, meaning, and what stands beside. Terminal and Markdown leave both out, because their figures stand
@@ -171,6 +177,7 @@ class Table:
     rows: Sequence[Row]
     title: str = ""
     role: Literal["table", "facts", "headlines", "finder"] = "table"
+    at_a_glance: int = 0
 
     @classmethod
     def of(cls, columns: Sequence[Column], rows: Iterable[Sequence[str]], title: str = "") -> Table:
@@ -246,8 +253,9 @@ class Part:
     title : str
         Empty for what stands directly under the heading above.
     blocks : sequence of Block
-    role : {"part", "detail", "verdict"}
-        ``detail`` is for pages alone. The title of a ``verdict`` is its word.
+    role : {"part", "detail", "verdict", "outcomes"}
+        ``detail`` is for pages alone. The title of a ``verdict`` is its word; ``outcomes`` are those of gates. A
+        terminal shows both where they stand, because its last lines are read first; elsewhere they come first.
     state : {"good", "bad", "open"}
         Of a verdict.
     anchor : str
@@ -256,13 +264,40 @@ class Part:
 
     title: str
     blocks: Sequence[Block]
-    role: Literal["part", "detail", "verdict"] = "part"
+    role: Literal["part", "detail", "verdict", "outcomes"] = "part"
     state: Literal["good", "bad", "open"] = "open"
     anchor: str = ""
 
 
 # A drawing's own kind of data matters only to its painter.
 Block = Said | Table | Part | Drawing  # type: ignore[type-arg]
+
+
+def decisive_first(part: Part) -> Part:
+    """Return a part whose verdict comes first, then the outcomes of gates; so also in the parts inside it.
+
+    In a verdict the sentences that lead come first, then the headlines.
+
+    Examples
+    --------
+    >>> useful = Part("useful", [Said("finding", "why"), Said("lead", "what")], "verdict")
+    >>> first, *_ = decisive_first(Part("Audit", [Said("note", "n"), Part("Metrics", []), useful])).blocks
+    >>> first.title, [said.text for said in first.blocks]
+    ('useful', ['what', 'why'])
+    """
+    inside = [decisive_first(one) if isinstance(one, Part) else one for one in part.blocks]
+    return replace(part, blocks=sorted(inside, key=_rank_in_a_verdict if part.role == "verdict" else _rank))
+
+
+def _rank(block: Block) -> int:
+    order = {"verdict": 0, "outcomes": 1}
+    return order.get(block.role, 2) if isinstance(block, Part) else 2
+
+
+def _rank_in_a_verdict(block: Block) -> int:
+    if isinstance(block, Said) and block.role == "lead":
+        return 0
+    return 1 if isinstance(block, Table) and block.role == "headlines" else 2
 
 
 def drawings_of(blocks: Iterable[Block]) -> Iterator[Drawing[FigureData]]:

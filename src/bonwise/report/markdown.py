@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from bonwise.printable import printable
 from bonwise.report.amounts import counted
-from bonwise.report.blocks import Block, Part, Said, Table
+from bonwise.report.blocks import Block, Part, Said, Table, decisive_first
 
 __all__ = ["paragraph", "rendered"]
 
@@ -35,7 +35,7 @@ _TOP, _DEEPEST = 2, 6
 def rendered(described: Part) -> str:
     """Return a description as Markdown; names from files are text: none makes markup, a link or a mention.
 
-    Where it is too long for a build's summary the last lines are left out and counted.
+    What decides comes first. Where it is too long for a build's summary the last lines are left out and counted.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def rendered(described: Part) -> str:
     <BLANKLINE>
     192 labels
     """
-    blocks, lost = _within(_part(described, _TOP), _MOST_BYTES)
+    blocks, lost = _within(_part(decisive_first(described), _TOP), _MOST_BYTES)
     if lost:
         blocks.append(f"Left out, because a build shows no longer summary: {counted(lost, 'line')}.")
     return "\n\n".join(blocks) + "\n"
@@ -57,7 +57,8 @@ def paragraph(text: str) -> str:
 
 def _part(part: Part, level: int) -> Iterator[str]:
     if part.title:
-        yield f"{'#' * min(level, _DEEPEST)} {_text(part.title, longest=_LONGEST_PARAGRAPH)}"
+        what = "Verdict: " if part.role == "verdict" else ""
+        yield f"{'#' * min(level, _DEEPEST)} {what}{_text(part.title, longest=_LONGEST_PARAGRAPH)}"
     yield from _blocks(part.blocks, level + bool(part.title))
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "significant",
     "small",
     "whole",
+    "whole_percent",
 ]
 
 NOTHING = "-"
@@ -296,6 +297,17 @@ def rare(share: float) -> str:
     '0.12%'
     """
     return f"{share:.2%}"
+
+
+def whole_percent(share: float) -> int:
+    """Return a share in whole percent.
+
+    Examples
+    --------
+    >>> whole_percent(0.126), whole_percent(-0.004)
+    (13, 0)
+    """
+    return round(100 * share)
 
 
 def _decimals(sizes: list[float], *, wide: bool) -> int:

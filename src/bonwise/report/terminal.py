@@ -12,6 +12,7 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Part, Role, Said, Table
 from bonwise.report.commands import command
 from bonwise.report.fitted import FittedTable
+from bonwise.report.numbers import counted
 
 __all__ = ["lines", "renderables"]
 
@@ -41,6 +42,7 @@ def _blocks(blocks: Sequence[Block]) -> Iterator[RenderableType]:
         elif isinstance(block, Table):
             if block.role == "table":
                 yield _table(block)
+                yield from _more_rows(block)
         elif isinstance(block, Part) and block.role != "detail":
             yield from _part(block)
 
@@ -66,7 +68,7 @@ def _table(table: Table) -> FittedTable:
     grouped = any(row.group for row in table.rows)
     rows: list[Sequence[str]] = []
     styles: list[str] = []
-    for row in table.rows:
+    for row in table.rows[: table.at_a_glance or None]:
         if row.group:
             rows.append((printable(row.group), *("" for _ in headers[1:])))
             styles.append("bold")
@@ -85,6 +87,14 @@ def _table(table: Table) -> FittedTable:
         words=tuple(header for header, column in named if column.kind not in {"name", "figure"}),
         styles=styles,
     )
+
+
+def _more_rows(table: Table) -> Iterator[Text]:
+    more = len(table.rows) - table.at_a_glance
+    if table.at_a_glance and more > 0:
+        yield Text(
+            f"{counted(more, 'more row')} {'is' if more == 1 else 'are'} on the page and in the JSON document."
+        )
 
 
 def _apart(titles: Sequence[str]) -> list[str]:

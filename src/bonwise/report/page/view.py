@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Literal
 
-from bonwise.report.blocks import Block, Drawing, FigureData, Part, Role, Said, Table
+from bonwise.report.blocks import Block, Drawing, FigureData, Part, Role, Said, Table, decisive_first
 from bonwise.report.page.canvas import drawn
 from bonwise.report.page.places import Entry, Place, places
 from bonwise.report.page.slug import slug
@@ -115,6 +115,7 @@ class PageView:
 
 def page_view(described: Part, prefix: str = "") -> PageView:
     """Lay out a description; every address begins with the prefix, and none means two things."""
+    described = decisive_first(described)
     facts = [row.cells for one in described.blocks if _is_facts(one) for row in one.rows]  # type: ignore[union-attr]
     addresses = _Addresses(prefix)
     sections = list(_sections([one for one in described.blocks if not _is_facts(one)], addresses))
@@ -124,6 +125,7 @@ def page_view(described: Part, prefix: str = "") -> PageView:
 
 def few(described: Part) -> Part:
     """Return what of a description stands in a notebook: its first parts without finders, and two drawings."""
+    described = decisive_first(described)
     whole = [one for one in described.blocks if not (isinstance(one, Part) and _finds(one))]
     parts = [one for one in whole if isinstance(one, Part)][:_PARTS]
     blocks = [one for one in whole if not isinstance(one, Part) or one in parts]
