@@ -2,37 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple, get_args
 
 from bonwise.stats.catalog import METRICS
-from bonwise.stats.estimand import Group, Metric
+from bonwise.stats.estimand import Group, Metric, Unit
 
-__all__ = ["GROUPS", "Metric", "MetricGroup", "metric_of"]
+__all__ = ["METRICS_FIRST", "Metric", "MetricGroup", "groups_of", "unit_of"]
+
+_BY_NAME = {metric.name: metric for metric in METRICS}
+
+_INSTEAD = ("top1_accuracy", "gain", "hit_rate")
+"""Figures to read first where those that should be are undefined."""
 
 
 class MetricGroup(NamedTuple):
     """Metrics under one heading, in their order."""
 
-    title: Group
+    title: str
     metrics: Sequence[Metric]
 
 
-GROUPS: Sequence[MetricGroup] = [
+_GROUPS = [
     MetricGroup(title, sorted((one for one in METRICS if one.group == title), key=lambda one: one.place))
     for title in get_args(Group)
 ]
-"""Every metric once."""
 
-_BY_NAME = {one.name: one for one in METRICS}
+METRICS_FIRST: Sequence[Metric] = [
+    *(one for group in _GROUPS for one in group.metrics if one.headline),
+    *(_BY_NAME[name] for name in _INSTEAD),
+]
+"""The figures to read first, in their order."""
 
 
-def metric_of(name: str) -> Metric:
-    """Return what is told of a metric.
+def groups_of(names: Collection[str]) -> Sequence[MetricGroup]:
+    """Return metrics in groups; those that this version does not know stand last.
 
     Examples
     --------
-    >>> metric_of("recovery").meaning
-    'share of the possible gain'
+    >>> [(group.title, [one.name for one in group.metrics]) for group in groups_of(["within_r", "recovery", "new"])]
+    [('Picks', ['recovery']), ('Within prompts', ['within_r']), ('Others', ['new'])]
     """
-    return _BY_NAME[name]
+    found = [MetricGroup(group.title, [one for one in group.metrics if one.name in names]) for group in _GROUPS]
+    strange = [
+        Metric(name, group="Over all cells", meaning="", unit="number") for name in names if name not in _BY_NAME
+    ]
+    return [group for group in (*found, MetricGroup("Others", strange)) if group.metrics]
+
+
+def unit_of(name: str) -> Unit:
+    """Return the unit of a metric.
+
+    Examples
+    --------
+    >>> unit_of("recovery"), unit_of("within_r")
+    ('share', 'number')
+    """
+    return _BY_NAME[name].unit if name in _BY_NAME else "number"

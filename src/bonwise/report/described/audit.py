@@ -1,0 +1,86 @@
+"""An audit: what was audited, what was found, what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bonwise.documents.audit import AuditDocument
+from bonwise.documents.audited.judge import JudgeFound
+from bonwise.documents.exhibits import ExhibitsDocument
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Part, Said
+from bonwise.report.described.audited.data import data, missing_labels
+from bonwise.report.described.audited.judges import side_by_side
+from bonwise.report.described.audited.metrics import metrics
+from bonwise.report.described.audited.settings import facts, of_the_table, title
+from bonwise.report.described.audited.verdict import gates, verdict, verdict_of_several
+from bonwise.report.numbers import count
+
+__all__ = ["describe", "describe_with"]
+
+_IN_FULL = 4
+"""Judges of which a terminal shows more than the summary."""
+
+_DRAWN = 6
+"""Judges that are drawn each: a drawing takes a third of a second."""
+
+
+def describe(document: AuditDocument) -> Part:
+    """Describe an audit by its document alone."""
+    return describe_with(document)
+
+
+def describe_with(
+    document: AuditDocument,
+    exhibits: ExhibitsDocument | None = None,
+    studies: Sequence[Part] = (),
+    more: str | None = None,
+) -> Part:
+    """Describe an audit with what stands beside it on its page.
+
+    Parameters
+    ----------
+    document : AuditDocument
+    exhibits : ExhibitsDocument, optional
+        What is drawn, and the prompts where judges lost most.
+    studies : sequence of Part
+        Descriptions of studies and of routing that were made on the table of the audit.
+    more : str, optional
+        Name of the file beside the page that holds a row for each prompt.
+    """
+    found = _several(document, exhibits) if document.several else _alone(document, exhibits)
+    blocks = [
+        facts(document),
+        of_the_table(document),
+        *found,
+        *gates(document),
+    ]
+    return Part(title(document.settings), blocks)
+
+
+def _alone(document: AuditDocument, exhibits: ExhibitsDocument | None) -> Iterator[Block]:
+    for name, judge in document.judges.items():
+        yield from _of_judge(name, judge, document, exhibits)
+
+
+def _several(document: AuditDocument, exhibits: ExhibitsDocument | None) -> Iterator[Block]:
+    yield verdict_of_several(document)
+    yield from side_by_side(document)
+    judges = document.judges
+    for at, (name, judge) in enumerate(judges.items(), start=1):
+        anchor = f"judge-{at}"
+        blocks = list(_of_judge("", judge, document, exhibits, f"{anchor}-"))
+        yield Part(printable(name), blocks, "part" if len(judges) <= _IN_FULL else "detail", anchor=anchor)
+    if len(judges) > _IN_FULL:
+        told = f"Every metric of all {count(len(judges))} judges is in the JSON document (--json FILE)."
+        yield Part("", [Said("note", told)])
+
+
+def _of_judge(
+    name: str, judge: JudgeFound, document: AuditDocument, exhibits: ExhibitsDocument | None, prefix: str = ""
+) -> Iterator[Block]:
+    settings = document.settings
+    yield data(judge, f"{prefix}data", name)
+    yield metrics(judge, settings, f"{prefix}metrics")
+    yield from missing_labels(judge, settings.reference, f"{prefix}missing-labels")
+    yield verdict(judge, settings)

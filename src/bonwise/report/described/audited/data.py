@@ -1,0 +1,160 @@
+"""What a judge's figures rest on: counts, what was dropped and why, how labels were drawn, what is missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from bonwise.documents.audited.data import AuditData, DroppedPrompt
+from bonwise.documents.audited.judge import Balance, Ends, JudgeFound
+from bonwise.documents.audited.sampling import OutcomeModelUsed, Sampling
+from bonwise.documents.metrics import unit_of
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Column, Part, Said, Table
+from bonwise.report.named import named
+from bonwise.report.numbers import count, counted, listed_counts, number, whole, whole_percent
+
+__all__ = ["counts_of", "data", "missing_labels"]
+
+_REASONS, _EXAMPLES, _OF_A_REASON = 5, 5, 8
+"""Reasons of dropped prompts in a sentence, prompts named there, and prompts named of each reason."""
+
+_LONGEST = 40
+
+_NO_VALUES = (
+    "Worst case of values unknown: they need the scale of the labels (--label-scale), and two labelled prompts"
+)
+
+
+def data(judge: JudgeFound, anchor: str, name: str = "") -> Part:
+    """Return the counts behind a judge's figures, its dropped prompts by reason, and how labels were drawn.
+
+    Parameters
+    ----------
+    judge : JudgeFound
+    anchor : str
+    name : str
+        Of the judge, where no heading says it.
+    """
+    told = counts_of(judge.data)
+    blocks: list[Block] = [Said("finding", f"{printable(name)}: {told}" if name else told)]
+    if judge.data.pools is not None and judge.data.pools_without_pick:
+        without, pools = count(judge.data.pools_without_pick), count(judge.data.pools)
+        blocks.append(Said("note", f"Of {pools} pools {without} have no pick."))
+    blocks += _dropped(judge.data.dropped)
+    if judge.sampling is not None:
+        blocks += _sampling(judge.sampling)
+    return Part("Data", blocks, anchor=anchor)
+
+
+def counts_of(found: AuditData) -> str:
+    """Return the counts in words.
+
+    Examples
+    --------
+    >>> counts_of(
+    ...     AuditData(
+    ...         prompts=99, candidates=4, rows=396, labelled_prompts=20, partly_labelled_prompts=1, dropped=[]
+    ...     )
+    ... )
+    '99 prompts x 4 candidates, 396 rows; 20 prompts labelled, 1 in part'
+    """
+    if found.candidates is None:
+        width = f"{count(found.candidates_min)} to {count(found.candidates_max)} candidates"
+    else:
+        width = counted(found.candidates, "candidate")
+    told = f"{counted(found.prompts, 'prompt')} x {width}, {counted(found.rows, 'row')}"
+    if found.labelled_prompts < found.prompts:
+        told += (
+            f"; {counted(found.labelled_prompts, 'prompt')} labelled, {count(found.partly_labelled_prompts)} in part"
+        )
+    return told
+
+
+def missing_labels(judge: JudgeFound, reference: str | None, anchor: str) -> Iterator[Part]:
+    """Yield what is known of missing labels: how labelled prompts differ, and worst cases."""
+    blocks: list[Block] = []
+    if judge.balance is not None:
+        blocks.append(_balance(judge.balance))
+    if judge.bounds is not None:
+        if judge.bounds:
+            blocks.append(_bounds(judge.bounds, reference))
+        if "value_random" not in judge.bounds:
+            blocks.append(Said("caveat", _NO_VALUES))
+    if blocks:
+        yield Part("Missing labels", blocks, anchor=anchor)
+
+
+def _balance(rows: Sequence[Balance]) -> Table:
+    columns = (
+        Column("feature of the scores", "name"),
+        Column("labelled", spare=1),
+        Column("unlabelled", spare=2),
+        Column("difference"),
+        Column("interval"),
+    )
+    cells = [
+        (row.feature, number(row.labelled), number(row.unlabelled), number(row.difference), _ends(row))
+        for row in rows
+    ]
+    return Table.of(columns, cells, "Labelled against unlabelled prompts")
+
+
+def _ends(row: Balance) -> str:
+    return "-" if row.low is None else f"[{number(row.low)}, {number(row.high)}]"
+
+
+def _bounds(bounds: dict[str, Ends], reference: str | None) -> Table:
+    columns = (Column("metric", "name"), Column("at least"), Column("at most"))
+    rows = [
+        (named(name, reference), number(low, unit_of(name)), number(high, unit_of(name)))
+        for name, (low, high) in bounds.items()
+    ]
+    return Table.of(columns, rows, "Worst case over the missing labels, all prompts")
+
+
+def _dropped(dropped: Sequence[DroppedPrompt]) -> Iterator[Block]:
+    if not dropped:
+        return
+    reasons = Counter(one.reason for one in dropped).most_common()
+    told = listed_counts((printable(reason), times) for reason, times in reasons[:_REASONS])
+    rest = ", ..." if len(reasons) > _REASONS else ""
+    named_ones = _such_as([one.prompt_id for one in dropped], _EXAMPLES)
+    yield Said("caveat", f"dropped {counted(len(dropped), 'prompt')}: {told}{rest}: {named_ones}")
+    columns = (Column("why", "words"), Column("prompts"), Column("such as", "words"))
+    rows = [
+        (reason, count(times), _such_as([one.prompt_id for one in dropped if one.reason == reason], _OF_A_REASON))
+        for reason, times in reasons
+    ]
+    yield Part("", [Table.of(columns, rows, "Dropped prompts")], "detail")
+
+
+def _such_as(prompts: Sequence[str], most: int) -> str:
+    shown = ", ".join(printable(one, longest=_LONGEST) for one in prompts[:most])
+    return f"{shown}{', ...' if len(prompts) > most else ''}"
+
+
+def _sampling(sampling: Sampling) -> Iterator[Said]:
+    worth = "" if sampling.ess is None else f"; worth {whole(sampling.ess)} drawn alike (effective sample size)"
+    yield Said("note", f"labels: {sampling.how}{worth}")
+    if sampling.model is not None:
+        yield Said("note", f"outcome model: {_model(sampling.model, sampling.share_explained)}")
+    if sampling.further_judges:
+        yield Said("note", _further(sampling.further_judges, sampling.narrowed))
+    for note in sampling.notes or ():
+        yield Said("caveat", f"note: {note}")
+
+
+def _model(model: OutcomeModelUsed, explained: float | None) -> str:
+    share = whole_percent(explained or 0.0)
+    told = f"; explains {share}% of the variance" if share > 0 and model.covariates else ""
+    return f"{model.name}: {model.reason}{told}"
+
+
+def _further(judges: Sequence[str], narrowed: float | None) -> str:
+    names = ", ".join(printable(name) for name in judges)
+    share = whole_percent(narrowed or 0.0)
+    if not share:
+        return f"further judges as covariates: {names}"
+    told = f"{share}% narrower" if share > 0 else f"{-share}% wider"
+    return f"with {names} as covariates the interval of recovery is {told}"

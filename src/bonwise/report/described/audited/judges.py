@@ -1,0 +1,96 @@
+"""Several judges side by side: a summary, paired differences, and who was not audited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from bonwise.documents.audit import AuditDocument
+from bonwise.documents.audited.compared import JudgesCompared
+from bonwise.documents.audited.judge import JudgeFound
+from bonwise.documents.metrics import unit_of
+from bonwise.printable import printable
+from bonwise.report.blocks import Column, Drawing, FigureData, Part, Row, Said, Table
+from bonwise.report.named import named
+from bonwise.report.numbers import count, counted, estimate, interval
+
+__all__ = ["side_by_side"]
+
+_SUMMARY = {"recovery": 0, "within_r": 0, "global_r": 5, "inflation": 2, "tie_rate": 3, "top1_accuracy": 1}
+"""Metrics of a summary, and when they are left out on a narrow terminal."""
+
+_DIFFERENCES = ("recovery", "within_r")
+
+_PAIRS, _PAIRS_AT_A_GLANCE = 100, 15
+"""Pairs of judges in a table, and those that a terminal shows of them."""
+
+
+def side_by_side(document: AuditDocument) -> Iterator[Part]:
+    """Yield what compares the judges."""
+    yield Part("Judges side by side", [_summary(document.judges, document.settings.reference)], anchor="judges")
+    if document.not_audited:
+        columns = (Column("judge", "name"), Column("why", "words"))
+        yield Part("Not audited", [Table.of(columns, document.not_audited.items())], anchor="not-audited")
+    if document.comparisons:
+        yield _paired(document.comparisons)
+
+
+def _summary(judges: Mapping[str, JudgeFound], reference: str | None) -> Table:
+    first, *others = _SUMMARY
+    columns = (
+        Column("judge", "name"),
+        Column("verdict", "name"),
+        Column(named(first, reference)),
+        Column("its interval", spare=6),
+        *(Column(named(name, reference), spare=_SUMMARY[name]) for name in others),
+        Column("prompts", spare=4),
+    )
+    rows = [
+        (
+            printable(name),
+            judge.verdict.level,
+            estimate(judge.metrics.get(first), unit_of(first)),
+            interval(judge.metrics.get(first), unit_of(first)),
+            *(estimate(judge.metrics.get(metric), unit_of(metric)) for metric in others),
+            count(judge.data.labelled_prompts),
+        )
+        for name, judge in judges.items()
+    ]
+    return Table.of(columns, rows, "Each judge on its complete prompts")
+
+
+def _paired(pairs: Sequence[JudgesCompared]) -> Part:
+    columns = (
+        Column("first", "name"),
+        Column("second", "name"),
+        Column("prompts", spare=3),
+        Column("recovery"),
+        Column("its interval"),
+        Column("within_r", spare=2),
+        Column("its interval", spare=1),
+    )
+    rows = [Row(_pair(one)) for one in pairs[:_PAIRS]]
+    more = len(pairs) - _PAIRS
+    told = f"{counted(more, 'more pair')} {'is' if more == 1 else 'are'} in the JSON document (--json FILE)."
+    return Part(
+        "Paired differences",
+        [
+            Said(
+                "finding", "First judge minus second, on the prompts that both scored completely, paired by prompt."
+            ),
+            *_forest(pairs),
+            Table(columns, rows, "First minus second", at_a_glance=_PAIRS_AT_A_GLANCE),
+            *([Said("note", told)] if more > 0 else []),
+        ],
+        anchor="differences",
+    )
+
+
+def _pair(pair: JudgesCompared) -> Sequence[str]:
+    found = [(pair.differences.get(name), unit_of(name)) for name in _DIFFERENCES]
+    figures = [cell for one, unit in found for cell in (estimate(one, unit), interval(one, unit))]
+    return printable(pair.first), printable(pair.second), count(pair.prompts), *figures
+
+
+def _forest(pairs: Sequence[JudgesCompared]) -> Sequence[Drawing[FigureData]]:
+    del pairs
+    return []

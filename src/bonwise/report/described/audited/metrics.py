@@ -1,0 +1,119 @@
+"""The metrics of one judge: groups, intervals, meanings, and why some have no figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from bonwise.documents.audited.judge import JudgeFound
+from bonwise.documents.audited.settings import AuditSettings
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.metrics import Metric, MetricGroup, groups_of
+from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
+from bonwise.report.named import named
+from bonwise.report.numbers import count, estimate, interval, interval_title, setting
+
+__all__ = ["ALONE", "metrics"]
+
+ALONE = "* from the completely labelled prompts alone"
+"""What a star beside a metric says."""
+
+_LABELS_ALONE, _WITH_CONTROL = "labels alone", "with control"
+
+
+def metrics(judge: JudgeFound, settings: AuditSettings, anchor: str) -> Part:
+    """Return every metric with its interval, its prompts and what it says.
+
+    Where single candidates were labelled the metrics that need whole pools have no row; of logged picks there are
+    the metrics of picks alone.
+    """
+    groups = _groups(judge, settings)
+    beside = [column.title for column in _beside(judge, groups)]
+    width = interval_title(settings.confidence)
+    without = f"; figures under {' and '.join(beside)} have none here" if beside else ""
+    starred = [Said("note", ALONE)] if judge.balance is not None else []
+    blocks: list[Block] = [
+        Part("", [Said("finding", f"Every estimate with its {width}, clustered by prompt{without}.")], "detail"),
+        _table(judge, settings, groups),
+        *(Said("note", f"{', '.join(names)}: {why}") for why, names in _reasons(judge, settings, groups).items()),
+        *starred,
+        Part("", [Said("note", f"Thresholds of the verdict: {_thresholds(settings)}.")], "detail"),
+    ]
+    return Part("Metrics", blocks, anchor=anchor)
+
+
+def _groups(judge: JudgeFound, settings: AuditSettings) -> Sequence[MetricGroup]:
+    groups = groups_of(judge.metrics)
+    # Logged picks hold no scores, so what is made of scores would be a page of dashes.
+    return groups if settings.picks is None else [group for group in groups if group.title == "Picks"]
+
+
+def _table(judge: JudgeFound, settings: AuditSettings, groups: Sequence[MetricGroup]) -> Table:
+    beside = _beside(judge, groups)
+    columns = (
+        Column("metric", "name"),
+        Column("estimate"),
+        Column(interval_title(settings.confidence)),
+        *beside,
+        Column("prompts", spare=4),
+        Column("what it says", "meaning", spare=1),
+    )
+    rows = []
+    for group in groups:
+        shown = [one for one in group.metrics if _has_row(judge, one)]
+        for at, metric in enumerate(shown):
+            cells = _cells(metric, judge, settings.reference, [column.title for column in beside])
+            rows.append(Row(cells, metric.headline, "" if at else group.title))
+    return Table(columns, rows)
+
+
+def _has_row(judge: JudgeFound, metric: Metric) -> bool:
+    single = judge.sampling is not None and judge.sampling.labels_a_prompt is not None
+    return not single or judge.metrics[metric.name].estimate is not None
+
+
+def _beside(judge: JudgeFound, groups: Sequence[MetricGroup]) -> Sequence[Column]:
+    """Return the columns of figures that stand beside the estimates."""
+    found = [judge.metrics[one.name] for group in groups for one in group.metrics]
+    sampled = any(one.labelled_only is not None for one in found)
+    return (
+        *((Column(_LABELS_ALONE, spare=2),) if sampled else ()),
+        *((Column(_WITH_CONTROL, spare=3),) if judge.with_control is not None else ()),
+    )
+
+
+def _cells(metric: Metric, judge: JudgeFound, reference: str | None, beside: Sequence[str]) -> Sequence[str]:
+    found, unit = judge.metrics[metric.name], metric.unit
+    star = " *" if found.method == "labelled_only" else ""
+    controlled: Mapping[str, EstimateRecord] = judge.with_control or {}
+    figures = {
+        _LABELS_ALONE: "" if found.labelled_only is None else estimate(found.labelled_only, unit),
+        _WITH_CONTROL: estimate(controlled.get(metric.name), unit),
+    }
+    return (
+        f"{named(metric.name, reference)}{star}",
+        estimate(found, unit),
+        interval(found, unit),
+        *(figures[title] for title in beside),
+        count(found.n),
+        named(metric.meaning, reference),
+    )
+
+
+def _reasons(judge: JudgeFound, settings: AuditSettings, groups: Sequence[MetricGroup]) -> Mapping[str, list[str]]:
+    """Return what is to be said below the table, and the metrics it is said of, each reason once."""
+    found: dict[str, list[str]] = {}
+    for metric in (one for group in groups for one in group.metrics):
+        for note in _notes(judge.metrics[metric.name]):
+            found.setdefault(note, []).append(named(metric.name, settings.reference))
+    return found
+
+
+def _notes(found: EstimateRecord) -> Iterator[str]:
+    if found.reason:
+        yield found.reason
+    if found.interval == "exact":
+        yield "all prompts alike: bound"
+
+
+def _thresholds(settings: AuditSettings) -> str:
+    return ", ".join(f"{name} {setting(value)}" for name, value in settings.thresholds.to_dict().items())

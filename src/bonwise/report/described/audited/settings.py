@@ -1,0 +1,127 @@
+"""What was audited and how: the title, the facts at the head of a page, and the line below the title."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from bonwise.documents.audit import AuditDocument
+from bonwise.documents.audited.settings import AuditSettings
+from bonwise.documents.picks_made import PicksMade
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Part, Said, Table
+from bonwise.report.described.labels_left_out import labels_left_out
+from bonwise.report.numbers import count, counted, listed_counts, percent
+
+__all__ = ["facts", "of_the_table", "title"]
+
+_TARGETS = {
+    "best-of-n": "picking the best of a prompt's candidates",
+    "system": "comparing systems on averages",
+}
+
+
+def title(settings: AuditSettings) -> str:
+    """Return what was audited, and against what."""
+    what = "Audit of" if settings.picks is None else "Audit of the picks of"
+    against = (
+        "against oracle labels" if settings.reference is None else f"agreement with {printable(settings.reference)}"
+    )
+    return f"{what} {printable(settings.source)}, {against}"
+
+
+def facts(document: AuditDocument) -> Table:
+    """Return what was held against what, what was left out, and how intervals were made."""
+    settings = document.settings
+    return Table.facts([*_matter(document), *_left_out(settings), *_picks(settings.picks), *_manner(settings)])
+
+
+def of_the_table(document: AuditDocument) -> Part:
+    """Return what is to be known of the table, and is no judge's own."""
+    settings = document.settings
+    blocks: list[Block] = [Said("note", "; ".join(_notes(settings))), *labels_left_out(settings.labels_left_out)]
+    for name, role in (document.covariates or {}).items():
+        blocks.append(Said("note", f"{printable(name)} {printable(role, longest=1000)}"))
+    return Part("", blocks, anchor="table")
+
+
+def _notes(settings: AuditSettings) -> Iterator[str]:
+    yield f"{settings.shape} table"
+    if settings.picks is not None:
+        yield _manner_of_picks(settings.picks)
+        yield f"decided by {_tally(settings.picks.decided_by)}"
+        if settings.picks.left_out:
+            yield f"left out: {_tally(settings.picks.left_out)}"
+    if settings.draws > 1:
+        yield f"scores are {_means(settings)}"
+    if settings.exclude:
+        yield f"without {_listed(settings.exclude)}"
+    if settings.control:
+        yield f"control: {_listed(settings.control)}"
+    if settings.resamples is not None:
+        yield f"{counted(settings.resamples, 'bootstrap resample')}, seed {settings.seed}"
+
+
+def _matter(document: AuditDocument) -> Iterator[tuple[str, str]]:
+    settings = document.settings
+    yield "scores", settings.source
+    if document.judge is None:
+        yield "judges", count(len(document.judges))
+    else:
+        yield "judge", document.judge
+    reference = settings.reference
+    yield "against", "oracle labels" if reference is None else f"agreement with {reference}, which is no oracle"
+    yield "table", settings.shape
+
+
+def _left_out(settings: AuditSettings) -> Iterator[tuple[str, str]]:
+    if settings.exclude:
+        yield "without", ", ".join(settings.exclude)
+    if settings.control:
+        yield "control", ", ".join(settings.control)
+    if settings.draws > 1:
+        yield "scores are", _means(settings)
+    renamed = [f"{role} from {column}" for role, column in settings.columns.items() if role != column]
+    if renamed:
+        yield "columns", ", ".join(renamed)
+    if settings.label_scale is not None:
+        yield "scale of labels", settings.label_scale
+    if settings.judge_scale is not None:
+        yield "scale of scores", ", ".join(f"{ends} ({judge})" for judge, ends in settings.judge_scale.items())
+
+
+def _picks(picks: PicksMade | None) -> Iterator[tuple[str, str]]:
+    if picks is None:
+        return
+    yield "picks", _manner_of_picks(picks)
+    if picks.decided_by:
+        yield "decided by", _tally(picks.decided_by)
+    if picks.left_out:
+        yield "left out", _tally(picks.left_out)
+
+
+def _manner(settings: AuditSettings) -> Iterator[tuple[str, str]]:
+    yield "decision", _TARGETS[settings.target]
+    kind = "jackknife and Fieller"
+    if settings.resamples is not None:
+        kind = f"bootstrap of {counted(settings.resamples, 'resample')}"
+    yield "intervals", f"{percent(settings.confidence)}, clustered by prompt, {kind}"
+    if settings.outcome_model is not None:
+        yield "outcome model", settings.outcome_model
+    yield "seed", str(settings.seed)
+    yield "bonwise", settings.version
+
+
+def _manner_of_picks(picks: PicksMade) -> str:
+    return "as the seed drew them" if picks.as_picked else "in expectation where a seed decided"
+
+
+def _means(settings: AuditSettings) -> str:
+    return f"means of up to {settings.draws} draws"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(printable(name) for name in names)
+
+
+def _tally(counts: Mapping[str, int]) -> str:
+    return listed_counts((printable(what), times) for what, times in counts.items())

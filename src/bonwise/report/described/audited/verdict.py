@@ -1,0 +1,129 @@
+"""The verdict of an audit, the figures to read first, and the gates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from bonwise.documents.audit import AuditDocument
+from bonwise.documents.audited.gate import Gate, GateState
+from bonwise.documents.audited.judge import JudgeFound
+from bonwise.documents.audited.settings import AuditSettings
+from bonwise.documents.audited.verdict import Level
+from bonwise.documents.metrics import METRICS_FIRST, Metric
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Column, Part, Role, Said, Table
+from bonwise.report.named import named
+from bonwise.report.numbers import count, counted, estimate, interval
+
+__all__ = ["gates", "verdict", "verdict_of_several"]
+
+_State = Literal["good", "bad", "open"]
+
+_STATES: Mapping[Level, _State] = {
+    "useful": "good",
+    "weak": "bad",
+    "harmful": "bad",
+    "random": "bad",
+    "inconclusive": "open",
+}
+
+_OUTCOMES: Mapping[GateState, Role] = {"met": "good", "not met": "bad", "inconclusive": "open"}
+
+_HEADLINES = 3
+
+
+def verdict(judge: JudgeFound, settings: AuditSettings) -> Part:
+    """Return the verdict on one judge; the sentences that decide lead."""
+    found = judge.verdict
+    sentences = [
+        Said("lead" if at in {0, found.deciding} else "finding", sentence)
+        for at, sentence in enumerate(found.sentences)
+    ]
+    headlines = _headlines(judge, settings.reference)
+    return Part(found.level, [*_against(settings), *sentences, headlines], "verdict", _STATES[found.level])
+
+
+def verdict_of_several(document: AuditDocument) -> Part:
+    """Return how many of the judges are useful, and which are what."""
+    judges, settings = document.judges, document.settings
+    levels: dict[Level, list[str]] = {}
+    for name, judge in judges.items():
+        levels.setdefault(judge.verdict.level, []).append(f"{printable(name)} ({_recovery(judge)})")
+    useful, of = len(levels.get("useful", ())), len(judges)
+    state: _State = "open"
+    if useful == of:
+        state = "good"
+    elif all(_STATES[level] == "bad" for level in levels):
+        state = "bad"
+    what = (
+        "comparing whole systems on averages over prompts"
+        if settings.target == "system"
+        else "picking the best candidate of one prompt"
+    )
+    share = f"{count(useful)} of {count(of)}"
+    lead = Said("lead", f"{share} judges {'is' if useful == 1 else 'are'} useful for {what}.")
+    which = [Said("finding", f"{level}: {'; '.join(levels[level])}") for level in _STATES if level in levels]
+    return Part(f"{share} useful", [*_against(settings), lead, Part("", which, "detail")], "verdict", state)
+
+
+def gates(document: AuditDocument) -> Iterator[Part]:
+    """Yield the gates that were asked for, each with its state and why."""
+    if document.gates is None:
+        return
+    met = sum(gate.state == "met" for gate in document.gates)
+    told = Said("finding", f"{count(met)} of {counted(len(document.gates), 'gate')} met.")
+    outcomes = [Said(_OUTCOMES[gate.state], _outcome(gate, document)) for gate in document.gates]
+    yield Part("Gates", [told, *outcomes], "outcomes", anchor="gates")
+
+
+def _outcome(gate: Gate, document: AuditDocument) -> str:
+    whose = f"{printable(gate.judge)}: " if document.several else ""
+    return f"gate  {whose}{named(gate.sentence, document.settings.reference)}"
+
+
+def _against(settings: AuditSettings) -> Iterator[Block]:
+    if settings.reference is not None:
+        yield Said(
+            "lead",
+            f"Against the scores of {printable(settings.reference, longest=60)}, which is no oracle: the figures say "
+            "how far picks agree with it, not how good they are.",
+        )
+
+
+def _recovery(judge: JudgeFound) -> str:
+    found = judge.metrics.get("recovery")
+    if found is None or found.estimate is None:
+        return "recovery undefined"
+    ends = "" if found.low is None else f" {interval(found, 'share')}"
+    return f"recovery {estimate(found, 'share')}{ends}"
+
+
+def _headlines(judge: JudgeFound, reference: str | None) -> Table:
+    """Return the figures to read first, of those that there are."""
+    known = [
+        metric
+        for metric in METRICS_FIRST
+        if metric.name in judge.metrics and judge.metrics[metric.name].estimate is not None
+    ]
+    columns = [Column(title) for title in ("figure", "estimate", "interval", "meaning", "beside")]
+    rows = [_headline(metric, judge, reference) for metric in known[:_HEADLINES]]
+    made = Table.of(columns, rows)
+    return Table(made.columns, made.rows, role="headlines")
+
+
+def _headline(metric: Metric, judge: JudgeFound, reference: str | None) -> Sequence[str]:
+    found, unit = judge.metrics[metric.name], metric.unit
+    beside = []
+    controlled = None if judge.with_control is None else judge.with_control.get(metric.name)
+    if controlled is not None:
+        beside.append(f"{estimate(controlled, unit)} with the control")
+    if found.labelled_only is not None:
+        beside.append(f"{estimate(found.labelled_only, unit)} of the labelled prompts alone")
+    return (
+        named(metric.name, reference),
+        estimate(found, unit),
+        "no interval" if found.low is None else interval(found, unit),
+        named(metric.meaning, reference),
+        "; ".join(beside),
+    )
