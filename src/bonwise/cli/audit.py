@@ -15,8 +15,8 @@ from bonwise.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bonwise.auditing.gates import Gate
     from bonwise.auditing.result import Audit
+    from bonwise.documents.audited.gate import Gate
     from bonwise.shown import Shown
 
 __all__ = ["audit"]
@@ -172,18 +172,14 @@ def _deliver(
     markdown: str | None,
     junit: str | None,
 ) -> None:
-    from bonwise.report.audit_text import audit_parts
-
-    document = found.to_dict()
-    if gates:
-        document["gates"] = [gate.to_dict() for gate in gates]
+    document = found.document(gates)
     if per_prompt is not None:
         _write_per_prompt(found, per_prompt)
     if junit is not None:
         write_junit(document, junit)
     if markdown is not None:
         write_markdown(document, markdown)
-    given.deliver(audit_parts(document), document, json, aside="-" in (markdown, junit))
+    given.deliver_document(document, json, aside="-" in (markdown, junit))
 
 
 def _write_per_prompt(found: Audit, path: Path) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bonwise.errors import BonwiseError, FileError, UsageError
+
+if TYPE_CHECKING:
+    from bonwise.documents.audit import AuditDocument
 
 __all__ = ["errors_told", "write_junit", "write_markdown"]
 
@@ -19,7 +22,7 @@ _MARKDOWN, _JUNIT = b"## Audit of ", b'<testsuites name="bonwise audit"'
 """What files begin with that were written here."""
 
 
-def write_markdown(document: Mapping[str, Any], target: str | Path) -> None:
+def write_markdown(document: AuditDocument, target: str | Path) -> None:
     """Write an audit's summary to a file, or to standard output for ``-``, and add it to the page of the build.
 
     That page is the build's own: where it cannot be added to that is said, and changes nothing about the gates.
@@ -29,14 +32,12 @@ def write_markdown(document: Mapping[str, Any], target: str | Path) -> None:
     bonwise.errors.FileError
         A file that cannot be written.
     """
-    from bonwise.report.audit_markdown import markdown
-
-    text = markdown(document)
+    text = document.to_markdown()
     _write(target, text)
     _add_to_the_build(target, text)
 
 
-def write_junit(document: Mapping[str, Any], target: str | Path) -> None:
+def write_junit(document: AuditDocument, target: str | Path) -> None:
     """Write an audit's gates to a file, or to standard output for ``-``.
 
     Raises
@@ -48,7 +49,7 @@ def write_junit(document: Mapping[str, Any], target: str | Path) -> None:
     """
     from bonwise.report.junit import junit
 
-    if not document.get("gates"):
+    if not document.gates:
         raise UsageError("--junit without gates", hint="state what must hold: --fail-under recovery=0.2")
     _write(target, junit(document))
 
@@ -89,7 +90,7 @@ def errors_told(
 
 
 def _tell_in_markdown(source: str | Path, error: BonwiseError, target: str) -> None:
-    from bonwise.report.audit_markdown import markdown_error
+    from bonwise.report.markdown import markdown_error
 
     text = markdown_error(str(source), error.message, error.hint)
     _tell(target, text, _MARKDOWN, error)

@@ -52,10 +52,13 @@ class Said:
     role : Role
     text : str
         Text, never markup. The renderers write out what cannot be printed; the description shortens long names.
+    file : str
+        Name of a file beside the page, which stands after the text; a page links it.
     """
 
     role: Role
     text: str
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,42 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 from xml.etree import ElementTree as ET
 
+from bonwise.documents.audit import AuditDocument
+from bonwise.documents.audited.gate import Gate, GateState
+from bonwise.documents.estimate import EstimateRecord
 from bonwise.printable import printable
-from bonwise.report.metric_table import named
+from bonwise.report.numbers import setting
+from bonwise.report.wording import named
 
 __all__ = ["junit", "junit_error"]
 
-_Document = Mapping[str, Any]
-
-_OUTCOMES = {"not met": "failure", "inconclusive": "error"}
+_OUTCOMES: Mapping[GateState, str] = {"not met": "failure", "inconclusive": "error"}
 """What a gate that is not met is to a build server."""
 
 _LONGEST = 300
 """Characters of a name that are shown."""
 
 
-def junit(document: _Document) -> str:
-    """Render the gates of a document of schema ``bonwise.audit/1`` as JUnit XML, one test case a gate and judge.
+def junit(document: AuditDocument) -> str:
+    """Render the gates of an audit as JUnit XML, one test case a gate and judge.
 
     A gate that is met has passed, one that is not met has failed, and one that is not settled is an error.
 
     Examples
     --------
-    >>> gate = {"judge": "j", "metric": "recovery", "value": 0.2, "state": "met", "low": 0.3, "high": 0.5}
-    >>> gate |= {"sentence": "recovery > 0.2: met.", "more_labels": None, "more_prompts": None}
-    >>> found = {"estimate": 0.4, "n": 99, "method": "complete"}
-    >>> document = {"judge": "j", "settings": {"source": "a.csv"}, "metrics": {"recovery": found}, "gates": [gate]}
-    >>> print(junit(document).splitlines()[1])
+    >>> import bonwise as bw
+    >>> from bonwise.testing import simulate
+    >>> found = bw.audit(simulate("arena", n=50, seed=1).frame())
+    >>> print(junit(found.document(found.check({"recovery": 0.05}))).splitlines()[1])
     <testsuites name="bonwise audit" tests="1" failures="0" errors="0">
     """
-    gates, settings = document.get("gates", ()), document["settings"]
+    gates, settings = document.gates or (), document.settings
     root = ET.Element("testsuites", {"name": "bonwise audit", **_counts(gates)})
-    suite = ET.SubElement(root, "testsuite", {"name": _text(settings["source"]), **_counts(gates)})
+    suite = ET.SubElement(root, "testsuite", {"name": _text(settings.source), **_counts(gates)})
     for gate in gates:
-        _add(suite, gate, _figures(document, gate), settings.get("reference"))
+        judge = document.judges.get(gate.judge)
+        found = None if judge is None else judge.metrics.get(gate.metric)
+        _add(suite, gate, _figures(gate, found), settings.reference)
     return _written(root)
 
 
@@ -64,8 +66,8 @@ def _written(root: ET.Element) -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _counts(gates: Sequence[_Document]) -> dict[str, str]:
-    states = [gate["state"] for gate in gates]
+def _counts(gates: Sequence[Gate]) -> dict[str, str]:
+    states = [gate.state for gate in gates]
     return {
         "tests": str(len(states)),
         "failures": str(states.count("not met")),
@@ -73,34 +75,32 @@ def _counts(gates: Sequence[_Document]) -> dict[str, str]:
     }
 
 
-def _figures(document: _Document, gate: _Document) -> dict[str, Any]:
+def _figures(gate: Gate, found: EstimateRecord | None) -> dict[str, float | str | None]:
     """Return what is known of a gate, nothing of the metric where its judge could not be audited."""
-    judges = document["judges"] if "judges" in document else {document["judge"]: document}
-    found = judges[gate["judge"]]["metrics"][gate["metric"]] if gate["judge"] in judges else {}
     return {
-        "value": gate["value"],
-        "estimate": found.get("estimate"),
-        "one_sided_low": gate["low"],
-        "one_sided_high": gate["high"],
-        "n": found.get("n"),
-        "method": found.get("method"),
-        "more_labels": gate["more_labels"],
+        "value": gate.value,
+        "estimate": None if found is None else found.estimate,
+        "one_sided_low": gate.low,
+        "one_sided_high": gate.high,
+        "n": None if found is None else found.n,
+        "method": None if found is None else found.method,
+        "more_labels": gate.more_labels,
     }
 
 
-def _add(suite: ET.Element, gate: _Document, figures: _Document, reference: str | None) -> None:
-    name = f"{named(gate['metric'], reference)} > {gate['value']:g}"
-    case = ET.SubElement(suite, "testcase", {"classname": _text(gate["judge"]), "name": name})
+def _add(suite: ET.Element, gate: Gate, figures: Mapping[str, float | str | None], reference: str | None) -> None:
+    name = f"{named(gate.metric, reference)} > {setting(gate.value)}"
+    case = ET.SubElement(suite, "testcase", {"classname": _text(gate.judge), "name": name})
     properties = ET.SubElement(case, "properties")
     for key, value in figures.items():
         if value is not None:
             ET.SubElement(properties, "property", {"name": key, "value": _text(value)})
-    sentence = printable(named(gate["sentence"], reference), longest=2000)
-    outcome = _OUTCOMES.get(gate["state"])
+    sentence = printable(named(gate.sentence, reference), longest=2000)
+    outcome = _OUTCOMES.get(gate.state)
     if outcome is None:
         ET.SubElement(case, "system-out").text = sentence
     else:
-        ET.SubElement(case, outcome, {"message": sentence, "type": gate["state"]}).text = sentence
+        ET.SubElement(case, outcome, {"message": sentence, "type": gate.state}).text = sentence
 
 
 def _text(value: object) -> str:

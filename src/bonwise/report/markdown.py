@@ -9,7 +9,7 @@ from bonwise.printable import printable
 from bonwise.report.amounts import counted
 from bonwise.report.blocks import Block, Part, Said, Table, decisive_first
 
-__all__ = ["paragraph", "rendered"]
+__all__ = ["markdown_error", "paragraph", "rendered"]
 
 _MOST_ROWS = 200
 """Rows of a table."""
@@ -50,9 +50,27 @@ def rendered(described: Part) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
+def markdown_error(source: str, message: str, hint: str) -> str:
+    """Render why there is no audit, in one paragraph below the heading.
+
+    Examples
+    --------
+    >>> print(markdown_error("a.csv", "a.csv: no such file", "check the path"), end="")
+    ## Audit of a.csv: bad input
+    <BLANKLINE>
+    a.csv: no such file (check the path)
+    """
+    told = f"{message} ({hint})" if hint else message
+    return rendered(Part(f"Audit of {printable(source, longest=_LONGEST)}: bad input", [Said("caveat", told)]))
+
+
 def paragraph(text: str) -> str:
     """Return text as one paragraph that is no list."""
     return _BEGINS_A_LIST.sub(r"\1\\\2", _text(text, longest=_LONGEST_PARAGRAPH))
+
+
+def _whole(said: Said) -> str:
+    return f"{said.text} {said.file}" if said.file else said.text
 
 
 def _part(part: Part, level: int) -> Iterator[str]:
@@ -66,7 +84,7 @@ def _blocks(blocks: Iterable[Block], level: int) -> Iterator[str]:
     for block in blocks:
         if isinstance(block, Said):
             # A line of code needs no escape, but a fence that nothing in it closes.
-            yield _code(block.text) if block.role == "command" else paragraph(block.text)
+            yield _code(block.text) if block.role == "command" else paragraph(_whole(block))
         elif isinstance(block, Table):
             if block.role == "table":
                 yield from ([f"**{_text(block.title)}**"] if block.title else [])

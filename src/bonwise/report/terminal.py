@@ -58,7 +58,7 @@ def _part(part: Part) -> Iterator[RenderableType]:
 
 
 def _said(said: Said) -> Text:
-    return Text(_line(said.text), style=_STYLES.get(said.role, ""))
+    return Text(_line(f"{said.text} {said.file}" if said.file else said.text), style=_STYLES.get(said.role, ""))
 
 
 def _table(table: Table) -> FittedTable:

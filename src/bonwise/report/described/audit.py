@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from bonwise.documents.audit import AuditDocument
 from bonwise.documents.audited.judge import JudgeFound
+from bonwise.documents.audited.settings import AuditSettings
 from bonwise.documents.exhibits import ExhibitsDocument
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Part, Said
 from bonwise.report.described.audited.data import data, missing_labels
-from bonwise.report.described.audited.judges import side_by_side
+from bonwise.report.described.audited.exhibits import drawn
+from bonwise.report.described.audited.judges import MOST_DRAWN, side_by_side
 from bonwise.report.described.audited.metrics import metrics
+from bonwise.report.described.audited.prompts import worst_prompts
 from bonwise.report.described.audited.settings import facts, of_the_table, title
 from bonwise.report.described.audited.verdict import gates, verdict, verdict_of_several
 from bonwise.report.numbers import count
@@ -20,9 +24,6 @@ __all__ = ["describe", "describe_with"]
 
 _IN_FULL = 4
 """Judges of which a terminal shows more than the summary."""
-
-_DRAWN = 6
-"""Judges that are drawn each: a drawing takes a third of a second."""
 
 
 def describe(document: AuditDocument) -> Part:
@@ -48,38 +49,39 @@ def describe_with(
     more : str, optional
         Name of the file beside the page that holds a row for each prompt.
     """
+    reference = document.settings.reference
     found = _several(document, exhibits) if document.several else _alone(document, exhibits)
-    blocks = [
-        facts(document),
-        of_the_table(document),
-        *found,
-        *gates(document),
-    ]
+    blocks = [facts(document), of_the_table(document), *found, *gates(document), *studies]
+    if exhibits is not None:
+        blocks += worst_prompts(exhibits.prompts, several=document.several, reference=reference, more=more)
     return Part(title(document.settings), blocks)
 
 
 def _alone(document: AuditDocument, exhibits: ExhibitsDocument | None) -> Iterator[Block]:
     for name, judge in document.judges.items():
-        yield from _of_judge(name, judge, document, exhibits)
+        shown = None if exhibits is None else exhibits.judges.get(name)
+        yield from _of_judge(judge, document.settings, name=name)
+        yield from drawn(judge, shown, "", document.settings.reference)
 
 
 def _several(document: AuditDocument, exhibits: ExhibitsDocument | None) -> Iterator[Block]:
+    judges, settings = document.judges, document.settings
     yield verdict_of_several(document)
     yield from side_by_side(document)
-    judges = document.judges
+    role: Literal["part", "detail"] = "part" if len(judges) <= _IN_FULL else "detail"
     for at, (name, judge) in enumerate(judges.items(), start=1):
         anchor = f"judge-{at}"
-        blocks = list(_of_judge("", judge, document, exhibits, f"{anchor}-"))
-        yield Part(printable(name), blocks, "part" if len(judges) <= _IN_FULL else "detail", anchor=anchor)
-    if len(judges) > _IN_FULL:
+        blocks = list(_of_judge(judge, settings, f"{anchor}-"))
+        if len(judges) <= MOST_DRAWN:
+            shown = None if exhibits is None else exhibits.judges.get(name)
+            blocks += drawn(judge, shown, f"{anchor}-", settings.reference)
+        yield Part(printable(name), blocks, role, anchor=anchor)
+    if role == "detail":
         told = f"Every metric of all {count(len(judges))} judges is in the JSON document (--json FILE)."
         yield Part("", [Said("note", told)])
 
 
-def _of_judge(
-    name: str, judge: JudgeFound, document: AuditDocument, exhibits: ExhibitsDocument | None, prefix: str = ""
-) -> Iterator[Block]:
-    settings = document.settings
+def _of_judge(judge: JudgeFound, settings: AuditSettings, prefix: str = "", name: str = "") -> Iterator[Block]:
     yield data(judge, f"{prefix}data", name)
     yield metrics(judge, settings, f"{prefix}metrics")
     yield from missing_labels(judge, settings.reference, f"{prefix}missing-labels")

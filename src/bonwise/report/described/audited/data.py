@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from bonwise.documents.audited.data import AuditData, DroppedPrompt
@@ -11,7 +10,7 @@ from bonwise.documents.audited.sampling import OutcomeModelUsed, Sampling
 from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
-from bonwise.report.named import named
+from bonwise.report.wording import named
 from bonwise.report.numbers import count, counted, listed_counts, number, whole, whole_percent
 
 __all__ = ["counts_of", "data", "missing_labels"]
@@ -116,16 +115,16 @@ def _bounds(bounds: dict[str, Ends], reference: str | None) -> Table:
 def _dropped(dropped: Sequence[DroppedPrompt]) -> Iterator[Block]:
     if not dropped:
         return
-    reasons = Counter(one.reason for one in dropped).most_common()
-    told = listed_counts((printable(reason), times) for reason, times in reasons[:_REASONS])
+    by_reason: dict[str, list[str]] = {}
+    for one in dropped:
+        by_reason.setdefault(one.reason, []).append(one.prompt_id)
+    reasons = sorted(by_reason.items(), key=lambda found: -len(found[1]))
+    told = listed_counts((printable(reason), len(prompts)) for reason, prompts in reasons[:_REASONS])
     rest = ", ..." if len(reasons) > _REASONS else ""
     named_ones = _such_as([one.prompt_id for one in dropped], _EXAMPLES)
     yield Said("caveat", f"dropped {counted(len(dropped), 'prompt')}: {told}{rest}: {named_ones}")
     columns = (Column("why", "words"), Column("prompts"), Column("such as", "words"))
-    rows = [
-        (reason, count(times), _such_as([one.prompt_id for one in dropped if one.reason == reason], _OF_A_REASON))
-        for reason, times in reasons
-    ]
+    rows = [(reason, count(len(prompts)), _such_as(prompts, _OF_A_REASON)) for reason, prompts in reasons]
     yield Part("", [Table.of(columns, rows, "Dropped prompts")], "detail")
 
 

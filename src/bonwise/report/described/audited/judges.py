@@ -7,13 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from bonwise.documents.audit import AuditDocument
 from bonwise.documents.audited.compared import JudgesCompared
 from bonwise.documents.audited.judge import JudgeFound
+from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
-from bonwise.report.blocks import Column, Drawing, FigureData, Part, Row, Said, Table
-from bonwise.report.named import named
+from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
+from bonwise.report.figures.forest import Forest, forest_figure
+from bonwise.report.figures.forest import Row as ForestRow
+from bonwise.report.figures.names import pair as two_judges
+from bonwise.report.wording import named
 from bonwise.report.numbers import count, counted, estimate, interval
 
-__all__ = ["side_by_side"]
+__all__ = ["MOST_DRAWN", "side_by_side"]
+
+MOST_DRAWN = 6
+"""Judges that have drawings of their own: a drawing takes a third of a second."""
 
 _SUMMARY = {"recovery": 0, "within_r": 0, "global_r": 5, "inflation": 2, "tie_rate": 3, "top1_accuracy": 1}
 """Metrics of a summary, and when they are left out on a narrow terminal."""
@@ -26,7 +33,15 @@ _PAIRS, _PAIRS_AT_A_GLANCE = 100, 15
 
 def side_by_side(document: AuditDocument) -> Iterator[Part]:
     """Yield what compares the judges."""
-    yield Part("Judges side by side", [_summary(document.judges, document.settings.reference)], anchor="judges")
+    judges = document.judges
+    blocks: list[Block] = [_summary(judges, document.settings.reference)]
+    if len(judges) > MOST_DRAWN:
+        told = (
+            f"Of {count(len(judges))} judges each has tables below and no drawings: up to {MOST_DRAWN} judges are "
+            "drawn in full."
+        )
+        blocks.append(Part("", [Said("note", told)], "detail"))
+    yield Part("Judges side by side", blocks, anchor="judges")
     if document.not_audited:
         columns = (Column("judge", "name"), Column("why", "words"))
         yield Part("Not audited", [Table.of(columns, document.not_audited.items())], anchor="not-audited")
@@ -91,6 +106,17 @@ def _pair(pair: JudgesCompared) -> Sequence[str]:
     return printable(pair.first), printable(pair.second), count(pair.prompts), *figures
 
 
-def _forest(pairs: Sequence[JudgesCompared]) -> Sequence[Drawing[FigureData]]:
-    del pairs
-    return []
+def _forest(pairs: Sequence[JudgesCompared]) -> Iterator[Drawing[Forest]]:
+    for name in _DIFFERENCES:
+        yield from forest_figure(
+            [_row(one, one.differences[name]) for one in pairs if name in one.differences],
+            f"paired-{name.replace('_', '-')}",
+            f"Difference of {name}",
+            f"{name} of the first judge minus that of the second; right of 0 the first does better.",
+            across=f"difference of {name}",
+            unit=unit_of(name),
+        )
+
+
+def _row(pair: JudgesCompared, found: EstimateRecord) -> ForestRow:
+    return two_judges(pair.first, pair.second), found.estimate, found.low, found.high

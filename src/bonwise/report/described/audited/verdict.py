@@ -13,7 +13,7 @@ from bonwise.documents.audited.verdict import Level
 from bonwise.documents.metrics import METRICS_FIRST, Metric
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Role, Said, Table
-from bonwise.report.named import named
+from bonwise.report.wording import named
 from bonwise.report.numbers import count, counted, estimate, interval
 
 __all__ = ["gates", "verdict", "verdict_of_several"]
