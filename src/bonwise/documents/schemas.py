@@ -23,6 +23,7 @@ WORDS: tuple[str, ...] = (
     "note",
     "preferences",
     "router",
+    "votes",
 )
 """The word between ``bonwise.`` and ``/1``; each is the name of a module here, which holds the model as ``MODEL``."""
 
