@@ -33,21 +33,47 @@ class Document(Record):
 
     schema_: str = Field(alias="schema")
 
+    constants: ClassVar[Sequence[str]] = ("schema_",)
+    """The fields that say what a document is: each is the same in all documents of a class, and always written."""
+
     frame_columns: ClassVar[Sequence[str]] = ()
     """Columns of `to_frame` where there is no row."""
 
     def model_post_init(self, _: object, /) -> None:
-        """Count the schema among the keys that were given."""
+        """Count the constants among the keys that were given."""
         # A default counts as not given, but every document says what it is.
-        self.model_fields_set.add("schema_")
+        self.model_fields_set.update(self.constants)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler, /) -> JsonSchemaValue:
         made = super().__get_pydantic_json_schema__(schema, handler)
         whole = handler.resolve_ref_schema(made)
-        whole["required"] = ["schema", *(name for name in whole.get("required", ()) if name != "schema")]
+        constants = [cls.model_fields[name].alias or name for name in cls.constants]
+        whole["required"] = [*constants, *(name for name in whole.get("required", ()) if name not in constants)]
         whole["properties"]["schema"]["description"] = "Names this schema."
         return made
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """Return the JSON Schema of the documents of this class."""
+        return cls.model_json_schema(by_alias=True, mode="validation")
+
+    @classmethod
+    def class_for(cls, found: Mapping[str, Any]) -> type[Document]:
+        """Return the class of a document that was read: this one, or of a schema with several classes one of them.
+
+        Parameters
+        ----------
+        found : mapping
+            A JSON object with the schema of this class.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            Its schema has several classes, and it says none of them.
+        """
+        del found
+        return cls
 
     @classmethod
     def schema_name(cls) -> str:

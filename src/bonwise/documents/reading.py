@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -98,6 +98,10 @@ def _named(found: dict[str, Any]) -> str:
 
 def _validated(file: Path, found: dict[str, Any], model: type[D], hint: str) -> D:
     try:
-        return model.model_validate(found)
+        chosen = model.class_for(found)
+    except InputError as error:
+        raise InputError(f"{file}: {error.message}", hint=error.hint) from None
+    try:
+        return cast("D", chosen.model_validate(found))
     except ValidationError as error:
         raise FileError(f"{file}: {refusal(error, found)}", hint=hint) from None

@@ -23,6 +23,7 @@ WORDS: tuple[str, ...] = (
     "note",
     "preferences",
     "router",
+    "study",
     "votes",
 )
 """The word between ``bonwise.`` and ``/1``; each is the name of a module here, which holds the model as ``MODEL``."""
@@ -44,7 +45,7 @@ def word_of(schema: str) -> str | None:
 
 
 def document_class(word: str) -> type[Document]:
-    """Return the model of a schema.
+    """Return the model of a schema; of a schema with several classes their base, whose `class_for` tells them apart.
 
     Raises
     ------
@@ -70,4 +71,4 @@ def json_schema(word: str) -> dict[str, Any]:
     >>> json_schema("confidence")["properties"]["schema"]["const"]
     'bonwise.confidence/1'
     """
-    return {"$schema": _DIALECT, **document_class(word).model_json_schema(by_alias=True, mode="validation")}
+    return {"$schema": _DIALECT, **document_class(word).json_schema()}

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.calibrating.covariates import Covariates, covariates_of
 from bonwise.auditing.studies.calibrating.judge_calibration import JudgeCalibration, calibrate_judge
-from bonwise.auditing.studies.calibrating.method_calibration import FIXED
 from bonwise.auditing.studies.calibrating.sentences import calibration_sentences
-from bonwise.auditing.studies.judged import Judged, open_judged, study_document
+from bonwise.auditing.studies.judged import Judged, open_judged
 from bonwise.data.names import names_of
 from bonwise.data.panel import Panel, Shape
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
+from bonwise.documented import DocumentedResult
+from bonwise.documents.judge_counts import JudgeCounts
+from bonwise.documents.studies.calibration import CalibrationDocument, CalibrationSettings
 from bonwise.errors import InputError, UsageError
 from bonwise.extras import TREES
-from bonwise.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,61 +30,38 @@ __all__ = ["CalibrationStudy", "calibration_of", "study_calibration"]
 
 
 @dataclass(frozen=True, eq=False)
-class CalibrationStudy(Shown):
+class CalibrationStudy(DocumentedResult):
     """What calibrating does to the metrics and the picks of every judge.
 
     Parameters
     ----------
     judges : mapping of str to JudgeCalibration
-    settings : mapping
+    settings : CalibrationSettings
         What was asked for; repeated in the document.
     not_studied : mapping of str to str
         The judges that could not be studied, and why.
     """
 
     judges: Mapping[str, JudgeCalibration]
-    settings: Mapping[str, Any]
+    settings: CalibrationSettings
     not_studied: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"<CalibrationStudy of {', '.join(self.judges)} on {self.settings['source']}>"
-
-    def __str__(self) -> str:
-        from bonwise.report.calibration_text import calibration_text  # noqa: PLC0415 - rendering loads rich
-
-        return calibration_text(self.to_dict())
+        return f"<CalibrationStudy of {', '.join(self.judges)} on {self.settings.source}>"
 
     def __getitem__(self, judge: str) -> JudgeCalibration:
         if judge not in self.judges:
             raise UsageError(f"no study of a judge {judge!r}", hint=f"the judges are {', '.join(self.judges)}")
         return self.judges[judge]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document of schema ``bonwise.study/1``; it holds no NaN."""
-        judges = {name: found.to_dict() for name, found in self.judges.items()}
-        return study_document("calibration", judges, self.settings, self.not_studied)
+    def document(self) -> CalibrationDocument:
+        """Return the document of schema ``bonwise.study/1``, study ``calibration``."""
+        judges = {name: found.document() for name, found in self.judges.items()}
+        return CalibrationDocument(settings=self.settings, judges=judges, not_studied=dict(self.not_studied))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a judge, calibration, kind (``metric``, ``change`` or ``relative``) and metric."""
-        import pandas as pd  # noqa: PLC0415 - loaded anyway by whoever made the study
-
-        return pd.DataFrame(row for judge in self.judges.values() for row in _rows(judge))
-
-
-def _rows(judge: JudgeCalibration) -> Iterator[dict[str, Any]]:
-    for metric, found in {**judge.raw, "level": judge.raw_level}.items():
-        key = {"judge": judge.judge, "calibration": "raw", "kind": "metric", "metric": metric, "intervals": None}
-        yield {**key, **found.to_dict()}
-    for method, one in judge.methods.items():
-        kinds = {
-            "metric": {**one.metrics, "level": one.level},
-            "change": {**one.changes, "level": one.level_change},
-            "relative": one.relative,
-        }
-        for kind, estimates in kinds.items():
-            for metric, found in estimates.items():
-                key = {"judge": judge.judge, "calibration": method, "kind": kind, "metric": metric}
-                yield {**key, "intervals": FIXED if metric == "level" else one.intervals, **found.to_dict()}
+        """Return one row per judge, calibration, kind (``metric``, ``change`` or ``relative``) and metric."""
+        return super().to_frame()
 
 
 def study_calibration(  # noqa: PLR0913 - the one front door of the study; all but the source are named
@@ -194,12 +173,12 @@ def calibration_of(
         raise InputError(
             f"{judged.table.source}: no judge can be calibrated; {first!r}: {reason}", hint="see bonwise doctor"
         )
-    settings = {
-        **judged.described,
-        "folds": folds,
-        "covariates": list(joined.names),
-        "pools": None if pools is None else str(pools),
-    }
+    settings = judged.settings_as(
+        CalibrationSettings,
+        folds=folds,
+        covariates=list(joined.names),
+        pools=None if pools is None else str(pools),
+    )
     return CalibrationStudy(judges, settings, refused)
 
 
@@ -214,10 +193,9 @@ def _calibrated(judged: Judged, name: str, covariates: Covariates, folds: int) -
     return replace(found, sentences=calibration_sentences(found, judged.prompts[name]))
 
 
-def _counts(judged: Judged, name: str, panel: Panel) -> dict[str, Any]:
+def _counts(judged: Judged, name: str, panel: Panel) -> JudgeCounts:
     """Return the counts of a judge, those left out for want of a covariate among the dropped."""
-    counts = judged.counts(name)
-    dropped = dict(counts["dropped"])
-    for one in panel.dropped[len(judged.panels[name].dropped) :]:
-        dropped[one.reason] = dropped.get(one.reason, 0) + 1
-    return {**counts, "prompts": len(panel.sizes), "rows": int(panel.sizes.sum()), "dropped": dropped}
+    dropped = Counter(judged.counts_as(JudgeCounts, name).dropped)
+    dropped.update(one.reason for one in panel.dropped[len(judged.panels[name].dropped) :])
+    rows = int(panel.sizes.sum())
+    return judged.counts_as(JudgeCounts, name, prompts=len(panel.sizes), rows=rows, dropped=dict(dropped))

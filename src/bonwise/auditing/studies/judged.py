@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bonwise.auditing.labelling import Labelling, label_state
 from bonwise.auditing.settings import Settings
@@ -13,12 +14,20 @@ from bonwise.data.opening import open_table
 from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
+from bonwise.documents.judge_counts import JudgeCounts
+from bonwise.documents.labels_left_out import labels_left_out
+from bonwise.documents.record import given
+from bonwise.documents.study_settings import StudySettings
 from bonwise.errors import InputError
+from bonwise.release import release
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Judged", "open_judged", "study_document"]
+__all__ = ["Judged", "open_judged"]
+
+S = TypeVar("S", bound=StudySettings)
+C = TypeVar("C", bound=JudgeCounts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,57 +56,55 @@ class Judged:
     not_studied: Mapping[str, str]
     settings: Settings = field(repr=False)
 
-    @property
-    def described(self) -> dict[str, Any]:
-        """The settings of a study's document, and where the scores came from."""
-        settings, table = self.settings.to_dict(), self.table
-        keys = ("confidence", "exclude", "control", "seed", "version")
-        out = {key: settings[key] for key in keys} | {
+    def settings_as(self, kind: type[S], **own: Any) -> S:
+        """Return the settings of a study's document, and where the scores came from.
+
+        Parameters
+        ----------
+        kind : type
+            `StudySettings`, or a subclass of it.
+        own
+            Settings of the study's own.
+        """
+        asked, table = self.settings, self.table
+        common = {
+            "confidence": asked.confidence,
+            "exclude": list(asked.exclude),
+            "control": list(asked.control),
+            "seed": asked.seed,
+            "version": release(),
             "shape": next(iter(self.panels.values())).shape,
             "source": table.source,
             "columns": dict(table.columns),
             **table.declared_scales,
+            **given(
+                draws=table.draws if table.draws > 1 else None,
+                labels_left_out=labels_left_out(table.labels_left_out),
+                reference=table.reference,
+            ),
         }
-        if table.draws > 1:
-            out["draws"] = table.draws
-        if table.labels_left_out:
-            out["labels_left_out"] = dict(table.labels_left_out)
-        if table.reference is not None:
-            out["reference"] = table.reference
-        return out
+        return kind(**common, **own)
 
-    def counts(self, judge: str) -> dict[str, Any]:
-        """Return the counts behind a judge's figures: prompts, rows, dropped prompts by reason, method."""
+    def counts_as(self, kind: type[C], judge: str, **own: Any) -> C:
+        """Return the counts behind a judge's figures: prompts, rows, dropped prompts by reason, method.
+
+        Parameters
+        ----------
+        kind : type
+            `JudgeCounts`, or a subclass of it.
+        judge : str
+        own
+            Counts of the study's own, or in the place of these.
+        """
         panel = self.panels[judge]
-        reasons: dict[str, int] = {}
-        for one in panel.dropped:
-            reasons[one.reason] = reasons.get(one.reason, 0) + 1
-        return {
+        common = {
             "prompts": len(panel.sizes),
             "rows": int(panel.sizes.sum()),
             "unlabelled_prompts": self.prompts[judge] - len(panel.sizes),
-            "dropped": reasons,
+            "dropped": dict(Counter(one.reason for one in panel.dropped)),
             "method": self.methods[judge],
         }
-
-
-def study_document(
-    study: str, judges: Mapping[str, Mapping[str, Any]], settings: Mapping[str, Any], not_studied: Mapping[str, str]
-) -> dict[str, Any]:
-    """Return a document of schema ``bonwise.study/1``.
-
-    Examples
-    --------
-    >>> study_document("mix", {}, {"seed": 0}, {})["study"]
-    'mix'
-    """
-    return {
-        "schema": "bonwise.study/1",
-        "study": study,
-        "settings": dict(settings),
-        "judges": {name: dict(found) for name, found in judges.items()},
-        "not_studied": dict(not_studied),
-    }
+        return kind(**{**common, **own})
 
 
 def open_judged(

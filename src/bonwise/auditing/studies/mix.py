@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.studies.judged import Judged, open_judged, study_document
+from bonwise.auditing.studies.judged import Judged, open_judged
 from bonwise.auditing.studies.mix_findings import mix_findings
 from bonwise.data.names import names_of
 from bonwise.data.opening import open_table
@@ -18,8 +18,10 @@ from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, shown
+from bonwise.documented import DocumentedResult
+from bonwise.documents.estimate import estimate_records
+from bonwise.documents.studies.mix import CurveAt, MixCounts, MixDocument, MixJudge, MixSettings
 from bonwise.errors import InputError, UsageError
-from bonwise.shown import Shown
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.mixture import MixPoint, mix_change, mix_curve, mix_sums
 
@@ -35,10 +37,7 @@ class JudgeMix:
 
     Parameters
     ----------
-    data : mapping
-        The counts of `Judged.counts`, and of the prompts that are mixed: ``mixed_prompts``; how many of them hold a
-        control, ``prompts_with_control``; how many are left out because the control lacks a score or a label there,
-        ``left_out``, or because no choice is left without it, ``only_with_control``.
+    data : MixCounts
     points : tuple of MixPoint
         From the pools without the controls to the easy pairs alone.
     change : mapping of str to Estimate
@@ -47,31 +46,29 @@ class JudgeMix:
         The findings in plain words.
     """
 
-    data: Mapping[str, Any] = field(repr=False)
+    data: MixCounts = field(repr=False)
     points: tuple[MixPoint, ...] = field(repr=False)
     change: Mapping[str, Estimate] = field(repr=False)
     sentences: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def document(self) -> MixJudge:
         """Return this judge's part of the document."""
-        return {
-            "data": dict(self.data),
-            "points": [
-                {
-                    "share": point.share,
-                    "towards": point.towards,
-                    "easy_pairs": point.easy_pairs,
-                    "metrics": {name: found.to_dict() for name, found in point.metrics.items()},
-                }
-                for point in self.points
-            ],
-            "change": {name: found.to_dict() for name, found in self.change.items()},
-            "sentences": list(self.sentences),
-        }
+        points = [
+            CurveAt(
+                share=one.share,
+                towards=one.towards,
+                easy_pairs=one.easy_pairs,
+                metrics=estimate_records(one.metrics),
+            )
+            for one in self.points
+        ]
+        return MixJudge(
+            data=self.data, points=points, change=estimate_records(self.change), sentences=list(self.sentences)
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class MixStudy(Shown):
+class MixStudy(DocumentedResult):
     """The curve of every judge.
 
     Parameters
@@ -79,43 +76,24 @@ class MixStudy(Shown):
     judges : mapping of str to JudgeMix
     not_studied : mapping of str to str
         The judges without a prompt to study them on, and why.
-    settings : mapping
+    settings : MixSettings
     """
 
     judges: Mapping[str, JudgeMix]
-    not_studied: Mapping[str, str] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    not_studied: Mapping[str, str]
+    settings: MixSettings = field(repr=False)
 
     def __repr__(self) -> str:
-        return f"<MixStudy of {', '.join(self.judges)} on {self.settings['source']}>"
+        return f"<MixStudy of {', '.join(self.judges)} on {self.settings.source}>"
 
-    def __str__(self) -> str:
-        from bonwise.report.mix_text import mix_text  # noqa: PLC0415 - rendering loads rich
-
-        return mix_text(self.to_dict())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document of schema ``bonwise.study/1``; it holds no NaN."""
-        judges = {name: found.to_dict() for name, found in self.judges.items()}
-        return study_document("mix", judges, self.settings, self.not_studied)
+    def document(self) -> MixDocument:
+        """Return the document of schema ``bonwise.study/1``, study ``mix``."""
+        judges = {name: found.document() for name, found in self.judges.items()}
+        return MixDocument(settings=self.settings, judges=judges, not_studied=dict(self.not_studied))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a judge, point of the curve and metric."""
-        import pandas as pd  # noqa: PLC0415 - loaded anyway by whoever made the study
-
-        return pd.DataFrame(
-            {
-                "judge": name,
-                "share": point.share,
-                "towards": point.towards,
-                "easy_pairs": point.easy_pairs,
-                "metric": metric,
-                **found.to_dict(),
-            }
-            for name, judge in self.judges.items()
-            for point in judge.points
-            for metric, found in point.metrics.items()
-        )
+        """Return one row per judge, point of the curve and metric."""
+        return super().to_frame()
 
 
 def study_mix(  # noqa: PLR0913 - all but the source are named
@@ -220,7 +198,7 @@ def mix_of(judged: Judged) -> MixStudy:
             f"{table.source}: no labelled prompt holds the control {shown(easy[0])} with a score",
             hint="score and label the control in the pools of the other candidates",
         )
-    return MixStudy(found, refused, judged.described)
+    return MixStudy(found, refused, judged.settings_as(MixSettings))
 
 
 def _mix(judged: Judged, panel: Panel, easy: Sequence[str]) -> JudgeMix | None:
@@ -239,13 +217,14 @@ def _mix(judged: Judged, panel: Panel, easy: Sequence[str]) -> JudgeMix | None:
     points = tuple(replace(point, metrics=dict(_under(method, point.metrics))) for point in mix_curve(sums, rule))
     change = dict(_under(method, mix_change(sums, rule)))
     holding = np.add.reduceat(control.astype(np.int64), np.cumsum(whole.sizes) - whole.sizes) > 0
-    data = {
-        **judged.counts(panel.judge),
-        "mixed_prompts": len(whole.sizes),
-        "prompts_with_control": int(holding.sum()),
-        "left_out": len(without.sizes) - len(whole.sizes),
-        "only_with_control": int((labelled & ~common).sum()),
-    }
+    data = judged.counts_as(
+        MixCounts,
+        panel.judge,
+        mixed_prompts=len(whole.sizes),
+        prompts_with_control=int(holding.sum()),
+        left_out=len(without.sizes) - len(whole.sizes),
+        only_with_control=int((labelled & ~common).sum()),
+    )
     return JudgeMix(data, points, change, mix_findings(points, change, data, easy, judged.settings.confidence))
 
 

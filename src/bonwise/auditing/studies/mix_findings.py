@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
+from bonwise.documents.studies.mix import MixCounts
 from bonwise.printable import printable
 from bonwise.report.amounts import counted
 from bonwise.stats.estimate import Estimate
@@ -20,7 +20,7 @@ _STAYS = "goes"  # from one figure to another that it cannot be told from
 def mix_findings(
     points: Sequence[MixPoint],
     change: Mapping[str, Estimate],
-    data: Mapping[str, Any],
+    data: MixCounts,
     control: Sequence[str],
     confidence: float,
 ) -> tuple[str, ...]:
@@ -32,8 +32,7 @@ def mix_findings(
         As `bonwise.stats.mixture.mix_curve` gives them.
     change : mapping of str to Estimate
         With the controls less without.
-    data : mapping
-        Of `JudgeMix`.
+    data : MixCounts
     control : sequence of str
         Names of the controls.
     confidence : float
@@ -100,16 +99,16 @@ def _half(points: Sequence[MixPoint], change: Mapping[str, Estimate], *, several
         yield f"With {it} in half of the prompts that hold {it} {' and '.join(parts)}."
 
 
-def _prompts(data: Mapping[str, Any], easy: str) -> Iterator[str]:
-    mixed, holding = data["mixed_prompts"], data["prompts_with_control"]
+def _prompts(data: MixCounts, easy: str) -> Iterator[str]:
+    mixed, holding = data.mixed_prompts, data.prompts_with_control
     if holding < mixed:
         hold = "holds" if holding == 1 else "hold"
         yield f"{holding:,} of {mixed:,} prompts {hold} {easy}; the others are the same at every point of the curve."
-    if data["left_out"]:
+    if data.left_out:
         yield f"{_left_out(data['left_out'])}: {easy} is not there, or lacks a score or a label."
-    if data["only_with_control"]:
+    if data.only_with_control:
         yield f"{_left_out(data['only_with_control'])}: without {easy} no choice is left."
-    if data["method"] == "labelled_only":
+    if data.method == "labelled_only":
         whose = "whose candidates all have labels"
         yield f"Figures describe the {counted(mixed, 'prompt')} {whose}, not all prompts."
 

@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.studies.requirements import Inverse, OwnFigures, RequirementCounts, Target
 from bonwise.report.amounts import counted
 
 __all__ = ["requirement_sentences"]
 
-_Document = Mapping[str, Any]
 
-
-def requirement_sentences(judge: _Document, seed: int) -> list[str]:
+def requirement_sentences(
+    data: RequirementCounts, own: OwnFigures, targets: Sequence[Target], inverse: Sequence[Inverse], seed: int
+) -> list[str]:
     """Return the findings of one judge, the most important first.
 
     Parameters
     ----------
-    judge : mapping
-        Its part of the document, without sentences.
+    data : RequirementCounts
+    own : OwnFigures
+    targets : sequence of Target
+    inverse : sequence of Inverse
     seed : int
         Of the draw of prompts, where not all were used.
     """
-    return [
-        *_own(judge["judge"]),
-        *_targets(judge["targets"]),
-        *_inverse(judge["inverse"]),
-        *_described(judge["data"], seed),
-    ]
+    return [*_own(own), *_targets(targets), *_inverse(inverse), *_described(data, seed)]
 
 
-def _described(data: _Document, seed: int) -> Iterator[str]:
+def _described(data: RequirementCounts, seed: int) -> Iterator[str]:
     """Say which prompts the figures describe, where not all."""
-    prompts, used, too_large = data["prompts"], data["studied_prompts"], data["too_large_prompts"]
-    if data["method"] == "labelled_only":
-        scored = counted(prompts + data["unlabelled_prompts"], "prompt")
+    prompts, used, too_large = data.prompts, data.studied_prompts, data.too_large_prompts
+    if data.method == "labelled_only":
+        scored = counted(prompts + data.unlabelled_prompts, "prompt")
         yield f"The figures describe {prompts:,} of {scored}: those whose candidates all have labels."
     if too_large:
         yield (
@@ -45,24 +43,24 @@ def _described(data: _Document, seed: int) -> Iterator[str]:
         yield f"All this is computed from {used:,} of the {prompts - too_large:,} prompts, drawn with seed {seed}."
 
 
-def _own(own: _Document) -> Iterator[str]:
-    expected, difference = own["expected_recovery"], own["difference"]
-    if expected["estimate"] is None:
-        yield f"No figure for a judge of plain noise with this within_r: {expected['reason']}."
+def _own(own: OwnFigures) -> Iterator[str]:
+    expected, difference = own.expected_recovery, own.difference
+    if expected.estimate is None:
+        yield f"No figure for a judge of plain noise with this within_r: {expected.reason}."
         return
     yield (
-        f"At within_r {own['within_r']['estimate']:.3f} a judge whose errors are plain noise recovers "
-        f"{_with_ends(expected)} of the possible gain here; this judge recovers {_with_ends(own['recovery'])}."
+        f"At within_r {own.within_r.estimate:.3f} a judge whose errors are plain noise recovers "
+        f"{_with_ends(expected)} of the possible gain here; this judge recovers {_with_ends(own.recovery)}."
     )
     yield _verdict(difference)
 
 
-def _verdict(difference: _Document) -> str:
-    low, high = difference["low"], difference["high"]
-    if low is not None and high < 0:
-        flipped = {"estimate": -difference["estimate"], "low": -high, "high": -low}
+def _verdict(difference: EstimateRecord) -> str:
+    low, high = difference.low, difference.high
+    if high is not None and high < 0:
+        less = _figures(*(None if end is None else -end for end in (difference.estimate, high, low)))
         return (
-            f"It recovers {_with_ends(flipped)} less than a judge of plain noise with its within_r would: ties, "
+            f"It recovers {less} less than a judge of plain noise with its within_r would: ties, "
             "coarse scores, skewed errors or errors that are uneven between prompts can do that; this study does not "
             "tell which."
         )
@@ -78,35 +76,37 @@ def _verdict(difference: _Document) -> str:
     )
 
 
-def _targets(targets: Sequence[_Document]) -> Iterator[str]:
-    known = [one for one in targets if one["within_r"]["estimate"] is not None]
+def _targets(targets: Sequence[Target]) -> Iterator[str]:
+    known = [one for one in targets if one.within_r.estimate is not None]
     if known:
         takes = ", ".join(
-            f"{one['within_r']['estimate']:.3f} ({one['effective_agreement']['estimate']:.3f}) for {_percent(one)}"
+            f"{one.within_r.estimate:.3f} ({one.effective_agreement.estimate:.3f}) for {_percent(one)}"
             for one in known
         )
         yield f"The within_r (effective agreement) that a share of the possible gain takes here is {takes}."
     for one in targets:
         if one not in known:
-            yield f"No figure for {_percent(one)} of the possible gain: {one['within_r']['reason']}."
+            yield f"No figure for {_percent(one)} of the possible gain: {one.within_r.reason}."
 
 
-def _inverse(inverse: Sequence[_Document]) -> Iterator[str]:
+def _inverse(inverse: Sequence[Inverse]) -> Iterator[str]:
     for one in inverse:
-        found = one["recovery"]
-        if found["estimate"] is None:
-            yield f"No figure for a judge at within_r {one['within_r']:g}: {found['reason']}."
+        found = one.recovery
+        if found.estimate is None:
+            yield f"No figure for a judge at within_r {one.within_r:g}: {found.reason}."
         else:
-            yield f"A judge at within_r {one['within_r']:g} recovers about {_with_ends(found)} here."
+            yield f"A judge at within_r {one.within_r:g} recovers about {_with_ends(found)} here."
 
 
-def _percent(one: _Document) -> str:
-    return f"{100 * one['target']:.6g}%"
+def _percent(one: Target) -> str:
+    return f"{100 * one.target:.6g}%"
 
 
-def _with_ends(found: _Document) -> str:
+def _with_ends(found: EstimateRecord) -> str:
+    return _figures(found.estimate, found.low, found.high)
+
+
+def _figures(*found: float | None) -> str:
     # Adding 0 turns a rounding error below 0 into a plain 0.
-    figures = [None if found[key] is None else round(found[key], 3) + 0.0 for key in ("estimate", "low", "high")]
-    if figures[1] is None:
-        return f"{figures[0]:.3f} (no interval)"
-    return f"{figures[0]:.3f} [{figures[1]:.3f}, {figures[2]:.3f}]"
+    value, low, high = (None if one is None else round(one, 3) + 0.0 for one in found)
+    return f"{value:.3f} (no interval)" if low is None else f"{value:.3f} [{low:.3f}, {high:.3f}]"

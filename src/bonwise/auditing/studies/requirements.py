@@ -5,24 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.studies.judged import Judged, open_judged, study_document
+from bonwise.auditing.studies.judged import Judged, open_judged
 from bonwise.auditing.studies.requirement_words import requirement_sentences
 from bonwise.data.names import names_of
 from bonwise.data.panel import Panel, Shape
 from bonwise.data.scales import Scale
+from bonwise.documented import DocumentedResult
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.studies.requirements import (
+    CurvePoint,
+    Inverse,
+    OwnFigures,
+    RequirementCounts,
+    RequirementsDocument,
+    RequirementsJudge,
+    RequirementsSettings,
+    Target,
+)
 from bonwise.errors import UsageError
 from bonwise.report.amounts import counted
-from bonwise.shown import Shown
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import estimate
 from bonwise.stats.requirements.affordable import MOST_CELLS, MOST_PAIRS, affordable
 from bonwise.stats.requirements.curve import NoisyOracle
 from bonwise.stats.requirements.inversion import points
-from bonwise.stats.requirements.requirement import held_against, no_curve, recovered, required
+from bonwise.stats.requirements.requirement import Requirement, held_against, no_curve, recovered, required
 from bonwise.stats.sums import prompt_sums
 
 if TYPE_CHECKING:
@@ -39,54 +50,38 @@ _OWN = ("within_r", "effective_agreement", "recovery")
 
 
 @dataclass(frozen=True, eq=False)
-class RequirementsStudy(Shown):
+class RequirementsStudy(DocumentedResult):
     """What judge quality a wanted recovery takes.
 
     Parameters
     ----------
-    judges : mapping of str to mapping
+    judges : mapping of str to RequirementsJudge
         For each judge ``data``, ``curve``, ``targets``, ``inverse``, ``judge`` and ``sentences``.
-    settings : mapping
+    settings : RequirementsSettings
     not_studied : mapping of str to str
         Judges left out, and why.
     """
 
-    judges: Mapping[str, Mapping[str, Any]] = field(repr=False)
-    settings: Mapping[str, Any] = field(repr=False)
+    judges: Mapping[str, RequirementsJudge] = field(repr=False)
+    settings: RequirementsSettings = field(repr=False)
     not_studied: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
-        judges, targets = counted(len(self.judges), "judge"), counted(len(self.settings["targets"]), "target")
+        judges, targets = counted(len(self.judges), "judge"), counted(len(self.settings.targets), "target")
         return f"<RequirementsStudy of {judges}, {targets}>"
 
-    def __str__(self) -> str:
-        from bonwise.report.requirements_text import requirements_text  # noqa: PLC0415 - rendering loads rich
-
-        return requirements_text(self.to_dict())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document of schema ``bonwise.study/1``; it holds no NaN."""
-        return study_document("requirements", self.judges, self.settings, self.not_studied)
+    def document(self) -> RequirementsDocument:
+        """Return the document of schema ``bonwise.study/1``, study ``requirements``."""
+        return RequirementsDocument(
+            settings=self.settings, judges=dict(self.judges), not_studied=dict(self.not_studied)
+        )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row an estimate: ``judge``, ``part``, ``at``, ``metric`` and the estimate's fields.
+        """Return one row per estimate: ``judge``, ``part``, ``at``, ``metric`` and the estimate's fields.
 
         ``part`` is ``targets``, ``inverse`` or ``judge``; ``at`` the target or the within_r asked for.
         """
-        import pandas as pd  # noqa: PLC0415 - a result can be made and read without it
-
-        rows = []
-        for name, judge in self.judges.items():
-            parts = [("targets", one["target"], one) for one in judge["targets"]]
-            parts += [("inverse", one["within_r"], one) for one in judge["inverse"]]
-            parts.append(("judge", None, judge["judge"]))
-            rows += [
-                {"judge": name, "part": part, "at": at, "metric": metric, **found}
-                for part, at, one in parts
-                for metric, found in one.items()
-                if isinstance(found, dict)
-            ]
-        return pd.DataFrame(rows)
+        return super().to_frame()
 
 
 def study_requirements(  # noqa: PLR0913 - all but the source are named
@@ -159,29 +154,26 @@ def requirements_of(
         _within(within_r, "a within_r", (-1, 1), "such as 0.3"),
     )
     # Judges of the same prompts have the same labels, hence one curve.
-    shared: dict[tuple[bytes, bytes], tuple[NoisyOracle, dict[str, Any]]] = {}
+    shared: dict[tuple[bytes, bytes], _OfLabels] = {}
     judges = {}
     for name, panel in judged.panels.items():
         afforded = affordable(panel.sizes, judged.settings.seed)
         used = panel.keep(afforded.kept)
         key = used.sizes.tobytes(), used.labels.tobytes()
         if key not in shared:
-            pools = NoisyOracle.of(used.labels, used.sizes)
-            shared[key] = pools, _of_labels(pools, *asked, judged.settings.confidence)
-        data = {
-            **judged.counts(name),
-            "studied_prompts": len(used.sizes),
-            "too_large_prompts": afforded.too_large,
-        }
-        judges[name] = _one_judge(used, data, *shared[key], judged.settings)
-    described = {
-        **judged.described,
-        "targets": asked[0],
-        "within_r": asked[1],
-        "most_cells": MOST_CELLS,
-        "most_pairs": MOST_PAIRS,
-    }
-    return RequirementsStudy(judges, described, judged.not_studied)
+            shared[key] = _of_labels(NoisyOracle.of(used.labels, used.sizes), *asked, judged.settings.confidence)
+        data = judged.counts_as(
+            RequirementCounts, name, studied_prompts=len(used.sizes), too_large_prompts=afforded.too_large
+        )
+        judges[name] = _one_judge(used, data, shared[key], judged.settings)
+    settings = judged.settings_as(
+        RequirementsSettings,
+        targets=asked[0],
+        within_r=asked[1],
+        most_cells=MOST_CELLS,
+        most_pairs=MOST_PAIRS,
+    )
+    return RequirementsStudy(judges, settings, judged.not_studied)
 
 
 def _within(values: Sequence[float], what: str, ends: tuple[float, float], hint: str) -> list[float]:
@@ -191,49 +183,51 @@ def _within(values: Sequence[float], what: str, ends: tuple[float, float], hint:
     return [float(value) for value in dict.fromkeys(values)]
 
 
+class _OfLabels(NamedTuple):
+    """What depends on the labels alone."""
+
+    labels: NoisyOracle
+    curve: list[CurvePoint]
+    needs: list[tuple[float, Requirement]]
+    recovered: list[tuple[float, Estimate]]
+
+
 def _of_labels(
     labels: NoisyOracle, targets: Sequence[float], within_r: Sequence[float], confidence: float
-) -> dict[str, Any]:
-    """Return what depends on the labels alone."""
+) -> _OfLabels:
     drawn = () if no_curve(labels, confidence) else points(labels)
+    curve = [
+        CurvePoint(
+            noise=one.noise, recovery=one.recovery, within_r=one.within_r, effective_agreement=one.agreement
+        )
+        for one in drawn
+    ]
     needs = [(target, required(labels, target, confidence)) for target in targets]
-    return {
-        "curve": [
-            {
-                "noise": one.noise,
-                "recovery": one.recovery,
-                "within_r": one.within_r,
-                "effective_agreement": one.agreement,
-            }
-            for one in drawn
-        ],
-        "targets": [
-            {"target": target, "within_r": need.within_r, "effective_agreement": need.agreement}
-            for target, need in needs
-        ],
-        "inverse": [{"within_r": value, "recovery": recovered(labels, value, confidence)} for value in within_r],
-    }
+    return _OfLabels(labels, curve, needs, [(value, recovered(labels, value, confidence)) for value in within_r])
 
 
-def _one_judge(
-    panel: Panel, data: Mapping[str, Any], labels: NoisyOracle, found: Mapping[str, Any], settings: Settings
-) -> dict[str, Any]:
+def _one_judge(panel: Panel, data: RequirementCounts, found: _OfLabels, settings: Settings) -> RequirementsJudge:
+    def record(one: Estimate) -> EstimateRecord:
+        return EstimateRecord.of(one.with_method(data.method))
+
     sums = prompt_sums(panel.scores, panel.labels, panel.sizes)
     own = estimate([e for e in ESTIMANDS if e.name in _OWN], sums, settings.rule(panel.labels))
-    held = held_against(labels, sums, settings.confidence)
-    judge = {
-        **{name: own[name] for name in _OWN},
-        "expected_recovery": held.expected,
-        "difference": held.difference,
-    }
-    whole = _written({"data": data, **found, "judge": judge}, data["method"])
-    return {**whole, "sentences": requirement_sentences(whole, settings.seed)}
-
-
-def _written(part: Any, method: str) -> Any:
-    """Return a part of the document with its estimates written out under their method."""
-    if isinstance(part, Estimate):
-        return part.with_method(method).to_dict()
-    if isinstance(part, Mapping):
-        return {key: _written(value, method) for key, value in part.items()}
-    return [_written(value, method) for value in part] if isinstance(part, list) else part
+    held = held_against(found.labels, sums, settings.confidence)
+    figures = OwnFigures(
+        **{name: record(own[name]) for name in _OWN},
+        expected_recovery=record(held.expected),
+        difference=record(held.difference),
+    )
+    targets = [
+        Target(target=target, within_r=record(need.within_r), effective_agreement=record(need.agreement))
+        for target, need in found.needs
+    ]
+    inverse = [Inverse(within_r=value, recovery=record(one)) for value, one in found.recovered]
+    return RequirementsJudge(
+        data=data,
+        curve=found.curve,
+        targets=targets,
+        inverse=inverse,
+        judge=figures,
+        sentences=requirement_sentences(data, figures, targets, inverse, settings.seed),
+    )

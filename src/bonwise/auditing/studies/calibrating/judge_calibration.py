@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.calibrating.calibrators import COVARIATE_METHODS, METHODS
-from bonwise.auditing.studies.calibrating.method_calibration import MethodCalibration, documents, under
+from bonwise.auditing.studies.calibrating.method_calibration import MethodCalibration, under
 from bonwise.auditing.studies.calibrating.raw_scores import RawScores
 from bonwise.data.panel import Panel
+from bonwise.documents.estimate import EstimateRecord, estimate_records
+from bonwise.documents.judge_counts import JudgeCounts
+from bonwise.documents.studies.calibration import CalibrationJudge, RawFigures
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.sums import Floats
 
@@ -26,8 +28,7 @@ class JudgeCalibration:
     Parameters
     ----------
     judge : str
-    data : mapping of str to object
-        Counts.
+    data : JudgeCounts
     covariates : tuple of str
     raw : mapping of str to Estimate
         Metrics of the raw scores.
@@ -42,7 +43,7 @@ class JudgeCalibration:
     """
 
     judge: str
-    data: Mapping[str, Any]
+    data: JudgeCounts
     covariates: tuple[str, ...]
     raw: Mapping[str, Estimate] = field(repr=False)
     raw_level: Estimate = field(repr=False)
@@ -51,17 +52,17 @@ class JudgeCalibration:
     left_out: Mapping[str, str] = field(repr=False)
     sentences: tuple[str, ...] = field(default=(), repr=False)
 
-    def to_dict(self) -> dict[str, Any]:
+    def document(self) -> CalibrationJudge:
         """Return this judge's part of the document."""
-        return {
-            "data": dict(self.data),
-            "covariates": list(self.covariates),
-            "raw": {"metrics": documents(self.raw), "level": self.raw_level.to_dict()},
-            "methods": {name: found.to_dict() for name, found in self.methods.items()},
-            "groups": self.groups,
-            "left_out": dict(self.left_out),
-            "sentences": list(self.sentences),
-        }
+        return CalibrationJudge(
+            data=self.data,
+            covariates=list(self.covariates),
+            raw=RawFigures(metrics=estimate_records(self.raw), level=EstimateRecord.of(self.raw_level)),
+            methods={name: found.document() for name, found in self.methods.items()},
+            groups=self.groups,
+            left_out=dict(self.left_out),
+            sentences=list(self.sentences),
+        )
 
 
 def calibrate_judge(
@@ -69,7 +70,7 @@ def calibrate_judge(
     covariates: Mapping[str, Floats],
     settings: Settings,
     *,
-    data: Mapping[str, Any],
+    data: JudgeCounts,
     folds: int,
 ) -> JudgeCalibration:
     """Calibrate a judge in every way that its covariates allow.
@@ -82,14 +83,13 @@ def calibrate_judge(
         By name; no NaN.
     settings : Settings
         The seed deals the prompts to folds and to groups.
-    data : mapping of str to object
-        Counts, ``method`` among them.
+    data : JudgeCounts
     folds : int
         At most half of the prompts.
     """
     used = [name for name in METHODS if covariates or name not in COVARIATE_METHODS]
     raw = RawScores(panel, covariates, settings, folds)
-    method = data["method"]
+    method = data.method
     return JudgeCalibration(
         panel.judge,
         data,
@@ -97,6 +97,6 @@ def calibrate_judge(
         under(method, raw.metrics),
         raw.level.with_method(method),
         {name: raw.calibrated(name).with_method(method) for name in used},
-        raw.refits.groups,
+        int(raw.refits.groups),
         {name: _NO_COVARIATE for name in METHODS if name not in used},
     )

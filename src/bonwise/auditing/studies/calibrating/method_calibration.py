@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
 
+from bonwise.documents.estimate import EstimateRecord, estimate_records
+from bonwise.documents.studies.calibration import FIXED, CalibratedMethod, Intervals, LevelChange, PickCounts, Picks
 from bonwise.stats.calibration.pick_changes import PickChanges
 from bonwise.stats.estimate import Estimate
 
-__all__ = ["FIXED", "REFITTED", "MethodCalibration", "documents", "under"]
-
-REFITTED, FIXED = "refitted", "maps taken as fixed"
-"""How intervals are made: the maps learned again without each group of prompts, or taken as they are."""
+__all__ = ["MethodCalibration", "under"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,25 +48,28 @@ class MethodCalibration:
     picks_untied: PickChanges
     rising_folds: int
     folds: int
-    intervals: str
+    intervals: Intervals
 
     @property
     def rises(self) -> bool:
         """Whether no map ever fell as the score rose."""
         return self.rising_folds == self.folds
 
-    def to_dict(self) -> dict[str, Any]:
+    def document(self) -> CalibratedMethod:
         """Return this method's part of the document."""
-        return {
-            "intervals": self.intervals,
-            "metrics": documents(self.metrics),
-            "changes": documents(self.changes),
-            "relative": documents(self.relative),
-            "level": {"intervals": FIXED, "bias": self.level.to_dict(), "change": self.level_change.to_dict()},
-            "tie_breaks": self.tie_breaks.to_dict(),
-            "picks": {"all": self.picks.to_dict(), "without_ties": self.picks_untied.to_dict()},
-            "rising_folds": self.rising_folds,
-        }
+        level = LevelChange(
+            intervals=FIXED, bias=EstimateRecord.of(self.level), change=EstimateRecord.of(self.level_change)
+        )
+        return CalibratedMethod(
+            intervals=self.intervals,
+            metrics=estimate_records(self.metrics),
+            changes=estimate_records(self.changes),
+            relative=estimate_records(self.relative),
+            level=level,
+            tie_breaks=EstimateRecord.of(self.tie_breaks),
+            picks=Picks(all=_counts(self.picks), without_ties=_counts(self.picks_untied)),
+            rising_folds=self.rising_folds,
+        )
 
     def with_method(self, method: str) -> MethodCalibration:
         """Return the same estimates under another method name."""
@@ -83,9 +84,8 @@ class MethodCalibration:
         )
 
 
-def documents(found: Mapping[str, Estimate]) -> dict[str, Any]:
-    """Return each estimate's part of the document."""
-    return {name: one.to_dict() for name, one in found.items()}
+def _counts(found: PickChanges) -> PickCounts:
+    return PickCounts(**asdict(found))
 
 
 def under(method: str, found: Mapping[str, Estimate]) -> dict[str, Estimate]:

@@ -9,8 +9,9 @@ import numpy as np
 
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.calibrating.calibrators import TOO_DEAR_TO_REFIT, cross_fitted, folds_of_prompts
-from bonwise.auditing.studies.calibrating.method_calibration import FIXED, REFITTED, MethodCalibration
+from bonwise.auditing.studies.calibrating.method_calibration import MethodCalibration
 from bonwise.data.panel import Panel
+from bonwise.documents.studies.calibration import FIXED, REFITTED
 from bonwise.stats.calibration.pick_changes import pick_changes, rising_groups
 from bonwise.stats.calibration.refits import Refits, deal_groups, refits
 from bonwise.stats.calibration.refitted import (

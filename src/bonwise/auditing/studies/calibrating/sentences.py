@@ -94,8 +94,8 @@ def _levels(found: JudgeCalibration) -> Iterator[str]:
 
 def _described(found: JudgeCalibration, prompts: int) -> Iterator[str]:
     """Say of how many prompts the figures are where others lack labels."""
-    used, unlabelled = found.data["prompts"], found.data["unlabelled_prompts"]
-    if found.data["method"] == "labelled_only":
+    used, unlabelled = found.data.prompts, found.data.unlabelled_prompts
+    if found.data.method == "labelled_only":
         known = " and have every covariate" if used + unlabelled < prompts else ""
         yield (
             f"Figures describe {used:,} of {prompts:,} prompts, those that are labelled completely{known}, not all "

@@ -1,0 +1,32 @@
+"""The prompts behind a judge's figures in a study."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from bonwise.documents.record import Record
+from bonwise.documents.values import Count
+
+__all__ = ["JudgeCounts"]
+
+
+class JudgeCounts(Record):
+    """Counts behind the figures of a judge; a study may add its own.
+
+    Parameters
+    ----------
+    prompts, rows : int
+        Those that the judge scored completely and that are labelled.
+    unlabelled_prompts : int
+        Scored completely, and without all labels.
+    dropped : dict of str to int
+        Prompts by the reason for which they are in no figure.
+    method : {"complete", "labelled_only"}
+        ``labelled_only`` where figures describe the labelled prompts alone.
+    """
+
+    prompts: Count
+    rows: Count
+    unlabelled_prompts: Count
+    dropped: dict[str, Count]
+    method: Literal["complete", "labelled_only"]

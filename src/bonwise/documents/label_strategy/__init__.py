@@ -1,0 +1,1 @@
+"""The kinds of the study ``label-strategy``: strategies, verdicts alone, a draw of pairs."""

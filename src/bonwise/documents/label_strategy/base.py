@@ -1,0 +1,24 @@
+"""What all kinds of the study ``label-strategy`` share."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from bonwise.documents.study import StudyDocument
+
+__all__ = ["LabelStrategyDocument"]
+
+
+class LabelStrategyDocument(StudyDocument):
+    """Ways of asking a judge; a subclass narrows `kind` to its own."""
+
+    study: Literal["label-strategy"] = "label-strategy"
+    kind: Literal["strategies", "verdicts", "draw"]
+
+    constants = ("schema_", "study", "kind")
+
+    about = (
+        "Study ways of asking a judge: scores against comparisons of the same candidates, calls and tokens counted.\n\n"
+        "With --verdict-col: verdicts alone, one order against both. With --pairs: draw pairs to have judged."
+    )
+    place = 2

@@ -1,0 +1,93 @@
+"""Pairs drawn to be judged: the kind ``draw`` of the study ``label-strategy``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from bonwise.documents.document import FrameRow
+from bonwise.documents.label_strategy.base import LabelStrategyDocument
+from bonwise.documents.record import Record
+from bonwise.documents.study_settings import Shape
+from bonwise.documents.values import Count
+
+__all__ = ["DrawSettings", "DrawnStratum", "PairDrawDocument"]
+
+
+class DrawnStratum(Record):
+    """Pairs with about one gap.
+
+    Parameters
+    ----------
+    gap_of : {"oracle", "score"}
+        Whose gap pairs have.
+    stratum : str
+    pairs, drawn : int
+    """
+
+    gap_of: Literal["oracle", "score"]
+    stratum: str
+    pairs: Count
+    drawn: Annotated[int, Field(ge=1)]
+
+
+class DrawSettings(Record):
+    """What was asked for.
+
+    Parameters
+    ----------
+    source, judge, pools : str
+    pairs : int
+    exclude : list of str
+    seed : int
+    shape : {"rectangular", "ragged"}
+    version : str
+    """
+
+    source: str
+    judge: str
+    pools: str
+    pairs: Count
+    exclude: list[str]
+    seed: Count
+    shape: Shape
+    version: str
+
+
+class PairDrawDocument(LabelStrategyDocument):
+    """Pairs to have judged, by strata of their gap.
+
+    Parameters
+    ----------
+    study : {"label-strategy"}
+    kind : {"draw"}
+    settings : DrawSettings
+    judges, not_studied : dict
+        Empty: no judge was studied.
+    strata : list of DrawnStratum
+    prompts_left_out : dict of str to int
+        By reason.
+    labels_needed : int
+        Labels that the study still needs.
+    sentences : list of str
+    """
+
+    settings: DrawSettings
+    judges: Annotated[dict[str, Record], Field(max_length=0)]
+    kind: Literal["draw"] = "draw"
+    strata: list[DrawnStratum]
+    prompts_left_out: dict[str, Count]
+    labels_needed: Count
+    sentences: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys and values of the JSON; here the kind stands before the settings."""
+        found = super().to_dict()
+        return {**{key: found[key] for key in ("schema", "study", "kind")}, **found}
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per stratum: ``gap_of``, ``stratum``, ``pairs`` and ``drawn``."""
+        for one in self.strata:
+            yield one.to_dict()

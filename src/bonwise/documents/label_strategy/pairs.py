@@ -1,0 +1,127 @@
+"""What scores and verdicts say of the same pairs, as the study of ways of asking holds it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.record import Record
+from bonwise.documents.values import Count, NonNegative
+
+__all__ = ["GapGroup", "MatchedPairs", "OrderEffects", "PairWay", "WhereTied"]
+
+PairWay = Literal["pointwise", "pairwise", "pairwise_one_order"]
+
+
+class OrderEffects(Record):
+    """What the order of presentation did.
+
+    Parameters
+    ----------
+    first_shown_advantage : EstimateRecord
+        What being shown first is worth.
+    flips : EstimateRecord
+        Share of the pairs whose verdict changes with the order.
+    """
+
+    first_shown_advantage: EstimateRecord
+    flips: EstimateRecord
+
+
+class WayMetrics(Record):
+    """Metrics of one way, and how they differ from those of scores.
+
+    Parameters
+    ----------
+    metrics : dict of str to EstimateRecord
+    minus_pointwise : dict of str to EstimateRecord, optional
+        Of every way but scores.
+    """
+
+    metrics: dict[str, EstimateRecord]
+    minus_pointwise: dict[str, EstimateRecord] | None = None
+
+    @property
+    def less(self) -> dict[str, EstimateRecord]:
+        """The differences; none of scores themselves."""
+        return self.minus_pointwise or {}
+
+
+class GapGroup(Record):
+    """Pairs with about one gap of labels.
+
+    Parameters
+    ----------
+    low, high : float
+        Ends of the gap; the first group holds its lower end.
+    pairs, decided_pairs : int
+    accuracy : EstimateRecord
+        Of the decided pairs.
+    """
+
+    low: NonNegative
+    high: NonNegative
+    pairs: Count
+    decided_pairs: Count
+    accuracy: EstimateRecord
+
+    @model_validator(mode="after")
+    def _decides_its_pairs(self) -> Self:
+        if self.decided_pairs > self.pairs:
+            raise ValueError("decided_pairs are more than pairs")
+        return self
+
+
+class WhereTied(Record):
+    """What verdicts decide on the pairs that scores tie and the oracle does not.
+
+    Parameters
+    ----------
+    pairs, decided_pairs : int
+    decided : EstimateRecord
+        Share, weighted where pairs were drawn.
+    accuracy : EstimateRecord
+        Of the decided pairs.
+    by_gap : list of GapGroup
+    """
+
+    pairs: Count
+    decided_pairs: Count
+    decided: EstimateRecord
+    accuracy: EstimateRecord
+    by_gap: list[GapGroup]
+
+    @model_validator(mode="after")
+    def _decides_its_pairs(self) -> Self:
+        if self.decided_pairs > self.pairs:
+            raise ValueError("decided_pairs are more than pairs")
+        return self
+
+
+class MatchedPairs(Record):
+    """The pairs that were judged both ways, as pools of two.
+
+    Parameters
+    ----------
+    prompts, pairs, oracle_decided_pairs : int
+        Plain counts.
+    orders : {1, 2}
+        Presentation orders of the verdicts.
+    weighted : bool
+        Whether pairs were drawn, and shares are weighted.
+    ways : dict of str to WayMetrics
+    order : OrderEffects, optional
+        Of verdicts in two orders.
+    where_pointwise_tied : WhereTied
+    """
+
+    prompts: Count
+    pairs: Count
+    oracle_decided_pairs: Count
+    orders: Annotated[int, Field(ge=1, le=2)]
+    weighted: bool
+    ways: dict[PairWay, WayMetrics]
+    order: OrderEffects | None = None
+    where_pointwise_tied: WhereTied

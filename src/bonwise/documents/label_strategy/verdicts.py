@@ -1,0 +1,147 @@
+"""Pairwise verdicts alone, one order against both: the kind ``verdicts`` of the study ``label-strategy``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from bonwise.documents.document import FrameRow
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.label_strategy.base import LabelStrategyDocument
+from bonwise.documents.label_strategy.pairs import OrderEffects
+from bonwise.documents.label_strategy.rows import way_rows
+from bonwise.documents.record import Record
+from bonwise.documents.values import Confidence, Count
+
+__all__ = ["VerdictCounts", "VerdictMetrics", "VerdictsDocument", "VerdictsJudge", "VerdictsSettings", "VerdictsWay"]
+
+VerdictsWay = Literal["first_order", "second_order", "both_orders"]
+
+
+class VerdictCounts(Record):
+    """Counts behind the figures of a judge.
+
+    Parameters
+    ----------
+    prompts, pairs, oracle_ties : int
+    dropped : dict of str to int
+        Rows by reason.
+    """
+
+    prompts: Count
+    pairs: Count
+    oracle_ties: Count
+    dropped: dict[str, Count]
+
+
+class VerdictMetrics(Record):
+    """How the verdicts of one way fare against the oracle's.
+
+    Parameters
+    ----------
+    tie_rate, agreement, accuracy_decided : EstimateRecord
+        Agreement counts ties one half, the accuracy leaves them out.
+    """
+
+    tie_rate: EstimateRecord
+    agreement: EstimateRecord
+    accuracy_decided: EstimateRecord
+
+    def by_name(self) -> dict[str, EstimateRecord]:
+        """Return the metrics by name."""
+        return {name: getattr(self, name) for name in type(self).model_fields}
+
+
+class VerdictsJudge(Record):
+    """What was found of one judge.
+
+    Parameters
+    ----------
+    data : VerdictCounts
+    ways : dict of str to VerdictMetrics
+    minus_both_orders : dict of str to VerdictMetrics
+        Each order less both together; empty of one order.
+    order : OrderEffects or None
+    no_order : str, optional
+        Why it is None.
+    sentences : list of str
+    """
+
+    data: VerdictCounts
+    ways: dict[VerdictsWay, VerdictMetrics]
+    minus_both_orders: dict[VerdictsWay, VerdictMetrics]
+    order: OrderEffects | None
+    no_order: str | None = None
+    sentences: list[str]
+
+    @model_validator(mode="after")
+    def _has_its_orders(self) -> Self:
+        wanted = {"first_order"} if self.order is None else {"first_order", "second_order", "both_orders"}
+        if set(self.ways) != wanted:
+            raise ValueError(f"ways must be {', '.join(sorted(wanted))}")
+        return self
+
+    @property
+    def best_known(self) -> VerdictMetrics:
+        """The metrics of both orders, of the one order where there is no other."""
+        return self.ways["first_order" if self.order is None else "both_orders"]
+
+
+class VerdictsSettings(Record):
+    """What was asked for.
+
+    Parameters
+    ----------
+    confidence : float
+    source : str
+    verdict_columns : list of str
+        One or two, for two presentation orders.
+    oracle : str
+        Column with the oracle's verdict.
+    prompt, judge, pair : list of str
+        Columns that together name a pair's prompt, its judge, and what tells the pairs of a prompt apart.
+    version : str
+    """
+
+    confidence: Confidence
+    source: str
+    verdict_columns: Annotated[list[str], Field(min_length=1, max_length=2)]
+    oracle: str
+    prompt: list[str]
+    judge: list[str]
+    pair: list[str]
+    version: str
+
+
+class VerdictsDocument(LabelStrategyDocument):
+    """Verdicts on pairs, one presentation order against both.
+
+    Parameters
+    ----------
+    study : {"label-strategy"}
+    settings : VerdictsSettings
+    judges : dict of str to VerdictsJudge
+    not_studied : dict of str to str
+    kind : {"verdicts"}
+    sentences : list of str
+        What holds of the judges together.
+    """
+
+    settings: VerdictsSettings
+    judges: dict[str, VerdictsJudge]
+    kind: Literal["verdicts"] = "verdicts"
+    sentences: list[str]
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per judge, way and metric, with the estimate and the difference to both orders."""
+        for name, judge in self.judges.items():
+            for way, metrics in judge.ways.items():
+                less = judge.minus_both_orders.get(way)
+                yield from way_rows(
+                    name, "verdicts", way, metrics.by_name(), {} if less is None else less.by_name()
+                )
+            if judge.order is not None:
+                effects = {"first_shown_advantage": judge.order.first_shown_advantage, "flips": judge.order.flips}
+                yield from way_rows(name, "verdicts", "order", effects, {})

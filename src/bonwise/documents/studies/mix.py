@@ -1,0 +1,136 @@
+"""What easy candidates do to the figures of a judge: the study ``mix``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from bonwise.documents.document import FrameRow
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.judge_counts import JudgeCounts
+from bonwise.documents.record import Record
+from bonwise.documents.study import StudyDocument, StudyJudge
+from bonwise.documents.study_settings import StudySettings
+from bonwise.documents.values import Count, Share
+
+__all__ = ["MODEL", "CurveAt", "MixCounts", "MixDocument", "MixJudge", "MixSettings"]
+
+
+class CurveAt(Record):
+    """A point of the curve.
+
+    Parameters
+    ----------
+    share : float
+        Share of the prompts whose pool shows its control; 1 on the second leg.
+    towards : float
+        On the second leg: how far the whole pools have given way to easy pairs alone; 0 on the first.
+    easy_pairs : float
+        Share of the pairs that hold a control against another candidate.
+    metrics : dict of str to EstimateRecord
+    """
+
+    share: Share
+    towards: Share
+    easy_pairs: Share
+    metrics: dict[str, EstimateRecord]
+
+
+class MixCounts(JudgeCounts):
+    """Counts, and the prompts that are mixed.
+
+    Parameters
+    ----------
+    mixed_prompts, prompts_with_control : int
+        Prompts of the curve, and those of them that hold a control.
+    left_out : int
+        Prompts where the control lacks a score or a label.
+    only_with_control : int
+        Prompts that leave no choice without it.
+    """
+
+    mixed_prompts: Count
+    prompts_with_control: Count
+    left_out: Count
+    only_with_control: Count
+
+
+class MixJudge(StudyJudge):
+    """What the controls do to the figures of one judge.
+
+    Parameters
+    ----------
+    data : MixCounts
+    points : list of CurveAt
+        From the pools without the controls to the easy pairs alone.
+    change : dict of str to EstimateRecord
+        Each metric with the controls in every pool less without, paired by prompt.
+    sentences : list of str
+    """
+
+    data: MixCounts
+    points: Annotated[list[CurveAt], Field(min_length=2)]
+    change: dict[str, EstimateRecord]
+    sentences: list[str]
+
+    @model_validator(mode="after")
+    def _has_both_ends(self) -> Self:
+        first, whole = self.points[0], self.whole
+        lacking = [key for key in self.change if key not in first.metrics or key not in whole.metrics]
+        if lacking:
+            raise ValueError(f"the points have no {lacking[0]}, whose change is told")
+        return self
+
+    @property
+    def whole(self) -> CurveAt:
+        """The point at which every pool shows its control."""
+        found = next((point for point in self.points if point.share == 1), None)
+        if found is None:
+            raise ValueError("no point of the curve has the share 1")
+        return found
+
+    @property
+    def first_leg(self) -> list[CurveAt]:
+        """The points up to `whole`."""
+        return [point for point in self.points if not point.towards]
+
+
+class MixSettings(StudySettings):
+    """What was asked for; the controls are among the settings of every study."""
+
+    control: Annotated[list[str], Field(min_length=1)]
+
+
+class MixDocument(StudyDocument):
+    """How figures rise as easy candidates enter the pools.
+
+    Parameters
+    ----------
+    study : {"mix"}
+    settings : MixSettings
+    judges : dict of str to MixJudge
+    not_studied : dict of str to str
+    """
+
+    study: Literal["mix"] = "mix"
+    settings: MixSettings
+    judges: dict[str, MixJudge]
+
+    about = (
+        "Study how the figures rise as easy candidates enter the pools, the choice among the others being the same.\n\n"
+        "The curve is calculated, not drawn: from the pools without the control to its pairs alone."
+    )
+    place = 4
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per judge, point of the curve and metric."""
+        for name, judge in self.judges.items():
+            for point in judge.points:
+                at = {"share": point.share, "towards": point.towards, "easy_pairs": point.easy_pairs}
+                for metric, found in point.metrics.items():
+                    yield {"judge": name, **at, "metric": metric, **found.to_dict()}
+
+
+MODEL = MixDocument

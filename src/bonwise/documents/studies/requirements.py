@@ -1,0 +1,176 @@
+"""What judge a wanted recovery takes on the labels at hand: the study ``requirements``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from bonwise.documents.document import FrameRow
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.judge_counts import JudgeCounts
+from bonwise.documents.record import Record
+from bonwise.documents.study import StudyDocument, StudyJudge
+from bonwise.documents.study_settings import StudySettings
+from bonwise.documents.values import Count, NonNegative, Number, Share
+
+__all__ = [
+    "MODEL",
+    "CurvePoint",
+    "Inverse",
+    "OwnFigures",
+    "RequirementCounts",
+    "RequirementsDocument",
+    "RequirementsJudge",
+    "RequirementsSettings",
+    "Target",
+]
+
+Correlation = Annotated[int, Field(ge=-1, le=1)] | Annotated[float, Field(ge=-1, le=1)]
+
+
+class CurvePoint(Record):
+    """A judge of plain noise on the labels at hand.
+
+    Parameters
+    ----------
+    noise : float
+        Standard deviation of its errors, in the unit of the labels.
+    recovery, within_r, effective_agreement : float
+    """
+
+    noise: NonNegative
+    recovery: Number
+    within_r: Correlation
+    effective_agreement: Share
+
+
+class Target(Record):
+    """What a judge of plain noise must have to recover a wanted share of the possible gain."""
+
+    target: Share
+    within_r: EstimateRecord
+    effective_agreement: EstimateRecord
+
+
+class Inverse(Record):
+    """What a judge of plain noise with a given within_r recovers."""
+
+    within_r: Correlation
+    recovery: EstimateRecord
+
+
+class OwnFigures(Record):
+    """A judge beside one of plain noise with the same within_r.
+
+    Parameters
+    ----------
+    within_r, effective_agreement, recovery : EstimateRecord
+        Of the judge.
+    expected_recovery : EstimateRecord
+        Of the judge of plain noise.
+    difference : EstimateRecord
+        Recovery of the judge less that.
+    """
+
+    within_r: EstimateRecord
+    effective_agreement: EstimateRecord
+    recovery: EstimateRecord
+    expected_recovery: EstimateRecord
+    difference: EstimateRecord
+
+
+class RequirementCounts(JudgeCounts):
+    """Counts, and which of the prompts the figures are computed from.
+
+    Parameters
+    ----------
+    studied_prompts : int
+        Drawn where there are too many.
+    too_large_prompts : int
+        Set aside, with more candidates than can be computed with.
+    """
+
+    studied_prompts: Count
+    too_large_prompts: Count
+
+
+class RequirementsJudge(StudyJudge):
+    """What was found of one judge.
+
+    Parameters
+    ----------
+    data : RequirementCounts
+    curve : list of CurvePoint
+        Empty where the labels leave nothing to recover.
+    targets : list of Target
+    inverse : list of Inverse
+        Of each within_r that was asked for.
+    judge : OwnFigures
+    sentences : list of str
+    """
+
+    data: RequirementCounts
+    curve: list[CurvePoint]
+    targets: list[Target]
+    inverse: list[Inverse]
+    judge: OwnFigures
+    sentences: list[str]
+
+
+class RequirementsSettings(StudySettings):
+    """What was asked for.
+
+    Parameters
+    ----------
+    targets, within_r : list of float
+    most_cells, most_pairs : int
+        Candidates, and pairs of them, from which on prompts are drawn.
+    """
+
+    targets: list[Share]
+    within_r: list[Correlation]
+    most_cells: Count
+    most_pairs: Count
+
+
+class RequirementsDocument(StudyDocument):
+    """What judge quality a wanted recovery takes.
+
+    Parameters
+    ----------
+    study : {"requirements"}
+    settings : RequirementsSettings
+    judges : dict of str to RequirementsJudge
+    not_studied : dict of str to str
+    """
+
+    study: Literal["requirements"] = "requirements"
+    settings: RequirementsSettings
+    judges: dict[str, RequirementsJudge]
+
+    about = (
+        "Find the within_r and the effective agreement that a wanted recovery takes on your labels.\n\n"
+        "And the inverse: what a judge with a given within_r recovers, and how each judge of the table differs from it."
+    )
+    place = 1
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per estimate; ``at`` is the target or the within_r that was asked for."""
+        for name, judge in self.judges.items():
+            for need in judge.targets:
+                figures = {"within_r": need.within_r, "effective_agreement": need.effective_agreement}
+                yield from _rows(name, "targets", need.target, figures)
+            for one in judge.inverse:
+                yield from _rows(name, "inverse", one.within_r, {"recovery": one.recovery})
+            own = {key: getattr(judge.judge, key) for key in OwnFigures.model_fields}
+            yield from _rows(name, "judge", None, own)
+
+
+def _rows(judge: str, part: str, at: float | None, figures: dict[str, EstimateRecord]) -> Iterator[FrameRow]:
+    for metric, found in figures.items():
+        yield {"judge": judge, "part": part, "at": at, "metric": metric, **found.to_dict()}
+
+
+MODEL = RequirementsDocument
