@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
@@ -38,6 +39,8 @@ class Record(BaseModel):
     >>> pair = Pair(first="a")
     >>> pair.to_dict(), pair["first"], pair.reason
     ({'first': 'a'}, 'a', None)
+    >>> dict(Pair(first="a"))
+    {'first': 'a'}
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, protected_namespaces=())
@@ -52,6 +55,11 @@ class Record(BaseModel):
             if (field.alias or name) == key and name in self.model_fields_set:
                 return getattr(self, name)
         raise KeyError(key)
+
+    def keys(self) -> Iterator[str]:
+        """Yield the JSON keys that were given, so that ``dict(record)`` and ``**record`` hold them."""
+        given = self.model_fields_set
+        return ((field.alias or name) for name, field in type(self).model_fields.items() if name in given)
 
     def __contains__(self, key: object) -> bool:
         given = self.model_fields_set
