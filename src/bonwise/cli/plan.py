@@ -75,7 +75,6 @@ def plan(
     given.refuse_overwriting((pilot,), (json, html))
     from bonwise.planning.plans.plan import plan as run
     from bonwise.planning.plans.request import read_method
-    from bonwise.report.plan_text import plan_parts
 
     document = run(
         question=question,
@@ -105,6 +104,6 @@ def plan(
         icc=icc,
         one_cluster=one_cluster,
         tie_rate=tie_rate,
-    ).to_dict()
-    given.deliver(plan_parts(document), document, json, html=html)
+    ).document()
+    given.deliver_document(document, json, html=html)
     return 0

@@ -21,6 +21,7 @@ WORDS: tuple[str, ...] = (
     "labels",
     "monitor",
     "note",
+    "plan",
     "preferences",
     "router",
     "study",

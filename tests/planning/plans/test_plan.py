@@ -166,7 +166,7 @@ def test_stopping_early_keeps_a_reserve():
     """Votes: 15 to 20 % sooner on average, twice as many in reserve, the monitor's own rule of thumb."""
     found = plan(question="margin", effect=0.1).sequential
     prior = pytest.approx(12.5)
-    assert found == {"fixed": 274, "mean": [219, 233], "reserve": 548, "saves": True, "prior": prior}
+    assert dict(found) == {"fixed": 274, "mean": [219, 233], "reserve": 548, "saves": True, "prior": prior}
     assert plan(question="margin", effect=0.1, tie_rate=0.2).sequential["mean"] == [274, 291]
     picks = plan(question="a-vs-b", **EFFECTS["a-vs-b"], design="discordant_preference")
     assert picks.sequential["mean"][1] == round(0.85 * picks.labels)
@@ -176,7 +176,7 @@ def test_when_votes_stop_knows_nothing_of_the_power_planned_with():
     """A study planned with power .6 stops where one with .9 does, and so saves nothing."""
     found = plan(question="margin", effect=0.1, power=0.6)
     usual = plan(question="margin", effect=0.1)
-    assert found.sequential == {**usual.sequential, "fixed": found.labels, "saves": False}
+    assert dict(found.sequential) == {**usual.sequential, "fixed": found.labels, "saves": False}
     assert any("nothing is gained" in one for one in found.sentences)
 
 

@@ -153,7 +153,7 @@ def test_votes_are_read_from_a_file_with_ties_as_was_said(tmp_path, ties, wins, 
     found = plan(question="margin", pilot=str(path), ties=ties)
     assert (found.pilot["wins"], found.pilot["votes"], found.pilot["ties"]) == (wins, votes, 10)
     assert found.settings["tie_rate"] == pytest.approx(tie_rate)
-    assert found.settings.items() >= {"pilot": str(path), "ties": ties}.items()
+    assert dict(found.settings).items() >= {"pilot": str(path), "ties": ties}.items()
     alone = plan(question="margin", pilot=f"{wins}/{votes}")
     assert found.labels == pytest.approx(alone.labels / (1 - tie_rate), abs=1)
     assert f"--ties {ties}" in found.commands[0]

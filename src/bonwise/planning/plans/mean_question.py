@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from scipy import optimize
 
+from bonwise.documents.plan import PlanDesign
 from bonwise.errors import InputError, UsageError
 from bonwise.planning.plans.pilot_figures import GainPilot, RivalPilot
 from bonwise.planning.plans.request import SMALLEST_EFFECT, Request
@@ -28,7 +29,7 @@ _CONTRASTS = {"complete": complete_contrast, "two_label": two_label_contrast}
 _SMALLEST, _LARGEST = 1e-6, 1 - 1e-9
 
 
-def gain_from_r(request: Request, design: str) -> Sizing:
+def gain_from_r(request: Request, design: PlanDesign) -> Sizing:
     """Size ``recovery>0`` from a within-prompt correlation."""
     n, r = int(request.required("candidates")), float(request.required("within_r"))
     contrast = _CONTRASTS[design]
@@ -60,7 +61,7 @@ def gain_from_r(request: Request, design: str) -> Sizing:
     )
 
 
-def gain_from_pilot(request: Request, design: str, pilot: GainPilot) -> Sizing:
+def gain_from_pilot(request: Request, design: PlanDesign, pilot: GainPilot) -> Sizing:
     """Size ``recovery>0`` from the standardised gain of a pilot."""
     _refuse_constant(pilot.source, pilot.standardised(design))
     theta, spread, share = pilot.standardised(design), pilot.spread(design), pilot.share(design)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
 
+from bonwise.documents.plan import PlanVerdict, PowerRow, SequentialRecord
 from bonwise.planning.plans.request import Request
 from bonwise.planning.plans.sizing import Counts, Layout, Sizing
 from bonwise.stats.power.sample_size import SMALLEST_MARGIN, mean_units, votes
@@ -15,7 +15,6 @@ from bonwise.stats.sequential.e_process import mixture_weight
 
 __all__ = [
     "FEW",
-    "Verdict",
     "cost",
     "detectable",
     "interval",
@@ -25,8 +24,6 @@ __all__ = [
     "small_study",
     "verdict",
 ]
-
-Verdict = Literal["feasible", "underpowered", "infeasible"]
 
 _MULTIPLES = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 
@@ -42,7 +39,7 @@ FEW = 20
 """Prompts below which a normal test promises more than Student's interval keeps."""
 
 
-def verdict(request: Request, needed: Counts | None) -> Verdict:
+def verdict(request: Request, needed: Counts | None) -> PlanVerdict:
     """Say whether what there is suffices."""
     if needed is None:
         return "infeasible"
@@ -69,7 +66,7 @@ def detectable(sizing: Sizing, layout: Layout, request: Request, needed: Counts 
     return _finite(sizing.reach(layout.units(labels=labels, prompts=prompts)))
 
 
-def power_table(sizing: Sizing, layout: Layout, request: Request, needed: Counts | None) -> list[dict[str, Any]]:
+def power_table(sizing: Sizing, layout: Layout, request: Request, needed: Counts | None) -> list[PowerRow]:
     """Return labels, prompts and power around the plan, and at what there is."""
     counts: Sequence[Counts | None] = ()
     if sizing.n is not None and needed is not None:
@@ -80,14 +77,14 @@ def power_table(sizing: Sizing, layout: Layout, request: Request, needed: Counts
         if (there := layout.counts(units)) is not None and units > 0:
             prompts = min(there.prompts, request.prompts or there.prompts)
             rows.setdefault(there.labels, Counts(prompts, there.labels))
-    return [
-        {
-            "labels": one.labels,
-            "prompts": one.prompts,
-            sizing.shows: shown_at(sizing, layout, labels=one.labels, prompts=one.prompts),
-        }
-        for _, one in sorted(rows.items())
-    ]
+    return [_row(sizing, layout, one) for _, one in sorted(rows.items())]
+
+
+def _row(sizing: Sizing, layout: Layout, one: Counts) -> PowerRow:
+    shown = shown_at(sizing, layout, labels=one.labels, prompts=one.prompts)
+    if sizing.shows == "power":
+        return PowerRow(labels=one.labels, prompts=one.prompts, power=shown)
+    return PowerRow(labels=one.labels, prompts=one.prompts, half_width=shown)
 
 
 def cost(request: Request, sizing: Sizing, needed: Counts | None) -> float | None:
@@ -106,7 +103,7 @@ def interval(sizing: Sizing, layout: Layout) -> list[int | None] | None:
     return [None if one is None else one.labels for one in ends]
 
 
-def sequential(request: Request, sizing: Sizing, layout: Layout, needed: Counts | None) -> dict[str, Any] | None:
+def sequential(request: Request, sizing: Sizing, layout: Layout, needed: Counts | None) -> SequentialRecord | None:
     """Return the labels that stopping early takes; None where ``bonwise monitor`` has no rule for the design."""
     if needed is None or sizing.n is None or request.one_cluster:
         return None
@@ -117,34 +114,34 @@ def sequential(request: Request, sizing: Sizing, layout: Layout, needed: Counts 
     return None
 
 
-def _votes(request: Request, sizing: Sizing, layout: Layout, needed: Counts) -> dict[str, Any]:
+def _votes(request: Request, sizing: Sizing, layout: Layout, needed: Counts) -> SequentialRecord:
     """When votes stop follows from their margin, whatever the power of the fixed study."""
     margin = float(sizing.margin or SMALLEST_MARGIN)
     usual = votes(margin, _USUAL_POWER, request.confidence).settled / (1 - layout.tie_rate)
     least, most = _SOONER
-    return {
-        "fixed": needed.labels,
-        "mean": [round(least * usual), round(most * usual)],
-        "reserve": math.ceil(_RESERVE * usual),
-        "saves": most * usual < needed.labels,
-        "prior": mixture_weight(margin),
-    }
+    return SequentialRecord(
+        fixed=needed.labels,
+        mean=[round(least * usual), round(most * usual)],
+        reserve=math.ceil(_RESERVE * usual),
+        saves=bool(most * usual < needed.labels),
+        prior=float(mixture_weight(margin)),
+    )
 
 
-def _significance(request: Request, sizing: Sizing, layout: Layout, needed: Counts) -> dict[str, Any]:
+def _significance(request: Request, sizing: Sizing, layout: Layout, needed: Counts) -> SequentialRecord:
     units = float(sizing.n or 0.0)
     prompts = float(layout.groups(units) or 0.0)
     standardised = math.sqrt(mean_units(1.0, request.power, request.confidence, 1) / prompts)
     found = gain_stopping(standardised, needed.prompts, request.confidence)
     each = sizing.each * request.raters
-    return {
-        "fixed": needed.labels,
-        "mean": [round(found.mean[0]) * each, round(found.mean[1]) * each],
+    return SequentialRecord(
+        fixed=needed.labels,
+        mean=[round(found.mean[0]) * each, round(found.mean[1]) * each],
         # Where nearly all studies stop at the first look, what one in ten exceeds lies below the mean.
-        "reserve": math.ceil(max(found.late, found.mean[1])) * each,
-        "saves": found.mean[1] < needed.prompts,
-        "first_look_prompts": EARLIEST,
-    }
+        reserve=math.ceil(max(found.late, found.mean[1])) * each,
+        saves=bool(found.mean[1] < needed.prompts),
+        first_look_prompts=EARLIEST,
+    )
 
 
 def small_study(sizing: Sizing, needed: Counts | None) -> tuple[str, ...]:
@@ -154,8 +151,8 @@ def small_study(sizing: Sizing, needed: Counts | None) -> tuple[str, ...]:
         notes.append(
             f"{needed.prompts} prompts are few for the normal law that this number rests on: take {FEW}, or more."
         )
-    of_pilot = (sizing.pilot or {}).get("prompts", FEW)
-    if of_pilot < FEW:
+    of_pilot = None if sizing.pilot is None else sizing.pilot.prompts
+    if of_pilot is not None and of_pilot < FEW:
         notes.append(f"A pilot of {of_pilot} prompts is a guess: its own standard error is not known well either.")
     return tuple(notes)
 

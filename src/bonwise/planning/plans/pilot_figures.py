@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from bonwise.documents.plan import PilotOfScores
 from bonwise.stats.power.pilot_effect import Shift, log_residual, standardised, within_z
 from bonwise.stats.sums import Floats, Sums
 
@@ -94,7 +95,7 @@ class GainPilot:
 
     def describe(
         self, found: Shift, confidence: float, of: str, shown: Callable[[float], float] = float
-    ) -> dict[str, Any]:
+    ) -> PilotOfScores:
         """Return the pilot's part of the document, the figure turned into what a reader knows."""
         return _described(self.source, [self.judge], found, confidence, of, shown)
 
@@ -151,7 +152,7 @@ class RivalPilot:
         a, b = self.first.picks, self.second.picks
         return a.mean - b.mean, a.square + b.square - 2 * a.mean * b.mean
 
-    def describe(self, found: Shift, confidence: float, of: str) -> dict[str, Any]:
+    def describe(self, found: Shift, confidence: float, of: str) -> PilotOfScores:
         """Return the pilot's part of the document."""
         return _described(self.source, list(self.judges), found, confidence, of)
 
@@ -163,15 +164,9 @@ def _described(
     confidence: float,
     of: str,
     shown: Callable[[float], float] = float,
-) -> dict[str, Any]:
+) -> PilotOfScores:
     figures = (found.estimate, *found.at(confidence))
     estimate, low, high = (shown(one) if np.isfinite(one) else None for one in figures)
-    return {
-        "source": source,
-        "judges": list(judges),
-        "prompts": found.prompts,
-        "of": of,
-        "estimate": estimate,
-        "low": low,
-        "high": high,
-    }
+    return PilotOfScores(
+        source=source, judges=list(judges), prompts=found.prompts, of=of, estimate=estimate, low=low, high=high
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from bonwise.data.names import names_of
@@ -101,5 +100,5 @@ class PilotSource:
     def settings(self) -> dict[str, Any]:
         """Return its part of the settings that a plan repeats."""
         said = {name: list(value) if isinstance(value, tuple) else value for name, value in self.given().items()}
-        columns = {"columns": MappingProxyType(dict(self.columns))} if self.columns else {}
+        columns = {"columns": dict(self.columns)} if self.columns else {}
         return {"pilot": self.name, **said, **columns}

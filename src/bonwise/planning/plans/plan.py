@@ -5,9 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from bonwise.documented import DocumentedResult
+from bonwise.documents.plan import (
+    Amounts,
+    EffectName,
+    EquivalenceRecord,
+    PilotOfScores,
+    PilotOfVotes,
+    PlanDesign,
+    PlanDocument,
+    PlanQuestion,
+    PlanSettings,
+    PlanVerdict,
+    PowerRow,
+    SequentialRecord,
+)
 from bonwise.planning.plans import outcome
 from bonwise.planning.plans.next_steps import commands
 from bonwise.planning.plans.pilot_source import PilotSource
@@ -16,7 +30,6 @@ from bonwise.planning.plans.request import Method, Request
 from bonwise.planning.plans.sentences import sentences
 from bonwise.planning.plans.sizing import Layout, Sizing
 from bonwise.release import release
-from bonwise.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,14 +41,14 @@ __all__ = ["Plan", "plan"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan(Shown):
+class Plan(DocumentedResult):
     """How many labels answer a question.
 
     Parameters
     ----------
     question : str
-    settings : mapping
-        The arguments, those that read the pilot among them, with the version; read-only.
+    settings : PlanSettings
+        The arguments, those that read the pilot among them, with the version.
     design : str
         What is labelled of a prompt: ``two_label``, ``complete``, ``discordant``, ``discordant_preference`` or
         ``votes``.
@@ -55,65 +68,74 @@ class Plan(Shown):
         What the smallest effect is, with its unit.
     interval : tuple or None
         Ends of the interval on labels from a pilot; an end is None where it is infinite. None without a pilot.
-    power_table : tuple of mapping
+    power_table : sequence of PowerRow
         Labels, prompts and the power they give (or the half-width).
-    sequential : mapping or None
+    sequential : SequentialRecord or None
         Labels that an anytime-valid study takes; None where there is no such rule.
-    equivalence : mapping or None
+    equivalence : EquivalenceRecord or None
         Labels that show that there is no effect of the planned size.
     design_effect : float or None
         Labels needed over independent labels needed.
-    pilot : mapping or None
+    pilot : PilotOfScores or PilotOfVotes or None
     verdict : {"feasible", "underpowered", "infeasible"}
     notes : tuple of str
         Assumptions.
     """
 
-    question: str
-    settings: Mapping[str, Any] = field(repr=False)
-    design: str
-    sides: int
+    question: PlanQuestion
+    settings: PlanSettings = field(repr=False)
+    design: PlanDesign
+    sides: Literal[1, 2]
     prompts: int | None
     labels: int | None
-    raw: Mapping[str, float] | None = field(repr=False)
+    raw: Amounts | None = field(repr=False)
     cost: float | None
-    effect: Mapping[str, float] = field(repr=False)
+    effect: Mapping[EffectName, float] = field(repr=False)
     mde: float | None
     mde_of: str = field(repr=False)
     interval: tuple[int | None, int | None] | None
-    power_table: tuple[Mapping[str, Any], ...] = field(repr=False)
-    sequential: Mapping[str, Any] | None = field(repr=False)
-    equivalence: Mapping[str, Any] | None = field(repr=False)
+    power_table: Sequence[PowerRow] = field(repr=False)
+    sequential: SequentialRecord | None = field(repr=False)
+    equivalence: EquivalenceRecord | None = field(repr=False)
     design_effect: float | None = field(repr=False)
-    pilot: Mapping[str, Any] | None = field(repr=False)
-    verdict: outcome.Verdict
+    pilot: PilotOfScores | PilotOfVotes | None = field(repr=False)
+    verdict: PlanVerdict
     notes: tuple[str, ...] = field(repr=False)
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """What the plan says in words."""
-        return tuple(sentences(self._figures()))
+        return tuple(sentences(self))
 
     @property
     def commands(self) -> tuple[str, ...]:
         """What to type next, with file names to be put in; empty where there is nothing to type."""
-        return tuple(commands(self._figures()))
+        return tuple(commands(self))
 
-    def __str__(self) -> str:
-        from bonwise.report.plan_text import plan_text  # noqa: PLC0415 - rendering loads rich
-
-        return plan_text(self.to_dict())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document of schema ``bonwise.plan/1``; it holds no NaN."""
-        figures = self._figures()
-        del figures["notes"]
-        return {
-            "schema": "bonwise.plan/1",
-            **figures,
-            "sentences": list(self.sentences),
-            "commands": list(self.commands),
-        }
+    def document(self) -> PlanDocument:
+        """Return the document of schema ``bonwise.plan/1``."""
+        return PlanDocument(
+            question=self.question,
+            settings=self.settings,
+            design=self.design,
+            sides=self.sides,
+            prompts=self.prompts,
+            labels=self.labels,
+            cost=self.cost,
+            mde=self.mde,
+            mde_of=self.mde_of,
+            interval=None if self.interval is None else list(self.interval),
+            verdict=self.verdict,
+            raw=self.raw,
+            effect=dict(self.effect),
+            power_table=list(self.power_table),
+            sequential=self.sequential,
+            equivalence=self.equivalence,
+            design_effect=self.design_effect,
+            pilot=self.pilot,
+            sentences=list(self.sentences),
+            commands=list(self.commands),
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return the power table, one row a number of labels; empty where no number is enough.
@@ -121,31 +143,7 @@ class Plan(Shown):
         Columns: ``question``, ``design``, ``labels``, ``prompts``, ``power``, ``half_width`` (one of the two is
         missing: questions are answered with a power or to a half-width) and ``planned``: whether it is the plan.
         """
-        import pandas as pd  # noqa: PLC0415 - a plan without a pilot needs no frame
-
-        columns = ["question", "design", "labels", "prompts", "power", "half_width", "planned"]
-        about = {"question": self.question, "design": self.design}
-        rows = [{**about, **row, "planned": row["labels"] == self.labels} for row in self.power_table]
-        return pd.DataFrame(rows, columns=columns)
-
-    def _figures(self) -> dict[str, Any]:
-        keys = ("question", "settings", "design", "sides", "prompts", "labels", "cost", "mde", "mde_of")
-        found: dict[str, Any] = {key: getattr(self, key) for key in keys}
-        ends = None if self.interval is None else list(self.interval)
-        return {
-            **found,
-            "settings": _plain(self.settings),
-            "interval": ends,
-            "verdict": self.verdict,
-            "raw": None if self.raw is None else dict(self.raw),
-            "effect": dict(self.effect),
-            "power_table": [dict(row) for row in self.power_table],
-            "sequential": None if self.sequential is None else dict(self.sequential),
-            "equivalence": None if self.equivalence is None else dict(self.equivalence),
-            "design_effect": self.design_effect,
-            "pilot": None if self.pilot is None else dict(self.pilot),
-            "notes": list(self.notes),
-        }
+        return self.document().to_frame()
 
 
 def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of them named
@@ -288,15 +286,16 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
         ties=ties,
     )
     sizing = QUESTIONS[name].size(request, source)
-    settings = {**_settings(request, sizing), **({} if source is None else source.settings()), "version": release()}
-    return _answered(request, sizing, MappingProxyType(settings))
+    of_pilot = {} if source is None else source.settings()
+    settings = PlanSettings(**_settings(request, sizing), **of_pilot, version=release())
+    return _answered(request, sizing, settings)
 
 
-def _answered(request: Request, sizing: Sizing, settings: Mapping[str, Any]) -> Plan:
+def _answered(request: Request, sizing: Sizing, settings: PlanSettings) -> Plan:
     layout = Layout.of(sizing, request)
     needed = layout.counts(sizing.n)
     groups = None if sizing.n is None else layout.groups(sizing.n)
-    raw = None
+    raw: Amounts | None = None
     if groups is not None:
         raw = {"prompts": groups / sizing.share, "labels": groups * sizing.each * request.raters}
     elif sizing.n is not None:
@@ -317,9 +316,11 @@ def _answered(request: Request, sizing: Sizing, settings: Mapping[str, Any]) -> 
         mde=outcome.detectable(sizing, layout, request, needed),
         mde_of=sizing.reach_of,
         interval=None if ends is None else (ends[0], ends[1]),
-        power_table=tuple(outcome.power_table(sizing, layout, request, needed)),
+        power_table=outcome.power_table(sizing, layout, request, needed),
         sequential=outcome.sequential(request, sizing, layout, needed),
-        equivalence=None if equal is None else {**equal._asdict(), "shows": sizing.equal_to},
+        equivalence=None
+        if equal is None
+        else EquivalenceRecord(prompts=equal.prompts, labels=equal.labels, shows=sizing.equal_to),
         design_effect=None if inflated is None or not sizing.n else inflated / sizing.n,
         pilot=sizing.pilot,
         verdict=outcome.verdict(request, needed),
@@ -339,7 +340,3 @@ def _settings(request: Request, sizing: Sizing) -> dict[str, Any]:
     if request.question == "a-vs-b" and sizing.pilot is None:
         given.setdefault("error_correlation", ERROR_CORRELATION)
     return given
-
-
-def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in settings.items()}

@@ -6,6 +6,7 @@ import math
 
 from scipy import special
 
+from bonwise.documents.plan import EffectName, PilotOfScores
 from bonwise.errors import UsageError
 from bonwise.planning.plans.mean_question import NORMAL
 from bonwise.planning.plans.pilot_figures import GainPilot
@@ -61,9 +62,9 @@ def _recovery(
     residual: float,
     candidates: float,
     *,
-    effect: dict[str, float],
+    effect: dict[EffectName, float],
     ends: tuple[float | None, float | None] | None = None,
-    pilot: dict[str, object] | None = None,
+    pilot: PilotOfScores | None = None,
     notes: tuple[str, ...] = (),
 ) -> Sizing:
     half_width = float(request.required("half_width"))

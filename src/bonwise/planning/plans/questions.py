@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from bonwise.documents.plan import PlanDesign, PlanQuestion
 from bonwise.errors import UsageError
 from bonwise.planning.plans import mean_question, precision_question, votes_question
 from bonwise.planning.plans.pilot import gain_pilot, rival_pilot
@@ -49,11 +50,11 @@ class Question:
         What says how its pilot is read.
     """
 
-    name: str
-    designs: tuple[str, ...]
+    name: PlanQuestion
+    designs: tuple[PlanDesign, ...]
     takes: frozenset[str]
-    from_effect: Callable[[Request, str], Sizing]
-    from_pilot: Callable[[Request, str, PilotSource], Sizing] | None = None
+    from_effect: Callable[[Request, PlanDesign], Sizing]
+    from_pilot: Callable[[Request, PlanDesign, PilotSource], Sizing] | None = None
     reads: tuple[str, ...] = OF_SCORES
 
     def size(self, request: Request, pilot: PilotSource | None) -> Sizing:
@@ -64,10 +65,11 @@ class Question:
         bonwise.errors.UsageError
             An argument that means nothing to it, or one that is missing.
         """
-        design = request.design or self.designs[0]
-        if design not in self.designs:
+        wanted = request.design or self.designs[0]
+        design = next((one for one in self.designs if one == wanted), None)
+        if design is None:
             raise UsageError(
-                f"unknown design {design!r} for {self.name}", hint=f"the designs are {', '.join(self.designs)}"
+                f"unknown design {wanted!r} for {self.name}", hint=f"the designs are {', '.join(self.designs)}"
             )
         self._refuse(request, design)
         if pilot is None:
@@ -89,7 +91,7 @@ class Question:
                 )
         return self.from_pilot(request, design, pilot)
 
-    def _refuse(self, request: Request, design: str) -> None:
+    def _refuse(self, request: Request, design: PlanDesign) -> None:
         votes = design in {"votes", "discordant_preference"}
         takes = self.takes | ({"tie_rate"} if votes else frozenset())
         defaults = Request(question=request.question)
@@ -110,20 +112,20 @@ def _with_errors(request: Request) -> Request:
     return request if request.error_correlation is not None else replace(request, error_correlation=ERROR_CORRELATION)
 
 
-def _rivals(request: Request, design: str) -> Sizing:
+def _rivals(request: Request, design: PlanDesign) -> Sizing:
     stated = _with_errors(request)
     if design == "discordant":
         return mean_question.rivals_from_r(stated)
     return votes_question.picks_from_r(stated)
 
 
-def _rival_pilot(request: Request, design: str, source: PilotSource) -> Sizing:
+def _rival_pilot(request: Request, design: PlanDesign, source: PilotSource) -> Sizing:
     if design == "discordant":
         return mean_question.rival_from_pilot(request, rival_pilot(source))
     return votes_question.picks_from_pilot(request, rival_pilot(source))
 
 
-QUESTIONS: Mapping[str, Question] = {
+QUESTIONS: Mapping[PlanQuestion, Question] = {
     one.name: one
     for one in (
         Question(
@@ -173,7 +175,7 @@ QUESTIONS: Mapping[str, Question] = {
 """By name."""
 
 
-def read_question(text: str) -> tuple[str, float | None]:
+def read_question(text: str) -> tuple[PlanQuestion, float | None]:
     """Read a question as it is typed: its name, and the threshold where it states one.
 
     Raises
@@ -187,8 +189,9 @@ def read_question(text: str) -> tuple[str, float | None]:
     (('recovery>0', None), ('within_r>=r0', 0.4))
     """
     plain = str(text).replace(" ", "").lower()
-    if plain in QUESTIONS:
-        return plain, None
+    for name in QUESTIONS:
+        if name == plain:
+            return name, None
     if stated := _THRESHOLD.fullmatch(plain):
         return "within_r>=r0", float(stated[1])
     raise UsageError(f"unknown question {text!r}", hint=f"the questions are {', '.join(QUESTIONS)}")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Literal, cast
 
+from bonwise.documents.plan import PlanQuestion
 from bonwise.errors import UsageError
 from bonwise.stats.power.sample_size import SMALLEST_MARGIN
 
@@ -62,7 +63,7 @@ def _whole_from(least: int) -> Callable[[float], bool]:
 class Request:
     """The arguments of a plan; None where one was not given. `bonwise.planning.plans.plan.plan` describes them."""
 
-    question: str
+    question: PlanQuestion
     candidates: int | None = None
     within_r: float | None = None
     rival_r: float | None = None

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
+from bonwise.documents.plan import PlanDesign
 from bonwise.stats.sequential.sequential_precision import first_look
+
+if TYPE_CHECKING:
+    from bonwise.planning.plans.plan import Plan
 
 __all__ = ["sentences"]
 
-_LABELLED = {
+_LABELLED: Mapping[PlanDesign, str] = {
     "two_label": (
         "Label the judge's pick and one candidate that it ranks below, drawn with equal chances; nothing where the "
         "judge ties all candidates."
@@ -25,50 +29,51 @@ _GATE = 0.95
 _NO_PROOF = "non-detection is not equivalence"
 
 
-def sentences(document: Mapping[str, Any]) -> Iterator[str]:
+def sentences(found: Plan) -> Iterator[str]:
     """Yield the sentences of a plan's document."""
-    yield _LABELLED[document["design"]]
-    if document["question"] != "equivalence":
-        yield _sides(document)
-    yield _verdict(document)
-    if document["pilot"] is not None:
-        yield _from_pilot(document)
-    yield from _not_finding(document)
-    yield _stopping(document)
-    yield from document["notes"]
+    yield _LABELLED[found.design]
+    if found.question != "equivalence":
+        yield _sides(found)
+    yield _verdict(found)
+    if found.pilot is not None:
+        yield _from_pilot(found)
+    yield from _not_finding(found)
+    yield _stopping(found)
+    yield from found.notes
 
 
-def _sides(document: Mapping[str, Any]) -> str:
-    if document["question"] == "recovery":
+def _sides(found: Plan) -> str:
+    if found.question == "recovery":
         return "Two-sided, as a printed interval."
-    if document["sides"] == 2:
+    if found.sides == 2:
         return "Two-sided."
-    if document["settings"]["confidence"] == _GATE:
+    if found.settings.confidence == _GATE:
         return "One-sided, as the gate of an audit."
     return "One-sided; the gate of an audit is so at 95%, whatever was planned for."
 
 
-def _verdict(document: Mapping[str, Any]) -> str:
-    settings = document["settings"]
-    if document["verdict"] == "infeasible":
-        return _infeasible(document)
-    there = [f"{settings[key]:,} {key}" for key in ("labels", "prompts") if key in settings]
-    needed = f"{document['labels']:,} labels on {document['prompts']:,} prompts"
+def _verdict(found: Plan) -> str:
+    settings = found.settings
+    if found.verdict == "infeasible":
+        return _infeasible(found)
+    amounts = (("labels", settings.labels), ("prompts", settings.prompts))
+    there = [f"{amount:,} {what}" for what, amount in amounts if amount is not None]
+    needed = f"{found.labels:,} labels on {found.prompts:,} prompts"
     if not there:
         return f"Feasible as far as is known: it takes {needed}, and what there is was not given."
-    if document["verdict"] == "feasible":
+    if found.verdict == "feasible":
         return f"Feasible: it takes {needed}, and there are {' and '.join(there)}."
-    return f"Underpowered: it takes {needed}, and there are {' and '.join(there)}. {_within_reach(document)}"
+    return f"Underpowered: it takes {needed}, and there are {' and '.join(there)}. {_within_reach(found)}"
 
 
-def _within_reach(document: Mapping[str, Any]) -> str:
-    if document["mde"] is None:
+def _within_reach(found: Plan) -> str:
+    if found.mde is None:
         return "With those no effect of any size is found with the power asked for."
-    return f"With those the smallest that can be found is {document['mde']:.3g} ({document['mde_of']})."
+    return f"With those the smallest that can be found is {found.mde:.3g} ({found.mde_of})."
 
 
-def _infeasible(document: Mapping[str, Any]) -> str:
-    if document["settings"].get("one_cluster") and document["raw"] is not None:
+def _infeasible(found: Plan) -> str:
+    if found.settings.one_cluster and found.raw is not None:
         return (
             "Infeasible: labels that all resemble each other by this correlation are never worth so many independent "
             "ones; more than 10,000 would be needed. Spread them over prompts that have nothing in common."
@@ -78,8 +83,8 @@ def _infeasible(document: Mapping[str, Any]) -> str:
     )
 
 
-def _from_pilot(document: Mapping[str, Any]) -> str:
-    ends, confidence = document["interval"], 100 * document["settings"]["confidence"]
+def _from_pilot(found: Plan) -> str:
+    ends, confidence = found.interval, 100 * found.settings.confidence
     if ends is None:
         return "The pilot gives no interval on the number of labels."
     low, high = ends
@@ -96,38 +101,38 @@ def _from_pilot(document: Mapping[str, Any]) -> str:
     return f"{start} {low:,} to {high:,} labels: the pilot's own figure is uncertain, and so is the number."
 
 
-def _not_finding(document: Mapping[str, Any]) -> Iterator[str]:
-    if document["question"] == "equivalence":
+def _not_finding(found: Plan) -> Iterator[str]:
+    if found.question == "equivalence":
         yield f"Finding no difference would not do: {_NO_PROOF}. Not showing equivalence is no proof of a difference."
         return
-    if document["question"] == "recovery":
+    if found.question == "recovery":
         yield f"An interval that covers 0 does not show that the recovery is 0: {_NO_PROOF}."
         return
-    found = document["equivalence"]
+    equal = found.equivalence
     more = ""
-    if found is not None and found["labels"] is not None:
-        more = f" To show that {found['shows']} takes {found['labels']:,} labels (two one-sided tests)."
+    if equal is not None:
+        more = f" To show that {equal.shows} takes {equal.labels:,} labels (two one-sided tests)."
     yield f"Not finding an effect would not show that there is none: {_NO_PROOF}.{more}"
 
 
-def _stopping(document: Mapping[str, Any]) -> str:
-    found = document["sequential"]
-    if found is None:
-        if document["question"] == "recovery":
+def _stopping(found: Plan) -> str:
+    early = found.sequential
+    if early is None:
+        if found.question == "recovery":
             return (
                 "Stopping once the interval is narrow enough (bonwise monitor) takes about as many labels, and never "
-                f"fewer than {first_look(document['prompts'])} prompts."
+                f"fewer than {first_look(found.prompts)} prompts."
             )
         return (
-            f"No stopping rule is offered for the design {document['design']} here: label as many as planned, then "
+            f"No stopping rule is offered for the design {found.design} here: label as many as planned, then "
             "test once."
         )
-    low, high = found["mean"]
+    low, high = early.mean
     about = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    mean = f"{about} labels on average where the effect is as planned, {found['reserve']:,}"
-    saved = "" if found["saves"] else " On average nothing is gained by it here."
-    if "first_look_prompts" in found:
-        first = found["first_look_prompts"]
+    mean = f"{about} labels on average where the effect is as planned, {early.reserve:,}"
+    saved = "" if early.saves else " On average nothing is gained by it here."
+    first = early.first_look_prompts
+    if first is not None:
         return (
             f"Looking again and again takes a test that allows it; that of bonwise monitor starts at {first:,} "
             f"completely labelled prompts, below which nothing is gained. It takes {mean} or more in the worst tenth "
@@ -135,5 +140,5 @@ def _stopping(document: Mapping[str, Any]) -> str:
         )
     return (
         f"Looking again and again takes a test that allows it, that of bonwise monitor: {mean} in reserve for the "
-        f"worst tenth of studies. The rule of thumb for its prior is a = {found['prior']:.3g}.{saved}"
+        f"worst tenth of studies. The rule of thumb for its prior is a = {early.prior:.3g}.{saved}"
     )

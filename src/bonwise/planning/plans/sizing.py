@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from bonwise.documents.plan import EffectName, PilotOfScores, PilotOfVotes, PlanDesign
 from bonwise.planning.plans.request import Request
 from bonwise.stats.power.design_effect import Clusters, Dependence, OneCluster
 
@@ -56,19 +57,19 @@ class Sizing:
         Which rule for stopping early there is for the design; None for none.
     margin : float, optional
         Of votes, for the prior of the sequential test.
-    pilot : mapping, optional
+    pilot : PilotOfScores or PilotOfVotes, optional
         What the pilot said.
     notes : tuple of str
         Sentences on assumptions.
     """
 
-    design: str
-    sides: int
+    design: PlanDesign
+    sides: Literal[1, 2]
     n: float | None
     at: Callable[[float], float]
     reach: Callable[[float], float | None]
     reach_of: str
-    effect: Mapping[str, float]
+    effect: Mapping[EffectName, float]
     shows: Literal["power", "half_width"] = "power"
     share: float = 1.0
     each: int = 1
@@ -79,7 +80,7 @@ class Sizing:
     tie_rate: float = 0.0
     sequential: Sequential | None = None
     margin: float | None = None
-    pilot: Mapping[str, Any] | None = None
+    pilot: PilotOfScores | PilotOfVotes | None = None
     notes: tuple[str, ...] = field(default=())
 
 

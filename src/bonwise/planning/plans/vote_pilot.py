@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,8 @@ from bonwise.data.table import ScoreTable
 from bonwise.data.verdict_words import preferences_of, require_columns
 from bonwise.data.votes import Ties, VoteTable
 from bonwise.data.wording import listed
+from bonwise.documents.plan import PilotOfVotes
+from bonwise.documents.record import given
 from bonwise.errors import ColumnError, InputError, UsageError
 from bonwise.planning.plans.pilot_source import PilotSource
 from bonwise.stats.power.pilot_effect import wilson
@@ -69,19 +70,22 @@ class VotePilot:
         low, high = wilson(self.wins, self.votes, confidence)
         return low - 0.5, high - 0.5
 
-    def describe(self, confidence: float) -> dict[str, Any]:
-        """Return the pilot's part of the document."""
+    def describe(
+        self, confidence: float, judges: Sequence[str] | None = None, prompts: int | None = None
+    ) -> PilotOfVotes:
+        """Return the pilot's part of the document; judges and prompts where picks were turned into votes."""
         low, high = self.ends(confidence)
-        return {
-            "source": self.source,
-            "votes": self.votes,
-            "wins": self.wins,
-            "ties": self.ties,
-            "of": "preference margin",
-            "estimate": self.margin,
-            "low": low,
-            "high": high,
-        }
+        return PilotOfVotes(
+            source=self.source,
+            votes=self.votes,
+            wins=self.wins,
+            ties=self.ties,
+            of="preference margin",
+            estimate=self.margin,
+            low=float(low),
+            high=float(high),
+            **given(judges=None if judges is None else list(judges), prompts=prompts),
+        )
 
 
 def vote_pilot(source: PilotSource) -> VotePilot:
@@ -93,16 +97,16 @@ def vote_pilot(source: PilotSource) -> VotePilot:
         No count and no file of votes, a word that is no verdict, votes on several pairs of models, or ties that
         nothing was said about.
     """
-    given = source.source
-    if isinstance(given, str) and (counted := _COUNT.fullmatch(given)):
+    found = source.source
+    if isinstance(found, str) and (counted := _COUNT.fullmatch(found)):
         for name in source.given():
             raise UsageError(
                 f"{name} is without meaning for votes that are counted already", hint=f"leave {name} out"
             )
-        return VotePilot(given.strip(), float(counted[1]), float(counted[2]))
-    if isinstance(given, ScoreTable):
+        return VotePilot(found.strip(), float(counted[1]), float(counted[2]))
+    if isinstance(found, ScoreTable):
         raise UsageError("a table of scores holds no votes", hint="give a file of votes, or wins/votes such as 28/50")
-    return _counted(_values(given, source), source)
+    return _counted(_values(found, source), source)
 
 
 def _counted(values: Floats, source: PilotSource) -> VotePilot:

@@ -89,11 +89,7 @@ def picks_from_pilot(request: Request, pilot: RivalPilot) -> Sizing:
         design="discordant_preference",
         share=pilot.disagree,
         scores=2 * pilot.candidates,
-        pilot={
-            **found.describe(request.confidence),
-            "judges": list(pilot.judges),
-            "prompts": len(pilot.apart),
-        },
+        pilot=found.describe(request.confidence, pilot.judges, len(pilot.apart)),
         notes=("Where a judge ties several candidates, its pick is one of them at random.",),
     )
 

@@ -97,7 +97,7 @@ class PreferenceStudy(DocumentedResult):
         votes; ``margin``, the same less 1/2; ``signal``, the mean squared margin of the prompts), ``estimate``,
         ``low``, ``high``, ``se``, ``n`` prompts, ``interval`` and ``reason``: why something is missing.
         """
-        return super().to_frame()
+        return self.document().to_frame()
 
 
 def study_preferences(  # noqa: PLR0913 - one argument a role, all but the source named

@@ -40,8 +40,6 @@ def title(document: _Document) -> str:
         return f"Study of {document['study'].replace('_', '-')}: {source}"
     if schema == "bonwise.compare/1":
         return f"Picks of {_short(document['first']['source'])} against {_short(document['second']['source'])}"
-    if schema == "bonwise.plan/1":
-        return f"Plan for {document['question']}: {document['verdict']}"
     return printed_title(document) if schema in PRINTED else f"Routing of {source}"
 
 
@@ -49,7 +47,7 @@ def facts(document: _Document) -> list[tuple[str, str]]:
     """Return what was held against what, what was left out, and how intervals were made."""
     settings = document.get("settings", {})
     found = [*_matter(document, settings), *_left_out(settings), *_picks(settings.get("picks"))]
-    return [*found, *_manner(settings, planned=document.get("schema") == "bonwise.plan/1")]
+    return [*found, *_manner(settings)]
 
 
 def _short(source: str) -> str:
@@ -95,13 +93,11 @@ def _picks(picks: _Document | None) -> Iterator[tuple[str, str]]:
             yield name, ", ".join(f"{what} ({count:,})" for what, count in counts.items())
 
 
-def _manner(settings: _Document, *, planned: bool) -> Iterator[tuple[str, str]]:
+def _manner(settings: _Document) -> Iterator[tuple[str, str]]:
     if "target" in settings:
         words = {"best-of-n": "picking the best of a prompt's candidates", "system": "comparing systems on averages"}
         yield "decision", words.get(settings["target"], str(settings["target"]))
-    if planned and "confidence" in settings:
-        yield "confidence", f"{100 * settings['confidence']:g}%"
-    elif "confidence" in settings:
+    if "confidence" in settings:
         kinds = {
             "default": ", jackknife and Fieller",
             "bootstrap": f", bootstrap of {settings.get('resamples', 0):,} resamples",

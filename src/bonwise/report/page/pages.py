@@ -38,7 +38,6 @@ _LEAD = 2
 
 _SECTIONS: Mapping[str, str] = {
     "bonwise.compare/1": "compare_page:compare_sections",
-    "bonwise.plan/1": "plan_page:plan_sections",
     "bonwise.route/1": "route_page:route_sections",
     **dict.fromkeys(PRINTED, "printed_page:printed_sections"),
 }

@@ -1,0 +1,297 @@
+"""How many labels are enough: ``bonwise.plan/1``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+from bonwise.documents.document import Document, FrameRow
+from bonwise.documents.record import Record
+from bonwise.documents.values import Count, NonNegative, Number, Share
+
+__all__ = [
+    "MODEL",
+    "Amounts",
+    "EffectName",
+    "EquivalenceRecord",
+    "PilotOfScores",
+    "PilotOfVotes",
+    "PlanDesign",
+    "PlanDocument",
+    "PlanQuestion",
+    "PlanSettings",
+    "PlanVerdict",
+    "PowerRow",
+    "SequentialRecord",
+]
+
+PlanQuestion = Literal["recovery>0", "recovery", "within_r>=r0", "a-vs-b", "margin", "equivalence"]
+
+PlanDesign = Literal["two_label", "complete", "discordant", "discordant_preference", "votes"]
+"""What is labelled of a prompt."""
+
+PlanVerdict = Literal["feasible", "underpowered", "infeasible"]
+
+EffectName = Literal[
+    "within_r",
+    "rival_r",
+    "r0",
+    "recovery",
+    "half_width",
+    "gain",
+    "difference",
+    "standardised",
+    "disagree",
+    "margin",
+    "bound",
+]
+"""What is planned for."""
+
+Amounts = dict[Literal["prompts", "labels", "independent"], NonNegative]
+"""Amounts that are not rounded: of prompts and labels, or of independent votes."""
+
+_OneSide = Annotated[int, Field(gt=-1, lt=1)] | Annotated[float, Field(gt=-1, lt=1)]
+_Level = Annotated[float, Field(gt=0.5, lt=1)]
+
+
+class PlanSettings(Record):
+    """The arguments of a plan, and what says how its pilot is read.
+
+    Keys are written in the order in which they were given: what the user said stands before what follows from it.
+    """
+
+    candidates: Annotated[int, Field(ge=2)] | None = None
+    within_r: _OneSide | None = None
+    rival_r: _OneSide | None = None
+    error_correlation: _OneSide | None = None
+    r0: _OneSide | None = None
+    effect: Annotated[float, Field(gt=0, lt=0.5)] | None = None
+    half_width: Annotated[float, Field(gt=0, lt=1)] | None = None
+    labels: Annotated[int, Field(ge=1)] | None = None
+    prompts: Annotated[int, Field(ge=1)] | None = None
+    power: _Level | None = None
+    confidence: _Level
+    method: Literal["exact", "paper"] | None = None
+    label_cost: NonNegative | None = None
+    judge_cost: NonNegative | None = None
+    raters: Annotated[int, Field(ge=1)] | None = None
+    icc: Share | None = None
+    one_cluster: bool | None = None
+    design: PlanDesign
+    tie_rate: Share | None = None
+    pilot: str | None = None
+    judge: list[str] | None = None
+    exclude: list[str] | None = None
+    verdict_col: str | None = None
+    pair_col: list[str] | None = None
+    ties: Literal["drop", "half", "pessimistic"] | None = None
+    columns: dict[str, str] | None = None
+    version: str
+
+    _order: tuple[str, ...] = PrivateAttr(())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _keep_order(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        made = handler(given)
+        if isinstance(given, dict):
+            made._order = tuple(given)  # noqa: SLF001 - its own
+        return made
+
+    @model_serializer(mode="wrap")
+    def _in_order(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        found = handler(self)
+        return {key: found[key] for key in self._order}
+
+
+class PowerRow(Record):
+    """What so many labels show: the power, or the half-width; None where there is none."""
+
+    labels: Count
+    prompts: Count
+    power: Share | None = None
+    half_width: NonNegative | None = None
+
+
+class SequentialRecord(Record):
+    """Labels that a study takes which may stop early.
+
+    Parameters
+    ----------
+    fixed : int
+        Labels of the plan.
+    mean : list of int
+        Least and most on average.
+    reserve : int
+        What the worst tenth of studies exceeds.
+    saves : bool
+        Whether fewer labels are taken on average.
+    prior : float, optional
+        Of the test of votes.
+    first_look_prompts : int, optional
+        Of the test of a gain.
+    """
+
+    fixed: Count
+    mean: Annotated[list[Count], Field(min_length=2, max_length=2)]
+    reserve: Count
+    saves: bool
+    prior: NonNegative | None = None
+    first_look_prompts: Count | None = None
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.mean[0] > self.mean[1]:
+            raise ValueError(f"the least is {self.mean[0]} on average, above the most, {self.mean[1]}")
+        if (self.prior is None) == (self.first_look_prompts is None):
+            raise ValueError("a test of votes has a prior, one of a gain first_look_prompts")
+        return self
+
+
+class EquivalenceRecord(Record):
+    """What shows that there is no effect of the planned size."""
+
+    prompts: Count
+    labels: Count
+    shows: str
+
+
+class PilotOfScores(Record):
+    """What a labelled table of scores said.
+
+    Parameters
+    ----------
+    source : str
+    judges : list of str
+    prompts : int
+        Labelled completely.
+    of : str
+        What the estimate is.
+    estimate, low, high : float or None
+    """
+
+    source: str
+    judges: list[str]
+    prompts: Count
+    of: str
+    estimate: Number | None
+    low: Number | None
+    high: Number | None
+
+
+class PilotOfVotes(Record):
+    """What votes said, or the picks of two judges turned into votes; these have judges and prompts too.
+
+    Parameters
+    ----------
+    source : str
+    votes, wins, ties : float
+        Votes that count, those for the first side, and ties among all votes.
+    of : str
+        What the estimate is.
+    estimate, low, high : float or None
+    judges : list of str, optional
+    prompts : int, optional
+    """
+
+    source: str
+    votes: NonNegative
+    wins: NonNegative
+    ties: NonNegative
+    of: str
+    estimate: Number | None
+    low: Number | None
+    high: Number | None
+    judges: list[str] | None = None
+    prompts: Count | None = None
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if self.wins > self.votes:
+            raise ValueError(f"{self.wins} of {self.votes} votes")
+        return self
+
+
+class PlanDocument(Document):
+    """How many labels answer a question.
+
+    Parameters
+    ----------
+    question, settings, design
+        What was asked, and what is labelled.
+    sides : {1, 2}
+    prompts, labels : int or None
+        What it takes; None where no number is enough.
+    cost : float or None
+    mde : float or None
+        Smallest effect that is found, of the kind `mde_of`.
+    interval : list of int or None, or None
+        Ends of the interval on labels that a pilot leaves.
+    verdict : {"feasible", "underpowered", "infeasible"}
+    raw : dict of str to float, or None
+        Not rounded.
+    effect : dict of str to float
+        What was planned for.
+    power_table : list of PowerRow
+    sequential : SequentialRecord or None
+    equivalence : EquivalenceRecord or None
+    design_effect : float or None
+    pilot : PilotOfScores or PilotOfVotes or None
+    sentences, commands : list of str
+    """
+
+    schema_: Literal["bonwise.plan/1"] = Field(default="bonwise.plan/1", alias="schema")
+    question: PlanQuestion
+    settings: PlanSettings
+    design: PlanDesign
+    sides: Literal[1, 2]
+    prompts: Count | None
+    labels: Count | None
+    cost: NonNegative | None
+    mde: Number | None
+    mde_of: str
+    interval: Annotated[list[Count | None], Field(min_length=2, max_length=2)] | None
+    verdict: PlanVerdict
+    raw: Amounts | None
+    effect: dict[EffectName, Number]
+    power_table: list[PowerRow]
+    sequential: SequentialRecord | None
+    equivalence: EquivalenceRecord | None
+    design_effect: NonNegative | None
+    pilot: PilotOfScores | PilotOfVotes | None
+    sentences: list[str]
+    commands: list[str]
+
+    frame_columns = ("question", "design", "labels", "prompts", "power", "half_width", "planned")
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        infeasible = self.verdict == "infeasible"
+        if (self.labels is None) != infeasible or (self.prompts is None) != infeasible:
+            raise ValueError(f"{self.labels} labels on {self.prompts} prompts make no plan that is {self.verdict}")
+        if self.settings.design != self.design:
+            raise ValueError(f"the settings say design {self.settings.design}, the plan {self.design}")
+        return self
+
+    @property
+    def shows(self) -> Literal["power", "half_width"]:
+        """What the power table holds."""
+        return "half_width" if self.question == "recovery" else "power"
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per number of labels."""
+        about = {"question": self.question, "design": self.design}
+        for row in self.power_table:
+            yield {**about, **row.to_dict(), "planned": row.labels == self.labels}
+
+
+MODEL = PlanDocument

@@ -1,0 +1,165 @@
+"""A plan: the study, what it takes, what it shows, and what to type next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bonwise.documents.plan import (
+    PilotOfScores,
+    PilotOfVotes,
+    PlanDocument,
+    PlanSettings,
+    PlanVerdict,
+    PowerRow,
+    SequentialRecord,
+)
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Column, Part, Role, Said, Table
+from bonwise.report.described.plan_curve import plan_curve
+from bonwise.report.numbers import NOTHING, brief, count, counted, number, percent, price, setting, whole
+
+__all__ = ["describe"]
+
+_ROLES: dict[PlanVerdict, Role] = {"feasible": "good", "underpowered": "open", "infeasible": "bad"}
+
+_LONGEST = 600
+"""Characters of a sentence that names what the user named."""
+
+
+def describe(document: PlanDocument) -> Part:
+    """Describe how many labels answer a question."""
+    return Part(f"Plan for {document.question}: {document.verdict}", list(_blocks(document)))
+
+
+def _blocks(document: PlanDocument) -> Iterator[Block]:
+    yield Table.facts(_facts(document.settings))
+    if document.labels is not None:
+        yield Part("", [Said("lead", _lead(document))], role="detail", anchor="answer")
+    # The sentence of the verdict says what it takes; the others say what that means.
+    decides = [one for one in document.sentences if one.startswith(document.verdict.capitalize())]
+    for sentence in decides:
+        yield Said(_ROLES[document.verdict], printable(sentence, longest=_LONGEST))
+    yield _study(document)
+    if document.power_table:
+        yield _powers(document)
+    yield from plan_curve(document)
+    for sentence in document.sentences:
+        if sentence not in decides:
+            yield Said("finding", printable(sentence, longest=_LONGEST))
+    given = ", ".join(f"{name} {value}" for name, value in _given(document.settings))
+    yield Said("note", f"Planned with {printable(given, longest=_LONGEST)}.")
+    if document.commands:
+        yield Part("Next", [Said("command", line) for line in document.commands])
+
+
+def _facts(settings: PlanSettings) -> Iterator[tuple[str, str]]:
+    if settings.exclude:
+        yield "without", ", ".join(settings.exclude)
+    if settings.columns:
+        yield "columns", ", ".join(f"{role} from {column}" for role, column in settings.columns.items())
+    yield "confidence", percent(settings.confidence)
+    yield "bonwise", settings.version
+
+
+def _lead(document: PlanDocument) -> str:
+    """Say what was asked for: a number of labels, and what they are to show."""
+    settings, parts = document.settings, []
+    if settings.power is not None:
+        parts.append(f"with power {setting(settings.power)}")
+    if settings.half_width is not None:
+        parts.append(f"with a half-width of {setting(settings.half_width)}")
+    effect = ", ".join(f"{name} {brief(value)}" for name, value in document.effect.items() if name != "half_width")
+    if effect:
+        parts.append(f"planned for {effect}")
+    counts = f"{counted(document.labels or 0, 'label')} on {counted(document.prompts or 0, 'prompt')}"
+    verb = "answers" if document.labels == 1 else "answer"
+    return f"{', '.join([f'{counts} {verb} {document.question}', *parts])}."
+
+
+def _given(settings: PlanSettings) -> Iterator[tuple[str, str]]:
+    """Yield what was given to plan with, but for what there is and what it costs."""
+    for name, value in (
+        ("candidates", settings.candidates),
+        ("within_r", settings.within_r),
+        ("rival_r", settings.rival_r),
+        ("error_correlation", settings.error_correlation),
+        ("r0", settings.r0),
+        ("effect", settings.effect),
+        ("half_width", settings.half_width),
+        ("power", settings.power),
+        ("confidence", settings.confidence),
+    ):
+        if value is not None:
+            yield name, brief(value)
+    if settings.method is not None:
+        yield "method", settings.method
+    if settings.raters is not None and settings.raters > 1:
+        yield "raters", count(settings.raters)
+    if settings.icc is not None:
+        yield "icc", brief(settings.icc)
+    if settings.one_cluster:
+        yield "one_cluster", "True"
+    if settings.tie_rate:
+        yield "tie_rate", brief(settings.tie_rate)
+    yield from _of_pilot(settings)
+
+
+def _of_pilot(settings: PlanSettings) -> Iterator[tuple[str, str]]:
+    for name, names in (("judge", settings.judge), ("exclude", settings.exclude), ("pair_col", settings.pair_col)):
+        if names:
+            yield name, ",".join(names)
+    for name, word in (("verdict_col", settings.verdict_col), ("ties", settings.ties)):
+        if word is not None:
+            yield name, word
+    if settings.columns:
+        yield "columns", " ".join(f"{role}={column}" for role, column in settings.columns.items())
+
+
+def _study(document: PlanDocument) -> Table:
+    columns = (Column("figure", "name"), Column("of the plan", "words"))
+    return Table.of(columns, list(_figures(document)), "The study")
+
+
+def _figures(document: PlanDocument) -> Iterator[tuple[str, str]]:
+    yield "design", f"{document.design}, {document.sides}-sided"
+    yield "planned for", ", ".join(f"{name} {brief(value)}" for name, value in document.effect.items())
+    yield "prompts", count(document.prompts)
+    yield "labels", count(document.labels)
+    if document.interval is not None:
+        low, high = document.interval
+        yield "interval on labels", f"[{count(low)}, {'no end' if high is None else count(high)}]"
+    if document.cost is not None:
+        yield "cost", price(document.cost)
+    if document.mde is not None:
+        yield "smallest detectable", f"{brief(document.mde)} ({document.mde_of})"
+    if document.design_effect is not None and document.design_effect != 1:
+        yield "design effect", number(document.design_effect)
+    if document.sequential is not None:
+        yield "fixed / sequential", _sequential(document.sequential)
+    if document.pilot is not None:
+        yield "pilot", _pilot(document.pilot)
+
+
+def _sequential(found: SequentialRecord) -> str:
+    low, high = found.mean
+    mean = count(low) if low == high else f"{count(low)} to {count(high)}"
+    return f"{count(found.fixed)} / {mean} on average, {count(found.reserve)} in reserve"
+
+
+def _pilot(found: PilotOfScores | PilotOfVotes) -> str:
+    if isinstance(found, PilotOfVotes):
+        size = f"{whole(found.votes)} votes that count"
+    else:
+        size = counted(found.prompts, "labelled prompt")
+    figure = f"{found.of} {number(found.estimate)} [{number(found.low)}, {number(found.high)}]"
+    return f"{printable(found.source, longest=60)}: {size}, {printable(figure, longest=200)}"
+
+
+def _powers(document: PlanDocument) -> Table:
+    columns = (Column("labels", "name"), Column("prompts"), Column(document.shows.replace("_", "-")))
+    return Table.of(columns, [_power(row) for row in document.power_table], "What a study shows")
+
+
+def _power(row: PowerRow) -> Sequence[str]:
+    shown = row.power if row.half_width is None else row.half_width
+    return count(row.labels), count(row.prompts), NOTHING if shown is None else number(shown, "share")
