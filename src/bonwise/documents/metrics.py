@@ -8,7 +8,7 @@ from typing import NamedTuple, get_args
 from bonwise.stats.catalog import METRICS
 from bonwise.stats.estimand import Group, Metric, Unit
 
-__all__ = ["METRICS_FIRST", "Metric", "MetricGroup", "groups_of", "unit_of"]
+__all__ = ["GROUPS", "METRICS_FIRST", "Metric", "MetricGroup", "groups_of", "unit_of"]
 
 _BY_NAME = {metric.name: metric for metric in METRICS}
 
@@ -23,13 +23,14 @@ class MetricGroup(NamedTuple):
     metrics: Sequence[Metric]
 
 
-_GROUPS = [
+GROUPS = [
     MetricGroup(title, sorted((one for one in METRICS if one.group == title), key=lambda one: one.place))
     for title in get_args(Group)
 ]
+"""Every metric once."""
 
 METRICS_FIRST: Sequence[Metric] = [
-    *(one for group in _GROUPS for one in group.metrics if one.headline),
+    *(one for group in GROUPS for one in group.metrics if one.headline),
     *(_BY_NAME[name] for name in _INSTEAD),
 ]
 """The figures to read first, in their order."""
@@ -43,7 +44,7 @@ def groups_of(names: Collection[str]) -> Sequence[MetricGroup]:
     >>> [(group.title, [one.name for one in group.metrics]) for group in groups_of(["within_r", "recovery", "new"])]
     [('Picks', ['recovery']), ('Within prompts', ['within_r']), ('Others', ['new'])]
     """
-    found = [MetricGroup(group.title, [one for one in group.metrics if one.name in names]) for group in _GROUPS]
+    found = [MetricGroup(group.title, [one for one in group.metrics if one.name in names]) for group in GROUPS]
     strange = [
         Metric(name, group="Over all cells", meaning="", unit="number") for name in names if name not in _BY_NAME
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bonwise.auditing.exhibits.exhibits import exhibits
 from bonwise.auditing.exhibits.note import Note
@@ -15,6 +15,9 @@ from bonwise.auditing.studies.mix import MixStudy, mix_of
 from bonwise.auditing.studies.requirements import RequirementsStudy, requirements_of
 from bonwise.data.words import Words
 from bonwise.data.writing import csv_frame, is_in_place, refuse_unwritable, write_whole
+from bonwise.documented import DocumentedResult
+from bonwise.documents.audit import AuditDocument
+from bonwise.documents.document import Document
 from bonwise.errors import FileError, InputError, UsageError
 from bonwise.printable import printable
 from bonwise.shown import Shown
@@ -49,13 +52,11 @@ def write_page(
     bonwise.errors.FileError
         One of them cannot be written, or the second would take the place of a file of another kind.
     """
-    from bonwise.report.page.pages import page  # noqa: PLC0415 - drawing loads matplotlib
+    from bonwise.report.audit_page import audit_page  # noqa: PLC0415 - loaded only to be shown
 
     others = _documents(also)
     _check_target(Path(path), audit, pools)
-    document = audit.to_dict()
-    if gates:
-        document["gates"] = [gate.to_dict() for gate in audit.check(gates)]
+    document = audit.document(audit.check(gates) if gates else ())
     words = None if audit.table is None else Words(audit.table, pools)
     shown = exhibits(
         tuple(audit.judges.values()),
@@ -64,16 +65,16 @@ def write_page(
         seed=audit.settings.seed,
         confidence=audit.settings.confidence,
     )
-    studies = [*_studies(audit, {one.get("study") for one in others}), *others]
-    if len(shown["prompts"]["rows"]) == shown["prompts"]["of"]:
-        write_whole(Path(path), page(document, exhibits=shown, studies=studies))
+    studies = [*_studies(audit, {one["study"] for one in others if "study" in one}), *others]
+    if len(shown.prompts.rows) == shown.prompts.of:
+        write_whole(Path(path), audit_page(document, shown, studies))
         return None
     if is_in_place(path):
         raise FileError(f"{path}: not all prompts fit on the page, and no file lies beside it", hint="name a file")
     rest, rows = rest_of_prompts(path), csv_frame(audit.per_prompt())
     _check_target(rest, audit, pools)
     refuse_another(rest, rows.partition("\n")[0])
-    text = page(document, exhibits=shown, studies=studies, more=rest.name)
+    text = audit_page(document, shown, studies, rest.name)
     write_whole(Path(path), text)  # first: prompts beside no page would be no use
     write_whole(rest, rows)
     return rest
@@ -100,7 +101,7 @@ def _sources(audit: Audit, pools: str | Path | None) -> Iterator[str | Path]:
         yield pools
 
 
-def _documents(also: Sequence[Shown]) -> list[dict[str, Any]]:
+def _documents(also: Sequence[Shown]) -> list[Document]:
     hint = "give a list of what bonwise functions return, such as also=[bonwise.study_mix(...)]"
     if isinstance(also, Shown | str | Mapping) or not isinstance(also, Iterable):
         raise UsageError(f"also={type(also).__name__} is no list of results", hint=hint)
@@ -110,8 +111,8 @@ def _documents(also: Sequence[Shown]) -> list[dict[str, Any]]:
             raise UsageError(
                 f"also holds {printable(repr(one), longest=60)}, which is no result with a page", hint=hint
             )
-    documents = [one.to_dict() for one in found]
-    if any(one.get("schema") == "bonwise.audit/1" for one in documents):
+    documents = [one.document() for one in found if isinstance(one, DocumentedResult)]  # TRANSITION
+    if any(isinstance(one, AuditDocument) for one in documents):
         raise UsageError(
             "also holds an audit, which has a page of its own",
             hint="call its to_html; also= takes studies, routes, comparisons and plans",
@@ -119,7 +120,7 @@ def _documents(also: Sequence[Shown]) -> list[dict[str, Any]]:
     return documents
 
 
-def _studies(audit: Audit, given: Collection[str | None]) -> list[dict[str, Any]]:
+def _studies(audit: Audit, given: Collection[str]) -> list[Document]:
     """Return the documents of the studies that every audit page shows where the data allow them, but for some."""
     judged = _judged(audit)
     if judged is None:
@@ -129,12 +130,14 @@ def _studies(audit: Audit, given: Collection[str | None]) -> list[dict[str, Any]
     }
     if audit.settings.control:
         wanted["mix"] = ("What easy candidates do to the figures", mix_of)
-    found = []
+    found: list[Document] = []
     for title, study in (wanted[name] for name in wanted if name not in given):
         try:
-            found.append(study(judged).to_dict())
+            made = study(judged)
+            if isinstance(made, DocumentedResult):  # TRANSITION
+                found.append(made.document())
         except InputError as error:
-            found.append(Note(title, error.message).to_dict())
+            found.append(Note(title, error.message).document())
     return found
 
 

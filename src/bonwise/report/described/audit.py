@@ -10,7 +10,7 @@ from bonwise.documents.audited.judge import JudgeFound
 from bonwise.documents.audited.settings import AuditSettings
 from bonwise.documents.exhibits import ExhibitsDocument
 from bonwise.printable import printable
-from bonwise.report.blocks import Block, Part, Said
+from bonwise.report.blocks import Block, Part, Said, Table
 from bonwise.report.described.audited.data import data, missing_labels
 from bonwise.report.described.audited.exhibits import drawn
 from bonwise.report.described.audited.judges import MOST_DRAWN, side_by_side
@@ -51,10 +51,16 @@ def describe_with(
     """
     reference = document.settings.reference
     found = _several(document, exhibits) if document.several else _alone(document, exhibits)
-    blocks = [facts(document), of_the_table(document), *found, *gates(document), *studies]
+    blocks = [facts(document), of_the_table(document), *found, *gates(document), *map(_beside, studies)]
     if exhibits is not None:
         blocks += worst_prompts(exhibits.prompts, several=document.several, reference=reference, more=more)
     return Part(title(document.settings), blocks)
+
+
+def _beside(study: Part) -> Part:
+    """Return the description of a study as a part of a page whose head says the settings already."""
+    blocks = [one for one in study.blocks if not (isinstance(one, Table) and one.role == "facts")]
+    return Part(study.title, blocks, "detail")
 
 
 def _alone(document: AuditDocument, exhibits: ExhibitsDocument | None) -> Iterator[Block]:

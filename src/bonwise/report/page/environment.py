@@ -11,7 +11,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from bonwise.printable import printable
-from bonwise.report.metric_table import number
 
 __all__ = ["LONGEST_NAME", "LONGEST_TEXT", "MARKUP", "MOST_BYTES", "environment", "page_bytes", "visible"]
 
@@ -61,7 +60,6 @@ def environment() -> Environment:
     )
     made.filters |= {
         "line": printable,
-        "number": number,
         "count": _count,
         "address": _address,
         "room": _room,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, cast
@@ -12,23 +12,20 @@ from typing import Any, cast
 from bonwise.errors import UsageError
 from bonwise.release import release
 from bonwise.report.page.addresses import apart
-from bonwise.report.page.audit_page import audit_page
 from bonwise.report.page.contents import contents
 from bonwise.report.page.environment import environment
 from bonwise.report.page.excerpt import excerpt
 from bonwise.report.page.head import facts, title
 from bonwise.report.page.layout import Page, Part
-from bonwise.report.page.many_requirements import many_requirements
 from bonwise.report.page.printed_page import PRINTED
 from bonwise.report.page.section import MOST_DRAWN, Section
 from bonwise.report.page.selection_page import selection_page
-from bonwise.report.page.studied import beside_data, by_judge, findings, not_studied, study_data
+from bonwise.report.page.studied import findings, not_studied, study_data
 
 __all__ = ["fragment", "page"]
 
 _Document = Mapping[str, Any]
 
-_AUDIT = "bonwise.audit/1"
 _STUDY = "bonwise.study/1"
 _NOTE = "bonwise.note/1"
 _SELECTIONS = "bonwise.selections/1"
@@ -46,33 +43,20 @@ _SECTIONS: Mapping[str, str] = {
 _UNDRAWN = f"Nothing is drawn: up to {MOST_DRAWN} judges are. Every figure is in the JSON document (--json FILE)."
 
 
-def page(
-    document: _Document,
-    *,
-    exhibits: _Document | None = None,
-    studies: Sequence[_Document] = (),
-    more: str | None = None,
-) -> str:
+def page(document: _Document) -> str:
     """Return a document as one HTML page that asks for nothing from elsewhere.
 
     Parameters
     ----------
     document : mapping
-        As ``--json`` writes it: an audit, a study, a comparison, a plan, routing, or selections.
-    exhibits : mapping, optional
-        Of an audit: what is drawn and the worst prompts, of schema ``bonwise.exhibits/1``.
-    studies : sequence of mapping
-        Documents of studies and of routing made on the table of an audit; or, of schema ``bonwise.note/1``, a
-        ``title`` and ``sentences`` in place of one.
-    more : str, optional
-        Name of the file beside the page that holds a row for each prompt.
+        As ``--json`` writes it: a study, a comparison, a plan, routing, or selections.
 
     Raises
     ------
     bonwise.errors.UsageError
         A document that no page shows.
     """
-    laid_out = _laid_out(document, exhibits, studies, more)
+    laid_out = _laid_out(document)
     templates = environment()
     script = templates.get_template("page.js").render()
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
@@ -90,15 +74,8 @@ def fragment(document: _Document) -> str:
     return environment().get_template("fragment.html").render(page=laid_out)
 
 
-def _laid_out(
-    document: _Document,
-    exhibits: _Document | None = None,
-    studies: Sequence[_Document] = (),
-    more: str | None = None,
-) -> Page:
-    if document.get("schema") == _AUDIT:
-        found = audit_page(document, exhibits=exhibits, studies=_beside(document, studies), more=more)
-    elif document.get("schema") == _SELECTIONS:
+def _laid_out(document: _Document) -> Page:
+    if document.get("schema") == _SELECTIONS:
         found = selection_page(document)
     else:
         found = Page(title(document), facts(document), [Part(_alone(document))])
@@ -115,25 +92,6 @@ def _alone(document: _Document) -> list[Section]:
     return [*(findings(one, lead=_LEAD) for one in sections), *study_data(document), *not_studied(document)]
 
 
-def _beside(audit: _Document, studies: Sequence[_Document]) -> dict[str | None, list[Section]]:
-    """Return the sections of studies by the judge whose they are; those of the whole table under None."""
-    found: dict[str | None, list[Section]] = {}
-    many = len(audit.get("judges", ())) > MOST_DRAWN
-    for study in studies:
-        is_study = study.get("schema") == _STUDY
-        if many and is_study and study["study"] == "requirements" and len(study["judges"]) > MOST_DRAWN:
-            more = [*beside_data(study, audit), *not_studied(study)]
-            found.setdefault(None, []).extend([findings(many_requirements(study)), *more])
-            continue
-        for judge, document in by_judge(audit, study):
-            sections = _sections(document, drawn=not many)
-            if is_study:
-                sections = [findings(one) for one in sections]
-            more = [*beside_data(document, audit), *not_studied(document)] if is_study else []
-            found.setdefault(judge, []).extend([*sections, *more])
-    return found
-
-
 def _sections(document: _Document, *, drawn: bool = True) -> list[Section]:
     schema = document.get("schema", "none")
     if schema == _NOTE:
@@ -146,7 +104,7 @@ def _sections(document: _Document, *, drawn: bool = True) -> list[Section]:
     elif schema in _SECTIONS:
         where = _SECTIONS[schema]
     else:
-        known = ", ".join((_AUDIT, _STUDY, _SELECTIONS, *_SECTIONS))
+        known = ", ".join((_STUDY, _SELECTIONS, *_SECTIONS))
         raise UsageError(f"no page shows a document of schema {schema!r}", hint=f"these have pages: {known}")
     module, function = where.split(":")
     made = getattr(import_module(f"bonwise.report.page.{module}"), function)

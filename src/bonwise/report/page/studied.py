@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from bonwise.printable import printable
-from bonwise.report.page.data_section import left_out_notes
+from bonwise.report.left_out import labels_left_out
 from bonwise.report.page.layout import Findings
 from bonwise.report.page.section import Section, Table
 
@@ -51,7 +51,7 @@ def study_data(document: _Document) -> Iterator[Section]:
     counts = {name: _counts(one) for name, one in data.items()}
     losses = {name: _losses(one) for name, one in data.items()}
     if data:
-        notes = left_out_notes(document["settings"])
+        notes = [str(part) for part in labels_left_out(document["settings"])]
         yield Section("Data", "data", _described(data), tables=[_table(counts), *_lost(losses)], notes=notes)
 
 

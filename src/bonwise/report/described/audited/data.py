@@ -10,8 +10,8 @@ from bonwise.documents.audited.sampling import OutcomeModelUsed, Sampling
 from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
-from bonwise.report.wording import named
 from bonwise.report.numbers import count, counted, listed_counts, number, whole, whole_percent
+from bonwise.report.wording import named
 
 __all__ = ["counts_of", "data", "missing_labels"]
 

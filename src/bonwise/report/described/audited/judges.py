@@ -14,8 +14,8 @@ from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.figures.forest import Row as ForestRow
 from bonwise.report.figures.names import pair as two_judges
-from bonwise.report.wording import named
 from bonwise.report.numbers import count, counted, estimate, interval
+from bonwise.report.wording import named
 
 __all__ = ["MOST_DRAWN", "side_by_side"]
 

@@ -9,8 +9,8 @@ from bonwise.documents.audited.settings import AuditSettings
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.metrics import Metric, MetricGroup, groups_of
 from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
-from bonwise.report.wording import named
 from bonwise.report.numbers import count, estimate, interval, interval_title, setting
+from bonwise.report.wording import named
 
 __all__ = ["ALONE", "metrics"]
 

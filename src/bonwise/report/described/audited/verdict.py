@@ -13,8 +13,8 @@ from bonwise.documents.audited.verdict import Level
 from bonwise.documents.metrics import METRICS_FIRST, Metric
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Role, Said, Table
-from bonwise.report.wording import named
 from bonwise.report.numbers import count, counted, estimate, interval
+from bonwise.report.wording import named
 
 __all__ = ["gates", "verdict", "verdict_of_several"]
 
@@ -79,7 +79,7 @@ def gates(document: AuditDocument) -> Iterator[Part]:
 
 def _outcome(gate: Gate, document: AuditDocument) -> str:
     whose = f"{printable(gate.judge)}: " if document.several else ""
-    return f"gate  {whose}{named(gate.sentence, document.settings.reference)}"
+    return f"{whose}{named(gate.sentence, document.settings.reference)}"
 
 
 def _against(settings: AuditSettings) -> Iterator[Block]:

@@ -1,0 +1,35 @@
+"""The page of an audit with what stands beside its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bonwise.documents.audit import AuditDocument
+from bonwise.documents.document import Document
+from bonwise.documents.exhibits import ExhibitsDocument
+from bonwise.extras import PAGES
+from bonwise.report.described.audit import describe_with
+from bonwise.report.show import describe
+
+__all__ = ["audit_page"]
+
+
+def audit_page(
+    audit: AuditDocument, exhibits: ExhibitsDocument, studies: Sequence[Document] = (), more: str | None = None
+) -> str:
+    """Return an audit as one HTML page.
+
+    Parameters
+    ----------
+    audit : AuditDocument
+    exhibits : ExhibitsDocument
+        What is drawn, and the prompts where judges lost most.
+    studies : sequence of Document
+        Studies, routing and notes made on the table of the audit.
+    more : str, optional
+        Name of the file beside the page that holds a row for each prompt.
+    """
+    PAGES.require("a page")
+    from bonwise.report.page.rendered import whole_page  # noqa: PLC0415 - drawing loads matplotlib
+
+    return whole_page(describe_with(audit, exhibits, [describe(one) for one in studies], more))
