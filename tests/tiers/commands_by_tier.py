@@ -86,6 +86,8 @@ BASE_TIER = {
     "plan from votes": ("plan", "--question", "margin", "--pilot", "28/50"),
     "judges": ("judges",),
     "strategies": ("strategies",),
+    "schema": ("schema",),
+    "schema of a document": ("schema", "confidence"),
     "prompts list": ("prompts", "list"),
     "prompts show": ("prompts", "show", "pointwise"),
     "prompts check": ("prompts", "check", "own.md"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bonwise.auditing.comparison import compare_judges
 from bonwise.auditing.judge_audit import audit_judge, of_candidates
 from bonwise.auditing.logged import logged_judge
+from bonwise.auditing.picks_file import holds_picks, read_picks
 from bonwise.auditing.result import Audit
 from bonwise.auditing.settings import IntervalKind, Settings
 from bonwise.auditing.stated_draw import StatedDraw, stated_draw
@@ -18,7 +19,6 @@ from bonwise.data.label_design import LabelDesign
 from bonwise.data.names import names_of
 from bonwise.data.opening import open_table
 from bonwise.data.panel import Panel, Shape, lay_out
-from bonwise.data.picks import holds_picks, read_picks
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, UsageError

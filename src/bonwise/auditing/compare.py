@@ -12,10 +12,11 @@ import pandas as pd
 
 from bonwise.auditing.labelling import label_state
 from bonwise.auditing.logged import logged_panels, logged_table, picks_made
+from bonwise.auditing.picks_file import read_picks
 from bonwise.auditing.same_picks import differing_by_nothing, pick_alike
 from bonwise.auditing.settings import Settings
 from bonwise.data.panel import Dropped, Panel, Shape
-from bonwise.data.picks import Pick, Picks, read_picks
+from bonwise.data.picks import Pick, Picks
 from bonwise.data.scales import Scale
 from bonwise.errors import InputError
 from bonwise.release import release

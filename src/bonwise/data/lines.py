@@ -7,18 +7,25 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from bonwise.data.bytes_check import LONGEST_LINE, check_text, file_errors, open_text
+from bonwise.data.wording import shown
 from bonwise.errors import FileError, RowError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = ["json_lines", "json_lines_of"]
 
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_lines(path: Path, *, unique: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the row number and the object of each non-blank line.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+    unique : bool
+        Refuse an object with a key that stands twice in it; otherwise the last one counts.
 
     Raises
     ------
@@ -29,7 +36,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     with file_errors(path), open_text(path) as lines:
         for row, line in enumerate(lines, start=1):
             if line.strip():
-                yield row, _object(line, f"{path}, row {row}")
+                yield row, _object(line, f"{path}, row {row}", _unique if unique else None)
 
 
 def json_lines_of(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -77,10 +84,10 @@ def _text(line: bytes, where: str) -> str:
         raise FileError(f"{where}: not UTF-8", hint="write UTF-8") from error
 
 
-def _object(line: str, where: str) -> dict[str, Any]:
-    hint = "one JSON object a line"
+def _object(line: str, where: str, made: Callable[[list[tuple[str, Any]]], Any] | None = None) -> dict[str, Any]:
+    hint = "one JSON object per line"
     try:
-        record = json.loads(line)
+        record = json.loads(line, object_pairs_hook=made)
         if "\\ud" in line.lower():
             # Half of a surrogate pair is valid JSON but no text: nothing could store or send it.
             json.dumps(record, ensure_ascii=False).encode()
@@ -91,8 +98,17 @@ def _object(line: str, where: str) -> dict[str, Any]:
         raise RowError(f"{where}: nested too deeply", hint=hint) from error
     except UnicodeError as error:
         raise RowError(f"{where}: half a surrogate pair", hint="write valid text") from error
+    except KeyError as error:
+        raise RowError(f"{where}: the key {shown(error.args[0])} stands twice in one object", hint=hint) from None
     except ValueError as error:
         raise RowError(f"{where}: a number with too many digits", hint="write it as text") from error
     if not isinstance(record, dict):
         raise RowError(f"{where}: not a JSON object", hint=hint)
     return record
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise KeyError(next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at])))
+    return made

@@ -1,32 +1,16 @@
-"""Logged picks: the lines of ``bonwise select``, or of anything else that keeps one candidate of each pool."""
+"""Logged picks: what a policy kept of each pool, as the scores of a judge."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import islice
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
-from bonwise.data.identifiers import as_categories
-from bonwise.data.lines import json_lines
-from bonwise.data.wording import shown
-from bonwise.errors import FileError, RowError
-from bonwise.extras import TABLES
-
-__all__ = ["Pick", "Picks", "holds_picks", "read_picks"]
-
-_ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
-
-_MAY_DIFFER = frozenset({"parameters", "version", "seed"})
-"""Settings that may change within a file without making the picks those of another policy."""
-
-_TOKENS = ("input_tokens", "output_tokens")
+__all__ = ["Pick", "Picks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,132 +100,3 @@ class Picks:
         ]
         frame = pd.DataFrame(cells, columns=["prompt_id", "candidate", "judge_score"])
         return frame.assign(judge=self.name if judge is None else judge)
-
-
-def holds_picks(path: Path) -> bool:
-    """Tell whether a file holds picks: JSON Lines whose first object names the ``best`` of its ``ids``."""
-    if not path.name.lower().endswith(_ENDINGS) or not path.is_file():
-        return False
-    return any({"best", "ids"} <= record.keys() for _, record in islice(json_lines(path), 1))
-
-
-def read_picks(path: str | Path, *, as_picked: bool = False) -> Picks:
-    """Read logged picks.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-        JSON Lines: ``prompt_id``, ``ids`` (of all candidates of the pool) and ``best`` (one of them, or null), and
-        what else ``bonwise select`` writes; ``level``, ``decided_by``, ``answers``, ``from_ledger``,
-        ``input_tokens``, ``output_tokens``, ``reused_tokens`` and ``settings`` are read where they are there.
-    as_picked : bool
-        Take the drawn pick where a seed decided, not its expectation over ``level``.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        Absent, empty, or no text.
-    bonwise.errors.RowError
-        A line that is no pick, a prompt that is picked twice, or a line of other settings than the first.
-    bonwise.errors.MissingExtraError
-        The extra that picks are audited with is not installed.
-    """
-    TABLES.require(f"reading {path}")
-    source = str(path)
-    lines = list(json_lines(Path(path)))
-    if not lines:
-        raise FileError(f"{source}: no picks", hint="check that whatever wrote it has finished")
-    _refuse_mixed(lines, source)
-    prompts = _prompts(lines, source)
-    picks = tuple(
-        _pick(record, prompt, f"{source}, row {row}", as_picked=as_picked)
-        for (row, record), prompt in zip(lines, prompts, strict=True)
-    )
-    settings = lines[0][1].get("settings")
-    return Picks(source, picks, MappingProxyType(settings if isinstance(settings, dict) else {}), as_picked)
-
-
-def _prompts(lines: list[tuple[int, dict[str, Any]]], source: str) -> list[str]:
-    rows = [row for row, _ in lines]
-    column = pd.Series([record.get("prompt_id") for _, record in lines], index=rows, dtype=object)
-    prompts = list(as_categories(column, role="prompt_id", source=source))
-    first: dict[str, int] = {}
-    for row, prompt in zip(rows, prompts, strict=True):
-        if prompt in first:
-            raise RowError(
-                f"{source}, row {row}: {shown(prompt)} is picked again (first in row {first[prompt]})",
-                hint="keep one pick a prompt; two policies belong in two files, for bonwise compare",
-            )
-        first[prompt] = row
-    return prompts
-
-
-def _refuse_mixed(lines: Iterable[tuple[int, dict[str, Any]]], source: str) -> None:
-    (first, start), *others = lines
-    usual = _policy(start)
-    for row, record in others:
-        mine = _policy(record)
-        if mine != usual:
-            differing = sorted(key for key in usual.keys() | mine.keys() if usual.get(key) != mine.get(key))
-            raise RowError(
-                f"{source}, row {row}: picked with another {', '.join(differing)} than row {first}",
-                hint="audit the picks of one policy at a time: write each to a file of its own",
-            )
-
-
-def _policy(record: dict[str, Any]) -> dict[str, str]:
-    settings = record.get("settings")
-    if not isinstance(settings, dict):
-        return {}
-    return {key: json.dumps(value, sort_keys=True) for key, value in settings.items() if key not in _MAY_DIFFER}
-
-
-def _pick(record: dict[str, Any], prompt: str, where: str, *, as_picked: bool) -> Pick:
-    ids = _names(record.get("ids"), "ids", where)
-    if not ids:
-        raise RowError(f"{where}: no ids", hint="name all candidates of the pool in ids, not the pick alone")
-    best = record.get("best")
-    level = _names(record.get("level") or [], "level", where)
-    kept = () if best is None else (str(best),)
-    if not {*kept, *level} <= set(ids) or (level and kept and kept[0] not in level):
-        wrong = shown(best) if not set(kept) <= set(ids) else "its level"
-        raise RowError(
-            f"{where}: {wrong} does not fit the candidates of {shown(prompt)}",
-            hint="best must be one of ids, and one of level where a seed decided among equals",
-        )
-    return Pick(
-        prompt,
-        ids,
-        level if kept and level and not as_picked else kept,
-        str(record.get("decided_by") or ""),
-        _count(record, "answers", where),
-        _all_tokens(record, where),
-    )
-
-
-def _names(found: object, what: str, where: str) -> tuple[str, ...]:
-    if not isinstance(found, list) or not all(isinstance(one, str | int) and str(one).strip() for one in found):
-        raise RowError(f"{where}: {what} is no list of candidates", hint="such as " + f'"{what}": ["a", "b"]')
-    names = tuple(map(str, found))
-    if len(set(names)) < len(names):
-        twice = next(name for name, times in Counter(names).items() if times > 1)
-        raise RowError(f"{where}: {what} names {shown(twice)} twice", hint="give each candidate an id of its own")
-    return names
-
-
-def _all_tokens(record: dict[str, Any], where: str) -> int | None:
-    """Add the tokens up; an answer from a ledger whose tokens are not said leaves the sum unknown."""
-    sent = [_count(record, key, where) for key in _TOKENS]
-    reused = _count(record, "reused_tokens", where)
-    if None in sent or (reused is None and _count(record, "from_ledger", where)):
-        return None
-    return sum(one or 0 for one in (*sent, reused))
-
-
-def _count(record: dict[str, Any], key: str, where: str) -> int | None:
-    value = record.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise RowError(f"{where}: {key} is {shown(value)}, which is no count", hint="a whole number, 0 or more")
-    return value

@@ -11,12 +11,12 @@ _SECTION = re.compile(r"^(\S[^\n]*)\n-{3,}$", re.MULTILINE)
 
 
 def prose(docstring: str) -> str:
-    """Return what stands before the first section: paragraphs of one line each, code in single backticks.
+    r"""Return what stands before the first section: paragraphs of one line each, code in single backticks.
 
     Examples
     --------
-    >>> prose("One figure.\\n\\n    With its ``low`` end\\n    and more.\\n\\n    Parameters\\n    ----------\\n    low : int")
-    'One figure.\\n\\nWith its `low` end and more.'
+    >>> prose("One figure.\n\nWith its ``low`` end\nand more.\n\nParameters\n----------\nlow : int")
+    'One figure.\n\nWith its `low` end and more.'
     """
     text = inspect.cleandoc(docstring)
     start = _SECTION.search(text)
@@ -25,11 +25,11 @@ def prose(docstring: str) -> str:
 
 
 def meanings(docstring: str) -> dict[str, str]:
-    """Return what the section ``Parameters`` says of each name; names without a text are left out.
+    r"""Return what the section ``Parameters`` says of each name; names without a text are left out.
 
     Examples
     --------
-    >>> meanings("A.\\n\\nParameters\\n----------\\nlow, high : float\\n    Ends of\\n    it.\\nn : int")
+    >>> meanings("A.\n\nParameters\n----------\nlow, high : float\n    Ends of\n    it.\nn : int")
     {'low': 'Ends of it.', 'high': 'Ends of it.'}
     """
     text = inspect.cleandoc(docstring)

@@ -60,7 +60,7 @@ _KINDS = {
 """What a value should be, by the type of the error that says it is something else."""
 
 
-def refusal(error: ValidationError, document: Mapping[str, Any] | None = None) -> str:
+def refusal(error: ValidationError, document: Mapping[str, Any] | None = None, *, whole: str = "the document") -> str:
     """Say what is wrong with the first key that is, and with how many others.
 
     Parameters
@@ -68,6 +68,8 @@ def refusal(error: ValidationError, document: Mapping[str, Any] | None = None) -
     error : pydantic.ValidationError
     document : mapping, optional
         What was validated: it tells keys from the names that pydantic gives the members of a union.
+    whole : str
+        What to call it where no single key is wrong.
 
     Examples
     --------
@@ -86,7 +88,7 @@ def refusal(error: ValidationError, document: Mapping[str, Any] | None = None) -
     first = next((key for key in by_key if by_key[key][0]["type"] != "extra_forbidden"), next(iter(by_key)))
     others = len(by_key) - 1
     more = "" if not others else "; 1 more key is wrong" if others == 1 else f"; {others:,} more keys are wrong"
-    return f"{_named(first)} {_said(by_key[first])}{more}"
+    return f"{_named(first) or whole} {_said(by_key[first])}{more}"
 
 
 def _keys(one: ErrorDetails, document: object) -> tuple[str | int, ...]:
@@ -109,7 +111,7 @@ def _named(keys: tuple[str | int, ...]) -> str:
     name = "" if len(keys) <= _MOST_PARTS else "..."
     for key in keys[-_MOST_PARTS:]:
         name += f"[{key}]" if isinstance(key, int) else f"{'.' if name else ''}{printable(key, longest=_LONGEST)}"
-    return name or "the document"
+    return name
 
 
 def _said(errors: list[ErrorDetails]) -> str:
@@ -119,6 +121,8 @@ def _said(errors: list[ErrorDetails]) -> str:
         one = told[0]
         if one["type"] in {"value_error", "assertion_error"}:
             return printable(one["msg"].partition(", ")[2], longest=200)
+        if one["type"] == "too_short" and one.get("ctx", {}).get("min_length") == 1:
+            return "should not be empty"
         limits = {name: _limit(value) for name, value in one.get("ctx", {}).items()}
         words = _SAYINGS.get(one["type"])
         said = printable(one["msg"], longest=200) if words is None else words.format(**limits)

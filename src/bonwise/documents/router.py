@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator, model_validator
 
@@ -34,9 +34,7 @@ __all__ = [
 MOST_CALIBRATION = 2000
 """Values of the signal that a file keeps, evenly spaced in rank."""
 
-SignalName = Literal[
-    "margin", "margin_level", "interval_width", "draw_sd", "disagreement", "p_best", "expected_gain"
-]
+SignalName = Literal["margin", "margin_level", "interval_width", "draw_sd", "disagreement", "p_best", "expected_gain"]
 
 Feature = Literal[
     "top",
@@ -53,7 +51,7 @@ Feature = Literal[
 ]
 
 FEATURES: Mapping[str, frozenset[str]] = MappingProxyType(
-    {"margin_level": frozenset({"margin", "level"}), "expected_gain": frozenset(Feature.__args__)}  # type: ignore[attr-defined]
+    {"margin_level": frozenset({"margin", "level"}), "expected_gain": frozenset(get_args(Feature))}
 )
 """Of which features a learnt signal may be a model."""
 

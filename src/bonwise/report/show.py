@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from rich.console import RenderableType
@@ -16,7 +17,7 @@ from bonwise.report.console import plain
 from bonwise.report.markdown import rendered as as_markdown
 from bonwise.report.terminal import renderables
 
-__all__ = ["describe", "drawings", "markdown", "notebook", "page", "printed", "text"]
+__all__ = ["describe", "drawings", "is_described", "markdown", "notebook", "page", "printed", "text"]
 
 
 def describe(document: Document) -> Part:
@@ -31,14 +32,19 @@ def describe(document: Document) -> Part:
     return made(document)
 
 
+def is_described(document: Document) -> bool:
+    """Tell whether a document is for people: others are read by programs alone."""
+    return find_spec(_module_name(document)) is not None
+
+
 def printed(document: Document) -> list[RenderableType]:
     """Return what a command prints."""
     return list(renderables(describe(document)))
 
 
 def text(document: Document) -> str:
-    """Return a document as plain text."""
-    return plain(printed(document))
+    """Return a document as plain text; one that nothing describes as JSON."""
+    return plain(printed(document)) if is_described(document) else document.to_json()
 
 
 def markdown(document: Document) -> str:
@@ -55,8 +61,8 @@ def page(document: Document) -> str:
 
 
 def notebook(document: Document) -> str | None:
-    """Return a document as part of a notebook; None where pages cannot be made: it shows the text then."""
-    if PAGES.missing():
+    """Return a document as part of a notebook; None where no page can be made of it: it shows the text then."""
+    if PAGES.missing() or not is_described(document):
         return None
     from bonwise.report.page.rendered import fragment  # noqa: PLC0415 - drawing loads matplotlib
 
@@ -70,11 +76,11 @@ def drawings(document: Document) -> list[Drawing[Any]]:
 
 def _module(document: Document) -> Any:
     """Return the module that describes a document: the one that has its word as name."""
+    if not is_described(document):
+        raise UsageError(f"a document of schema {document.schema_!r} is read by programs alone")
+    return import_module(_module_name(document))
+
+
+def _module_name(document: Document) -> str:
     word = document.schema_.removeprefix("bonwise.").partition("/")[0]
-    name = f"bonwise.report.described.{word}"
-    try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise
-        raise UsageError(f"a document of schema {document.schema_!r} is read by programs alone") from None
+    return f"bonwise.report.described.{word}"

@@ -8,7 +8,7 @@ __all__ = ["CASES", "COMMANDS"]
 
 COMMANDS = (
     *("", "demo", "doctor", "judge", "select", "audit", "compare", "route", "learn", "confidence", "plan", "monitor"),
-    *("preferences", "judges", "strategies", "labels", "labels draw", "labels compare", "study"),
+    *("preferences", "judges", "strategies", "schema", "labels", "labels draw", "labels compare", "study"),
     *("study requirements", "study label-strategy", "study calibration", "study mix"),
     *("prompts", "prompts list", "prompts show", "prompts check"),
     *("ledger", "ledger stats", "ledger show", "ledger export", "ledger prune", "ledger forget"),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bonwise.data.picks import holds_picks, read_picks
+from bonwise.auditing.picks_file import holds_picks, read_picks
 from bonwise.errors import FileError, RowError
 
 LINE = {"prompt_id": "p", "ids": ["a", "b", "c"], "best": "b"}
@@ -75,16 +75,22 @@ STRATEGY = {"settings": {"strategy": "greedy", "judge": "j", "seed": 1, "version
 
 BAD = {
     "no json": ((LINE, "{"), "row 2: not JSON"),
-    "no prompt": ((LINE, LINE | {"prompt_id": None}), "row 2: no prompt_id"),
+    "no prompt": ((LINE, LINE | {"prompt_id": None}), "row 2: prompt_id should be a text or a number, not null"),
     "prompt twice": ((LINE, LINE), r"row 2: 'p' is picked again \(first in row 1\)"),
-    "unknown pick": ((LINE | {"best": "z"},), "row 1: 'z' does not fit"),
-    "unknown level": ((LINE | {"level": ["b", "z"]},), "row 1: its level does not fit"),
-    "pick off its level": ((LINE | {"level": ["a", "c"]},), "row 1: its level does not fit"),
+    "unknown pick": ((LINE | {"best": "z"},), "row 1: the line has a best, 'z', that is none of its ids"),
+    "unknown level": (
+        (LINE | {"level": ["b", "z"]},),
+        "row 1: the line has a level with a name that is none of its ids",
+    ),
+    "pick off its level": (
+        (LINE | {"level": ["a", "c"]},),
+        "row 1: the line has a level that its best is not one of",
+    ),
     "candidate twice": ((LINE | {"ids": ["b", "b"]},), "row 1: ids names 'b' twice"),
-    "no list": ((LINE | {"ids": "abc"},), "row 1: ids is no list"),
-    "no candidates": ((LINE | {"ids": []},), "row 1: no ids"),
-    "no count": ((LINE | {"answers": 1.5},), "row 1: answers is 1.5, which is no count"),
-    "negative": ((LINE | {"input_tokens": -1},), "row 1: input_tokens is -1"),
+    "no list": ((LINE | {"ids": "abc"},), "row 1: ids should be a list, not .abc."),
+    "no candidates": ((LINE | {"ids": []},), "row 1: ids should not be empty"),
+    "no count": ((LINE | {"answers": 1.5},), "row 1: answers should be a whole number, not 1.5"),
+    "negative": ((LINE | {"input_tokens": -1},), "row 1: input_tokens should be at least 0, not -1"),
     "two policies": (
         (LINE | STRATEGY, LINE | {"prompt_id": "q", "settings": STRATEGY["settings"] | {"strategy": "adaptive"}}),
         "row 2: picked with another strategy than row 1",
