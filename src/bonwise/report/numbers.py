@@ -9,6 +9,8 @@ __all__ = [
     "NOTHING",
     "Bounded",
     "Unit",
+    "about_percent",
+    "about_percents",
     "brief",
     "count",
     "counted",
@@ -18,7 +20,6 @@ __all__ = [
     "interval_title",
     "listed_counts",
     "number",
-    "one_decimal_percent",
     "percent",
     "price",
     "rare",
@@ -27,6 +28,7 @@ __all__ = [
     "rough",
     "setting",
     "signed",
+    "signed_small",
     "significant",
     "small",
     "whole",
@@ -153,15 +155,6 @@ def percent(share: float) -> str:
     return f"{100 * share:g}%"
 
 
-def one_decimal_percent(share: float) -> str:
-    """Write a share that was counted, in percent to one decimal.
-
-    Examples
-    --------
-    >>> one_decimal_percent(133 / 200), one_decimal_percent(1)
-    ('66.5%', '100.0%')
-    """
-    return f"{100 * share:.1f}%"
 def rate(share: float) -> str:
     """Write a share that was counted, in percent.
 
@@ -259,10 +252,11 @@ def small(value: float | None) -> str:
 
     Examples
     --------
-    >>> small(0.05123), small(None)
-    ('0.0512', '-')
+    >>> small(0.05123), small(-1e-9), small(None)
+    ('0.0512', '0.0000', '-')
     """
-    return NOTHING if value is None else f"{value:.4f}"
+    # Adding 0 turns a rounding error below 0 into a plain 0.
+    return NOTHING if value is None else f"{round(value, 4) + 0.0:.4f}"
 
 
 def whole(value: float) -> str:
@@ -288,6 +282,17 @@ def signed(value: float, unit: Unit = "number") -> str:
     return f"{value:+.3f}"
 
 
+def signed_small(value: float | None) -> str:
+    """Write a difference that is mostly below 0.1 with its sign.
+
+    Examples
+    --------
+    >>> signed_small(0.0023), signed_small(-1e-9), signed_small(None)
+    ('+0.0023', '+0.0000', '-')
+    """
+    return NOTHING if value is None else f"{round(value, 4) + 0.0:+.4f}"
+
+
 def rare(share: float) -> str:
     """Write a share that is mostly below one percent.
 
@@ -308,6 +313,28 @@ def whole_percent(share: float) -> int:
     (13, 0)
     """
     return round(100 * share)
+
+
+def about_percent(share: float | None) -> str:
+    """Write a part of what is possible, of which whole percent are known at best.
+
+    Examples
+    --------
+    >>> about_percent(0.6412), about_percent(-0.004), about_percent(None)
+    ('64%', '0%', '-')
+    """
+    return NOTHING if share is None else f"{whole_percent(share)}%"
+
+
+def about_percents(low: float | None, high: float | None) -> str:
+    """Write the ends of such a part.
+
+    Examples
+    --------
+    >>> about_percents(0.4, 0.934), about_percents(None, None)
+    ('[40%, 93%]', '-')
+    """
+    return NOTHING if low is None else f"[{about_percent(low)}, {about_percent(high)}]"
 
 
 def _decimals(sizes: list[float], *, wide: bool) -> int:

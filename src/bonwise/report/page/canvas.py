@@ -104,14 +104,9 @@ def painted(drawing: Drawing[Any], axes: Axes | None = None) -> Axes:
     # Names from files are text on the reader's own axes too.
     settings = {"text.parse_math": False} if axes is not None else _settings(drawing.key)
     with _ALONE, mpl.rc_context(cast("Any", settings)):
-        if axes is not None:
-            drawing.painter(axes, drawing.data)
-            return axes
-        figure = Figure(figsize=drawing.size, layout="constrained")
-        axes = figure.add_subplot()
+        if axes is None:
+            axes = Figure(figsize=drawing.size, layout="constrained").add_subplot()
         drawing.painter(axes, drawing.data)
-        # matplotlib makes ticks when they are needed first, with the settings of that time.
-        figure.draw_without_rendering()
     return axes
 
 
