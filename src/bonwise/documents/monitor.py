@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from bonwise.documents.document import Document, FrameRow
 from bonwise.documents.dropped_prompt import DroppedPrompt
@@ -163,6 +163,20 @@ class VoteSettings(Record):
     version: str
 
 
+def _of_votes(value: Any) -> str:
+    """Tell the parts of a document on votes from those on recovery: only they name votes, or two sides."""
+    of_votes = isinstance(value, dict | Record) and ("votes" in value or "sides" in value)
+    return "votes" if of_votes else "recovery"
+
+
+_Counts = Annotated[
+    Annotated[LabelCounts, Tag("recovery")] | Annotated[VoteCounts, Tag("votes")], Discriminator(_of_votes)
+]
+_Settings = Annotated[
+    Annotated[RecoverySettings, Tag("recovery")] | Annotated[VoteSettings, Tag("votes")], Discriminator(_of_votes)
+]
+
+
 class MonitorDocument(Document):
     """What the labels so far say about going on.
 
@@ -196,8 +210,8 @@ class MonitorDocument(Document):
     expected_more: Count | None
     expected_more_reason: str | None = None
     looks: list[Look]
-    data: LabelCounts | VoteCounts
-    settings: RecoverySettings | VoteSettings
+    data: _Counts
+    settings: _Settings
     sentences: list[str]
 
     frame_columns = ("question", "n", "estimate", "low", "high", "half_width", "stopped", "reason")

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    Discriminator,
     Field,
     ModelWrapValidatorHandler,
     PrivateAttr,
     SerializerFunctionWrapHandler,
+    Tag,
     model_serializer,
     model_validator,
 )
@@ -221,6 +223,15 @@ class PilotOfVotes(Record):
         return self
 
 
+def _pilot_of(value: Any) -> str:
+    return "votes" if isinstance(value, dict | Record) and "votes" in value else "scores"
+
+
+_Pilot = Annotated[
+    Annotated[PilotOfScores, Tag("scores")] | Annotated[PilotOfVotes, Tag("votes")], Discriminator(_pilot_of)
+]
+
+
 class PlanDocument(Document):
     """How many labels answer a question.
 
@@ -267,7 +278,7 @@ class PlanDocument(Document):
     sequential: SequentialRecord | None
     equivalence: EquivalenceRecord | None
     design_effect: NonNegative | None
-    pilot: PilotOfScores | PilotOfVotes | None
+    pilot: _Pilot | None
     sentences: list[str]
     commands: list[str]
 

@@ -1,36 +1,32 @@
+from __future__ import annotations
+
 import pytest
 
-import bonwise as bw
-from bonwise.report.page.pages import page
-from bonwise.report.page.plan_page import plan_sections
-from bonwise.report.plan_text import plan_text
-
-PLANS = {
-    "power": {"question": "recovery>0", "candidates": 4, "within_r": 0.3},
-    "half-width": {"question": "recovery", "candidates": 4, "within_r": 0.3, "half_width": 0.1, "labels": 300},
-    "pilot": {"question": "margin", "pilot": "28/50", "tie_rate": 0.1, "label_cost": 0.4},
-    "infeasible": {"question": "margin", "effect": 0.05, "one_cluster": True, "icc": 0.01},
-}
+from bonwise.documents.reading import load
+from bonwise.report.show import describe, drawings, page, text
+from documents.planned import PLANS, made
+from report.described.readers import words
 
 
-@pytest.mark.parametrize("given", PLANS.values(), ids=PLANS)
-def test_nothing_that_the_text_says_is_left_out(given):
-    """Sentences, figures, power and commands are all on the page, in the words of the text."""
-    document = bw.plan(**given).to_dict()
-    sections = plan_sections(document)
-    words = " ".join(line for one in sections for line in (*one.sentences, *one.notes))
-    cells = " ".join(cell for one in sections for table in one.tables for row in table.rows for cell in row)
-    title, _, below = plan_text(document).partition("\n")
-    assert f">{title.replace('>', '&gt;')}<" in page(document)
-    for word in below.replace("─", "").split():
-        assert word in f"{words} {cells}" or word in {"Next:", "labels", "prompts", "power", "half-width"}, word
-    assert set(document["sentences"]) <= set(sections[0].sentences)
-    typed = [row[0] for one in sections[1:] for table in one.tables for row in table.rows]
-    assert typed == document["commands"]
+def document(kind):
+    """Return the document of a plan."""
+    return made(kind).document()
+
+
+@pytest.mark.parametrize("kind", PLANS)
+def test_figures_and_commands_are_all_on_the_page(kind):
+    """Each number of the table, and each command as one line of code."""
+    found = document(kind)
+    shown = page(found)
+    for row in found.power_table:
+        assert f"{row.labels:,}" in words(shown)
+    for line in found.commands:
+        assert line in words(shown)
+    assert shown.count('<p class="command">') == len(found.commands)
 
 
 @pytest.mark.parametrize(
-    ("given", "lead"),
+    ("kind", "lead"),
     [
         ("power", "192 labels on 96 prompts answer recovery>0, with power 0.9, planned for within_r 0.3."),
         (
@@ -38,57 +34,71 @@ def test_nothing_that_the_text_says_is_left_out(given):
             "960 labels on 240 prompts answer recovery, with a half-width of 0.1, planned for within_r 0.3.",
         ),
         ("pilot", "833 labels on 833 prompts answer margin, with power 0.9, planned for margin 0.06."),
-        ("infeasible", None),
     ],
 )
-def test_the_answer_comes_first(given, lead):
-    """How many labels are needed is the first sentence, the verdict the next, and the others keep their order."""
-    document = bw.plan(**PLANS[given]).to_dict()
-    said = list(plan_sections(document)[0].sentences)
-    assert said[: len(said) - len(document["sentences"])] == ([] if lead is None else [lead])
-    verdict, *others = said[-len(document["sentences"]) :]
-    assert verdict.startswith(document["verdict"].capitalize())
-    assert others == [one for one in document["sentences"] if one != verdict]
+def test_the_answer_comes_first(kind, lead):
+    """How many labels are needed is the first sentence of the page, the verdict the next."""
+    found = document(kind)
+    said = words(page(found))
+    verdict = next(one for one in found.sentences if one.startswith(found.verdict.capitalize()))
+    assert said.index(lead) < said.index(" ".join(verdict.split())) < said.index("The study")
+    assert text(found).splitlines()[1].startswith(found.verdict.capitalize())
 
 
-def test_commands_are_code():
-    """The column of commands is set as one that is copied."""
-    (typed,) = plan_sections(bw.plan(**PLANS["power"]).to_dict())[1].tables
-    assert typed.code == (0,)
+def test_without_a_number_there_is_no_lead():
+    """An infeasible plan begins with its verdict."""
+    found = document("infeasible")
+    assert text(found).splitlines()[:2][0] == "Plan for margin: infeasible"
+    assert 'class="lead"' not in page(found)
+    assert 'class="bad"' in page(found)
 
 
 def test_the_curve_is_the_table():
     """The caption names each point; the plan and the power asked for are marked."""
-    document = bw.plan(**PLANS["power"]).to_dict()
-    (figure,) = plan_sections(document)[0].figures
-    for row in document["power_table"]:
-        assert f"{row['power']:.3f} with {row['labels']:,}" in figure.says
-    assert "192 needed" in figure.svg
-    assert "asked for: 0.9" in figure.svg
+    found = document("power")
+    (drawing,) = drawings(found)
+    for row in found.power_table:
+        assert f"{row.power:.3f} with {row.labels:,}" in drawing.says
+    assert list(drawing.to_frame()["x"]) == [row.labels for row in found.power_table]
+    assert "192 needed" in page(found)
+    assert "asked for: 0.9" in page(found)
 
 
 def test_what_there_is_and_what_is_needed_are_told_apart():
-    """A half-width has both marks; without any number of labels there is no curve."""
-    (figure,) = plan_sections(bw.plan(**PLANS["half-width"]).to_dict())[0].figures
-    assert "The plan takes 960; there are 300." in figure.says
-    assert "300 there" in figure.svg
-    assert "half-width of the interval" in figure.svg
-    assert plan_sections(bw.plan(**PLANS["infeasible"]).to_dict())[0].figures == []
+    """A half-width has both marks."""
+    found = document("half-width")
+    (drawing,) = drawings(found)
+    assert "The plan takes 960; there are 300." in drawing.says
+    assert "300 there" in page(found)
+    assert "half-width of the interval" in page(found)
 
 
-def test_rows_of_the_study_are_pairs():
-    """Each figure of the plan is a name and what it is, also where its own text holds wide gaps."""
-    document = bw.plan(**PLANS["pilot"]).to_dict()
-    document["pilot"]["source"] = "a    b<script>"
-    rows = plan_sections(document)[0].tables[0].rows
-    assert {len(row) for row in rows} == {2}
-    assert dict(rows)["pilot"].startswith("a    b<script>: 50 votes")
-    assert "<script>:" not in page(document)
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        ("power", "candidates 4, within_r 0.3, power 0.9, confidence 0.95."),
+        ("rivals", "candidates 8, within_r 0.5, rival_r 0, error_correlation 0.5, power 0.9, confidence 0.95."),
+        ("clustered", "effect 0.06, power 0.9, confidence 0.95, method exact, raters 3, icc 0.2, tie_rate 0.1."),
+        ("infeasible", "effect 0.05, power 0.9, confidence 0.95, method exact, icc 0.01, one_cluster True."),
+        ("table", "power 0.9, confidence 0.95, exclude c3."),
+    ],
+)
+def test_what_was_planned_with_is_told(kind, given):
+    """Every argument that decides the number, none that only decides the verdict or the price."""
+    assert f"Planned with {given}" in " ".join(text(document(kind)).split())
 
 
-def test_the_page_is_written_and_shown_in_notebooks(tmp_path):
-    """The file is the page of the document; a notebook gets the findings."""
-    found = bw.plan(**PLANS["power"])
+def test_a_loaded_plan_is_shown_like_the_result(tmp_path):
+    """The page of a document that was written and loaded is that of the plan."""
+    found = made("pilot")
+    (tmp_path / "plan.json").write_text(found.document().to_json(), encoding="utf-8")
+    assert page(load(tmp_path / "plan.json")) == page(found.document())
     found.to_html(tmp_path / "plan.html")
-    assert (tmp_path / "plan.html").read_text("utf-8") == page(found.to_dict())
-    assert "192" in found._repr_html_()
+    assert (tmp_path / "plan.html").read_text("utf-8") == page(found.document())
+
+
+def test_commands_are_lines_of_their_own():
+    """The last part of a plan is what to type next."""
+    last = describe(document("power")).blocks[-1]
+    assert last.title == "Next"
+    assert [(one.role, one.text) for one in last.blocks] == [("command", one) for one in document("power").commands]

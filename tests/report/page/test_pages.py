@@ -8,10 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-import bonwise as bw
 from bonwise.errors import UsageError
 from bonwise.report.page.environment import environment
-from bonwise.report.page.head import facts
 from bonwise.report.page.pages import fragment, page
 from report.page.page_documents import SCRIPT, audited, exhibits, several
 
@@ -177,14 +175,6 @@ def test_a_note_stands_in_for_a_study_and_addresses_stay_apart():
     shown = page(audited(), studies=[note, note])
     assert shown.count("Not studied: no control.") == 2
     assert {"note", "note-2"} <= set(read(shown).ids)
-
-
-def test_a_plan_is_clustered_by_nothing():
-    """The head of a plan says its confidence, and nothing of prompts that nobody has labelled."""
-    found = dict(facts(bw.plan(question="recovery>0", candidates=4, within_r=0.3).to_dict()))
-    assert found.get("confidence", "95%") == "95%"
-    assert "intervals" not in found
-    assert dict(facts(audited()))["intervals"].startswith("95%, clustered by prompt")
 
 
 def test_commands_stand_as_code():

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from bonwise.report.page.printed_page import PRINTED, printed_title
-
 __all__ = ["MOST_PARAMETERS", "facts", "selection_facts", "title"]
 
 _Document = Mapping[str, Any]
@@ -40,7 +38,7 @@ def title(document: _Document) -> str:
         return f"Study of {document['study'].replace('_', '-')}: {source}"
     if schema == "bonwise.compare/1":
         return f"Picks of {_short(document['first']['source'])} against {_short(document['second']['source'])}"
-    return printed_title(document) if schema in PRINTED else f"Routing of {source}"
+    return f"Routing of {source}"
 
 
 def facts(document: _Document) -> list[tuple[str, str]]:

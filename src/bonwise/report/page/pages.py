@@ -17,7 +17,6 @@ from bonwise.report.page.environment import environment
 from bonwise.report.page.excerpt import excerpt
 from bonwise.report.page.head import facts, title
 from bonwise.report.page.layout import Page, Part
-from bonwise.report.page.printed_page import PRINTED
 from bonwise.report.page.section import MOST_DRAWN, Section
 from bonwise.report.page.selection_page import selection_page
 from bonwise.report.page.studied import findings, not_studied, study_data
@@ -36,7 +35,6 @@ _LEAD = 2
 _SECTIONS: Mapping[str, str] = {
     "bonwise.compare/1": "compare_page:compare_sections",
     "bonwise.route/1": "route_page:route_sections",
-    **dict.fromkeys(PRINTED, "printed_page:printed_sections"),
 }
 """Who lays out a document, by its schema."""
 
