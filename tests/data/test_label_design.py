@@ -48,16 +48,22 @@ def test_a_design_survives_the_round_trip(tmp_path, names, data):
     names = [name for name in names if name.strip().lower() not in blank and not name.endswith(".0")]
     names = [name for name in names if name.splitlines() == [name]] or ["p"]
     phase = np.array([data.draw(st.integers(0, 2)) for _ in names])
-    propensity = np.array([data.draw(st.floats(1e-6, 1)) for _ in names])
-    design = LabelDesign(pd.Index(names), phase, propensity, np.arange(len(names)), "pair", 3, "j", names, names)
+    phase = np.where(np.arange(len(names)) == 0, 1, phase)
+    stratum = np.arange(len(names)) // 2
+    propensity = (np.bincount(stratum, phase > 0) / np.bincount(stratum))[stratum]
+    both = names, [f"{name}!" for name in names]
+    picks, others = ([name * int(drawn) for name, drawn in zip(one, phase > 0, strict=True)] for one in both)
+    last = int(phase.max()) + 1
+    seeds = np.where(phase == 1, 2, last)
+    design = LabelDesign(pd.Index(names), phase, propensity, stratum, "pair", last, "j", picks, others, seeds=seeds)
     design.write(tmp_path / "todo.csv")
     read = LabelDesign.read(tmp_path / "todo.csv")
     at = read.prompt_ids.get_indexer(design.prompt_ids)
     assert (at >= 0).all()
     assert read.phase[at].tolist() == phase.tolist()
     assert read.propensity[at].tolist() == propensity.tolist()
-    assert [read.picks[x] for x in at] == names
-    assert read.stratum[at].tolist() == list(range(len(names)))
+    assert [read.picks[x] for x in at] == picks
+    assert read.stratum[at].tolist() == stratum.tolist()
 
 
 def test_drawn_prompts_stand_first(tmp_path):
@@ -93,7 +99,8 @@ def test_what_is_no_design_is_refused(tmp_path, columns, error, words):
 
 def test_a_prompt_that_no_draw_could_take_has_propensity_0(tmp_path):
     """0 stands for a prompt that was not drawn, and for such a one alone."""
-    assert LabelDesign.read(written(tmp_path, propensity=[0.5, 0])).propensity.tolist() == [0.5, 0]
+    path = written(tmp_path, propensity=[1, 0], stratum=[0, 1])
+    assert LabelDesign.read(path).propensity.tolist() == [1, 0]
 
 
 def order_of(design):
@@ -135,7 +142,7 @@ def test_a_later_phase_leaves_the_order_of_the_first():
 
 def test_each_row_has_the_seed_of_its_phase(tmp_path):
     """The file is read back as it was written, and the seed of the design is that of the last phase."""
-    read = LabelDesign.read(written(tmp_path, phase=[1, 2], seed=[7, 3]))
+    read = LabelDesign.read(written(tmp_path, phase=[1, 2], seed=[7, 3], propensity=[1, 1]))
     assert read.seed == 3
     assert read.seeds.tolist() == [7, 3]
     assert sorted(read.frame()["seed"]) == [3, 7]

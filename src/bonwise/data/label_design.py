@@ -10,8 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bonwise.data.draw_checks import (
+    AS_WRITTEN,
+    draw_numbers,
+    refuse_other_seeds,
+    refuse_phases,
+    refuse_strata,
+    refuse_words,
+)
 from bonwise.data.identifiers import as_categories
-from bonwise.data.numbers import parse_numbers
 from bonwise.data.reading import read_raw
 from bonwise.data.wording import listed, shown
 from bonwise.data.writing import csv_frame, write_whole
@@ -33,6 +40,9 @@ _Ints = npt.NDArray[np.int64]
 
 _COLUMNS = ("prompt_id", "phase", "propensity", "stratum", "seed", "rule", "judge")
 _DRAWN = ("pick", "other")
+
+_TOO_LARGE = 2.0**63
+"""No phase, stratum or seed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +145,8 @@ class LabelDesign:
         Raises
         ------
         bonwise.errors.InputError
-            A column is absent, a rule is unknown, a propensity lies outside (0, 1], a prompt stands twice, or a
-            phase has two seeds.
+            A column is absent, a rule is unknown, a propensity lies outside (0, 1], a prompt stands twice, a phase
+            has two seeds or is missing, or a stratum has another propensity than the part of it that was drawn.
         """
         source = str(path)
         raw = read_raw(Path(path))
@@ -146,16 +156,18 @@ class LabelDesign:
             raise InputError(
                 f"{source}: unknown rule {shown(rule)}", hint=f"the rules are {listed((*BY_PROMPT, *BY_CANDIDATE))}"
             )
-        by_candidate = rule in BY_CANDIDATE
-        if by_candidate:
+        if rule in BY_CANDIDATE:
             _require(raw, source, _DRAWN)
         prompts = as_categories(raw["prompt_id"], role="prompt_id", source=source)
         _refuse_twice(prompts, raw.index, source)
         phase, stratum, seeds = (_whole(raw, column, source) for column in ("phase", "stratum", "seed"))
         seed = _last_seed(phase, seeds, source)
-        propensity = parse_numbers(raw["propensity"], role="propensity", source=source)
+        propensity = draw_numbers(raw["propensity"], role="propensity", source=source)
         _refuse_impossible(propensity, phase, raw.index, source)
-        picks, others = (_words(raw[column]) if by_candidate else () for column in _DRAWN)
+        refuse_phases(phase, source)
+        refuse_other_seeds(phase, seeds, seed, raw.index, source)
+        refuse_strata(stratum, propensity, phase > 0, source)
+        picks, others = _candidates(raw, rule, phase > 0, source)
         index = pd.Index(prompts.astype(object))
         return cls(index, phase, propensity, stratum, rule, seed, judge, picks, others, source, seeds)
 
@@ -193,7 +205,28 @@ def _one(raw: pd.DataFrame, column: str, source: str) -> str:
             f"{source}: {column} holds {shown(found[0])} and {shown(found[1])}",
             hint="a design is one draw by one rule for one judge: keep its file as it was written",
         )
+    if not found[0]:
+        raise InputError(f"{source}: {column} is blank", hint=AS_WRITTEN)
     return str(found[0])
+
+
+def _candidates(raw: pd.DataFrame, rule: str, drawn: npt.NDArray[np.bool_], source: str) -> tuple[list[str], ...]:
+    """Return the drawn picks and other candidates, empty for rules by prompt, which draw no candidate."""
+    wanted = {"pick": rule in BY_CANDIDATE, "other": rule == "pair"}
+    found = []
+    for column, any_drawn in wanted.items():
+        words = _words(raw[column]) if column in raw.columns else [""] * len(raw)
+        refuse_words(words, drawn & any_drawn, role=column, rows=raw.index, source=source)
+        found.append(words)
+    if rule not in BY_CANDIDATE:
+        return [], []
+    same = np.flatnonzero([bool(pick) and pick == other for pick, other in zip(*found, strict=True)])
+    if same.size:
+        raise RowError(
+            f"{source}, row {raw.index[same[0]]}: {shown(found[0][same[0]])} is the pick and the other candidate too",
+            hint=AS_WRITTEN,
+        )
+    return found[0], found[1]
 
 
 def _refuse_twice(prompts: pd.Categorical, rows: pd.Index, source: str) -> None:
@@ -206,8 +239,9 @@ def _refuse_twice(prompts: pd.Categorical, rows: pd.Index, source: str) -> None:
 
 
 def _whole(raw: pd.DataFrame, column: str, source: str) -> _Ints:
-    values = parse_numbers(raw[column], role=column, source=source)
-    bad = np.flatnonzero(~np.isfinite(values) | (values < 0) | (values != np.round(values)))
+    values = draw_numbers(raw[column], role=column, source=source)
+    whole = np.isfinite(values) & (values >= 0) & (values < _TOO_LARGE) & (values == np.round(values))
+    bad = np.flatnonzero(~whole)
     if bad.size:
         raise RowError(
             f"{source}, row {raw.index[bad[0]]}: {column} is {shown(raw[column].iloc[bad[0]])}",

@@ -10,14 +10,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from bonwise.data.draw_checks import AS_WRITTEN, draw_numbers
 from bonwise.data.identifiers import as_categories
-from bonwise.data.numbers import parse_numbers
 from bonwise.data.pair_verdicts import PairVerdicts
 from bonwise.data.rows import open_rows
-from bonwise.data.wording import shown
+from bonwise.data.wording import listed, shown
 from bonwise.errors import ColumnError, InputError, RowError
 
 __all__ = ["RECORD_HEADER", "PairRecord"]
+
+_ROUNDING = 1e-6
+"""Part of a weight by which a spreadsheet may have rounded it."""
 
 RECORD_HEADER = ("pair_id", "prompt_id", "a", "b", "gap_of", "gap", "stratum", "weight", "seed")
 
@@ -43,7 +46,8 @@ class PairRecord:
         Raises
         ------
         bonwise.errors.InputError
-            A column that is absent, an id that stands twice, or a weight below 1.
+            A column that is absent, an id or a pair that stands twice, a pair of one candidate, a weight below 1, or
+            strata whose weights are not those of a draw.
         """
         raw, name = open_rows(source, "record")
         words, needed = ("pair_id", "prompt_id", "a", "b"), ("pair_id", "prompt_id", "a", "b", "weight")
@@ -51,7 +55,7 @@ class PairRecord:
         if missing:
             raise ColumnError(f"{name}: no column {missing[0]}", hint="give the record that lies beside the pairs")
         cells = {one: np.asarray(as_categories(raw[one], role=one, source=name), dtype=object) for one in words}
-        weight = parse_numbers(raw["weight"], role="weight", source=name)
+        weight = draw_numbers(raw["weight"], role="weight", source=name)
         bad = np.flatnonzero(~(weight >= 1))
         if bad.size:
             raise RowError(
@@ -63,8 +67,10 @@ class PairRecord:
         if again.size:
             raise RowError(
                 f"{name}, row {frame.index[again[0]]}: {shown(frame['pair_id'].iloc[again[0]])} stands twice",
-                hint="give the record as it was written",
+                hint=AS_WRITTEN,
             )
+        _refuse_pairs(frame, name)
+        _refuse_draw(raw, frame, name)
         return cls(name, frame)
 
     def back(self, verdicts: PairVerdicts) -> tuple[PairVerdicts, Mapping[str, int]]:
@@ -101,3 +107,55 @@ class PairRecord:
         frame = mine.set_index("row")[["prompt_id_drawn", "a", "b", "first", "second", "tokens", "weight"]]
         frame = frame.rename(columns={"prompt_id_drawn": "prompt_id"})
         return replace(verdicts, frame=frame), {reason: count for reason, count in counts.items() if count}
+
+
+def _refuse_pairs(frame: pd.DataFrame, source: str) -> None:
+    """Refuse a pair of a candidate with itself, and one that stands twice, whichever stands first."""
+    alone = np.flatnonzero(frame["a"] == frame["b"])
+    if alone.size:
+        raise RowError(
+            f"{source}, row {frame.index[alone[0]]}: {shown(frame['a'].iloc[alone[0]])} is paired with itself",
+            hint=AS_WRITTEN,
+        )
+    sides = frame[["a", "b"]].to_numpy(dtype=object)
+    pairs = pd.DataFrame({"prompt_id": frame["prompt_id"], "a": sides.min(axis=1), "b": sides.max(axis=1)})
+    again = np.flatnonzero(pairs.duplicated())
+    if again.size:
+        raise RowError(f"{source}, row {frame.index[again[0]]}: the pair stands twice", hint=AS_WRITTEN)
+
+
+def _refuse_draw(raw: pd.DataFrame, frame: pd.DataFrame, source: str) -> None:
+    """Refuse what says of the draw what cannot be; a record of other origin may lack these columns."""
+    for column in ("gap", "seed"):
+        if column in raw.columns:
+            values = draw_numbers(raw[column], role=column, source=source)
+            bad = np.flatnonzero(~(values >= 0) | ((column == "seed") & (values != np.round(values))))
+            if bad.size:
+                raise RowError(
+                    f"{source}, row {raw.index[bad[0]]}: {column} is {shown(raw[column].iloc[bad[0]])}",
+                    hint=AS_WRITTEN,
+                )
+    for column, known in (("gap_of", {"oracle", "score"}), ("seed", None)):
+        if column in raw.columns:
+            words = list(dict.fromkeys(raw[column].astype(str).str.strip()))
+            if len(words) > 1 or (known is not None and words[0] not in known):
+                raise InputError(f"{source}: {column} holds {listed(words)}", hint=AS_WRITTEN)
+    if "stratum" in raw.columns:
+        _refuse_weights(raw["stratum"].astype(str), frame["weight"], source)
+
+
+def _refuse_weights(stratum: pd.Series, weight: pd.Series, source: str) -> None:
+    """Refuse a stratum with two weights, or whose pairs do not stand for a whole number of pairs."""
+    for name, weights in weight.groupby(stratum, sort=False):
+        if weights.max() - weights.min() > _ROUNDING * weights.max():
+            raise InputError(
+                f"{source}: stratum {shown(name)} has the weights {weights.min():g} and {weights.max():g}",
+                hint=AS_WRITTEN,
+            )
+        whole = float(weights.sum())
+        if abs(whole - round(whole)) > _ROUNDING * whole:
+            raise InputError(
+                f"{source}: the {len(weights):,} pairs of stratum {shown(name)} stand for {whole:g} pairs, "
+                "which is no whole number",
+                hint=AS_WRITTEN,
+            )

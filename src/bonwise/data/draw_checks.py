@@ -1,0 +1,144 @@
+"""Whether what stands in a record of a draw can be true: strata that add up, and columns that go together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.data.numbers import parse_numbers
+from bonwise.data.wording import shown
+from bonwise.errors import InputError, RowError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+__all__ = ["AS_WRITTEN", "draw_numbers", "refuse_other_seeds", "refuse_phases", "refuse_strata", "refuse_words"]
+
+_Floats = npt.NDArray[np.float64]
+_Ints = npt.NDArray[np.int64]
+
+AS_WRITTEN = "keep the file as it was written, or draw again"
+
+_ROUNDING = 1e-6
+"""Part of a propensity by which a spreadsheet may have rounded it."""
+
+_TRUTH = frozenset({"true", "false"})
+
+
+def draw_numbers(column: pd.Series, *, role: str, source: str) -> _Floats:
+    """Parse a column of a record; true and false are no numbers there.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        A cell that holds no finite number.
+    """
+    truth = column.dtype.kind == "b" or column.astype(str).str.strip().str.lower().isin(_TRUTH)
+    bad = np.flatnonzero(np.broadcast_to(np.asarray(truth), len(column)))
+    if bad.size:
+        raise RowError(
+            f"{source}, row {column.index[bad[0]]}: {role} holds {shown(column.iloc[bad[0]])}, which is no number",
+            hint=AS_WRITTEN,
+        )
+    return parse_numbers(column, role=role, source=source)
+
+
+def refuse_phases(phase: _Ints, source: str) -> None:
+    """Refuse a record that drew nothing, and phases that are not numbered 1, 2, ...
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        With the phase that is missing.
+    """
+    known = np.unique(phase[phase > 0])
+    if not known.size:
+        raise InputError(f"{source}: the design drew no prompt", hint=AS_WRITTEN)
+    missing = np.flatnonzero(known != np.arange(1, len(known) + 1))
+    if missing.size:
+        raise InputError(f"{source}: there is a phase {known[-1]}, and no phase {missing[0] + 1}", hint=AS_WRITTEN)
+
+
+def refuse_other_seeds(phase: _Ints, seeds: _Ints, seed: int, rows: pd.Index, source: str) -> None:
+    """Refuse a prompt that was not drawn and has another seed than the last phase.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        With its row.
+    """
+    bad = np.flatnonzero((phase == 0) & (seeds != seed))
+    if bad.size:
+        raise RowError(
+            f"{source}, row {rows[bad[0]]}: the prompt was not drawn, and its seed is {seeds[bad[0]]}, not "
+            f"that of the last phase, {seed}",
+            hint=AS_WRITTEN,
+        )
+
+
+def refuse_strata(stratum: _Ints, propensity: _Floats, drawn: npt.NDArray[np.bool_], source: str) -> None:
+    """Refuse strata whose propensity is not the part of their prompts that was drawn.
+
+    Parameters
+    ----------
+    stratum : ndarray of int64, shape (prompts,)
+        Numbered from 0.
+    propensity : ndarray of float64, shape (prompts,)
+    drawn : ndarray of bool, shape (prompts,)
+    source : str
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        With the stratum.
+    """
+    known, at, held = np.unique(stratum, return_inverse=True, return_counts=True)
+    if known[-1] != len(known) - 1:
+        raise InputError(
+            f"{source}: the {len(known):,} strata are not numbered from 0 to {len(known) - 1:,}", hint=AS_WRITTEN
+        )
+    count = np.bincount(at, weights=drawn)
+    part = (count / held)[at]
+    bad = np.flatnonzero(np.abs(propensity - part) > _ROUNDING * part)
+    if bad.size:
+        h = at[bad[0]]
+        raise InputError(
+            f"{source}: {count[h]:,.0f} of the {held[h]:,} prompts of stratum {h} were drawn, which is no propensity "
+            f"of {propensity[bad[0]]:g}",
+            hint=AS_WRITTEN,
+        )
+
+
+def refuse_words(
+    words: Sequence[str], wanted: npt.NDArray[np.bool_], *, role: str, rows: pd.Index, source: str
+) -> None:
+    """Refuse a candidate where none was drawn, and none where one was.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Empty where the cell is.
+    wanted : ndarray of bool
+        Where there must be one.
+    role, source : str
+    rows : pandas.Index
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        With its row.
+    """
+    there = np.array([bool(word.strip()) for word in words], dtype=bool)
+    bad = np.flatnonzero(there != wanted)
+    if bad.size:
+        x = int(bad[0])
+        said = (
+            f"{role} is blank where one was drawn"
+            if wanted[x]
+            else f"{role} is {shown(words[x])}, and none was drawn"
+        )
+        raise RowError(f"{source}, row {rows[x]}: {said}", hint=AS_WRITTEN)
