@@ -279,17 +279,20 @@ Block = Said | Table | Part | Drawing  # type: ignore[type-arg]
 def decisive_first(part: Part) -> Part:
     """Return a part whose verdict comes first, then the outcomes of gates; so also in the parts inside it.
 
-    In a verdict the sentences that lead come first, then the headlines.
+    What stands above all parts stays there. In a verdict the sentences that lead come first, then the headlines.
 
     Examples
     --------
     >>> useful = Part("useful", [Said("finding", "why"), Said("lead", "what")], "verdict")
-    >>> first, *_ = decisive_first(Part("Audit", [Said("note", "n"), Part("Metrics", []), useful])).blocks
+    >>> _, first, _ = decisive_first(Part("Audit", [Said("note", "n"), Part("Metrics", []), useful])).blocks
     >>> first.title, [said.text for said in first.blocks]
     ('useful', ['what', 'why'])
     """
     inside = [decisive_first(one) if isinstance(one, Part) else one for one in part.blocks]
-    return replace(part, blocks=sorted(inside, key=_rank_in_a_verdict if part.role == "verdict" else _rank))
+    if part.role == "verdict":
+        return replace(part, blocks=sorted(inside, key=_rank_in_a_verdict))
+    above = next((at for at, one in enumerate(inside) if isinstance(one, Part)), len(inside))
+    return replace(part, blocks=[*inside[:above], *sorted(inside[above:], key=_rank)])
 
 
 def _rank(block: Block) -> int:

@@ -51,7 +51,7 @@ def describe_with(
     """
     reference = document.settings.reference
     found = _several(document, exhibits) if document.several else _alone(document, exhibits)
-    blocks = [facts(document), of_the_table(document), *found, *gates(document), *map(_beside, studies)]
+    blocks = [facts(document), *of_the_table(document), *found, *gates(document), *map(_beside, studies)]
     if exhibits is not None:
         blocks += worst_prompts(exhibits.prompts, several=document.several, reference=reference, more=more)
     return Part(title(document.settings), blocks)

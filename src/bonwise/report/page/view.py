@@ -91,7 +91,8 @@ class SectionView:
 
     def place(self) -> Place:
         """Return its heading with those inside, for the contents."""
-        inside = [piece.section.place() for piece in self.pieces if piece.section is not None and piece.section.title]
+        sections = [piece.section for piece in self.pieces if piece.section is not None]
+        inside = [one.place() for one in sections if one.title and one.role != "verdict"]
         return Place(self.anchor, self.title, inside)
 
 
@@ -103,12 +104,15 @@ class PageView:
     ----------
     title : str
     facts : sequence of Row
+    opening : sequence of SectionView
+        What stands above the contents: the verdict, and notes before it.
     sections : sequence of SectionView
     contents : sequence of Entry
     """
 
     title: str
     facts: Sequence[Sequence[str]]
+    opening: Sequence[SectionView]
     sections: Sequence[SectionView]
     contents: Sequence[Entry]
 
@@ -120,7 +124,18 @@ def page_view(described: Part, prefix: str = "") -> PageView:
     addresses = _Addresses(prefix)
     sections = list(_sections([one for one in described.blocks if not _is_facts(one)], addresses))
     contents = places([one.place() for one in sections if one.title and one.role != "verdict"])
-    return PageView(described.title, facts, sections, contents)
+    opening = _opening(sections)
+    return PageView(described.title, facts, sections[:opening], sections[opening:], contents)
+
+
+def _opening(sections: Sequence[SectionView]) -> int:
+    """Return how many sections end with the verdict, 0 where a heading or no verdict comes before."""
+    for at, one in enumerate(sections):
+        if one.role == "verdict":
+            return at + 1
+        if one.title:
+            return 0
+    return 0
 
 
 def few(described: Part) -> Part:

@@ -8,7 +8,7 @@ from bonwise.documents.audit import AuditDocument
 from bonwise.documents.audited.settings import AuditSettings
 from bonwise.documents.picks_made import PicksMade
 from bonwise.printable import printable
-from bonwise.report.blocks import Block, Part, Said, Table
+from bonwise.report.blocks import Said, Table
 from bonwise.report.described.labels_left_out import labels_left_out
 from bonwise.report.numbers import count, counted, listed_counts, percent
 
@@ -35,13 +35,13 @@ def facts(document: AuditDocument) -> Table:
     return Table.facts([*_matter(document), *_left_out(settings), *_picks(settings.picks), *_manner(settings)])
 
 
-def of_the_table(document: AuditDocument) -> Part:
-    """Return what is to be known of the table, and is no judge's own."""
+def of_the_table(document: AuditDocument) -> Iterator[Said]:
+    """Yield what is to be known of the table, and is no judge's own."""
     settings = document.settings
-    blocks: list[Block] = [Said("note", "; ".join(_notes(settings))), *labels_left_out(settings.labels_left_out)]
+    yield Said("note", "; ".join(_notes(settings)))
+    yield from labels_left_out(settings.labels_left_out)
     for name, role in (document.covariates or {}).items():
-        blocks.append(Said("note", f"{printable(name)} {printable(role, longest=1000)}"))
-    return Part("", blocks, anchor="table")
+        yield Said("note", f"{printable(name)} {printable(role, longest=1000)}")
 
 
 def _notes(settings: AuditSettings) -> Iterator[str]:
