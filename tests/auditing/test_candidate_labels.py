@@ -353,7 +353,7 @@ def test_whole_labels_leave_the_design_unused(rule):
     panel = panel_of(frame[frame["judge"] == "first"])
     found = audit(frame, design=design_for(panel, rule))
     assert {judge.metrics["recovery"].method for judge in found.judges.values()} == {"complete"}
-    assert found.judges["second"].sampling == {
+    assert found.judges["second"].sampling.to_dict() == {
         "design": rule,
         "how": "all prompts are labelled: the design is not used",
     }

@@ -45,7 +45,7 @@ def _from_python() -> dict[str, dict[str, Any]]:
     audited = bw.audit("judges.csv")
     pick = bw.select("What?", ["It is so.", "no", "It is so, and here is why."], judge=from_name("length"), seed=3)
     return {
-        "exhibits": exhibits(tuple(audited.judges.values()), audited.table, None, seed=0),
+        "exhibits": exhibits(tuple(audited.judges.values()), audited.table, None, seed=0).to_dict(),
         "note": Note("A study", "it could not be made").to_dict(),
         "selection": pick.to_dict(),
         "selections": pick._page_document(),

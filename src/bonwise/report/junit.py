@@ -31,7 +31,7 @@ def junit(document: AuditDocument) -> str:
     >>> import bonwise as bw
     >>> from bonwise.testing import simulate
     >>> found = bw.audit(simulate("arena", n=50, seed=1).frame())
-    >>> print(junit(found.document(found.check({"recovery": 0.05}))).splitlines()[1])
+    >>> print(junit(found.document(found.check({"gain": -9.0}))).splitlines()[1])
     <testsuites name="bonwise audit" tests="1" failures="0" errors="0">
     """
     gates, settings = document.gates or (), document.settings

@@ -15,7 +15,7 @@ from bonwise.planning.drawing.label_draw import draw_labels
 def shown(found):
     """Return the exhibits of an audit, held to strict JSON."""
     out = exhibits(tuple(found.judges.values()), found.table, Words(found.table), seed=1)
-    return json.loads(json.dumps(out, allow_nan=False))
+    return json.loads(json.dumps(out.to_dict(), allow_nan=False))
 
 
 def test_every_judge_has_its_exhibits():

@@ -9,7 +9,7 @@ from auditing.tables import cohort, two_judges
 from bonwise.auditing.exhibits.prompts import MOST_ROWS
 from bonwise.auditing.exhibits.spread import spread
 from bonwise.errors import FileError, UsageError
-from bonwise.report.page.pages import page
+from bonwise.report.audit_page import audit_page
 
 
 def test_a_study_given_beside_stands_in_place_of_the_one_of_the_page(tmp_path):
@@ -43,11 +43,11 @@ def test_points_of_a_scatter_are_drawn_with_the_seed_of_the_audit(tmp_path, monk
     """Where there are more points than a scatter holds those that are shown are chosen by the audit's own seed."""
     given = []
 
-    def kept(document, *, exhibits, **more):
-        given.append(exhibits["judges"]["judge"]["spread"])
-        return page(document, exhibits=exhibits, **more)
+    def kept(document, exhibits, *more):
+        given.append(exhibits.judges["judge"].spread)
+        return audit_page(document, exhibits, *more)
 
-    monkeypatch.setattr("bonwise.report.page.pages.page", kept)
+    monkeypatch.setattr("bonwise.report.audit_page.audit_page", kept)
     frame, by_seed = cohort(600), []
     for seed in (0, 5):
         found = bw.audit(frame, seed=seed)

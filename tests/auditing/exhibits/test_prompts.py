@@ -165,7 +165,7 @@ def test_prompts_without_labels_have_no_loss():
     assert (last["value_pick"], last["value_best"], last["gain_lost"]) == (None, None, None)
     assert [one["label"] for one in last["candidates"]] == [None, None, None, 0.7]
     assert not any(one["best"] for one in last["candidates"])
-    json.dumps(found, allow_nan=False)
+    json.dumps(found.to_dict(), allow_nan=False)
 
 
 def test_logged_picks_have_no_scores(tmp_path):

@@ -9,7 +9,7 @@ from bonwise.auditing.exhibits.spread import spread
 def test_points_are_prompt_means_and_deviations():
     """A point between prompts is a prompt's two means, one within a candidate's two deviations from them."""
     found = spread(np.array([0.2, 0.6, 0.5, 0.1, 0.3]), np.array([0, 1, 0.3, 0.3, 0.6]), np.array([2, 3]), seed=0)
-    assert found["between"] == {"judge": [0.4, 0.3], "oracle": [0.5, 0.4]}
+    assert found.between.to_dict() == {"judge": [0.4, 0.3], "oracle": [0.5, 0.4]}
     assert found["within"]["judge"] == pytest.approx([-0.2, 0.2, 0.2, -0.2, 0.0])
     assert found["within"]["oracle"] == pytest.approx([-0.5, 0.5, -0.1, -0.1, 0.2])
     assert [found[key] for key in ("prompts_shown", "prompts", "cells_shown", "cells")] == [2, 2, 5, 5]

@@ -7,6 +7,7 @@ import pytest
 from auditing.tables import cohort, two_judges
 from bonwise.auditing.audit import audit
 from bonwise.auditing.exhibits.strata import METRICS, strata
+from bonwise.documents.exhibits import ColumnLeftOut
 from bonwise.data.table import ScoreTable
 
 
@@ -116,7 +117,7 @@ def test_candidates_that_are_left_out_do_not_speak():
     found = audit(frame, exclude="c3")
     shown = {name: strata(found.table, judge.labelling.panel, confidence=0.9) for name, judge in found.judges.items()}
     assert [row["value"] for row in shown["first"][0][0]["rows"]] == ["a", "b"]
-    assert shown["second"] == ([], [{"column": "topic", "reason": "it differs within prompts"}])
+    assert shown["second"] == ([], [ColumnLeftOut(column="topic", reason="it differs within prompts")])
 
 
 def test_without_labelled_prompts_every_column_is_left_out():
@@ -128,7 +129,7 @@ def test_without_labelled_prompts_every_column_is_left_out():
     none = panel.keep(np.zeros(12, dtype=bool))
     assert strata(found.table, none, confidence=0.95) == (
         [],
-        [{"column": "topic", "reason": "no prompt is labelled completely"}],
+        [ColumnLeftOut(column="topic", reason="no prompt is labelled completely")],
     )
 
 

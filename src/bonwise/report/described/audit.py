@@ -13,7 +13,7 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Part, Said, Table
 from bonwise.report.described.audited.data import data, missing_labels
 from bonwise.report.described.audited.exhibits import drawn
-from bonwise.report.described.audited.judges import MOST_DRAWN, side_by_side
+from bonwise.report.described.audited.judges import MOST_DRAWN, dropped_prompts, side_by_side
 from bonwise.report.described.audited.metrics import metrics
 from bonwise.report.described.audited.prompts import worst_prompts
 from bonwise.report.described.audited.settings import facts, of_the_table, title
@@ -83,6 +83,7 @@ def _several(document: AuditDocument, exhibits: ExhibitsDocument | None) -> Iter
             blocks += drawn(judge, shown, f"{anchor}-", settings.reference)
         yield Part(printable(name), blocks, role, anchor=anchor)
     if role == "detail":
+        yield from dropped_prompts(judges)
         told = f"Every metric of all {count(len(judges))} judges is in the JSON document (--json FILE)."
         yield Part("", [Said("note", told)])
 
@@ -91,4 +92,4 @@ def _of_judge(judge: JudgeFound, settings: AuditSettings, prefix: str = "", name
     yield data(judge, f"{prefix}data", name)
     yield metrics(judge, settings, f"{prefix}metrics")
     yield from missing_labels(judge, settings.reference, f"{prefix}missing-labels")
-    yield verdict(judge, settings)
+    yield verdict(judge, settings, alone=bool(name))

@@ -13,16 +13,16 @@ from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.numbers import count, counted, listed_counts, number, whole, whole_percent
 from bonwise.report.wording import named
 
-__all__ = ["counts_of", "data", "missing_labels"]
+__all__ = ["counts_of", "data", "dropped_of", "missing_labels"]
 
 _REASONS, _EXAMPLES, _OF_A_REASON = 5, 5, 8
 """Reasons of dropped prompts in a sentence, prompts named there, and prompts named of each reason."""
 
 _LONGEST = 40
 
-_NO_VALUES = (
-    "Worst case of values unknown: they need the scale of the labels (--label-scale), and two labelled prompts"
-)
+_WORST_CASE = "Worst case over the missing labels"
+
+_NO_VALUES = "they need the scale of the labels (--label-scale), and two labelled prompts"
 
 
 def data(judge: JudgeFound, anchor: str, name: str = "") -> Part:
@@ -77,9 +77,9 @@ def missing_labels(judge: JudgeFound, reference: str | None, anchor: str) -> Ite
         blocks.append(_balance(judge.balance))
     if judge.bounds is not None:
         if judge.bounds:
-            blocks.append(_bounds(judge.bounds, reference))
+            blocks += [Said("caveat", f"{_WORST_CASE}, all prompts:"), _bounds(judge.bounds, reference)]
         if "value_random" not in judge.bounds:
-            blocks.append(Said("caveat", _NO_VALUES))
+            blocks.append(Said("caveat", f"{_WORST_CASE}, of values unknown: {_NO_VALUES}"))
     if blocks:
         yield Part("Missing labels", blocks, anchor=anchor)
 
@@ -109,23 +109,31 @@ def _bounds(bounds: dict[str, Ends], reference: str | None) -> Table:
         (named(name, reference), number(low, unit_of(name)), number(high, unit_of(name)))
         for name, (low, high) in bounds.items()
     ]
-    return Table.of(columns, rows, "Worst case over the missing labels, all prompts")
+    return Table.of(columns, rows)
 
 
 def _dropped(dropped: Sequence[DroppedPrompt]) -> Iterator[Block]:
     if not dropped:
         return
-    by_reason: dict[str, list[str]] = {}
-    for one in dropped:
-        by_reason.setdefault(one.reason, []).append(one.prompt_id)
-    reasons = sorted(by_reason.items(), key=lambda found: -len(found[1]))
-    told = listed_counts((printable(reason), len(prompts)) for reason, prompts in reasons[:_REASONS])
-    rest = ", ..." if len(reasons) > _REASONS else ""
     named_ones = _such_as([one.prompt_id for one in dropped], _EXAMPLES)
-    yield Said("caveat", f"dropped {counted(len(dropped), 'prompt')}: {told}{rest}: {named_ones}")
+    yield Said("caveat", f"dropped {counted(len(dropped), 'prompt')}: {dropped_of(dropped)}: {named_ones}")
     columns = (Column("why", "words"), Column("prompts"), Column("such as", "words"))
-    rows = [(reason, count(len(prompts)), _such_as(prompts, _OF_A_REASON)) for reason, prompts in reasons]
+    rows = [(reason, count(len(prompts)), _such_as(prompts, _OF_A_REASON)) for reason, prompts in _by_reason(dropped)]
     yield Part("", [Table.of(columns, rows, "Dropped prompts")], "detail")
+
+
+def dropped_of(dropped: Sequence[DroppedPrompt]) -> str:
+    """Return the most frequent reasons with how often each holds."""
+    reasons = _by_reason(dropped)
+    told = listed_counts((printable(reason), len(prompts)) for reason, prompts in reasons[:_REASONS])
+    return f"{told}{', ...' if len(reasons) > _REASONS else ''}"
+
+
+def _by_reason(dropped: Sequence[DroppedPrompt]) -> list[tuple[str, list[str]]]:
+    found: dict[str, list[str]] = {}
+    for one in dropped:
+        found.setdefault(one.reason, []).append(one.prompt_id)
+    return sorted(found.items(), key=lambda reason: -len(reason[1]))
 
 
 def _such_as(prompts: Sequence[str], most: int) -> str:

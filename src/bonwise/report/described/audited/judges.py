@@ -11,24 +11,25 @@ from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
+from bonwise.report.described.audited.data import dropped_of
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.figures.forest import Row as ForestRow
 from bonwise.report.figures.names import pair as two_judges
 from bonwise.report.numbers import count, counted, estimate, interval
 from bonwise.report.wording import named
 
-__all__ = ["MOST_DRAWN", "side_by_side"]
+__all__ = ["MOST_DRAWN", "dropped_prompts", "side_by_side"]
 
 MOST_DRAWN = 6
 """Judges that have drawings of their own: a drawing takes a third of a second."""
 
-_SUMMARY = {"recovery": 0, "within_r": 0, "global_r": 5, "inflation": 2, "tie_rate": 3, "top1_accuracy": 1}
+_SUMMARY = {"recovery": 0, "within_r": 0, "global_r": 4, "inflation": 1, "tie_rate": 2}
 """Metrics of a summary, and when they are left out on a narrow terminal."""
 
 _DIFFERENCES = ("recovery", "within_r")
 
-_PAIRS, _PAIRS_AT_A_GLANCE = 100, 15
-"""Pairs of judges in a table, and those that a terminal shows of them."""
+_PAIRS, _AT_A_GLANCE = 100, 15
+"""Pairs of judges in a table, and rows that a terminal shows."""
 
 
 def side_by_side(document: AuditDocument) -> Iterator[Part]:
@@ -49,15 +50,27 @@ def side_by_side(document: AuditDocument) -> Iterator[Part]:
         yield _paired(document.comparisons)
 
 
+def dropped_prompts(judges: Mapping[str, JudgeFound]) -> Iterator[Part]:
+    """Yield in one table what was dropped of each judge, where its own part is for pages alone."""
+    columns = (Column("judge", "name"), Column("prompts"), Column("why", "words"))
+    rows = [
+        Row((printable(name), count(len(judge.data.dropped)), dropped_of(judge.data.dropped)))
+        for name, judge in judges.items()
+        if judge.data.dropped
+    ]
+    if rows:
+        yield Part("Dropped prompts", [Table(columns, rows, at_a_glance=_AT_A_GLANCE)], anchor="dropped")
+
+
 def _summary(judges: Mapping[str, JudgeFound], reference: str | None) -> Table:
     first, *others = _SUMMARY
     columns = (
         Column("judge", "name"),
         Column("verdict", "name"),
         Column(named(first, reference)),
-        Column("its interval", spare=6),
+        Column("its interval", spare=5),
         *(Column(named(name, reference), spare=_SUMMARY[name]) for name in others),
-        Column("prompts", spare=4),
+        Column("prompts", spare=3),
     )
     rows = [
         (
@@ -93,7 +106,7 @@ def _paired(pairs: Sequence[JudgesCompared]) -> Part:
                 "finding", "First judge minus second, on the prompts that both scored completely, paired by prompt."
             ),
             *_forest(pairs),
-            Table(columns, rows, "First minus second", at_a_glance=_PAIRS_AT_A_GLANCE),
+            Table(columns, rows, "First minus second", at_a_glance=_AT_A_GLANCE),
             *([Said("note", told)] if more > 0 else []),
         ],
         anchor="differences",

@@ -54,7 +54,7 @@ def _table(judge: JudgeFound, settings: AuditSettings, groups: Sequence[MetricGr
         Column("estimate"),
         Column(interval_title(settings.confidence)),
         *beside,
-        Column("prompts", spare=4),
+        Column("n", spare=4),
         Column("what it says", "meaning", spare=1),
     )
     rows = []

@@ -33,15 +33,16 @@ _OUTCOMES: Mapping[GateState, Role] = {"met": "good", "not met": "bad", "inconcl
 _HEADLINES = 3
 
 
-def verdict(judge: JudgeFound, settings: AuditSettings) -> Part:
-    """Return the verdict on one judge; the sentences that decide lead."""
+def verdict(judge: JudgeFound, settings: AuditSettings, *, alone: bool) -> Part:
+    """Return the verdict on one judge, the only one or one of several; the sentences that decide lead."""
     found = judge.verdict
     sentences = [
         Said("lead" if at in {0, found.deciding} else "finding", sentence)
         for at, sentence in enumerate(found.sentences)
     ]
     headlines = _headlines(judge, settings.reference)
-    return Part(found.level, [*_against(settings), *sentences, headlines], "verdict", _STATES[found.level])
+    against = _against(settings) if alone else ()
+    return Part(found.level, [*against, *sentences, headlines], "verdict", _STATES[found.level])
 
 
 def verdict_of_several(document: AuditDocument) -> Part:
@@ -86,8 +87,8 @@ def _against(settings: AuditSettings) -> Iterator[Block]:
     if settings.reference is not None:
         yield Said(
             "lead",
-            f"Against the scores of {printable(settings.reference, longest=60)}, which is no oracle: the figures say "
-            "how far picks agree with it, not how good they are.",
+            f"Held against the scores of {printable(settings.reference, longest=60)}: the figures say how far picks "
+            "agree with them, not how good they are.",
         )
 
 
