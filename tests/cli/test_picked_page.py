@@ -13,7 +13,7 @@ from bonwise.selection.totals import Totals
 from cli.commands import pool_file, typed
 from cli.picked import picks
 from cli.served import served
-from selection.test_totals import selection
+from selection.test_totals import SETTINGS, selection
 
 COMMAND = ("select", "pools.jsonl", "--judge", "pointwise:openai/m", "--html", "pages/page.html")
 
@@ -25,6 +25,12 @@ def folder(tmp_path, monkeypatch):
     pool_file("pools.jsonl", {f"p{at}": ["one", "two", "three"] for at in range(6)})
     Path("pages").mkdir()
     return tmp_path
+
+
+def noted(collected, pick):
+    """Take in a pick as the command does."""
+    collected.totals.note(pick)
+    collected.note(pick)
 
 
 def test_a_page_that_can_no_longer_be_written_ends_a_run_as_bad(capsys, folder, monkeypatch):
@@ -58,9 +64,10 @@ def test_comparisons_take_the_room_of_rows(tmp_path):
     """Of pools that have few candidates and many comparisons as many are shown as have 20,000 rows of both."""
     collected = PickedPage(tmp_path / "page.html", "pools.jsonl", Totals())
     compared = (Comparison("a", "b", 1.0, None),) * (MOST_ROWS // 4 - 2)
-    for pool in collected.passing(Pool(f"p{at}", "q", (Candidate("a", "x"),)) for at in range(6)):
-        collected.note(selection(prompt_id=pool.prompt_id, comparisons=compared))
-    assert len(collected.document("")["picks"]) == 4
+    pools = (Pool(f"p{at}", "q", (Candidate("a", "x"), Candidate("b", "y"))) for at in range(6))
+    for pool in collected.passing(pools):
+        noted(collected, selection(prompt_id=pool.prompt_id, comparisons=compared))
+    assert len(collected.document("").picks) == 4
 
 
 def test_the_settings_are_those_of_all_picks(tmp_path):
@@ -68,8 +75,8 @@ def test_the_settings_are_those_of_all_picks(tmp_path):
     router = Router(as_judge(lambda *_: 1.0), "interval_width", 0.125)
     collected = PickedPage(tmp_path / "page.html", "pools.jsonl", Totals(), router)
     for at, warmth in enumerate((0.0, 1.0, 0.0)):
-        settings = {"judge": "j", "strategy": "adaptive", "seed": 0, "parameters": [{"temperature": warmth}]}
-        collected.note(selection(prompt_id=f"p{at}", settings=settings))
-    settings = collected.document("")["settings"]
-    assert settings["parameters"] == [{"temperature": 0.0}, {"temperature": 1.0}]
-    assert (settings["signal"], settings["share"]) == ("interval_width", 0.125)
+        settings = {**SETTINGS, "parameters": [{"temperature": warmth}]}
+        noted(collected, selection(prompt_id=f"p{at}", settings=settings))
+    settings = collected.document("").settings
+    assert settings.parameters == [{"temperature": 0.0}, {"temperature": 1.0}]
+    assert (settings.signal, settings.share) == ("interval_width", 0.125)

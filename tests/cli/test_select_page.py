@@ -11,12 +11,13 @@ import pytest
 from bonwise.cli.picked_page import MOST_POOLS, PickedPage
 from bonwise.data.pool import Candidate, Pool
 from bonwise.report.page.environment import LONGEST_TEXT, MOST_BYTES, page_bytes
-from bonwise.report.page.pages import page
+from bonwise.report.show import page
 from bonwise.selection.selection import Comparison
 from bonwise.selection.totals import Totals
 from cli.commands import pool_file, typed
 from cli.picked import picks
 from cli.served import served
+from cli.test_picked_page import noted
 from crash.runs import Trap
 from selection.test_totals import selection
 
@@ -135,20 +136,16 @@ def test_memory_is_bounded(tmp_path):
             yield Pool(f"p{at}", "q" * 10_000, (Candidate("a", "\u4e2d" * 10_000), Candidate("b", "y" * 10)))
 
     for pool in collected.passing(pools()):
-        pick = selection(prompt_id=pool.prompt_id)
-        collected.totals.note(pick)
-        collected.note(pick)
+        noted(collected, selection(prompt_id=pool.prompt_id))
     document = collected.document("")
-    texts = [one["text"] for each in document["picks"] for one in each["candidates"]]
-    prompts = [each["prompt"] for each in document["picks"]]
-    assert (len(document["picks"]), document["of"]) == (MOST_POOLS, MOST_POOLS + 200)
+    texts = [one.text for each in document.picks for one in each.candidates]
+    prompts = [each.prompt for each in document.picks]
+    assert (len(document.picks), document.of) == (MOST_POOLS, MOST_POOLS + 200)
     assert max(map(len, texts)) == LONGEST_TEXT
     assert 5_500_000 < sum(map(page_bytes, [*texts, *prompts])) <= MOST_BYTES
-    assert {each["prompt_left_out"] for each in document["picks"]} == {6_000, 10_000}
+    assert {each.prompt_left_out for each in document.picks} == {6_000, 10_000}
     assert all(
-        len(one["text"]) + one["text_left_out"] in (10, 10_000)
-        for each in document["picks"]
-        for one in each["candidates"]
+        len(one.text) + one.text_left_out in (10, 10_000) for each in document.picks for one in each.candidates
     )
 
 
@@ -165,9 +162,7 @@ def test_the_page_stays_light_whatever_it_shows(tmp_path, text, name):
     pick["comparisons"] = tuple(Comparison(names[0], other, 1.0, None) for other in names[1:])
     pools = (Pool(f"p{at}", text, tuple(Candidate(one, text) for one in names)) for at in range(MOST_POOLS))
     for pool in collected.passing(pools):
-        taken = selection(prompt_id=pool.prompt_id, **pick)
-        collected.totals.note(taken)
-        collected.note(taken)
+        noted(collected, selection(prompt_id=pool.prompt_id, **pick))
     size = len(page(collected.document("")).encode())
     assert 2_000_000 < size < 8_000_000
 
@@ -177,11 +172,12 @@ def test_pools_of_many_candidates_are_bounded(tmp_path):
     collected = PickedPage(tmp_path / "page.html", "pools.jsonl", Totals())
     names = tuple(f"c{at}" for at in range(3000))
     many = {"ids": names, "scores": (1.0,) * 3000, "ranking": names, "best_id": "c0", "unscored": {}}
-    for pool in collected.passing(Pool(f"p{at}", "q", (Candidate("c0", "x"),)) for at in range(10)):
-        collected.note(selection(prompt_id=pool.prompt_id, **many))
-    shown = collected.document("")["picks"]
+    candidates = tuple(Candidate(name, "x") for name in names)
+    for pool in collected.passing(Pool(f"p{at}", "q", candidates) for at in range(10)):
+        noted(collected, selection(prompt_id=pool.prompt_id, **many))
+    shown = collected.document("").picks
     assert len(shown) == 6
-    assert {one["prompt"] for one in shown} == {"q"}
+    assert {one.prompt for one in shown} == {"q"}
 
 
 def test_names_that_would_fill_the_page_end_it(tmp_path):
@@ -189,6 +185,7 @@ def test_names_that_would_fill_the_page_end_it(tmp_path):
     collected = PickedPage(tmp_path / "page.html", "pools.jsonl", Totals())
     names = tuple('"' * 300 + str(at) for at in range(20))
     pick = {"ids": names, "scores": (1.0,) * 20, "ranking": names, "best_id": names[0], "unscored": {}}
-    for pool in collected.passing(Pool(f"p{at}", "q", (Candidate(names[0], "x"),)) for at in range(MOST_POOLS)):
-        collected.note(selection(prompt_id=pool.prompt_id, **pick))
-    assert 150 < len(collected.document("")["picks"]) < 200
+    candidates = tuple(Candidate(name, "x") for name in names)
+    for pool in collected.passing(Pool(f"p{at}", "q", candidates) for at in range(MOST_POOLS)):
+        noted(collected, selection(prompt_id=pool.prompt_id, **pick))
+    assert 150 < len(collected.document("").picks) < 200

@@ -45,9 +45,9 @@ def test_keys_that_say_nothing_are_absent(tmp_path):
     [
         ("shape", "square", "shape"),
         ("counts.rows", -1, "counts.rows"),
-        ("judges.0.tie_rate", 1.5, "judges.0.tie_rate"),
-        ("judges.0", {"judge": "j", "prompts": 3}, "judges.0"),
-        ("judges.0.prompts", 0, "judges.0"),
+        ("judges.0.tie_rate", 1.5, "judges[0].tie_rate"),
+        ("judges.0", {"judge": "j", "prompts": 3}, "judges[0]"),
+        ("judges.0.prompts", 0, "judges[0]"),
         ("labels.distinct", ..., "labels"),
         ("labels.labelled_rows", 0, "labels"),
         ("dropped", {"lacks c1": 0.5}, "dropped.lacks c1"),

@@ -48,7 +48,7 @@ def _from_python() -> dict[str, dict[str, Any]]:
         "exhibits": exhibits(tuple(audited.judges.values()), audited.table, None, seed=0).to_dict(),
         "note": Note("A study", "it could not be made").to_dict(),
         "selection": pick.to_dict(),
-        "selections": pick._page_document(),
+        "selections": pick.document().to_dict(),
     }
 
 

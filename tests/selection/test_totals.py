@@ -11,6 +11,16 @@ from bonwise.calls.bill import Bill
 from bonwise.selection.selection import Comparison, Routed, Selection
 from bonwise.selection.totals import UNASKED, Totals
 
+SETTINGS = {
+    "judge": "j",
+    "judge_version": "1",
+    "strategy": "greedy",
+    "seed": 0,
+    "parameters": [],
+    "on_failure": "owe",
+    "version": "1.2.3",
+}
+
 
 def selection(**more):
     """Return a pick of two candidates."""
@@ -26,7 +36,7 @@ def selection(**more):
         "tied": (),
         "decided_by": "score",
         "unscored": {"b": "empty answer"},
-        "settings": {"judge": "j", "strategy": "greedy", "seed": 0},
+        "settings": SETTINGS,
         "stopped": "every candidate was scored once",
     }
     return Selection(**{**given, **more})
@@ -37,7 +47,7 @@ def totals(*picks):
     found = Totals()
     for pick in picks:
         found.note(pick)
-    return found.to_dict()
+    return found.record().to_dict()
 
 
 def test_counts_are_those_of_the_picks():

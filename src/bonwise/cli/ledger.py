@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from bonwise.cli.arguments import JsonTarget, deliver, emit, refuse_overwriting, say
-from bonwise.cli.progress import money
 from bonwise.cli.running import RUN
 from bonwise.errors import FileError, LedgerError, UsageError
+from bonwise.report.numbers import money
 
 if TYPE_CHECKING:
     from bonwise.calls.ledger.ledger import Ledger

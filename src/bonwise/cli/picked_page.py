@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bonwise.cli.arguments import say
 from bonwise.errors import BonwiseError
@@ -13,6 +13,7 @@ from bonwise.errors import BonwiseError
 if TYPE_CHECKING:
     from bonwise.cli.summary import Course
     from bonwise.data.pool import Pool
+    from bonwise.documents.selections import CandidateWords, SelectionsDocument, ShownPick
     from bonwise.routing.router import Router
     from bonwise.selection.selection import Selection
     from bonwise.selection.totals import Totals
@@ -25,6 +26,20 @@ MOST_PARAMETERS = 100
 MOST_POOLS = 500
 MOST_ROWS = 20_000
 """Candidates and comparisons of all pools that are shown."""
+
+
+class _Text(NamedTuple):
+    """A text as far as there is room for it, and how many characters of it there is none for."""
+
+    kept: str
+    left_out: int
+
+
+class _Words(NamedTuple):
+    """The texts of a pool."""
+
+    prompt: _Text
+    candidates: list[CandidateWords]
 
 
 @dataclass(slots=True)
@@ -51,8 +66,8 @@ class PickedPage:
     router: Router | None = None
     _settings: dict[str, Any] = field(default_factory=dict)
     _parameters: list[Any] = field(default_factory=list)
-    _coming: dict[str, dict[str, Any]] = field(default_factory=dict)
-    _picks: list[dict[str, Any]] = field(default_factory=list)
+    _coming: dict[str, _Words] = field(default_factory=dict)
+    _picks: list[ShownPick] = field(default_factory=list)
     _read: int = 0
     _words: int = 0
     _names: int = 0
@@ -73,29 +88,42 @@ class PickedPage:
 
     def note(self, pick: Selection) -> None:
         """Take in a pick; they come in the order of the pools."""
+        from bonwise.documents.selections import ShownPick
+        from bonwise.selection.recorded import pick_record
+
         self._settings = self._settings or dict(pick.settings)
         self._note_parameters(pick.settings.get("parameters") or ())
         words = self._coming.pop(pick.prompt_id or "", None)
-        if words is None:
+        if words is None or not self._has_room(pick):
             return
-        if self._has_room(pick):
-            line = pick.to_dict()
-            del line["text"], line["settings"]  # the words hold the text, and the page the settings
-            self._picks.append({"pick": line, **words})
+        shown = ShownPick(
+            pick=pick_record(pick, whole=False),  # the words hold the text, and the page the settings
+            prompt=words.prompt.kept,
+            prompt_left_out=words.prompt.left_out,
+            candidates=words.candidates,
+        )
+        self._picks.append(shown)
 
-    def document(self, ended: str) -> dict[str, Any]:
-        """Return the document of schema ``bonwise.selections/1``."""
-        totals = self.totals.to_dict()
-        settings = {"source": self.source, "ended": ended, **self._settings, "parameters": self._parameters}
-        if self.router is not None:
-            settings |= {"signal": self.router.signal, "share": self.router.share}
-        return {
-            "schema": "bonwise.selections/1",
-            "settings": settings,
-            "totals": totals,
-            "picks": list(self._fitting()),
-            "of": totals["pools"],
-        }
+    def document(self, ended: str) -> SelectionsDocument:
+        """Return the document of schema ``bonwise.selections/1``; some pick was noted.
+
+        Parameters
+        ----------
+        ended : str
+            Why pools are missing; empty where none is.
+        """
+        from bonwise.documents.record import given
+        from bonwise.documents.selections import SelectionsDocument, SelectionsSettings
+        from bonwise.selection.recorded import settings_of
+
+        router, totals = self.router, self.totals.record()
+        settings = SelectionsSettings(
+            **settings_of({**self._settings, "parameters": self._parameters}),
+            source=self.source,
+            ended=ended,
+            **given(signal=None if router is None else router.signal, share=None if router is None else router.share),
+        )
+        return SelectionsDocument(settings=settings, totals=totals, picks=list(self._fitting()), of=totals.pools)
 
     def leave(self, course: Course | None) -> bool:
         """Write the page, where anything was picked, and tell whether that could be done.
@@ -105,15 +133,11 @@ class PickedPage:
         course : Course or None
             How the run went; None where an error ended it.
         """
-        from bonwise.data.writing import write_whole
-        from bonwise.report.page.pages import page
-
-        document = self.document(_ended(course))
-        if not document["of"]:
+        if not self._settings:
             say(f"nothing was picked, so {self.path} is not written")
             return True
         try:
-            write_whole(self.path, page(document))
+            self.document(_ended(course)).to_html(self.path)
         except BonwiseError as error:
             say(str(error))  # what ended the run decides the exit code
             return False
@@ -136,21 +160,24 @@ class PickedPage:
         self._names -= names
         return True
 
-    def _fitting(self) -> Iterator[dict[str, Any]]:
+    def _fitting(self) -> Iterator[ShownPick]:
         """Yield what is shown; where the names leave too little room the later ones come without words."""
         from bonwise.report.page.environment import page_bytes
 
         room = self._names
         for one in self._picks:
-            room -= page_bytes(one["prompt"]) + sum(page_bytes(each["text"]) for each in one["candidates"])
+            room -= page_bytes(one.prompt or "") + sum(page_bytes(each.text or "") for each in one.candidates)
             yield one if room >= 0 else _wordless(one)
 
-    def _words_of(self, pool: Pool) -> dict[str, Any]:
-        candidates = [{"id": one.id, **self._kept("text", one.text)} for one in pool.candidates]
-        return {**self._kept("prompt", pool.prompt), "candidates": candidates}
+    def _words_of(self, pool: Pool) -> _Words:
+        from bonwise.documents.selections import CandidateWords
 
-    def _kept(self, name: str, text: str) -> dict[str, Any]:
-        """Return a text where there is room for it, cut, and the number of characters that are left out."""
+        texts = [(one.id, self._kept(one.text)) for one in pool.candidates]
+        candidates = [CandidateWords(id=name, text=one.kept, text_left_out=one.left_out) for name, one in texts]
+        return _Words(self._kept(pool.prompt), candidates)
+
+    def _kept(self, text: str) -> _Text:
+        """Return a text where there is room for it, cut."""
         from bonwise.report.page.environment import LONGEST_TEXT, page_bytes
 
         kept = text[:LONGEST_TEXT]
@@ -158,26 +185,26 @@ class PickedPage:
         if taken > self._words:
             kept, taken = "", 0
         self._words -= taken
-        return {name: kept, f"{name}_left_out": len(text) - len(kept)}
+        return _Text(kept, len(text) - len(kept))
 
 
 def _bytes_of_names(pick: Selection) -> int:
     from bonwise.printable import printable
-    from bonwise.report.page.environment import LONGEST_NAME, MARKUP, page_bytes
-    from bonwise.report.page.selection_page import MOST_COMPARISONS
+    from bonwise.report.described.pools import LONGEST_NAME, MOST_COMPARISONS
+    from bonwise.report.page.environment import MARKUP, page_bytes
 
     compared = (name for pair in pick.comparisons[:MOST_COMPARISONS] for name in (pair.a, pair.b))
     names = [pick.prompt_id, *pick.ids, *pick.unscored.values(), *compared]
     return sum(page_bytes(printable(name, longest=LONGEST_NAME)) + MARKUP for name in names)
 
 
-def _wordless(one: dict[str, Any]) -> dict[str, Any]:
-    candidates = [{**each, **_left_out(each, "text")} for each in one["candidates"]]
-    return {**one, **_left_out(one, "prompt"), "candidates": candidates}
-
-
-def _left_out(holder: dict[str, Any], name: str) -> dict[str, Any]:
-    return {name: "", f"{name}_left_out": holder[f"{name}_left_out"] + len(holder[name])}
+def _wordless(one: ShownPick) -> ShownPick:
+    candidates = [
+        each.model_copy(update={"text": "", "text_left_out": (each.text_left_out or 0) + len(each.text or "")})
+        for each in one.candidates
+    ]
+    left_out = (one.prompt_left_out or 0) + len(one.prompt or "")
+    return one.model_copy(update={"prompt": "", "prompt_left_out": left_out, "candidates": candidates})
 
 
 def _ended(course: Course | None) -> str:

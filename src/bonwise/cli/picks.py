@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bonwise.cli.summary import tally
 
 if TYPE_CHECKING:
+    from bonwise.documents.pick import DecidedBy
+    from bonwise.documents.selections import OrderTotals, RoutedTotals
     from bonwise.routing.router import Router
     from bonwise.selection.plan import Plan
     from bonwise.selection.selection import Selection
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Picks"]
 
-MAKESHIFT = {
+MAKESHIFT: Mapping[DecidedBy, str] = {
     "first": "picks rest on no judgment: the first candidate was kept, as --on-failure first says",
     "random": "picks rest on no judgment: a random candidate was kept, as --on-failure random says",
     "partial": "picks are the best of what could be judged: not every answer arrived",
@@ -52,21 +54,21 @@ class Picks:
 
     def lines(self) -> Iterator[str]:
         """Yield what is to be said, nothing where nothing was selected."""
-        found = self.totals.to_dict()
-        how = found["decided_by"]
+        found = self.totals.record()
+        how = found.decided_by
         if not how:
             return
         counts = ", ".join(f"{count:,} by {name}" for name, count in how.items())
-        yield f"{found['pools']:,} pools by {self._who()}: {counts}"
+        yield f"{found.pools:,} pools by {self._who()}: {counts}"
         for name, words in MAKESHIFT.items():
             if name in how:
                 yield f"WARNING: {how[name]:,} {words}"
-        yield from tally(Counter(found["failures"]), "failed")
-        if len(found["stopped"]) > 1:
-            yield from tally(Counter(found["stopped"]), "stopped")
-        yield from self._about_routes(found["routed"])
-        yield from _about_order(found["order"])
-        yield from tally(_never_scored(found["unscored"]), "unscored")
+        yield from tally(Counter(found.failures), "failed")
+        if len(found.stopped) > 1:
+            yield from tally(Counter(found.stopped), "stopped")
+        yield from self._about_routes(found.routed)
+        yield from _about_order(found.order)
+        yield from tally(_never_scored(found.unscored), "unscored")
 
     def _who(self) -> str:
         from bonwise.selection.plan import default_strategy
@@ -75,28 +77,24 @@ class Picks:
         usual = strategy == default_strategy(self.plan.judge).name
         return self.plan.judge.name if usual else f"{self.plan.judge.name} and {strategy}"
 
-    def _about_routes(self, routed: Mapping[str, Any]) -> Iterator[str]:
-        seen = routed["seen"]
+    def _about_routes(self, routed: RoutedTotals) -> Iterator[str]:
+        seen = routed.seen
         if self.router is not None and seen:
             yield (
-                f"{self.router.strong.name} decided {routed['sent']:,} of {seen:,} pools "
-                f"({routed['sent'] / seen:.1%}; the share is {self.router.share:.1%}), "
-                f"{routed['changed']:,} of them otherwise than the first pass"
+                f"{self.router.strong.name} decided {routed.sent:,} of {seen:,} pools "
+                f"({routed.sent / seen:.1%}; the share is {self.router.share:.1%}), "
+                f"{routed.changed:,} of them otherwise than the first pass"
             )
-            yield from tally(Counter(routed["reasons"]), f"{self.router.signal}")
+            yield from tally(Counter(routed.reasons), f"{self.router.signal}")
             if self.router.report().without_signal == seen:
                 yield f"WARNING: no pool had a value of {self.router.signal}: the pools that were sent are any"
 
 
-def _about_order(order: Mapping[str, Any]) -> Iterator[str]:
+def _about_order(order: OrderTotals) -> Iterator[str]:
     from bonwise.judges.order_effect import OrderEffect
 
-    if order["pairs"]:
-        yield str(
-            OrderEffect(
-                "comparisons", order["pairs"], order["advantage"], order["differing"], order["without_verdict"]
-            )
-        )
+    if order.advantage is not None:
+        yield str(OrderEffect("comparisons", order.pairs, order.advantage, order.differing, order.without_verdict))
 
 
 def _never_scored(reasons: Mapping[str, int]) -> Counter[str]:

@@ -11,28 +11,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bonwise.cli.arguments import say
+from bonwise.report.numbers import money
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
-__all__ = ["Goal", "money", "watched"]
+__all__ = ["Goal", "watched"]
 
 BAR_PAUSE = 0.2
 LINE_PAUSE = 15.0
 """Seconds between two looks: a bar is redrawn, a line stays."""
-
-
-def money(cost: float | None) -> str:
-    """Return US dollars as text.
-
-    Examples
-    --------
-    >>> money(0.01234), money(12.3), money(None)
-    ('$0.0123', '$12.30', 'cost unknown')
-    """
-    if cost is None:
-        return "cost unknown"
-    return f"${cost:.2f}" if cost >= 1 else f"${cost:.4f}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class JudgeScores(Record):
     def _figures_stand_where_prompts_do(self) -> JudgeScores:
         figures = (self.lowest, self.highest, self.distinct, self.tie_rate, self.top1_tie_rate)
         if any((figure is None) != (not self.prompts) for figure in figures):
-            raise ValueError("a judge has figures where it scored a prompt, and none where it did not")
+            raise ValueError("should have its figures where it scored a prompt, and only there")
         return self
 
 
@@ -79,7 +79,7 @@ class LabelCoverage(Record):
     @model_validator(mode="after")
     def _figures_stand_where_labels_do(self) -> LabelCoverage:
         if any((figure is None) != (not self.labelled_rows) for figure in (self.lowest, self.highest, self.distinct)):
-            raise ValueError("labels have figures where there is one, and none where there is not")
+            raise ValueError("should have lowest, highest and distinct where there are labels, and only there")
         return self
 
 

@@ -24,6 +24,7 @@ WORDS: tuple[str, ...] = (
     "plan",
     "preferences",
     "router",
+    "selections",
     "study",
     "votes",
 )

@@ -14,20 +14,27 @@ __all__ = [
     "brief",
     "count",
     "counted",
+    "dollars",
     "estimate",
     "fine",
     "interval",
     "interval_title",
     "listed_counts",
+    "money",
     "number",
+    "one_decimal_percent",
+    "per_unit",
     "percent",
     "price",
     "rare",
     "rate",
     "ratio",
     "rough",
+    "score",
+    "seconds",
     "setting",
     "signed",
+    "signed_score",
     "signed_small",
     "significant",
     "small",
@@ -44,6 +51,8 @@ Unit = Literal["number", "share"]
 _DIGITS = 3
 _LARGE, _SMALL = 100.0, 0.1
 _VANISHES = 0.0005
+_LONG, _EXACT = 10_000, 1e15
+_VISIBLE = 0.001
 _WIDE = 0.02
 """An interval so wide says nothing of a fourth decimal."""
 
@@ -155,6 +164,17 @@ def percent(share: float) -> str:
     return f"{100 * share:g}%"
 
 
+def one_decimal_percent(share: float) -> str:
+    """Write a share that was counted, in percent to one decimal.
+
+    Examples
+    --------
+    >>> one_decimal_percent(133 / 200), one_decimal_percent(1)
+    ('66.5%', '100.0%')
+    """
+    return f"{100 * share:.1f}%"
+
+
 def rate(share: float) -> str:
     """Write a share that was counted, in percent.
 
@@ -186,6 +206,81 @@ def setting(value: float) -> str:
     ('0.25', '20')
     """
     return f"{value:g}"
+
+
+def score(value: float | None) -> str:
+    """Write the score of a candidate: four digits, and large ones to the last before the point.
+
+    Four digits do not tell the scores of long texts apart, and would be followed by a power of ten.
+
+    Examples
+    --------
+    >>> score(0.041533), score(-2.0), score(-12361.0), score(None)
+    ('0.04153', '-2', '-12,361', '-')
+    """
+    if value is None:
+        return NOTHING
+    return f"{value:,.0f}" if _LONG <= abs(value) < _EXACT else f"{value:.4g}"
+
+
+def signed_score(value: float | None) -> str:
+    """Write a difference of scores.
+
+    Examples
+    --------
+    >>> signed_score(0.25), signed_score(None)
+    ('+0.25', '-')
+    """
+    return NOTHING if value is None else f"{value:+.4g}"
+
+
+def per_unit(amount: float, units: int) -> str:
+    """Write what falls to one of several, whole from 100 up.
+
+    Examples
+    --------
+    >>> per_unit(24_716, 2), per_unit(1, 3), per_unit(1, 20_000), per_unit(0, 2)
+    ('12,358', '0.333', 'under 0.001', '0')
+    """
+    value = amount / units
+    if value >= _LARGE:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if value >= _VISIBLE or not value else f"under {_VISIBLE:g}"
+
+
+def seconds(value: float) -> str:
+    """Write a time.
+
+    Examples
+    --------
+    >>> seconds(1.2345)
+    '1.23 s'
+    """
+    return f"{value:.3g} s"
+
+
+def dollars(amount: float) -> str:
+    """Write US dollars, small amounts to four decimals.
+
+    Examples
+    --------
+    >>> dollars(0.75), dollars(123.456), dollars(0.0)
+    ('$0.7500', '$123.46', '$0.00')
+    """
+    return f"${amount:,.2f}" if amount >= _LARGE or amount == 0 else f"${amount:.4f}"
+
+
+def money(cost: float | None) -> str:
+    """Write US dollars as a running command does.
+
+    Examples
+    --------
+    >>> money(0.01234), money(12.3), money(None)
+    ('$0.0123', '$12.30', 'cost unknown')
+    """
+    if cost is None:
+        return "cost unknown"
+    return f"${cost:.2f}" if cost >= 1 else f"${cost:.4f}"
 
 
 def significant(value: float) -> str:

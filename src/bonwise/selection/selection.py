@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bonwise.calls.bill import Bill
-from bonwise.shown import Shown
+from bonwise.documented import DocumentedResult
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bonwise.documents.selections import SelectionsDocument
 
 __all__ = ["Comparison", "Routed", "Selection"]
 
@@ -56,7 +58,7 @@ class Routed:
 
 
 @dataclass(frozen=True)
-class Selection(Shown):
+class Selection(DocumentedResult):
     """The pick of one pool.
 
     Parameters
@@ -144,11 +146,6 @@ class Selection(Shown):
     latency: float = field(default=0.0, repr=False, compare=False)
     bill: Bill = field(default_factory=Bill, repr=False, compare=False)
 
-    def __str__(self) -> str:
-        from bonwise.report.selection_text import selection_text  # noqa: PLC0415 - rendering loads rich
-
-        return selection_text(self.to_dict())
-
     @property
     def calls(self) -> int:
         """Calls of a model that were sent."""
@@ -165,75 +162,23 @@ class Selection(Shown):
         found = [one.order_effect for one in self.comparisons if one.order_effect is not None]
         return sum(found) / len(found) if found else None
 
+    def document(self) -> SelectionsDocument:
+        """Return a document of schema ``bonwise.selections/1``: this pick alone, with the text of the best."""
+        from bonwise.selection.recorded import document_of  # noqa: PLC0415 - picking needs no document
+
+        return document_of(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the line that ``bonwise select`` writes; ``best`` is the id."""
-        return {
-            "prompt_id": self.prompt_id,
-            "best": self.best_id,
-            "index": self.index,
-            "text": self.text,
-            "ids": list(self.ids),
-            "scores": list(self.scores),
-            "ranking": list(self.ranking),
-            "tied": list(self.tied),
-            "decided_by": self.decided_by,
-            "level": list(self.level),
-            "standard_errors": list(self.standard_errors),
-            "p_best": list(self.p_best),
-            "expected_regret": self.expected_regret,
-            "draws": list(self.draws),
-            "stopped": self.stopped,
-            "comparisons": [asdict(one) for one in self.comparisons],
-            "routed": None if self.routed is None else asdict(self.routed),
-            "failure": self.failure,
-            "calls": self.bill.calls,
-            "answers": self.bill.calls + self.bill.from_ledger,
-            "from_ledger": self.bill.from_ledger,
-            "input_tokens": self.bill.input_tokens,
-            "output_tokens": self.bill.output_tokens,
-            "reused_tokens": self.bill.reused_tokens,
-            "cost": self.bill.cost,
-            "latency": round(self.latency, 3),
-            "unscored": dict(self.unscored),
-            "settings": dict(self.settings),
-        }
+        from bonwise.selection.recorded import pick_record  # noqa: PLC0415 - picking needs no record
+
+        return pick_record(self).to_dict()
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a candidate, in candidate order.
+        """Return one row per candidate, in candidate order.
 
         Columns: ``prompt_id``, ``candidate``, ``score``, ``rank`` (1 is the best; equal scores stand in the seeded
         order, and what is unscored has none), ``picked``, ``tied`` (whether it shares the top score),
         ``standard_error``, ``p_best``, ``draws`` and ``unscored``: the reason, where there is no score.
         """
-        import pandas as pd  # noqa: PLC0415 - picking needs no frame
-
-        places = {name: place for place, name in enumerate(self.ranking, start=1)}
-        columns = {
-            "prompt_id": self.prompt_id,
-            "candidate": self.ids,
-            "score": self.scores,
-            "rank": [places.get(name) for name in self.ids],
-            "picked": [at == self.index for at in range(len(self.ids))],
-            "tied": [name in self.tied for name in self.ids],
-            "standard_error": self.standard_errors or None,
-            "p_best": self.p_best or None,
-            "draws": self.draws or None,
-            "unscored": [self.unscored.get(name) for name in self.ids],
-        }
-        kinds = dict.fromkeys(("score", "standard_error", "p_best"), "float64")
-        return pd.DataFrame(columns).astype({**kinds, "rank": "Int64", "draws": "Int64"})
-
-    def _page_document(self) -> dict[str, Any]:
-        """Return a document of schema ``bonwise.selections/1``: this pick alone, with the text of the best."""
-        from bonwise.selection.totals import Totals  # noqa: PLC0415 - totals are made of selections
-
-        totals, line = Totals(), self.to_dict()
-        totals.note(self)
-        words = [{"id": one, "text": self.text if at == self.index else None} for at, one in enumerate(self.ids)]
-        return {
-            "schema": "bonwise.selections/1",
-            "settings": line["settings"],
-            "totals": totals.to_dict(),
-            "picks": [{"pick": line, "prompt": None, "candidates": words}],
-            "of": 1,
-        }
+        return super().to_frame()

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bonwise.calls.bill import Bill
 from bonwise.selection.selection import Selection
+
+if TYPE_CHECKING:
+    from bonwise.documents.selections import LatencyTotals, SelectionTotals
 
 __all__ = ["Totals"]
 
@@ -31,7 +34,7 @@ class Totals:
     >>> import bonwise as bw
     >>> totals = Totals()
     >>> totals.note(bw.select("Say hi", ["hello", "hi"], judge=lambda prompt, text: -len(text)))
-    >>> totals.to_dict()["decided_by"]
+    >>> totals.record().decided_by
     {'score': 1}
     """
 
@@ -88,49 +91,57 @@ class Totals:
         self._longest = max(self._longest, pick.latency)
         self._latencies[math.floor(math.log(max(pick.latency, 1e-6)) / _STEP)] += 1
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures by name; ``cost`` is of pools whose cost is known, ``unpriced`` counts the others."""
-        bill, pairs = self._bill, self._pairs
-        return {
-            "pools": self._how.total(),
-            "candidates": self._candidates,
-            "picked": self._picked,
-            "tied": self._tied,
-            "decided_by": dict(self._how.most_common()),
-            "stopped": dict(self._stopped.most_common()),
-            "failures": dict(self._failures.most_common()),
-            "unscored": dict(self._unscored.most_common()),
-            "routed": {
-                "seen": self._routes.total(),
-                "sent": self._sent,
-                "changed": self._changed,
-                "reasons": dict(self._routes.most_common()),
-            },
-            "order": {
-                "pairs": pairs,
-                "advantage": self._advantage / pairs if pairs else None,
-                "differing": self._differing,
-                "without_verdict": self._without,
-            },
-            "calls": bill.calls,
-            "answers": bill.calls + bill.from_ledger,
-            "from_ledger": bill.from_ledger,
-            "input_tokens": bill.input_tokens,
-            "output_tokens": bill.output_tokens,
-            "reused_tokens": bill.reused_tokens,
-            "cost": bill.cost,
-            "unpriced": self._unpriced,
-            "latency": self._latency(),
-        }
+    def record(self) -> SelectionTotals:
+        """Return the figures; ``cost`` is of pools whose cost is known, ``unpriced`` counts the others."""
+        from bonwise.documents.selections import (  # noqa: PLC0415 - counting needs no record
+            OrderTotals,
+            RoutedTotals,
+            SelectionTotals,
+        )
 
-    def _latency(self) -> dict[str, float] | None:
-        """Return seconds a pool: mean and longest, and of half and of 95 % of the pools."""
+        bill, pairs = self._bill, self._pairs
+        return SelectionTotals(
+            pools=self._how.total(),
+            candidates=self._candidates,
+            picked=self._picked,
+            tied=self._tied,
+            decided_by=_counts(self._how),  # type: ignore[arg-type]  # words that the record checks
+            stopped=_counts(self._stopped),
+            failures=_counts(self._failures),
+            unscored=_counts(self._unscored),
+            routed=RoutedTotals(
+                seen=self._routes.total(), sent=self._sent, changed=self._changed, reasons=_counts(self._routes)
+            ),
+            order=OrderTotals(
+                pairs=pairs,
+                advantage=self._advantage / pairs if pairs else None,
+                differing=self._differing,
+                without_verdict=self._without,
+            ),
+            calls=bill.calls,
+            answers=bill.calls + bill.from_ledger,
+            from_ledger=bill.from_ledger,
+            input_tokens=bill.input_tokens,
+            output_tokens=bill.output_tokens,
+            reused_tokens=bill.reused_tokens,
+            cost=bill.cost or 0.0,
+            unpriced=self._unpriced,
+            latency=self._latency(),
+        )
+
+    def _latency(self) -> LatencyTotals | None:
+        """Return seconds per pool: mean and longest, and of half and of 95 % of the pools."""
+        from bonwise.documents.selections import LatencyTotals  # noqa: PLC0415 - counting needs no record
+
         pools = self._how.total()
         if not pools:
             return None
-        quantiles = {"half": self._quantile(0.5 * pools), "most": self._quantile(0.95 * pools)}
-        seconds = {"mean": self._seconds / pools, **quantiles, "longest": self._longest}
-        return {name: round(value, 3) for name, value in seconds.items()}
+        return LatencyTotals(
+            mean=round(self._seconds / pools, 3),
+            half=round(self._quantile(0.5 * pools), 3),
+            most=round(self._quantile(0.95 * pools), 3),
+            longest=round(self._longest, 3),
+        )
 
     def _quantile(self, pools: float) -> float:
         seen = 0
@@ -139,6 +150,11 @@ class Totals:
             if seen >= pools:
                 return min(math.exp((step + 0.5) * _STEP), self._longest)
         return self._longest
+
+
+def _counts(reasons: Counter[str]) -> dict[str, int]:
+    """Return how often, the most frequent first."""
+    return dict(reasons.most_common())
 
 
 def _count(reasons: Counter[str], reason: str) -> None:

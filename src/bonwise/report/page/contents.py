@@ -43,8 +43,6 @@ def contents(page: Page) -> list[Entry]:
     found = list(_parts(page.parts))
     if page.prompts is not None:
         found.append(Entry("prompts", "Where the judge lost most"))
-    if page.picks is not None:
-        found.append(Entry("prompts", "Pools"))
     return found if len(found) > 2 else []
 
 

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-__all__ = ["MOST_PARAMETERS", "facts", "selection_facts", "title"]
+__all__ = ["facts", "title"]
+
 
 _Document = Mapping[str, Any]
-
-_SETTINGS = {
-    "judge": "judge",
-    "judge_version": "judge version",
-    "strategy": "strategy",
-    "on_failure": "on failure",
-    "seed": "seed",
-    "version": "bonwise",
-}
-
-_FACTS = (
-    *("judge", "judge version", "asked with", "strategy", "routed", "deadline"),
-    *("on failure", "seed", "bonwise"),
-)
-"""What the head says of the settings, in its order."""
-
-MOST_PARAMETERS = 4
-"""Sets of parameters that the head names."""
 
 
 def title(document: _Document) -> str:
@@ -108,30 +91,3 @@ def _manner(settings: _Document) -> Iterator[tuple[str, str]]:
         yield "seed", str(settings["seed"])
     if "version" in settings:
         yield "bonwise", settings["version"]
-
-
-def selection_facts(document: _Document) -> list[tuple[str, str]]:
-    """Return how many pools there are, and every setting that decided their picks."""
-    settings = document["settings"]
-    known = {name: str(settings[key]) for key, name in _SETTINGS.items() if settings.get(key) is not None}
-    known |= {"routed": _routed_by(settings), "asked with": _asked_with(settings.get("parameters") or [])}
-    if settings.get("deadline") is not None:
-        known["deadline"] = f"{settings['deadline']:g} s a pool"
-    facts = [(name, known[name]) for name in _FACTS if known.get(name)]
-    return [("pools", f"{document['totals']['pools']:,}"), *facts]
-
-
-def _routed_by(settings: _Document) -> str:
-    """Return which pools go to which stronger judge, as far as that is known."""
-    parts = [f"by {settings['signal']}"] if "signal" in settings else []
-    parts += [f"share {settings['share']:g}"] if "share" in settings else []
-    parts += [f"to {settings['strong']}"] if "strong" in settings else []
-    return ", ".join(parts)
-
-
-def _asked_with(parameters: Sequence[_Document]) -> str:
-    """Return the sets of parameters that models were asked with, each once."""
-    sets = dict.fromkeys(", ".join(f"{name}={value}" for name, value in sorted(one.items())) for one in parameters)
-    shown = [one or "none" for one in sets][:MOST_PARAMETERS]
-    more = [f"{len(sets) - len(shown):,} more"] if len(sets) > len(shown) else []
-    return "; ".join([*shown, *more])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from bonwise.report.page.section import Section, Table
 
-__all__ = ["Findings", "GroupedTable", "Headline", "Page", "Part", "Picks", "Prompts", "Verdict"]
+__all__ = ["Findings", "GroupedTable", "Headline", "Page", "Part", "Prompts", "Verdict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,22 +124,6 @@ class Prompts:
 
 
 @dataclass(frozen=True, slots=True)
-class Picks:
-    """Pools with what was picked from them.
-
-    Parameters
-    ----------
-    rows : sequence of mapping
-        In the order of the pools.
-    of : int
-        All there are.
-    """
-
-    rows: Sequence[Mapping[str, object]]
-    of: int
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
     """A whole page.
 
@@ -150,11 +134,9 @@ class Page:
         What was done to what: a name and its value.
     parts : sequence of Part
     prompts : Prompts or None
-    picks : Picks or None
     """
 
     title: str
     facts: Sequence[tuple[str, str]]
     parts: Sequence[Part]
     prompts: Prompts | None = None
-    picks: Picks | None = None

@@ -18,7 +18,6 @@ from bonwise.report.page.excerpt import excerpt
 from bonwise.report.page.head import facts, title
 from bonwise.report.page.layout import Page, Part
 from bonwise.report.page.section import MOST_DRAWN, Section
-from bonwise.report.page.selection_page import selection_page
 from bonwise.report.page.studied import findings, not_studied, study_data
 
 __all__ = ["fragment", "page"]
@@ -27,7 +26,6 @@ _Document = Mapping[str, Any]
 
 _STUDY = "bonwise.study/1"
 _NOTE = "bonwise.note/1"
-_SELECTIONS = "bonwise.selections/1"
 
 _LEAD = 2
 """Findings of a study that stand out on its own page."""
@@ -47,7 +45,7 @@ def page(document: _Document) -> str:
     Parameters
     ----------
     document : mapping
-        As ``--json`` writes it: a study, a comparison, a plan, routing, or selections.
+        As ``--json`` writes it: a study, a comparison, or routing.
 
     Raises
     ------
@@ -73,10 +71,7 @@ def fragment(document: _Document) -> str:
 
 
 def _laid_out(document: _Document) -> Page:
-    if document.get("schema") == _SELECTIONS:
-        found = selection_page(document)
-    else:
-        found = Page(title(document), facts(document), [Part(_alone(document))])
+    found = Page(title(document), facts(document), [Part(_alone(document))])
     return replace(found, parts=list(apart(found.parts)))
 
 
@@ -102,7 +97,7 @@ def _sections(document: _Document, *, drawn: bool = True) -> list[Section]:
     elif schema in _SECTIONS:
         where = _SECTIONS[schema]
     else:
-        known = ", ".join((_STUDY, _SELECTIONS, *_SECTIONS))
+        known = ", ".join((_STUDY, *_SECTIONS))
         raise UsageError(f"no page shows a document of schema {schema!r}", hint=f"these have pages: {known}")
     module, function = where.split(":")
     made = getattr(import_module(f"bonwise.report.page.{module}"), function)

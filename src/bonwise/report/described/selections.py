@@ -1,0 +1,199 @@
+"""Picks: what all of them come to, from what decided them to what they took, and each pool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from bonwise.documents.selections import (
+    OrderTotals,
+    RoutedTotals,
+    SelectionsDocument,
+    SelectionsSettings,
+    SelectionTotals,
+)
+from bonwise.report.blocks import Block, Column, Part, Said, Table
+from bonwise.report.described.pools import MEANINGS, pools
+from bonwise.report.described.single_pick import headline, single_pick
+from bonwise.report.numbers import count, counted, dollars, per_unit, rate, seconds, setting, signed
+
+__all__ = ["describe"]
+
+_MAKESHIFT = ("deadline", "partial", "first", "random")
+
+_MOST_PARAMETERS = 4
+"""Sets of parameters that the head names."""
+
+
+def describe(document: SelectionsDocument) -> Part:
+    """Describe what was picked, then what it took, then each pool that the document holds."""
+    settings, totals = document.settings, document.totals
+    alone = document.picks[0].pick if document.of == 1 and len(document.picks) == 1 and not settings.ended else None
+    title = f"Picks from {settings.source}"
+    if settings.source is None:
+        title = f"Pick of {settings.judge}" if alone is None else headline(alone)
+    found: list[Block] = [_decided(totals, settings.ended), *_totals(totals)]
+    if alone is not None:
+        lead = [] if settings.source is None else [Said("lead", headline(alone))]
+        # The text of a single pick says in one line what it took.
+        found = [*lead, *single_pick(alone), *(replace(part, role="detail") for part in _totals(totals))]
+    return Part(title, [Table.facts(_facts(document)), *found, pools(document.picks, document.of)])
+
+
+def _facts(document: SelectionsDocument) -> Iterator[tuple[str, str]]:
+    settings = document.settings
+    yield "pools", count(document.totals.pools)
+    yield "judge", settings.judge
+    yield "judge version", settings.judge_version
+    parameters = _asked_with(settings)
+    if parameters:
+        yield "asked with", parameters
+    yield "strategy", settings.strategy
+    routed = ", ".join(_routed_by(settings))
+    if routed:
+        yield "routed", routed
+    if settings.deadline is not None:
+        yield "deadline", f"{setting(settings.deadline)} s a pool"
+    yield "on failure", settings.on_failure
+    yield "seed", str(settings.seed)
+    yield "bonwise", settings.version
+
+
+def _routed_by(settings: SelectionsSettings) -> Iterator[str]:
+    """Yield which pools go to which stronger judge, as far as that is known."""
+    if settings.signal is not None:
+        yield f"by {settings.signal}"
+    if settings.share is not None:
+        yield f"share {setting(settings.share)}"
+    if settings.strong is not None:
+        yield f"to {settings.strong}"
+
+
+def _asked_with(settings: SelectionsSettings) -> str:
+    """Return the sets of parameters that models were asked with, each once."""
+    sets = dict.fromkeys(
+        ", ".join(f"{name}={value}" for name, value in sorted(one.items())) for one in settings.parameters
+    )
+    shown = [one or "none" for one in sets][:_MOST_PARAMETERS]
+    more = [f"{count(len(sets) - len(shown))} more"] if len(sets) > len(shown) else []
+    return "; ".join([*shown, *more])
+
+
+def _decided(totals: SelectionTotals, ended: str | None) -> Part:
+    picked = totals.picked
+    blocks: list[Block] = [Said("caveat", f"Not all pools are here: {ended}.")] if ended else []
+    among = f"{count(picked)} of {counted(totals.pools, 'pool')}{_share(picked, totals.pools)}"
+    blocks.append(Said("finding", f"A candidate was picked in {among}."))
+    if totals.tied:
+        blocks.append(Said("finding", f"In {count(totals.tied)} of them several candidates share the top score."))
+    makeshift = sum(times for how, times in totals.decided_by.items() if how in _MAKESHIFT)
+    if makeshift:
+        rests = "rests" if makeshift == 1 else "rest"
+        what = f"{counted(makeshift, 'pick')} {rests} on less than was asked for: see what decided."
+        blocks.append(Said("caveat", what))
+    columns = (
+        Column("decided by", "name"),
+        Column("pools"),
+        Column("share"),
+        Column("what that is", "words", spare=1),
+    )
+    rows = [
+        (how, count(times), rate(times / totals.pools), MEANINGS[how]) for how, times in totals.decided_by.items()
+    ]
+    blocks.append(Table.of(columns, rows, "What decided"))
+    if len(totals.stopped) > 1:
+        blocks.append(_tally(totals.stopped, "Why asking stopped", "reason", "pools"))
+    return Part("What was picked", blocks, anchor="picked")
+
+
+def _totals(totals: SelectionTotals) -> Iterator[Part]:
+    """Yield what is known beside the picks themselves, each where there is something to say."""
+    if totals.unscored or totals.failures:
+        yield Part("What was not scored", list(_not_scored(totals)), anchor="unscored")
+    if totals.routed.seen:
+        yield Part("Routing", list(_routed(totals.routed, totals.pools)), anchor="routing")
+    if totals.order.advantage is not None:
+        yield Part("Order of presentation", list(_order(totals.order, totals.order.advantage)), anchor="order")
+    yield Part("What it took", list(_cost(totals)), anchor="cost")
+
+
+def _not_scored(totals: SelectionTotals) -> Iterator[Block]:
+    candidates = sum(totals.unscored.values())
+    have = "has" if candidates == 1 else "have"
+    yield Said(
+        "finding",
+        f"{count(candidates)} of {counted(totals.candidates, 'candidate')} {have} no score"
+        f"{_share(candidates, totals.candidates)}; such a candidate cannot win.",
+    )
+    if totals.unscored:
+        yield _tally(totals.unscored, "Candidates without a score", "reason", "candidates")
+    if totals.failures:
+        yield _tally(totals.failures, "Pools where something went wrong", "what", "pools")
+
+
+def _routed(routed: RoutedTotals, of: int) -> Iterator[Block]:
+    sent = f"{count(routed.sent)} of {counted(routed.seen, 'pool')}{_share(routed.sent, routed.seen)}"
+    yield Said(
+        "finding",
+        f"A stronger judge decided {sent}, {count(routed.changed)} of them otherwise than the first pass.",
+    )
+    if routed.seen < of:
+        yield Said("finding", f"{counted(of - routed.seen, 'pool')} never came before the router.")
+    yield _tally(routed.reasons, "", "reason", "pools")
+
+
+def _order(order: OrderTotals, advantage: float) -> Iterator[Said]:
+    moved = f"{count(order.differing)} of {counted(order.pairs, 'pair')} judged in both orders"
+    what = f"{signed(advantage)} on average: 0 is nothing, 1 is every comparison."
+    yield Said("finding", f"Being shown first was worth {what}")
+    yield Said("finding", f"The verdict on {moved} depends on the order{_share(order.differing, order.pairs)}.")
+    if order.without_verdict:
+        have = "has" if order.without_verdict == 1 else "have"
+        yield Said("finding", f"{counted(order.without_verdict, 'comparison')} {have} no verdict.")
+
+
+def _cost(totals: SelectionTotals) -> Iterator[Block]:
+    several = totals.pools > 1
+    asked = f"{counted(totals.calls, 'call')} sent, {counted(totals.answers, 'answer')} used"
+    tokens = counted(totals.input_tokens + totals.output_tokens, "token")
+    yield Said("finding", f"{asked}, {tokens}, {_known(totals.cost, totals, 'cost ')}.")
+    took = totals.latency
+    if took is not None and several:
+        yield Said(
+            "finding",
+            f"A pool took {seconds(took.mean)} on average: half up to {seconds(took.half)}, "
+            f"95% up to {seconds(took.most)}, the longest {seconds(took.longest)}.",
+        )
+    columns = [Column("what", "name"), *map(Column, ("all pools", "a pool") if several else ("the pool",))]
+    yield Table.of(columns, [row[: len(columns)] for row in _amounts(totals)])
+    if totals.unpriced:
+        yield Said("note", f"The cost of {counted(totals.unpriced, 'pool')} is unknown.")
+
+
+def _amounts(totals: SelectionTotals) -> Iterator[Sequence[str]]:
+    pools_ = max(totals.pools, 1)
+    for what, amount in (
+        ("calls sent", totals.calls),
+        ("answers from the ledger", totals.from_ledger),
+        ("input tokens", totals.input_tokens),
+        ("output tokens", totals.output_tokens),
+        ("tokens of answers from the ledger", totals.reused_tokens),
+    ):
+        yield what, count(amount), per_unit(amount, pools_)
+    yield "US dollars", _known(totals.cost, totals), _known(totals.cost / pools_, totals)
+
+
+def _known(amount: float, totals: SelectionTotals, what: str = "") -> str:
+    """Write an amount in dollars, as far as the cost of pools is known."""
+    if not totals.unpriced:
+        return dollars(amount)
+    return f"{what}unknown" if totals.unpriced >= totals.pools else f"at least {dollars(amount)}"
+
+
+def _tally(counts: Mapping[str, int], title: str, what: str, of: str) -> Table:
+    columns = (Column(what, "name"), Column(of))
+    return Table.of(columns, [(reason, count(times)) for reason, times in counts.items()], title)
+
+
+def _share(part: int, whole: int) -> str:
+    return f" ({rate(part / whole)})" if whole else ""

@@ -1,0 +1,92 @@
+"""A selection as the records of documents; loaded only where one is written or shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import to_jsonable_python
+
+from bonwise.documents.pick import ComparisonRecord, PickRecord, RoutedRecord, SelectionSettings
+from bonwise.documents.selections import CandidateWords, SelectionsDocument, SelectionsSettings, ShownPick
+from bonwise.selection.totals import Totals
+
+if TYPE_CHECKING:
+    from bonwise.selection.selection import Selection
+
+__all__ = ["document_of", "pick_record", "settings_of"]
+
+
+def pick_record(pick: Selection, *, whole: bool = True) -> PickRecord:
+    """Return the line that ``bonwise select`` writes.
+
+    Parameters
+    ----------
+    pick : Selection
+    whole : bool
+        Whether it holds the text of the pick and the settings, which a document of many picks holds elsewhere.
+
+    Examples
+    --------
+    >>> import bonwise as bw
+    >>> pick_record(bw.select("Say hi", ["hello", "hi"], judge=lambda prompt, text: -len(text))).best
+    'c1'
+    """
+    bill, routed = pick.bill, pick.routed
+    more: dict[str, Any] = {}
+    if whole:
+        more = {"text": pick.text, "settings": SelectionSettings(**settings_of(pick.settings))}
+    return PickRecord(
+        prompt_id=None if pick.prompt_id is None else str(pick.prompt_id),
+        best=pick.best_id,
+        index=pick.index,
+        ids=list(pick.ids),
+        scores=list(pick.scores),
+        ranking=list(pick.ranking),
+        tied=list(pick.tied),
+        decided_by=pick.decided_by,  # type: ignore[arg-type]  # one of these words, as the record checks
+        level=list(pick.level),
+        standard_errors=list(pick.standard_errors),
+        p_best=list(pick.p_best),
+        expected_regret=pick.expected_regret,
+        draws=list(pick.draws),
+        stopped=pick.stopped,
+        comparisons=[
+            ComparisonRecord(a=one.a, b=one.b, value=one.value, order_effect=one.order_effect)
+            for one in pick.comparisons
+        ],
+        routed=None
+        if routed is None
+        else RoutedRecord(
+            strong=routed.strong, signal=routed.signal, reason=routed.reason, first_pick=routed.first_pick
+        ),
+        failure=pick.failure,
+        calls=bill.calls,
+        answers=bill.calls + bill.from_ledger,
+        from_ledger=bill.from_ledger,
+        input_tokens=bill.input_tokens,
+        output_tokens=bill.output_tokens,
+        reused_tokens=bill.reused_tokens,
+        cost=bill.cost,
+        latency=round(pick.latency, 3),
+        unscored=dict(pick.unscored),
+        **more,
+    )
+
+
+def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a selection with what models were asked with as JSON holds it."""
+    return {**settings, "parameters": [to_jsonable_python(dict(one)) for one in settings["parameters"]]}
+
+
+def document_of(pick: Selection) -> SelectionsDocument:
+    """Return a document of this pick alone, with the text of the best."""
+    totals = Totals()
+    totals.note(pick)
+    words = [CandidateWords(id=one, text=pick.text if at == pick.index else None) for at, one in enumerate(pick.ids)]
+    return SelectionsDocument(
+        settings=SelectionsSettings(**settings_of(pick.settings)),
+        totals=totals.record(),
+        picks=[ShownPick(pick=pick_record(pick), prompt=None, candidates=words)],
+        of=1,
+    )

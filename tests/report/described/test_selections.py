@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+import pytest
+
+import bonwise as bw
+from bonwise.calls.bill import Bill
+from bonwise.report.blocks import Cards, Part, Table
+from bonwise.report.show import describe, markdown, notebook, page, text
+from bonwise.selection.selection import Comparison, Routed
+from documents.test_selections import full, made
+from report.described.readers import HOSTILE, harmless, words
+from selection.test_totals import selection
+
+
+def part(document, title):
+    """Return a part of a description."""
+    (found,) = (one for one in describe(document).blocks if isinstance(one, Part) and one.title == title)
+    return found
+
+
+def rows(document):
+    """Return the rows of the pools."""
+    (finder,) = (one for one in part(document, "Pools").blocks if isinstance(one, Table))
+    return finder.rows
+
+
+def facts(document):
+    """Return the facts at the head of the page."""
+    return [tuple(row.cells) for row in describe(document).blocks[0].rows]
+
+
+def test_the_totals_come_first():
+    """What decided, what was not scored and what it took stand before the pools, with their figures."""
+    document = made(selection(), selection(prompt_id="q", decided_by="partial"))
+    shown = words(page(document))
+    parts = ("A candidate was picked in 2 of 2", "empty answer", "calls sent", "Each opens")
+    order = [shown.index(one) for one in parts]
+    assert order == sorted(order)
+    assert "1 pick rests on less than was asked for" in shown
+    assert "95% up to" in shown
+
+
+def test_the_pools_are_for_pages_alone():
+    """A terminal, Markdown and a notebook show what all picks come to, and no pool."""
+    document = made(selection(), selection(prompt_id="q"))
+    for shown in (text(document), markdown(document), notebook(document)):
+        assert "A candidate was picked in 2 of 2 pools" in shown
+        assert "the prompt" not in shown
+
+
+def test_each_pool_opens_to_why():
+    """A pool holds its prompt, its candidates with figures and reasons, and what decided; words name the pick."""
+    pick = selection(standard_errors=(0.25, None), p_best=(0.9, 0.1), draws=(3, 1), stopped="the margin was reached")
+    shown = words(page(made(pick, selection(prompt_id="q"))))
+    for one in (
+        "Asking stopped: the margin was reached",
+        "the prompt",
+        "picked",
+        "score 1 , se 0.25 , P(best) 0.9 , draws 3",
+        "not scored: empty answer",
+        "text of b",
+        "Search prompts, candidates and reasons",
+    ):
+        assert one in shown, one
+
+
+@pytest.mark.parametrize(
+    ("costs", "said", "cells"),
+    [
+        ((0.5, 0.25), "tokens, $0.7500.", "US dollars $0.7500 $0.3750"),
+        ((0.5, None), "tokens, at least $0.5000.", "US dollars at least $0.5000 at least $0.2500"),
+        ((None, None), "tokens, cost unknown.", "US dollars unknown unknown"),
+    ],
+)
+def test_a_cost_that_is_unknown_is_no_zero(costs, said, cells):
+    """What is known of the cost is a lower bound where some pools have none, and nothing where none has."""
+    bills = [Bill(calls=1, input_tokens=5, cost=cost) for cost in costs]
+    shown = words(page(made(*(selection(prompt_id=f"p{at}", bill=bill) for at, bill in enumerate(bills)))))
+    assert said in shown
+    assert cells in shown
+
+
+def test_a_pool_s_part_is_written_out():
+    """What a pool took on average stands without a power of ten."""
+    bills = [Bill(calls=1, input_tokens=spent, cost=0.0) for spent in (2_471_600, 0)]
+    shown = words(page(made(*(selection(prompt_id=f"p{at}", bill=bill) for at, bill in enumerate(bills)))))
+    assert "input tokens 2,471,600 1,235,800 output tokens" in shown
+
+
+def test_scores_of_five_digits_stay_apart():
+    """Scores that count letters are written out to the last one."""
+    pick = selection(scores=(-12_361.0, -12_358.0), unscored={})
+    shown = words(page(made(pick, selection(prompt_id="q"))))
+    assert "-12,361" in shown
+    assert "-12,358" in shown
+
+
+def test_the_head_names_what_decided():
+    """Judge, strategy with its parameters, routing, deadline and release are in the head, each where it is known."""
+    told = {
+        "judge": "pointwise:m",
+        "judge_version": "pointwise@1",
+        "parameters": [{"temperature": 0.0, "max_tokens": 9}, {"temperature": 1.0, "max_tokens": 9}],
+        "strategy": "adaptive:margin=0.5",
+        "signal": "interval_width",
+        "share": 0.25,
+        "strong": "pairwise:s",
+        "deadline": 50.0,
+        "seed": 3,
+    }
+    picks = selection(), selection(prompt_id="q")
+    assert facts(made(*picks, **told)) == [
+        ("pools", "2"),
+        ("judge", "pointwise:m"),
+        ("judge version", "pointwise@1"),
+        ("asked with", "max_tokens=9, temperature=0.0; max_tokens=9, temperature=1.0"),
+        ("strategy", "adaptive:margin=0.5"),
+        ("routed", "by interval_width, share 0.25, to pairwise:s"),
+        ("deadline", "50 s a pool"),
+        ("on failure", "owe"),
+        ("seed", "3"),
+        ("bonwise", "1.2.3"),
+    ]
+    assert dict(facts(made(*picks, strong="pairwise:s")))["routed"] == "to pairwise:s"
+    assert {"routed", "deadline", "asked with"}.isdisjoint(dict(facts(made(*picks))))
+
+
+def test_many_sets_of_parameters_are_cut():
+    """Of six sets of parameters four are named and the others counted; a set that comes again is the same."""
+    sets = [{"temperature": at % 6} for at in range(12)]
+    told = dict(facts(made(selection(), parameters=sets)))["asked with"]
+    assert told == "temperature=0; temperature=1; temperature=2; temperature=3; 2 more"
+
+
+def test_a_page_that_shows_fewer_pools_says_so():
+    """The number shown and the number there are stand beside each other."""
+    document = made(*(selection(prompt_id=f"p{at}") for at in range(3)))
+    shown = words(page(document.model_copy(update={"picks": document.picks[:2]})))
+    assert "The first 2 of 3 pools are shown; the others are in the output of the command." in shown
+
+
+def test_why_pools_are_missing_is_said():
+    """A run that ended early says so, also where one pool was picked."""
+    document = made(selection(), ended="the run was interrupted")
+    assert "Not all pools are here: the run was interrupted." in text(document)
+
+
+def test_comparisons_routes_and_failures_are_told():
+    """Pairs with their order effect, the stronger judge, and what went wrong are on the page."""
+    shown = words(page(made(full(), selection(prompt_id="q"))))
+    for one in (
+        "Decided by strong judge (signal above 0.1, signal 0.125); the first pass alone would have kept b",
+        "What went wrong: the server was gone",
+        "Expected loss against the best candidate: 0.02.",
+        "The seed decided among 2 candidates.",
+        "picked, one of 2 tied",
+        "no verdict",
+        "A stronger judge decided 1 of 1 pool (100.0%), 1 of them otherwise",
+        "1 pool never came before the router.",
+        "Being shown first was worth +1.000 on average",
+        "1 comparison has no verdict.",
+    ):
+        assert one in shown, one
+
+
+def test_many_comparisons_are_cut():
+    """Of 300 comparisons of a pool 100 are shown and the others counted."""
+    pick = selection(comparisons=tuple(Comparison("a", "b", 1.0, None) for _ in range(300)))
+    (row,) = rows(made(pick))
+    *_, table, note = row.inside
+    assert (len(table.rows), note.text) == (100, "200 more comparisons are in the output of the command.")
+
+
+def test_a_single_pick_shows_its_candidates(tmp_path):
+    """A pick of Python says first who it is, then how the candidates stand, the best first."""
+    pick = bw.select("Say hi", ["hello <b>", "hi"], judge=lambda _, text: -len(text))
+    assert str(pick).splitlines()[0] == "c1, decided by score: every candidate was scored once"
+    assert [line.split() for line in str(pick).splitlines()[3:5]] == [["c1", "-2"], ["c0", "-9"]]
+    assert str(pick).splitlines()[-1] == "0 calls, 0 answers from a ledger, 0 tokens"
+    pick.to_html(tmp_path / "pick.html")
+    for shown in (words((tmp_path / "pick.html").read_text("utf-8")), words(pick._repr_html_())):
+        assert "c1, decided by score: every candidate was scored once" in shown
+        assert "c1 -2 c0 -9" in shown
+        assert "Decided by score: one candidate had the highest score." in shown
+    assert "<script" not in pick._repr_html_()
+    assert "| c1 | -2 |" in pick.to_markdown()
+
+
+def test_a_file_of_one_pool_says_who_was_picked():
+    """Where the title names the file the pick stands below it."""
+    assert text(made(selection())).splitlines()[:2] == [
+        "Picks from pools.jsonl",
+        "a, decided by score: every candidate was scored once",
+    ]
+
+
+def test_all_that_is_known_of_a_single_pick_is_in_its_text():
+    """Errors, chances, draws and reasons have columns where there are some; failures and routes are said."""
+    said = str(full())
+    assert [line.split() for line in said.splitlines() if line.startswith(("candidate", "a "))] == [
+        ["candidate", "score", "se", "P(best)", "draws", "why", "not"],
+        ["a", "1", "0.25", "0.9", "3"],
+    ]
+    for one in ("What went wrong: the server was gone.", "Decided by strong judge (signal above 0.1", "empty answer"):
+        assert one in said, one
+
+
+def test_no_pick_is_said():
+    """Where nothing was picked every reader is told, and why."""
+    nothing = {"best": None, "best_id": None, "index": None, "text": None, "ranking": (), "scores": (None, None)}
+    pick = selection(**nothing, decided_by="nothing scored")
+    assert str(pick).startswith("no pick, decided by nothing scored: ")
+    assert "no judge gave any candidate a score" in words(pick._repr_html_())
+
+
+def test_parts_without_anything_to_say_are_left_out():
+    """Where all was scored and nothing routed there are totals and costs alone."""
+    document = made(selection(unscored={}), selection(unscored={}, prompt_id="q"))
+    titles = [one.title for one in describe(document).blocks if isinstance(one, Part)]
+    assert titles == ["What was picked", "What it took", "Pools"]
+
+
+def test_half_a_surrogate_pair_is_written_out(tmp_path):
+    """A text that no file can hold is on the page, with the half written out."""
+    pick = bw.select("Say \ud800", ["lone \udfff half"], judge=lambda _, text: len(text))
+    pick.to_html(tmp_path / "pick.html")
+    assert "lone \\udfff half" in words((tmp_path / "pick.html").read_text("utf-8"))
+
+
+def test_whatever_a_judge_or_a_service_said_stays_text():
+    """Reasons, failures, names and words of pools are text in the totals and in every opened pool."""
+    bad = HOSTILE
+    pick = selection(
+        ids=("a" + bad, "b"),
+        best="b",
+        best_id="b",
+        index=1,
+        scores=(None, 1.0),
+        ranking=("b",),
+        unscored={"a" + bad: "why " + bad},
+        failure="failure " + bad,
+        stopped="stopped " + bad,
+        comparisons=(Comparison("a" + bad, "b", 0.5, 1.0),),
+        routed=Routed("strong " + bad, 0.1, "route " + bad, first_pick="a" + bad),
+    )
+    told = {"judge": "judge " + bad, "strategy": bad, "signal": bad, "strong": bad, "ended": "ended " + bad}
+    document = made(pick, selection(prompt_id="q" + bad), words={"a" + bad: "words " + bad}, **told)
+    harmless(pick.document())
+    harmless(document)
+    shown = words(page(document))
+    for what in ("why", "failure", "stopped", "strong", "route", "words", "judge", "ended"):
+        assert f"{what} <script>alert(1)</script>" in shown, what
+
+
+def test_long_names_are_cut_and_stay_apart():
+    """Names that begin alike are cut at 300 characters, and each keeps its own figures, place and text."""
+    names = ("n" * 400 + "a", "n" * 400 + "b")
+    pick = selection(
+        ids=names,
+        best=names[1],
+        best_id=names[1],
+        index=1,
+        ranking=(names[1],),
+        scores=(None, 0.75),
+        unscored={names[0]: "why"},
+        comparisons=(Comparison(*names, 0.5, 1.0),),
+    )
+    row, _ = rows(made(pick, selection(prompt_id="q"), words={name: f"text {name[-1]}" for name in names}))
+    (cards,) = (one for one in row.inside if isinstance(one, Cards))
+    assert {len(name) for name in (row.cells[1], *row.inside[-1].rows[0].cells[:2])} == {300}
+    assert [(len(one.title), one.blocks[0].text, len(one.marks), one.note) for one in cards.cards] == [
+        (300, "text b", 1, ""),
+        (300, "text a", 0, "not scored: why"),
+    ]
