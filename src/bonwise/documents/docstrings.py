@@ -9,9 +9,14 @@ __all__ = ["meanings", "prose"]
 
 _SECTION = re.compile(r"^(\S[^\n]*)\n-{3,}$", re.MULTILINE)
 
+_NONE = re.compile(r"\bNone\b")
+"""What Python says for the null of JSON."""
+
 
 def prose(docstring: str) -> str:
-    r"""Return what stands before the first section: paragraphs of one line each, code in single backticks.
+    r"""Return what stands before the first section, one line per paragraph, as it is said of JSON.
+
+    Code stands in single backticks, and None is null.
 
     Examples
     --------
@@ -55,4 +60,4 @@ def _parameters(section: str) -> dict[str, str]:
 
 
 def _joined(text: str) -> str:
-    return " ".join(text.split()).replace("``", "`")
+    return _NONE.sub("null", " ".join(text.split()).replace("``", "`"))

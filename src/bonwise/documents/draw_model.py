@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from bonwise.documents.document import Document
 from bonwise.documents.record import Record
-from bonwise.documents.values import Count, NonNegative, Number, Positive
+from bonwise.documents.values import Count, NonNegative, NotBlank, Number, Positive
 from bonwise.stats.draw_model import DrawModel
 from bonwise.stats.draw_prior import DrawPrior
 
@@ -80,7 +80,7 @@ class DrawModelDocument(Document):
     """
 
     schema_: Literal["bonwise.draw_model/1"] = Field(default="bonwise.draw_model/1", alias="schema")
-    version: Annotated[str, Field(min_length=1)]
+    version: NotBlank
     prior: PriorRecord
     call_sd: Positive
     candidate_sd: NonNegative
@@ -142,9 +142,21 @@ class DrawModelDocument(Document):
         return prices
 
     @model_validator(mode="after")
-    def _check_whole(self) -> DrawModelDocument:
+    def _check_scale(self) -> DrawModelDocument:
         if self.low >= self.high:
             raise ValueError("has a low that is not below its high")
+        span = (self.high - self.low) * (1 + _ROUNDING)
+        for name, held in (("call_sd", self.call_sd), ("candidate_sd", self.candidate_sd)):
+            if held > span:
+                raise ValueError(f"has a {name} beyond the distance from low to high")
+        if max(self.prior.sigma2) > span**2:
+            raise ValueError("has a prior with a sigma2 beyond the squared distance from low to high")
+        if not self.low <= self.prior.cuts[0] <= self.prior.cuts[1] <= self.high:
+            raise ValueError("has a prior with cuts that are not between low and high")
+        return self
+
+    @model_validator(mode="after")
+    def _check_curve(self) -> DrawModelDocument:
         if len(self.mean_calls) != len(self.prices):
             raise ValueError(f"has {len(self.mean_calls)} mean_calls for {len(self.prices)} prices")
         if self.candidates < 2 * self.prompts:

@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from bonwise.printable import printable
 
-__all__ = ["refusal"]
+__all__ = ["named_keys", "refusal"]
 
 _LONGEST = 60
 """Characters of a key or a value in a message."""
@@ -30,14 +30,14 @@ _SAYINGS = {
     "less_than_equal": "should be at most {le}",
     "literal_error": "should be {expected}",
     "string_too_short": "should not be empty",
-    "string_pattern_mismatch": "is not written as it should be",
+    "string_pattern_mismatch": "should not be empty",
     "too_long": "should hold at most {max_length}",
     "too_short": "should hold at least {min_length}",
     "union_tag_invalid": "is of no known kind",
     "union_tag_not_found": "is of no known kind",
 }
 
-_SAY_ALL = frozenset({"missing", "extra_forbidden", "string_too_short"})
+_SAY_ALL = frozenset({"missing", "extra_forbidden", "string_pattern_mismatch", "string_too_short"})
 """Types of errors after which a value would say nothing more."""
 
 _KINDS = {
@@ -88,7 +88,7 @@ def refusal(error: ValidationError, document: Mapping[str, Any] | None = None, *
     first = next((key for key in by_key if by_key[key][0]["type"] != "extra_forbidden"), next(iter(by_key)))
     others = len(by_key) - 1
     more = "" if not others else "; 1 more key is wrong" if others == 1 else f"; {others:,} more keys are wrong"
-    return f"{_named(first) or whole} {_said(by_key[first])}{more}"
+    return f"{named_keys(first) or whole} {_said(by_key[first])}{more}"
 
 
 def _keys(one: ErrorDetails, document: object) -> tuple[str | int, ...]:
@@ -106,8 +106,14 @@ def _keys(one: ErrorDetails, document: object) -> tuple[str | int, ...]:
     return tuple(found)
 
 
-def _named(keys: tuple[str | int, ...]) -> str:
-    """Return keys as one would write them to get at the value."""
+def named_keys(keys: tuple[str | int, ...]) -> str:
+    """Return keys as one would write them to get at the value.
+
+    Examples
+    --------
+    >>> named_keys(("judges", "gpt", "bins", 0))
+    'judges.gpt.bins[0]'
+    """
     name = "" if len(keys) <= _MOST_PARTS else "..."
     for key in keys[-_MOST_PARTS:]:
         name += f"[{key}]" if isinstance(key, int) else f"{'.' if name else ''}{printable(key, longest=_LONGEST)}"

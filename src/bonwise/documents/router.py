@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Annotated, Literal, get_args
@@ -14,7 +14,7 @@ from bonwise.data.scales import parse_scale
 from bonwise.documents.document import Document
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.record import Record
-from bonwise.documents.values import Number, Positive, PositiveShare
+from bonwise.documents.values import NotBlank, Number, Positive, PositiveShare
 from bonwise.errors import UsageError
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.gain_model import FitReport, GainModel
@@ -50,10 +50,10 @@ Feature = Literal[
     "resampled_spread",
 ]
 
-FEATURES: Mapping[str, frozenset[str]] = MappingProxyType(
-    {"margin_level": frozenset({"margin", "level"}), "expected_gain": frozenset(get_args(Feature))}
+FEATURES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"margin_level": ("margin", "level"), "expected_gain": get_args(Feature)}
 )
-"""Of which features a learnt signal may be a model."""
+"""Of which features a learnt signal may be a model, in the order in which it is fitted."""
 
 LEARNT = frozenset(FEATURES)
 
@@ -70,29 +70,36 @@ RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
 
 _ROUNDING = 1e-9
 
-
-def _ordered(found: EstimateRecord) -> EstimateRecord:
-    if found.low is not None and found.high is not None and found.low > found.high:
-        raise ValueError("has a low end above its high end")
-    return found
+_ROUNDED = 1e-8
+"""By how much a threshold may leave the values, which are rounded to nine decimals."""
 
 
-def _in_unit(found: EstimateRecord) -> EstimateRecord:
-    if found.estimate is not None and not -_ROUNDING <= found.estimate <= 1 + _ROUNDING:
-        raise ValueError("should be a share, from 0 to 1")
-    return found
+_METHODS = frozenset({"complete", "labelled_only", "aipw", "weighted"})
 
 
-def _at_most_one(found: EstimateRecord) -> EstimateRecord:
-    if found.estimate is not None and found.estimate > 1 + _ROUNDING:
-        raise ValueError("should be at most 1")
-    return found
+def _sound(lowest: float) -> Callable[[EstimateRecord], EstimateRecord]:
+    """Return what refuses an estimate that no study makes, of a figure between `lowest` and 1."""
 
+    def checked(found: EstimateRecord) -> EstimateRecord:
+        missing = [one is None for one in (found.low, found.high, found.interval)]
+        if any(missing) and not all(missing):
+            raise ValueError("has only a part of low, high and interval")
+        if found.reason is None and (found.estimate is None or found.low is None):
+            raise ValueError("has no estimate or no interval, and no reason for that")
+        if found.estimate is None and (found.low is not None or found.se is not None):
+            raise ValueError("has an interval or an se without an estimate")
+        ends = [one for one in (found.low, found.estimate, found.high) if one is not None]
+        if any(before > after + _ROUNDING for before, after in pairwise(ends)):
+            raise ValueError("has low, estimate and high that do not follow one another")
+        if any(not lowest - _ROUNDING <= one <= 1 + _ROUNDING for one in ends):
+            raise ValueError(f"has figures that are not {_range(lowest, 1.0)}")
+        if found.estimate is not None and not found.n:
+            raise ValueError("has an estimate from n = 0 prompts")
+        if found.method not in _METHODS or not (found.interval is None or found.interval.isalpha()):
+            raise ValueError("has no known method or interval")
+        return found
 
-def _correlation(found: EstimateRecord) -> EstimateRecord:
-    if found.estimate is not None and abs(found.estimate) > 1 + _ROUNDING:
-        raise ValueError("should be a correlation, from -1 to 1")
-    return found
+    return checked
 
 
 class Nothing(Record):
@@ -122,8 +129,8 @@ class FitRecord(Record):
     folds: Annotated[int, Field(ge=2, le=2**53)]
     weighted: bool
     ess: Positive
-    correlation: Annotated[EstimateRecord, AfterValidator(_ordered), AfterValidator(_correlation)]
-    r2: Annotated[EstimateRecord, AfterValidator(_ordered), AfterValidator(_at_most_one)]
+    correlation: Annotated[EstimateRecord, AfterValidator(_sound(-1.0))]
+    r2: Annotated[EstimateRecord, AfterValidator(_sound(-math.inf))]
 
     @classmethod
     def of(cls, found: FitReport) -> FitRecord:
@@ -147,6 +154,10 @@ class FitRecord(Record):
     def _check_size(self) -> FitRecord:
         if self.ess > self.labelled * (1 + _ROUNDING):
             raise ValueError("has an ess above its number of labelled prompts")
+        if not self.weighted and self.ess < self.labelled * (1 - _ROUNDING):
+            raise ValueError("has an ess other than labelled, though nothing is weighted")
+        if max(self.correlation.n, self.r2.n) > self.labelled:
+            raise ValueError("has an n above its number of labelled prompts")
         return self
 
 
@@ -176,7 +187,7 @@ class GainModelRecord(Record):
     scales: list[Annotated[float, Field(gt=0)]]
     coefficients: list[float]
     intercept: Number
-    penalty: Annotated[float, Field(ge=0)]
+    penalty: Positive
     fit: FitRecord | None
 
     @classmethod
@@ -202,7 +213,7 @@ class GainModelRecord(Record):
             scales=tuple(self.scales),
             coefficients=tuple(self.coefficients),
             intercept=float(self.intercept),
-            penalty=self.penalty,
+            penalty=float(self.penalty),
             fit=None if self.fit is None else self.fit.report(),
         )
 
@@ -253,17 +264,17 @@ class RouterDocument(Document):
     signal: SignalName
     share: PositiveShare
     threshold: Number
-    judge: Annotated[str, Field(min_length=1)]
+    judge: NotBlank
     scale: str
     first: Literal["score", "draw_0"]
     captured: Annotated[
-        Annotated[EstimateRecord, AfterValidator(_ordered), AfterValidator(_in_unit), Tag("found")]
+        Annotated[EstimateRecord, AfterValidator(_sound(-math.inf)), Tag("found")]
         | Annotated[Nothing, Tag("nothing")],
         Discriminator(lambda value: "nothing" if value == {} or isinstance(value, Nothing) else "found"),
     ]
     model: GainModelRecord | None
     calibration: Annotated[list[float], Field(min_length=1, max_length=MOST_CALIBRATION)]
-    version: Annotated[str, Field(min_length=1)]
+    version: NotBlank
 
     @field_validator("scale")
     @classmethod
@@ -287,13 +298,22 @@ class RouterDocument(Document):
         if (self.signal in LEARNT) != (self.model is not None):
             raise ValueError(f"has {'no' if self.model is None else 'a'} model, with the signal {self.signal}")
         if self.model is not None:
-            unknown = [name for name in self.model.names if name not in FEATURES[self.signal]]
-            if unknown:
-                raise ValueError(f"has a model with the feature {unknown[0]}, at which {self.signal} does not look")
+            looked_at = [name for name in FEATURES[self.signal] if name in self.model.names]
+            if looked_at != self.model.names:
+                raise ValueError(f"has a model whose names are not features of {self.signal} in their order")
         low, high = RANGES.get(self.signal, (-math.inf, math.inf))
         for name, ends in (("threshold", (self.threshold,) * 2), ("calibration", self.calibration)):
             if ends[0] < low or ends[-1] > high:
                 raise ValueError(f"has a {name} outside of what {self.signal} can be, {_range(low, high)}")
+        return self
+
+    @model_validator(mode="after")
+    def _check_threshold(self) -> RouterDocument:
+        # A list of full length may be quantiles, without the ends.
+        whole = len(self.calibration) < MOST_CALIBRATION
+        slack = _ROUNDED * max(1.0, abs(self.threshold))
+        if whole and not self.calibration[0] - slack <= self.threshold <= self.calibration[-1] + slack:
+            raise ValueError("has a threshold beyond the values of its calibration")
         return self
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from bonwise.documents.document import Document
 from bonwise.errors import UsageError
+from bonwise.printable import printable
 
 __all__ = ["WORDS", "document_class", "json_schema", "word_of"]
 
@@ -60,7 +61,7 @@ def document_class(word: str) -> type[Document]:
     'bonwise.confidence/1'
     """
     if word not in WORDS:
-        raise UsageError(f"there is no schema {word!r}", hint=f"one of {', '.join(WORDS)}")
+        raise UsageError(f"there is no schema {printable(word, longest=60)!r}", hint=f"one of {', '.join(WORDS)}")
     model: type[Document] = import_module(f"bonwise.documents.{word}").MODEL
     return model
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from bonwise.data.bytes_check import file_errors, refuse_pipe
+from bonwise.documents.refusal import named_keys
 from bonwise.errors import FileError
 from bonwise.printable import printable
 
@@ -22,6 +24,8 @@ DEEPEST = 64
 
 _MOST_DIGITS = 300
 """Of a whole number; one with more is too large for any float."""
+
+_NO_NUMBER = re.compile("NaN|Infinity")
 
 _GZIP = b"\x1f\x8b"
 
@@ -62,6 +66,8 @@ def json_object(file: Path, hint: str) -> dict[str, Any]:
         raise FileError(f"{file}: not a JSON object", hint=hint)
     if _is_deep(found):
         raise FileError(f"{file}: nested deeper than {DEEPEST} levels", hint=hint)
+    if _NO_NUMBER.search(text) and (keys := _infinite(found)) is not None:
+        raise FileError(f"{file}: {named_keys(keys)} should be a finite number", hint=hint)
     if _HALF_PAIR.search(raw) and not _is_text(found):
         raise FileError(f"{file}: a text that is not valid Unicode: half a surrogate pair", hint=hint)
     return found
@@ -69,7 +75,7 @@ def json_object(file: Path, hint: str) -> dict[str, Any]:
 
 def _parsed(file: Path, text: str, hint: str) -> object:
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant, parse_int=_whole)
+        return json.loads(text, object_pairs_hook=_object, parse_int=_whole)
     except RecursionError:
         raise FileError(f"{file}: nested deeper than {DEEPEST} levels", hint=hint) from None
     except json.JSONDecodeError as error:
@@ -85,10 +91,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
         raise ValueError(f"the key {printable(twice, longest=60)!r} stands twice in one object")
     return made
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def _whole(digits: str) -> int | float:
@@ -108,6 +110,14 @@ def _is_deep(found: object) -> bool:
         if not level:
             return False
     return True
+
+
+def _infinite(found: object, above: tuple[str | int, ...] = ()) -> tuple[str | int, ...] | None:
+    """Return the keys that lead to a NaN or an infinity, None where there is none."""
+    if isinstance(found, float) and not math.isfinite(found):
+        return above
+    inner = found.items() if isinstance(found, dict) else enumerate(found) if isinstance(found, list) else ()
+    return next((keys for key, one in inner if (keys := _infinite(one, (*above, key))) is not None), None)
 
 
 def _is_text(found: object) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, WithJsonSchema
 
-__all__ = ["Confidence", "Count", "NonNegative", "Number", "Positive", "PositiveShare", "Share"]
+__all__ = ["Confidence", "Count", "NonNegative", "NotBlank", "Number", "Positive", "PositiveShare", "Share"]
 
 Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
 """A finite number that JSON may hold as an integer: it is written as it was given."""
@@ -40,3 +40,6 @@ PositiveShare = Annotated[
 
 Confidence = Annotated[float, Field(ge=0.5, lt=1)]
 """Confidence of two-sided intervals, in [0.5, 1)."""
+
+NotBlank = Annotated[str, Field(pattern=r"\S")]
+"""A text that says something."""
