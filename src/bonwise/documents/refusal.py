@@ -93,6 +93,8 @@ def refusal(error: ValidationError, document: Mapping[str, Any] | None = None, *
 
 def _keys(one: ErrorDetails, document: object) -> tuple[str | int, ...]:
     """Return the keys and positions that lead to a value, without the names of members of unions."""
+    if document is None:
+        return one["loc"]
     found: list[str | int] = []
     *steps, last = (*one["loc"],) or ("",)
     for step in (*steps, last):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator, model_validator
 
@@ -29,6 +29,7 @@ __all__ = [
     "GainModelRecord",
     "Nothing",
     "RouterDocument",
+    "plain_model",
 ]
 
 MOST_CALIBRATION = 2000
@@ -74,6 +75,8 @@ _ROUNDED = 1e-8
 """By how much a threshold may leave the values, which are rounded to nine decimals."""
 
 
+_INTERVALS = frozenset({None, "bootstrap", "exact", "fieller", "jackknife", "logit"})
+
 _METHODS = frozenset({"complete", "labelled_only", "aipw", "weighted"})
 
 
@@ -95,7 +98,9 @@ def _sound(lowest: float) -> Callable[[EstimateRecord], EstimateRecord]:
             raise ValueError(f"has figures that are not {_range(lowest, 1.0)}")
         if found.estimate is not None and not found.n:
             raise ValueError("has an estimate from n = 0 prompts")
-        if found.method not in _METHODS or not (found.interval is None or found.interval.isalpha()):
+        if found.low is not None and not found.se:
+            raise ValueError("has an interval without an se")
+        if found.method not in _METHODS or found.interval not in _INTERVALS:
             raise ValueError("has no known method or interval")
         return found
 
@@ -131,18 +136,6 @@ class FitRecord(Record):
     ess: Positive
     correlation: Annotated[EstimateRecord, AfterValidator(_sound(-1.0))]
     r2: Annotated[EstimateRecord, AfterValidator(_sound(-math.inf))]
-
-    @classmethod
-    def of(cls, found: FitReport) -> FitRecord:
-        """Return the record of a fit report."""
-        return cls(
-            labelled=found.labelled,
-            folds=found.folds,
-            weighted=found.weighted,
-            ess=found.ess,
-            correlation=EstimateRecord.of(found.correlation),
-            r2=EstimateRecord.of(found.r2),
-        )
 
     def report(self) -> FitReport:
         """Return the fit report of the record."""
@@ -189,21 +182,6 @@ class GainModelRecord(Record):
     intercept: Number
     penalty: Positive
     fit: FitRecord | None
-
-    @classmethod
-    def of(cls, model: GainModel) -> GainModelRecord:
-        """Return the record of a model."""
-        return cls.model_validate(
-            {
-                "names": list(model.names),
-                "means": list(model.means),
-                "scales": list(model.scales),
-                "coefficients": list(model.coefficients),
-                "intercept": model.intercept,
-                "penalty": model.penalty,
-                "fit": None if model.fit is None else FitRecord.of(model.fit),
-            }
-        )
 
     def gain_model(self) -> GainModel:
         """Return the model of the record."""
@@ -315,6 +293,30 @@ class RouterDocument(Document):
         if whole and not self.calibration[0] - slack <= self.threshold <= self.calibration[-1] + slack:
             raise ValueError("has a threshold beyond the values of its calibration")
         return self
+
+
+def plain_model(model: GainModel) -> dict[str, Any]:
+    """Return what `GainModelRecord` makes a record of."""
+    return {
+        "names": list(model.names),
+        "means": list(model.means),
+        "scales": list(model.scales),
+        "coefficients": list(model.coefficients),
+        "intercept": model.intercept,
+        "penalty": model.penalty,
+        "fit": None if model.fit is None else _plain_fit(model.fit),
+    }
+
+
+def _plain_fit(found: FitReport) -> dict[str, Any]:
+    return {
+        "labelled": found.labelled,
+        "folds": found.folds,
+        "weighted": found.weighted,
+        "ess": found.ess,
+        "correlation": found.correlation.to_dict(),
+        "r2": found.r2.to_dict(),
+    }
 
 
 def _estimate(found: EstimateRecord) -> Estimate:

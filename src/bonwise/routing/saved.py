@@ -14,7 +14,7 @@ from bonwise.data.repeats import First
 from bonwise.data.writing import write_whole
 from bonwise.documents.reading import read_document
 from bonwise.documents.refusal import refusal
-from bonwise.documents.router import MOST_CALIBRATION, GainModelRecord, RouterDocument
+from bonwise.documents.router import MOST_CALIBRATION, RouterDocument, plain_model
 from bonwise.release import release
 from bonwise.routing.signals import SIGNALS, Signal
 from bonwise.stats.gain_model import GainModel
@@ -81,7 +81,7 @@ class SavedRouter:
         try:
             self.document()
         except ValidationError as error:
-            raise ValueError(refusal(error)) from None
+            raise ValueError(refusal(error, self._plain())) from None
 
     @property
     def learnt(self) -> bool:
@@ -126,20 +126,7 @@ class SavedRouter:
         pydantic.ValidationError
             A value that cannot be.
         """
-        return RouterDocument.model_validate(
-            {
-                "signal": self.signal,
-                "share": self.share,
-                "threshold": self.threshold,
-                "judge": self.judge,
-                "scale": self.scale,
-                "first": self.first,
-                "captured": dict(self.captured),
-                "model": None if self.model is None else GainModelRecord.of(self.model),
-                "calibration": self.calibration.tolist(),
-                "version": self.version,
-            }
-        )
+        return RouterDocument.model_validate(self._plain())
 
     @classmethod
     def of(cls, document: RouterDocument) -> SavedRouter:
@@ -160,6 +147,20 @@ class SavedRouter:
     def to_dict(self) -> dict[str, Any]:
         """Return the document as it is saved; it holds no NaN."""
         return self.document().to_dict()
+
+    def _plain(self) -> dict[str, Any]:
+        return {
+            "signal": self.signal,
+            "share": self.share,
+            "threshold": self.threshold,
+            "judge": self.judge,
+            "scale": self.scale,
+            "first": self.first,
+            "captured": dict(self.captured),
+            "model": None if self.model is None else plain_model(self.model),
+            "calibration": self.calibration.tolist(),
+            "version": self.version,
+        }
 
     @property
     def _signal(self) -> Signal:
