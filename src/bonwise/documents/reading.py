@@ -11,7 +11,7 @@ from bonwise.documents.document import Document
 from bonwise.documents.refusal import refusal
 from bonwise.documents.schemas import WORDS, document_class, word_of
 from bonwise.documents.strict_json import json_object
-from bonwise.errors import FileError
+from bonwise.errors import FileError, InputError
 from bonwise.printable import printable
 
 __all__ = ["load", "read_document"]
@@ -100,7 +100,7 @@ def _validated(file: Path, found: dict[str, Any], model: type[D], hint: str) -> 
     try:
         chosen = model.class_for(found)
     except InputError as error:
-        raise InputError(f"{file}: {error.message}", hint=error.hint) from None
+        raise FileError(f"{file}: {error.message}", hint=error.hint) from None
     try:
         return cast("D", chosen.model_validate(found))
     except ValidationError as error:
