@@ -111,7 +111,7 @@ def test_propensities_weigh_the_labelled_prompts():
     truth = route(frame.drop(columns="propensity"))["weak"].signals["interval_width"].at(0.25)
     part = frame.assign(oracle_label=frame["oracle_label"].where(drawn))
     weighted = route(part)["weak"]
-    assert weighted.to_dict()["data"]["method"] == "weighted"
+    assert weighted.record().data.method == "weighted"
     found = weighted.signals["interval_width"].at(0.25)
     assert found.value.low <= truth.value.estimate <= found.value.high
     assert found.captured.low <= truth.captured.estimate <= found.captured.high

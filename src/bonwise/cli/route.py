@@ -51,7 +51,6 @@ def route(
         raise UsageError("--judge says whose router to save, and none is saved", hint="give --save FILE too")
     given.refuse_overwriting((file, labels), (json, html, save))
     from bonwise.data.scales import parse_scale
-    from bonwise.report.route_text import route_parts
     from bonwise.routing.study import route as run
 
     found = run(
@@ -72,6 +71,5 @@ def route(
     )
     if save is not None:
         found.save(save, judge)
-    document = found.to_dict()
-    given.deliver(route_parts(document), document, json, html=html)
+    given.deliver_document(found.document(), json, html=html)
     return 0

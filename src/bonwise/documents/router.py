@@ -29,6 +29,7 @@ __all__ = [
     "GainModelRecord",
     "Nothing",
     "RouterDocument",
+    "SignalName",
     "plain_model",
 ]
 
@@ -36,6 +37,7 @@ MOST_CALIBRATION = 2000
 """Values of the signal that a file keeps, evenly spaced in rank."""
 
 SignalName = Literal["margin", "margin_level", "interval_width", "draw_sd", "disagreement", "p_best", "expected_gain"]
+"""What prompts are ranked by."""
 
 Feature = Literal[
     "top",

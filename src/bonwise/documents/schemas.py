@@ -24,6 +24,7 @@ WORDS: tuple[str, ...] = (
     "note",
     "plan",
     "preferences",
+    "route",
     "router",
     "selections",
     "study",

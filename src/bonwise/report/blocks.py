@@ -257,8 +257,9 @@ class Part:
         Empty for what stands directly under the heading above.
     blocks : sequence of Block
     role : {"part", "detail", "verdict", "outcomes"}
-        ``detail`` is for pages alone. The title of a ``verdict`` is its word; ``outcomes`` are those of gates. A
-        terminal shows both where they stand, because its last lines are read first; elsewhere they come first.
+        ``detail`` is for pages alone. The title of a ``verdict`` is its word; ``outcomes`` are those of gates, or
+        what to do. A terminal shows both where they stand, because its last lines are read first; elsewhere they come
+        first.
     state : {"good", "bad", "open"}
         Of a verdict.
     anchor : str

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.routed.judge import BudgetRecord
 from bonwise.errors import InputError, UsageError
 from bonwise.routing.judged_prompts import JudgedPrompts
 from bonwise.routing.signals import FIRST_PASS_FEATURES, LEAST_LABELS
@@ -58,19 +59,19 @@ class BudgetSplit:
     over_routing: Estimate
     sentence: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {
-            "mean_calls": self.mean_calls,
-            "strong_cost": self.strong_cost,
-            "share": self.share,
-            "further_calls": self.further_calls,
-            "gain": self.gain.to_dict(),
-            "route_only": self.route_only,
-            "redraw_only": self.redraw_only,
-            "over_routing": self.over_routing.to_dict(),
-            "sentence": self.sentence,
-        }
+    def record(self) -> BudgetRecord:
+        """Return the split of the document."""
+        return BudgetRecord(
+            mean_calls=self.mean_calls,
+            strong_cost=self.strong_cost,
+            share=self.share,
+            further_calls=self.further_calls,
+            gain=EstimateRecord.of(self.gain),
+            route_only=self.route_only,
+            redraw_only=self.redraw_only,
+            over_routing=EstimateRecord.of(self.over_routing),
+            sentence=self.sentence,
+        )
 
 
 def split_budget(

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
+from bonwise.documents.dropped_prompt import DroppedPrompt
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.record import given
+from bonwise.documents.routed.judge import CheckRecord, JudgeRoute, MarginGroup, PredictedBound, RoutedData
 from bonwise.routing.budget import BudgetSplit
 from bonwise.routing.judged_prompts import JudgedPrompts
 from bonwise.routing.recommendation import Recommendation, recommend
 from bonwise.routing.saved import SavedRouter, thinned
-from bonwise.routing.signal_study import SignalStudy, plain_share, study_signal
+from bonwise.routing.signal_study import SignalStudy, share_record, study_signal
 from bonwise.routing.signals import SIGNALS, fit_signal
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.gain_decomposition import gain_grid
@@ -74,38 +78,39 @@ class JudgeStudy:
             first=prompts.first,
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> JudgeRoute:
         """Return this judge's part of the document of schema ``bonwise.route/1``."""
-        panel, labelled = self.prompts.panel, int(self.prompts.labelled.sum())
-        split = {} if self.budget is None else {"budget": self.budget.to_dict()}
-        return {
-            "data": {
-                "prompts": len(panel.sizes),
-                "labelled_prompts": labelled,
-                "dropped": [{"prompt_id": one.prompt_id, "reason": one.reason} for one in panel.dropped],
-                "method": "weighted"
-                if self.prompts.weighted
-                else "complete"
-                if labelled == len(panel.sizes)
-                else "labelled_only",
-            },
-            "signals": {name: one.to_dict() for name, one in self.signals.items()},
-            "perfect": [plain_share(one) for one in self.perfect],
-            "bound": [
-                {
-                    "share": share,
-                    "bound": bound.to_dict(),
-                    "achieved": part.to_dict(),
-                    "gaussian": gaussian_share(share),
-                }
+        return JudgeRoute(
+            data=self._data(),
+            signals={one.signal.name: one.record() for one in self.signals.values()},
+            perfect=[share_record(one) for one in self.perfect],
+            bound=[
+                PredictedBound(
+                    share=share,
+                    bound=EstimateRecord.of(bound),
+                    achieved=EstimateRecord.of(part),
+                    gaussian=gaussian_share(share),
+                )
                 for share, (bound, part) in self.bounds.items()
             ],
-            "gain_by_margin_and_level": [[cell.to_dict() for cell in row] for row in self.grid] or None,
-            "confidence_calibrated": _check(self.confidence_calibrated),
-            "voi_calibrated": _check(self.voi_calibrated),
-            "recommendation": self.recommendation.to_dict(),
-            **split,
-        }
+            gain_by_margin_and_level=[[EstimateRecord.of(cell) for cell in row] for row in self.grid] or None,
+            confidence_calibrated=_check(self.confidence_calibrated),
+            voi_calibrated=_check(self.voi_calibrated),
+            recommendation=self.recommendation.record(),
+            **given(budget=None if self.budget is None else self.budget.record()),
+        )
+
+    def _data(self) -> RoutedData:
+        panel, labelled = self.prompts.panel, int(self.prompts.labelled.sum())
+        method: Literal["complete", "labelled_only", "weighted"] = (
+            "complete" if labelled == len(panel.sizes) else "labelled_only"
+        )
+        return RoutedData(
+            prompts=len(panel.sizes),
+            labelled_prompts=labelled,
+            dropped=[DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in panel.dropped],
+            method="weighted" if self.prompts.weighted else method,
+        )
 
 
 def study_judge(prompts: JudgedPrompts, share: float, *, confidence: float = 0.95, seed: int = 0) -> JudgeStudy:
@@ -127,7 +132,9 @@ def study_judge(prompts: JudgedPrompts, share: float, *, confidence: float = 0.9
     """
     shares = tuple(sorted({*SHARES, share}))
     outcomes, w = prompts.outcomes, prompts.outcomes.weights
-    signals = {one.name: study_signal(one, prompts, shares, confidence, seed) for one in SIGNALS.values()}
+    signals: dict[str, SignalStudy] = {
+        one.name: study_signal(one, prompts, shares, confidence, seed) for one in SIGNALS.values()
+    }
     known = {name: values[prompts.labelled] for name, values in prompts.features.items()}
     scores = prompts.panel.scores
     unit = bool(scores.min() >= 0 and scores.max() <= 1)
@@ -164,10 +171,10 @@ def _bounds(
     }
 
 
-def _check(found: CalibrationCheck) -> dict[str, Any]:
-    return {
-        "answer": found.answer,
-        "reason": found.reason,
-        "correlation": found.correlation.to_dict(),
-        "groups": [{"margin": margin, "mean": mean.to_dict()} for margin, mean in found.means],
-    }
+def _check(found: CalibrationCheck) -> CheckRecord:
+    return CheckRecord(
+        answer=found.answer,
+        reason=found.reason,
+        correlation=EstimateRecord.of(found.correlation),
+        groups=[MarginGroup(margin=margin, mean=EstimateRecord.of(mean)) for margin, mean in found.means],
+    )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.routed.judge import RecommendedRoute
+from bonwise.documents.router import SignalName
 from bonwise.errors import UsageError
 from bonwise.routing.judged_prompts import JudgedPrompts
 from bonwise.routing.signal_study import SignalStudy
@@ -34,23 +36,24 @@ class Recommendation:
     sentences : tuple of str
     """
 
-    signal: str
+    signal: SignalName
     share: float
     threshold: float
     captured: Estimate
     over_fallback: Estimate | None
     sentences: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> RecommendedRoute:
         """Return the recommendation of the document."""
-        return {
-            "signal": self.signal,
-            "share": self.share,
-            "threshold": self.threshold,
-            "captured": self.captured.to_dict(),
-            "lift_over_interval_width": None if self.over_fallback is None else self.over_fallback.to_dict(),
-            "sentences": list(self.sentences),
-        }
+        over = self.over_fallback
+        return RecommendedRoute(
+            signal=self.signal,
+            share=self.share,
+            threshold=self.threshold,
+            captured=EstimateRecord.of(self.captured),
+            lift_over_interval_width=None if over is None else EstimateRecord.of(over),
+            sentences=list(self.sentences),
+        )
 
 
 def recommend(
@@ -86,7 +89,7 @@ def recommend(
     fitted = fit_signal(taken, prompts.features, prompts.gain, prompts.weights, seed=seed)
     found = usable[taken].at(share)
     return Recommendation(
-        taken,
+        signals[taken].signal.name,
         share,
         threshold(fitted.value(prompts.features), share, prompts.population),
         found.captured,

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.record import given
+from bonwise.documents.routed.signal import (
+    AcrossBins,
+    GainBinRecord,
+    GainDecomposition,
+    RoutedShareRecord,
+    SignalRecord,
+)
 from bonwise.routing.judged_prompts import JudgedPrompts
 from bonwise.routing.signals import DRAW_FEATURES, LEAST_LABELS, Signal
 from bonwise.stats.correlation import correlation
@@ -16,7 +24,7 @@ from bonwise.stats.gain_model import cross_fitted
 from bonwise.stats.routing import RoutedShare, routed_share
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
-__all__ = ["SignalStudy", "plain_share", "study_signal"]
+__all__ = ["SignalStudy", "share_record", "study_signal"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,20 +63,19 @@ class SignalStudy:
         """Return the figures at one of the shares studied."""
         return next(one for one in self.shares if one.share == share)
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> SignalRecord:
         """Return this signal's part of the document."""
-        plain: dict[str, Any] = {"meaning": self.signal.meaning, "learnt": self.signal.learnt}
-        if self.reason:
-            plain["reason"] = self.reason
-        if self.note:
-            plain["note"] = self.note
-        plain["shares"] = [plain_share(one) for one in self.shares]
-        plain["corr_gain"] = None if self.corr_gain is None else self.corr_gain.to_dict()
-        if self.decomposition is None:
-            return plain
-        plain["features"], plain["lacking"] = list(self.looks_at), self.lacking
-        plain["decomposition"] = _decomposition(self.decomposition)
-        return plain
+        parts = self.decomposition
+        studied = {} if parts is None else given(features=list(self.looks_at), lacking=self.lacking)
+        return SignalRecord(
+            meaning=self.signal.meaning,
+            learnt=self.signal.learnt,
+            shares=[share_record(one) for one in self.shares],
+            corr_gain=None if self.corr_gain is None else EstimateRecord.of(self.corr_gain),
+            **given(reason=self.reason or None, note=self.note or None),
+            **studied,
+            **given(decomposition=None if parts is None else _decomposition(parts)),
+        )
 
 
 def study_signal(
@@ -115,31 +122,48 @@ def study_signal(
     )
 
 
-def plain_share(found: RoutedShare) -> dict[str, Any]:
+def share_record(found: RoutedShare) -> RoutedShareRecord:
     """Return one share as the schema has it; low and high are those of the part captured."""
-    plain: dict[str, Any] = {"share": found.share}
-    for name in ("value", "lift", "captured"):
-        one: Estimate = getattr(found, name)
-        plain[name] = one.estimate
-        ends = ("low", "high", "se") if name == "captured" else (f"{name}_low", f"{name}_high", f"{name}_se")
-        plain.update(zip(ends, (one.low, one.high, one.se), strict=True))
-    plain["n"] = found.value.n
-    if found.captured.reason:
-        plain["reason"] = found.captured.reason
-    return plain
+    value, lift, captured = found.value, found.lift, found.captured
+    return RoutedShareRecord(
+        share=found.share,
+        value=value.estimate,
+        value_low=value.low,
+        value_high=value.high,
+        value_se=value.se,
+        lift=lift.estimate,
+        lift_low=lift.low,
+        lift_high=lift.high,
+        lift_se=lift.se,
+        captured=captured.estimate,
+        low=captured.low,
+        high=captured.high,
+        se=captured.se,
+        n=value.n,
+        **given(reason=captured.reason or None),
+    )
 
 
-def _decomposition(found: Decomposition) -> dict[str, Any]:
-    plain: dict[str, Any] = {f"corr_{name}": getattr(found, name).to_dict() for name in ("wrong", "gap", "gain")}
-    plain["across_bins"] = {
-        "bins": len(found.bins),
-        **{name: getattr(found, f"binned_{name}") for name in ("wrong", "gap", "gain")},
-    }
-    if found.binned_gain is None:
-        plain["across_bins"]["reason"] = "ties leave too few bins"
-    plain["bins"] = [
-        {"prompts": one.prompts, "signal": one.signal}
-        | {name: getattr(one, name).to_dict() for name in ("wrong", "gap", "gain")}
-        for one in found.bins
-    ]
-    return plain
+def _decomposition(found: Decomposition) -> GainDecomposition:
+    return GainDecomposition(
+        corr_wrong=EstimateRecord.of(found.wrong),
+        corr_gap=EstimateRecord.of(found.gap),
+        corr_gain=EstimateRecord.of(found.gain),
+        across_bins=AcrossBins(
+            bins=len(found.bins),
+            wrong=found.binned_wrong,
+            gap=found.binned_gap,
+            gain=found.binned_gain,
+            **given(reason="ties leave too few bins" if found.binned_gain is None else None),
+        ),
+        bins=[
+            GainBinRecord(
+                prompts=one.prompts,
+                signal=one.signal,
+                wrong=EstimateRecord.of(one.wrong),
+                gap=EstimateRecord.of(one.gap),
+                gain=EstimateRecord.of(one.gain),
+            )
+            for one in found.bins
+        ],
+    )

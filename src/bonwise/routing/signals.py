@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from bonwise.documents.router import SignalName
 from bonwise.errors import UsageError
 from bonwise.stats.gain_model import GainModel, fit_gain
 from bonwise.stats.sums import Floats
@@ -58,7 +59,7 @@ class Signal:
         Features that a learnt signal looks at where they are given.
     """
 
-    name: str
+    name: SignalName
     needs: tuple[str, ...]
     meaning: str
     learnt: bool = False

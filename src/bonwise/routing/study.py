@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bonwise.data.names import names_of
 from bonwise.data.opening import open_table
 from bonwise.data.panel import Shape, lay_out
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
+from bonwise.documented import DocumentedResult
+from bonwise.documents.labels_left_out import labels_left_out
+from bonwise.documents.record import given
+from bonwise.documents.route import RouteDocument, RouteSettings
 from bonwise.errors import InputError, UsageError
 from bonwise.release import release
 from bonwise.routing.budget import split_budget
 from bonwise.routing.judge_study import JudgeStudy, study_judge
 from bonwise.routing.judged_prompts import judged_prompts
 from bonwise.routing.saved import SavedRouter
-from bonwise.routing.signal_study import plain_share
-from bonwise.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,15 +30,14 @@ __all__ = ["RouteStudy", "route"]
 
 
 @dataclass(frozen=True, eq=False)
-class RouteStudy(Shown):
+class RouteStudy(DocumentedResult):
     """What routing some prompts to a stronger judge is worth, and by which signal.
 
     Parameters
     ----------
     judges : mapping of str to JudgeStudy
         The judges that could be studied.
-    settings : mapping
-        What was asked for; repeated in the document.
+    settings : RouteSettings
     not_studied : mapping of str to str
         The judges that could not, and why.
     scales : mapping of str to Scale
@@ -44,17 +45,12 @@ class RouteStudy(Shown):
     """
 
     judges: Mapping[str, JudgeStudy]
-    settings: Mapping[str, Any]
+    settings: RouteSettings
     not_studied: Mapping[str, str] = field(default_factory=dict)
     scales: Mapping[str, Scale] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
-        return f"<RouteStudy of {', '.join(self.judges)} on {self.settings['source']}>"
-
-    def __str__(self) -> str:
-        from bonwise.report.route_text import route_text  # noqa: PLC0415 - rendering loads rich
-
-        return route_text(self.to_dict())
+        return f"<RouteStudy of {', '.join(self.judges)} on {self.settings.source}>"
 
     def __getitem__(self, judge: str) -> JudgeStudy:
         if judge not in self.judges:
@@ -81,7 +77,7 @@ class RouteStudy(Shown):
             )
         name = judge if judge is not None else next(iter(self.judges))
         scale = self.scales.get(name, self.scales.get(""))
-        return self[name].router(scale="" if scale is None else str(scale), seed=self.settings["seed"])
+        return self[name].router(scale="" if scale is None else str(scale), seed=self.settings.seed)
 
     def save(self, path: str | Path, judge: str | None = None) -> None:
         """Write the recommended router, for `bonwise.Router` and ``bonwise select --route`` to load.
@@ -93,17 +89,10 @@ class RouteStudy(Shown):
         """
         self.router(judge).save(path)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document of schema ``bonwise.route/1``; it holds no NaN."""
-        document: dict[str, Any] = {"schema": "bonwise.route/1", "settings": dict(self.settings)}
-        if len(self.judges) == 1 and not self.not_studied:
-            name, only = next(iter(self.judges.items()))
-            return {**document, "judge": name, **only.to_dict()}
-        return {
-            **document,
-            "judges": {name: one.to_dict() for name, one in self.judges.items()},
-            "not_studied": dict(self.not_studied),
-        }
+    def document(self) -> RouteDocument:
+        """Return the document of schema ``bonwise.route/1``."""
+        judges = {name: one.record() for name, one in self.judges.items()}
+        return RouteDocument.of(judges, self.settings, self.not_studied)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a judge, signal and share; a signal without figures has one row that says why.
@@ -112,26 +101,7 @@ class RouteStudy(Shown):
         ``captured`` with ``low``, ``high`` and ``se``; ``n`` prompts; ``recommended``: whether it is the signal to
         route by at the share asked for; and ``reason``: why something is missing.
         """
-        import pandas as pd  # noqa: PLC0415 - loaded anyway by whoever made the study
-
-        rows = [row for name, judge in self.judges.items() for row in _rows(name, judge)]
-        return pd.DataFrame(rows, columns=_COLUMNS)
-
-
-_COLUMNS = [
-    *("judge", "signal", "share", "value", "value_low", "value_high", "value_se"),
-    *("lift", "lift_low", "lift_high", "lift_se", "captured", "low", "high", "se", "n", "recommended", "reason"),
-]
-
-
-def _rows(name: str, judge: JudgeStudy) -> Iterator[dict[str, Any]]:
-    taken = judge.recommendation
-    for signal, one in judge.signals.items():
-        for found in map(plain_share, one.shares):
-            chosen = signal == taken.signal and found["share"] == taken.share
-            yield {"judge": name, "signal": signal, **found, "recommended": chosen}
-        if not one.shares:
-            yield {"judge": name, "signal": signal, "recommended": False, "reason": one.reason}
+        return super().to_frame()
 
 
 def route(  # noqa: PLR0913 - the one front door of the study; all but the source are named
@@ -233,21 +203,21 @@ def route(  # noqa: PLR0913 - the one front door of the study; all but the sourc
     if not judges:
         first, reason = next(iter(refused.items()))
         raise InputError(f"{table.source}: no judge can be studied; {first!r}: {reason}", hint="see bonwise doctor")
-    settings = {
-        "source": table.source,
-        "columns": dict(table.columns),
-        "share": share,
-        "confidence": confidence,
-        "seed": seed,
-        "exclude": list(left_out),
-        "first_pass_only": first_pass_only,
-        "mean_calls": mean_calls,
-        "strong_cost": strong_cost,
-        "shape": panels[0].shape,
-        "reference": table.reference,
-        "version": release(),
-        **({"labels_left_out": dict(table.labels_left_out)} if table.labels_left_out else {}),
-    }
+    settings = RouteSettings(
+        source=table.source,
+        columns=dict(table.columns),
+        share=share,
+        confidence=confidence,
+        seed=seed,
+        exclude=list(left_out),
+        first_pass_only=first_pass_only,
+        mean_calls=mean_calls,
+        strong_cost=strong_cost,
+        shape=panels[0].shape,
+        reference=table.reference,
+        version=release(),
+        **given(labels_left_out=labels_left_out(table.labels_left_out)),
+    )
     return RouteStudy(judges, settings, refused, table.judge_scales)
 
 

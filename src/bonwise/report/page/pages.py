@@ -32,7 +32,6 @@ _LEAD = 2
 
 _SECTIONS: Mapping[str, str] = {
     "bonwise.compare/1": "compare_page:compare_sections",
-    "bonwise.route/1": "route_page:route_sections",
 }
 """Who lays out a document, by its schema."""
 

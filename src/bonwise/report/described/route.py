@@ -1,0 +1,169 @@
+"""Which prompts to send to a stronger judge: what each signal captures, why, and which to take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bonwise.documents.route import RouteDocument, RouteSettings
+from bonwise.documents.routed.judge import BudgetRecord, CheckRecord, JudgeRoute, RecommendedRoute, RoutedData
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Part, Said, Table
+from bonwise.report.described.labels_left_out import labels_left_out
+from bonwise.report.described.route_curves import captured_curves, value_curves
+from bonwise.report.described.route_tables import curve_table, factor_table, grid_table, signal_table
+from bonwise.report.described.table_facts import table_facts
+from bonwise.report.numbers import (
+    NOTHING,
+    about_percent,
+    about_percents,
+    brief,
+    count,
+    counted,
+    estimate,
+    interval,
+    percent,
+    setting,
+    small,
+)
+
+__all__ = ["describe"]
+
+_MOST_REASONS = 3
+"""Reasons for which prompts were dropped that are told."""
+
+_NO_INTERVAL = "no interval: "
+
+_QUESTIONS = ("Is a pick with a larger margin right more often?", "Does a larger margin mean less to gain?")
+
+
+def describe(document: RouteDocument) -> Part:
+    """Describe a study of routing: one part per judge, which ends with what to do."""
+    settings = document.settings
+    against = "a perfect judge" if settings.reference is None else printable(settings.reference)
+    return Part(
+        f"Routing of {printable(settings.source)} to {against}",
+        [
+            Table.facts(_facts(document)),
+            *labels_left_out(settings.labels_left_out),
+            *(
+                Part(_title(name, judge.data), list(_judge(judge, settings, f"route-{at}")), anchor=f"route-{at}")
+                for at, (name, judge) in enumerate(document.judges.items(), start=1)
+            ),
+            *(
+                Said("caveat", f"not studied: {printable(name)}: {printable(reason)}")
+                for name, reason in document.not_studied.items()
+            ),
+        ],
+    )
+
+
+def _facts(document: RouteDocument) -> Iterator[tuple[str, str]]:
+    settings = document.settings
+    yield "scores", settings.source
+    yield "judges", count(len(document.judges))
+    yield from table_facts(settings.shape, settings.exclude, settings.columns, None)
+    yield "intervals", f"{percent(settings.confidence)}, clustered by prompt"
+    yield "seed", str(settings.seed)
+    yield "bonwise", settings.version
+
+
+def _title(name: str, data: RoutedData) -> str:
+    weighted = ", weighted by 1 / propensity" if data.method == "weighted" else ""
+    return f"{printable(name)}: {count(data.labelled_prompts)} of {count(data.prompts)} prompts labelled{weighted}"
+
+
+def _judge(judge: JudgeRoute, settings: RouteSettings, key: str) -> Iterator[Block]:
+    yield from _left_out(judge.data)
+    yield signal_table(judge, settings.share)
+    for name, signal in judge.signals.items():
+        if signal.reason is not None or signal.note is not None:
+            yield Said("note", f"{name}: {signal.reason or signal.note}")
+    yield from _without_interval(judge, settings.share)
+    yield from captured_curves(judge, settings.share, f"{key}-captured")
+    yield from value_curves(judge, settings.share, f"{key}-value")
+    yield curve_table(judge, settings.share)
+    yield factor_table(judge)
+    if judge.gain_by_margin_and_level is not None:
+        yield grid_table(judge.gain_by_margin_and_level)
+    yield from _bound(judge, settings.share)
+    for question, check in zip(_QUESTIONS, (judge.confidence_calibrated, judge.voi_calibrated), strict=True):
+        yield _check(question, check)
+    todo = [*_recommendation(judge.recommendation), *_budget(judge.budget)]
+    yield Part("", todo, "outcomes", anchor=f"{key}-what-to-do")
+
+
+def _left_out(data: RoutedData) -> Iterator[Said]:
+    if data.method == "labelled_only":
+        yield Said("caveat", "Figures describe the labelled prompts; why the others lack labels is unknown.")
+    if data.dropped:
+        reasons = sorted({printable(one.reason) for one in data.dropped})
+        more = ", ..." if len(reasons) > _MOST_REASONS else ""
+        told = ", ".join(reasons[:_MOST_REASONS])
+        yield Said("caveat", f"dropped {counted(len(data.dropped), 'prompt')}: {told}{more}")
+
+
+def _without_interval(judge: JudgeRoute, share: float) -> Iterator[Said]:
+    """Say why figures at the share asked for have no interval, each reason once."""
+    said: dict[str, list[str]] = {}
+    for name, signal in judge.studied.items():
+        corr = None if signal.corr_gain is None else signal.corr_gain.reason
+        for figure, reason in (("captured", signal.at(share).reason), ("corr", corr)):
+            if reason is not None and reason.startswith(_NO_INTERVAL):
+                said.setdefault(f"{figure} has {reason}", []).append(name)
+    for reason, names in said.items():
+        yield Said("note", f"{', '.join(names)}: {reason}")
+
+
+def _bound(judge: JudgeRoute, share: float) -> Iterator[Said]:
+    for found in judge.bound:
+        bound, achieved = found.bound, found.achieved
+        if found.share != share or bound.estimate is None or achieved.estimate is None:
+            continue
+        reached = _with_ends(about_percent(achieved.estimate), about_percents(achieved.low, achieved.high))
+        yield Said(
+            "note",
+            "What these features were found to predict would lift the value by at most "
+            f"{_with_ends(small(bound.estimate), interval(bound))} (estimate of the bound of corollary 3; "
+            "a router that reads more out of them may lift it further); "
+            f"expected_gain has {reached} of that (a normal spread of expected gains allows "
+            f"{about_percent(found.gaussian)}).",
+        )
+
+
+def _check(question: str, found: CheckRecord) -> Said:
+    evidence = found.correlation
+    known = "" if evidence.estimate is None else f": {_with_ends(estimate(evidence), interval(evidence))}"
+    return Said("note", f"{question} {found.answer}: {found.reason}{known}")
+
+
+def _recommendation(found: RecommendedRoute) -> Iterator[Said]:
+    captured, part = found.captured, ""
+    if captured.estimate is not None:
+        figure = _with_ends(about_percent(captured.estimate), about_percents(captured.low, captured.high))
+        part = f", capturing {figure} of the possible lift"
+    # Adding 0 turns a negative zero into a plain 0.
+    above = brief(found.threshold + 0.0)
+    yield Said("lead", f"Send {percent(found.share)} of the prompts on by {found.signal}: those above {above}{part}.")
+    for sentence in found.sentences:
+        yield Said("finding", sentence)
+
+
+def _budget(found: BudgetRecord | None) -> Iterator[Said]:
+    if found is None:
+        return
+    gain = found.gain
+    yield Said(
+        "lead",
+        f"Of {setting(found.mean_calls)} calls a prompt, a routed prompt costing {setting(found.strong_cost)}: "
+        f"{found.sentence}",
+    )
+    yield Said(
+        "finding",
+        f"Expected gain in the mean label {_with_ends(small(gain.estimate), interval(gain))}; routing "
+        f"alone {small(found.route_only)}, further draws alone {small(found.redraw_only)}.",
+    )
+
+
+def _with_ends(figure: str, ends: str) -> str:
+    """Return a figure with its interval, where it has one."""
+    return figure if ends == NOTHING else f"{figure} {ends}"

@@ -1,0 +1,124 @@
+"""The tables of a study of routing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.routed.judge import JudgeRoute
+from bonwise.report.blocks import Column, Table
+from bonwise.report.numbers import (
+    NOTHING,
+    about_percent,
+    about_percents,
+    count,
+    estimate,
+    interval,
+    number,
+    percent,
+    signed_small,
+)
+
+__all__ = ["curve_table", "factor_table", "grid_table", "signal_table"]
+
+_MARGINS = ("0 (tie)", "to 0.05", "to 0.10", "above")
+_LEVELS = ("below 0.7", "to 0.8", "to 0.9", "from 0.9")
+
+_TELLING = ("10%", "25%", "50%")
+"""Shares that stay on a narrow terminal, beside the one asked for."""
+
+
+def signal_table(judge: JudgeRoute, share: float) -> Table:
+    """Return what each signal is worth at the share asked for."""
+    columns = (
+        Column("signal", "name"),
+        Column("value", spare=3),
+        Column("lift"),
+        Column("captured"),
+        Column("interval"),
+        Column("corr(signal, gain)"),
+        Column("its interval", spare=2),
+        Column("n", spare=1),
+    )
+    rows = []
+    for name, signal in judge.studied.items():
+        at = signal.at(share)
+        rows.append(
+            (
+                name,
+                number(at.value),
+                signed_small(at.lift),
+                about_percent(at.captured),
+                about_percents(at.low, at.high) if at.low is not None else "",
+                estimate(signal.corr_gain),
+                interval(signal.corr_gain),
+                count(at.n),
+            )
+        )
+    best = judge.perfect_at(share)
+    last = (
+        "perfect order",
+        number(best.value),
+        signed_small(best.lift),
+        about_percent(1.0),
+        "",
+        "",
+        "",
+        count(best.n),
+    )
+    title = f"Sending {percent(share)} of the prompts on, over sending as many at random"
+    return Table.of(columns, [*rows, last], title)
+
+
+def curve_table(judge: JudgeRoute, share: float) -> Table:
+    """Return what each signal captures at every share."""
+    shares = [one.share for one in judge.perfect if one.share < 1]
+    kept = (percent(share), *_TELLING)
+    titles = [percent(one) for one in shares]
+    spare = [title for title in titles if title not in kept]
+    columns = [Column(title, spare=spare.index(title) + 1 if title in spare else 0) for title in titles]
+    rows = [
+        (name, *(about_percent(signal.at(one).captured) for one in shares)) for name, signal in judge.studied.items()
+    ]
+    title = "Part of the possible lift captured, by share sent on"
+    return Table.of((Column("signal", "name"), *columns), rows, title)
+
+
+def factor_table(judge: JudgeRoute) -> Table:
+    """Return how each signal goes with the two factors of the mean gain."""
+    columns = (
+        Column("signal", "name"),
+        Column("with wrong"),
+        Column("interval", spare=7),
+        Column("with gap if wrong"),
+        Column("interval", spare=6),
+        Column("with gain", spare=2),
+        Column("interval", spare=1),
+        Column("wrong, in fifths", spare=3),
+        Column("gap, in fifths", spare=4),
+        Column("gain, in fifths", spare=5),
+    )
+    rows = []
+    for name, signal in judge.studied.items():
+        parts = signal.decomposition
+        if parts is not None:
+            across = parts.across_bins
+            pairs = (_pair(one) for one in (parts.corr_wrong, parts.corr_gap, parts.corr_gain))
+            fifths = (number(one) for one in (across.wrong, across.gap, across.gain))
+            rows.append((name, *(cell for pair in pairs for cell in pair), *fifths))
+    return Table.of(columns, rows, "Mean gain = P(wrong) x mean gap if wrong: correlations of the signal with each")
+
+
+def grid_table(grid: Sequence[Sequence[EstimateRecord]]) -> Table:
+    """Return the mean gain by margin and mean score."""
+    rows = [(margin, *map(_cell, row)) for margin, row in zip(_MARGINS, grid, strict=True)]
+    columns = (Column("margin", "name"), *map(Column, _LEVELS))
+    return Table.of(columns, rows, "Mean gain (and prompts) by margin and mean score")
+
+
+def _pair(found: EstimateRecord) -> tuple[str, str]:
+    return estimate(found), interval(found)
+
+
+def _cell(found: EstimateRecord) -> str:
+    return NOTHING if found.estimate is None else f"{estimate(found)} ({count(found.n)})"

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+import bonwise as bw
+from bonwise.report.described.audit import describe_with
+from bonwise.report.page.rendered import whole_page
+from bonwise.report.show import describe, markdown, notebook, page, text
+from documents.test_route import changed, several, study
+from report.described.readers import HOSTILE, harmless, words
+from routing.tables import weak_judge
+
+
+def said(document):
+    """Return the text on one line."""
+    return " ".join(text(document).split())
+
+
+@pytest.mark.parametrize(("lift", "shown"), [(-1e-6, "+0.0000"), (1e-6, "+0.0000"), (-0.0123, "-0.0123")])
+def test_no_lift_is_a_negative_zero(lift, shown):
+    """What rounds to 0 from below is a plain 0, for a signal and for the perfect order; the rest keep their sign."""
+
+    def change(plain):
+        signals = [one["shares"] for one in plain["signals"].values()]
+        for one in (one for shares in (*signals, plain["perfect"]) for one in shares):
+            one["lift"] = lift
+
+    found = text(changed(change))
+    assert shown in found
+    assert "-0.0000" not in found
+
+
+def test_no_other_figure_is_a_negative_zero():
+    """A threshold, a bound and an expected gain a rounding error below 0 are 0 too."""
+
+    def change(plain):
+        plain["recommendation"]["threshold"] = -0.0
+        for one in plain["bound"]:
+            one["bound"]["estimate"] = -1e-9
+        plain["budget"]["gain"] |= {"estimate": -1e-9, "low": None, "high": None}
+        plain["budget"] |= {"route_only": -1e-9, "redraw_only": -1e-9}
+
+    found = said(changed(change))
+    assert "those above 0," in found
+    assert "-0.0000" not in found
+    assert "Expected gain in the mean label 0.0000; routing alone 0.0000, further draws alone 0.0000." in found
+
+
+def test_the_recommendation_says_of_what_it_captures_a_part():
+    """Beside the part captured stands what it is a part of; without a figure neither is named."""
+
+    def captures(estimate, low, high):
+        ends = {"estimate": estimate, "low": low, "high": high}
+        return said(changed(lambda plain: plain["recommendation"]["captured"].update(ends)))
+
+    assert ", capturing 38% [32%, 44%] of the possible lift." in captures(0.38, 0.32, 0.44)
+    assert ", capturing 38% of the possible lift." in captures(0.38, None, None)
+    assert "capturing" not in captures(None, None, None)
+
+
+def test_the_text_ends_with_what_to_do_and_pages_begin_with_it():
+    """A terminal's last lines are read first; on pages and in Markdown the recommendation comes first."""
+    document = study().document()
+    send = f"Send 10% of the prompts on by {document.judges['weak'].recommendation.signal}"
+    assert said(document).index(send) > said(document).index("Does a larger margin mean less to gain?")
+    for shown in (words(page(document)), words(notebook(document)), markdown(document).replace("\\", "")):
+        assert shown.index(send) < shown.index("corr(signal, gain)")
+    assert "Of 20 calls a prompt, a routed prompt costing 20: " in said(document)
+
+
+def test_nothing_that_the_text_says_is_left_out():
+    """Every word of the text is on the page."""
+    document = study().document()
+    assert not set(text(document).replace("─", " ").split()) - set(words(page(document)).split())
+    assert "95%, clustered by prompt" in words(page(document))
+
+
+def test_captions_carry_the_figures_at_the_share_asked_for():
+    """The curve of what is captured names every signal; the values stand between random and perfect."""
+    document = study().document()
+    judge = document.judges["weak"]
+    captured, *values = document.drawings
+    for name, one in judge.studied.items():
+        at = one.at(0.1)
+        ends = "" if at.low is None else f" [{round(100 * at.low)}%, {round(100 * at.high)}%]"
+        assert f"{name} {round(100 * at.captured)}%{ends}" in captured.says
+    taken = judge.recommendation.signal
+    at = judge.studied[taken].at(0.1)
+    told = f"sent on by {taken}: {at.value:.3f} [{at.value_low:.3f}, {at.value_high:.3f}], "
+    assert told in values[0].says
+    assert f"{judge.perfect_at(0.1).value:.3f} in the perfect order" in values[0].says
+    assert f"{at.value - at.lift:.3f} at random" in values[0].says
+    assert len(values) == min(3, len(judge.studied))
+
+
+def test_the_signal_to_take_is_drawn_on_top():
+    """The recommended signal is the last line of what is captured, and the only one with a band."""
+    document = study().document()
+    captured, value, *_ = document.drawings
+    taken = document.judges["weak"].recommendation.signal
+    assert [line.label for line in captured.data.curves if line.low] == [taken]
+    assert captured.data.curves[-1].label == taken
+    assert [line.role for line in value.data.curves] == ["random", "oracle", "judge"]
+    frame = value.to_frame()
+    found = frame[(frame["line"] == taken) & (frame["x"] == 0.1)]
+    assert found["y"].item() == document.judges["weak"].studied[taken].at(0.1).value
+
+
+def test_a_signal_without_figures_is_drawn_nowhere():
+    """Its reason stands in the text; the one to take comes first among the values, then the best of the others."""
+    document = bw.route(weak_judge(100), share=0.1).document()
+    assert "disagreement: needs" in said(document)
+    names = {line.label for one in document.drawings for line in one.data.curves}
+    assert "disagreement" not in names
+    assert "margin" in names
+
+
+def test_each_judge_has_a_part_and_who_was_refused_is_named():
+    """Several judges have their own headings and drawings; a judge that could not be studied is said once."""
+    one = weak_judge(100)
+    both = pd.concat([one, one.assign(judge="other")], ignore_index=True)
+    document = bw.route(both).document()
+    shown = page(document)
+    assert 'id="route-1"' in shown
+    assert 'id="route-2"' in shown
+    assert len({drawing.key for drawing in document.drawings}) == len(document.drawings)
+    assert said(several()).endswith("not studied: mute: too few labels")
+
+
+def test_what_was_left_out_is_counted():
+    """Dropped prompts, labels without prompts, unlabelled prompts and weights are told before the figures."""
+
+    def change(plain):
+        plain["data"]["dropped"] = [{"prompt_id": f"p{at}", "reason": f"why {at % 4}"} for at in range(8)]
+        plain["data"]["method"] = "labelled_only"
+        plain["settings"]["labels_left_out"] = {"prompts": 3, "rows": 12}
+
+    found = said(changed(change))
+    assert "dropped 8 prompts: why 0, why 1, why 2, ..." in found
+    assert "why the others lack labels is unknown" in found
+    assert "labels of 3 prompts that are not in the file left out (12 rows)" in found
+    weighted = said(changed(lambda plain: plain["data"].update(method="weighted")))
+    assert "prompts labelled, weighted by 1 / propensity" in weighted
+
+
+def test_a_study_stands_beside_an_audit():
+    """The page of an audit takes it with its recommendation and its drawings."""
+    audit = bw.audit(weak_judge(100)).document()
+    shown = words(whole_page(describe_with(audit, studies=[describe(study().document())])))
+    assert "Send 10% of the prompts on by" in shown
+    assert "Captured by share sent on" in shown
+
+
+def test_names_stay_text():
+    """Judges, sources and reasons are text wherever they are shown."""
+
+    def change(plain):
+        plain["judges"] = {HOSTILE: plain["judges"]["weak"]}
+        plain["not_studied"] = {HOSTILE: HOSTILE}
+        plain["settings"]["source"] = plain["settings"]["reference"] = HOSTILE
+
+    harmless(changed(change, several()))
