@@ -7,10 +7,25 @@ from typing import Literal
 from bonwise.documents.record import Record
 from bonwise.documents.values import Count
 
-__all__ = ["JudgeCounts"]
+__all__ = ["JudgeCounts", "StudyCounts"]
 
 
-class JudgeCounts(Record):
+class StudyCounts(Record):
+    """Counts behind the figures of a judge: plain ones, and mappings of reasons to counts."""
+
+    def plain(self) -> dict[str, int]:
+        """Return the counts by key."""
+        return {key: value for key, value in self._given() if isinstance(value, int)}
+
+    def lost(self) -> dict[str, dict[str, int]]:
+        """Return, by key, how often something was left out for which reason."""
+        return {key: dict(value) for key, value in self._given() if isinstance(value, dict) and value}
+
+    def _given(self) -> list[tuple[str, object]]:
+        return [(key, getattr(self, key)) for key in type(self).model_fields if key in self.model_fields_set]
+
+
+class JudgeCounts(StudyCounts):
     """Counts behind the figures of a judge; a study may add its own.
 
     Parameters

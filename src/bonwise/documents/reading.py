@@ -100,7 +100,7 @@ def _validated(file: Path, found: dict[str, Any], model: type[D], hint: str) -> 
     try:
         chosen = model.class_for(found)
     except InputError as error:
-        raise FileError(f"{file}: {error.message}", hint=error.hint) from None
+        raise FileError(f"{file}: {error.message}", hint=error.hint or hint) from None
     try:
         return cast("D", chosen.model_validate(found))
     except ValidationError as error:

@@ -13,7 +13,7 @@ from pydantic.json_schema import models_json_schema
 
 import bonwise.documents.studies as room
 from bonwise.documents.document import Document
-from bonwise.documents.judge_counts import JudgeCounts
+from bonwise.documents.judge_counts import StudyCounts
 from bonwise.documents.record import Record
 from bonwise.documents.study_settings import StudySettings
 from bonwise.errors import InputError
@@ -27,10 +27,11 @@ class StudyJudge(Record):
 
     Parameters
     ----------
-    data : JudgeCounts
+    data : StudyCounts
+        The counts behind its figures; mostly `JudgeCounts`.
     """
 
-    data: JudgeCounts
+    data: StudyCounts
 
 
 class StudyDocument(Document):
@@ -44,8 +45,8 @@ class StudyDocument(Document):
     study : str
     settings : Record
         What was asked for; `StudySettings`, and a study's own.
-    judges : dict of str to Record
-        What was found of each judge; `StudyJudge`, and a study's own.
+    judges : dict of str to StudyJudge
+        What was found of each judge.
     not_studied : dict of str to str
         Judges left out, and why.
     """
@@ -53,7 +54,7 @@ class StudyDocument(Document):
     schema_: Literal["bonwise.study/1"] = Field(default="bonwise.study/1", alias="schema")
     study: str
     settings: Record
-    judges: Mapping[str, Record]
+    judges: Mapping[str, StudyJudge]
     not_studied: dict[str, str]
 
     constants: ClassVar[Sequence[str]] = ("schema_", "study")

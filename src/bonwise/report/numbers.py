@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from typing import Literal, Protocol
 
 __all__ = [
@@ -11,7 +12,9 @@ __all__ = [
     "Unit",
     "about_percent",
     "about_percents",
+    "alike",
     "brief",
+    "change",
     "count",
     "counted",
     "dollars",
@@ -29,6 +32,7 @@ __all__ = [
     "rare",
     "rate",
     "ratio",
+    "relative_change",
     "rough",
     "score",
     "seconds",
@@ -38,6 +42,7 @@ __all__ = [
     "signed_small",
     "significant",
     "small",
+    "times",
     "whole",
     "whole_percent",
 ]
@@ -53,6 +58,7 @@ _LARGE, _SMALL = 100.0, 0.1
 _VANISHES = 0.0005
 _LONG, _EXACT = 10_000, 1e15
 _VISIBLE = 0.001
+_MOST_DECIMALS = 9
 _WIDE = 0.02
 """An interval so wide says nothing of a fourth decimal."""
 
@@ -386,6 +392,67 @@ def signed_small(value: float | None) -> str:
     ('+0.0023', '+0.0000', '-')
     """
     return NOTHING if value is None else f"{round(value, 4) + 0.0:+.4f}"
+
+
+def change(found: Bounded, unit: Unit = "number") -> str:
+    """Write by how much a figure changed, with its sign; a dash where that is unknown.
+
+    Examples
+    --------
+    >>> from bonwise.documents.estimate import EstimateRecord
+    >>> change(EstimateRecord(estimate=-1e-9, low=None, high=None, se=None, n=9, interval=None, method="complete"))
+    '+0.000'
+    """
+    del unit
+    # Adding 0 turns a rounding error below 0 into a plain 0.
+    return NOTHING if found.estimate is None else f"{round(found.estimate, 3) + 0.0:+.3f}"
+
+
+def relative_change(found: Bounded) -> tuple[str, str]:
+    """Write by what part a figure changed, in percent with its sign, and the interval of that.
+
+    Examples
+    --------
+    >>> from bonwise.documents.estimate import EstimateRecord
+    >>> relative_change(
+    ...     EstimateRecord(estimate=0.051, low=0.02, high=0.08, se=None, n=9, interval="jackknife", method="complete")
+    ... )
+    ('+5.1%', '[2.0, 8.0]')
+    """
+    value, low, high = (
+        None if one is None else round(100 * one, 1) + 0.0 for one in (found.estimate, found.low, found.high)
+    )
+    ends = NOTHING if low is None or high is None else f"[{low:.1f}, {high:.1f}]"
+    return (NOTHING if value is None else f"{value:+.1f}%"), ends
+
+
+def alike(values: Sequence[float | None]) -> list[str]:
+    """Write small figures of one column with the same decimals.
+
+    Five decimals, more only where five would leave no three digits of the largest; where that takes more than nine
+    each is written for itself.
+
+    Examples
+    --------
+    >>> alike([9.55e-05, 0.00184]), alike([9.55e-06, None]), alike([1e-9])
+    (['0.00010', '0.00184'], ['0.00000955', '-'], ['1.00e-09'])
+    """
+    largest = max((abs(value) for value in values if value is not None), default=0.0)
+    decimals = 5 if largest == 0 else max(5, 2 - math.floor(math.log10(largest)))
+    if decimals > _MOST_DECIMALS:
+        return [NOTHING if value is None else significant(value) for value in values]
+    return [NOTHING if value is None else f"{value:,.{decimals}f}" for value in values]
+
+
+def times(value: float) -> str:
+    """Write how many others something stands for, to three significant digits.
+
+    Examples
+    --------
+    >>> times(16.5), times(4.0)
+    ('16.5', '4')
+    """
+    return f"{value:.3g}"
 
 
 def rare(share: float) -> str:

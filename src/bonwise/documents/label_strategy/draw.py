@@ -10,10 +10,14 @@ from pydantic import Field
 from bonwise.documents.document import FrameRow
 from bonwise.documents.label_strategy.base import LabelStrategyDocument
 from bonwise.documents.record import Record
+from bonwise.documents.study import StudyJudge
 from bonwise.documents.study_settings import Shape
 from bonwise.documents.values import Count
 
-__all__ = ["DrawSettings", "DrawnStratum", "PairDrawDocument"]
+__all__ = ["DrawSettings", "DrawnStratum", "GapOf", "PairDrawDocument"]
+
+GapOf = Literal["oracle", "score"]
+"""Whose gap pairs have."""
 
 
 class DrawnStratum(Record):
@@ -22,12 +26,12 @@ class DrawnStratum(Record):
     Parameters
     ----------
     gap_of : {"oracle", "score"}
-        Whose gap pairs have.
+        Whose gap it is.
     stratum : str
     pairs, drawn : int
     """
 
-    gap_of: Literal["oracle", "score"]
+    gap_of: GapOf
     stratum: str
     pairs: Count
     drawn: Annotated[int, Field(ge=1)]
@@ -75,7 +79,7 @@ class PairDrawDocument(LabelStrategyDocument):
     """
 
     settings: DrawSettings
-    judges: Annotated[dict[str, Record], Field(max_length=0)]
+    judges: Annotated[dict[str, StudyJudge], Field(max_length=0)]
     kind: Literal["draw"] = "draw"
     strata: list[DrawnStratum]
     prompts_left_out: dict[str, Count]

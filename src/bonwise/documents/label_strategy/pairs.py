@@ -10,7 +10,7 @@ from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.record import Record
 from bonwise.documents.values import Count, NonNegative
 
-__all__ = ["GapGroup", "MatchedPairs", "OrderEffects", "PairWay", "WhereTied"]
+__all__ = ["GapGroup", "MatchedPairs", "OrderEffects", "PairWay", "WayMetrics", "WhereTied"]
 
 PairWay = Literal["pointwise", "pairwise", "pairwise_one_order"]
 
@@ -125,3 +125,8 @@ class MatchedPairs(Record):
     ways: dict[PairWay, WayMetrics]
     order: OrderEffects | None = None
     where_pointwise_tied: WhereTied
+
+    @property
+    def by_name(self) -> dict[str, WayMetrics]:
+        """The ways under names of any kind."""
+        return {name: way for name, way in self.ways.items()}  # noqa: C416 - keys of another type

@@ -20,6 +20,7 @@ from bonwise.documents.values import Count, Number
 __all__ = [
     "PromptGroup",
     "PromptsWithVerdicts",
+    "RangeFrom",
     "ScoreRange",
     "StrategiesDocument",
     "StrategiesJudge",
@@ -44,6 +45,9 @@ PromptsWithVerdicts = Literal["every_pair", "some_pairs"]
 """Prompts with a verdict on every pair of candidates, and those with one on some pair."""
 
 
+RangeFrom = Literal["declared scale", "lowest and highest score"]
+
+
 class ScoreRange(Record):
     """The range of scores that is cut into bins.
 
@@ -55,7 +59,7 @@ class ScoreRange(Record):
 
     low: Number
     high: Number
-    from_: Literal["declared scale", "lowest and highest score"] = Field(alias="from")
+    from_: RangeFrom = Field(alias="from")
 
 
 class StrategyCounts(JudgeCounts):
@@ -97,6 +101,11 @@ class PromptGroup(Record):
         if "pointwise" not in self.strategies:
             raise ValueError("strategies lack pointwise, which the others are compared with")
         return self
+
+    @property
+    def by_name(self) -> dict[str, WayMetrics]:
+        """The ways under names of any kind."""
+        return {name: way for name, way in self.strategies.items()}  # noqa: C416 - keys of another type
 
 
 class StrategiesJudge(StudyJudge):

@@ -9,10 +9,12 @@ from pydantic import Field, model_validator
 
 from bonwise.documents.document import FrameRow
 from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.judge_counts import StudyCounts
 from bonwise.documents.label_strategy.base import LabelStrategyDocument
 from bonwise.documents.label_strategy.pairs import OrderEffects
 from bonwise.documents.label_strategy.rows import way_rows
 from bonwise.documents.record import Record
+from bonwise.documents.study import StudyJudge
 from bonwise.documents.values import Confidence, Count
 
 __all__ = ["VerdictCounts", "VerdictMetrics", "VerdictsDocument", "VerdictsJudge", "VerdictsSettings", "VerdictsWay"]
@@ -20,7 +22,7 @@ __all__ = ["VerdictCounts", "VerdictMetrics", "VerdictsDocument", "VerdictsJudge
 VerdictsWay = Literal["first_order", "second_order", "both_orders"]
 
 
-class VerdictCounts(Record):
+class VerdictCounts(StudyCounts):
     """Counts behind the figures of a judge.
 
     Parameters
@@ -54,7 +56,7 @@ class VerdictMetrics(Record):
         return {name: getattr(self, name) for name in type(self).model_fields}
 
 
-class VerdictsJudge(Record):
+class VerdictsJudge(StudyJudge):
     """What was found of one judge.
 
     Parameters

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from bonwise.documents.document import FrameRow
 from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.judge_counts import JudgeCounts
 from bonwise.documents.record import Record
 from bonwise.documents.study import StudyDocument, StudyJudge
 from bonwise.documents.study_settings import StudySettings
@@ -132,6 +133,7 @@ class CalibrationJudge(StudyJudge):
     sentences : list of str
     """
 
+    data: JudgeCounts
     covariates: list[str]
     raw: RawFigures
     methods: Annotated[dict[str, CalibratedMethod], Field(min_length=1)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +19,7 @@ from bonwise.data.pool_file import read_pools
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, shown
+from bonwise.documents.label_strategy.draw import DrawnStratum, DrawSettings, GapOf
 from bonwise.errors import InputError, UsageError
 from bonwise.release import release
 from bonwise.report.amounts import counted
@@ -93,26 +93,28 @@ def draw_pairs(  # noqa: PLR0913 - all but the scores are named
         weight=weight,
         seed=seed,
     )
-    settings = {
-        "source": table.source,
-        "judge": panel.judge,
-        "pools": str(pools),
-        "pairs": pairs,
-        "exclude": list(left_out_names),
-        "seed": seed,
-        "shape": panel.shape,
-        "version": release(),
-    }
+    settings = DrawSettings(
+        source=table.source,
+        judge=panel.judge,
+        pools=str(pools),
+        pairs=pairs,
+        exclude=list(left_out_names),
+        seed=seed,
+        shape=panel.shape,
+        version=release(),
+    )
     needed = 0 if gap_of == "oracle" else int(panel.sizes[np.unique(some.prompt)].sum())
     counts = _counts(strata, drawn, gap_of, names)
     return PairDraw(record[list(RECORD_HEADER)], _words(record, pools), counts, settings, left_out, needed)
 
 
-def _counts(strata: np.ndarray, drawn: np.ndarray, gap_of: str, names: Sequence[str]) -> tuple[dict[str, Any], ...]:
+def _counts(
+    strata: np.ndarray, drawn: np.ndarray, gap_of: GapOf, names: Sequence[str]
+) -> tuple[DrawnStratum, ...]:
     """Count the pairs of each stratum, and those drawn."""
     sizes, counts = (np.bincount(some, minlength=len(names)).tolist() for some in (strata, strata[drawn]))
     return tuple(
-        {"gap_of": gap_of, "stratum": name, "pairs": size, "drawn": count}
+        DrawnStratum(gap_of=gap_of, stratum=name, pairs=size, drawn=count)
         for name, size, count in zip(names, sizes, counts, strict=True)
     )
 
@@ -182,10 +184,11 @@ def _of_use(table: ScoreTable, panel: Panel) -> tuple[Panel, dict[str, int]]:
     return kept, dict(Counter([*(one.reason for one in panel.dropped), *reasons]))
 
 
-def _gaps(panel: Panel, pairs: Pairs) -> tuple[str, np.ndarray]:
+def _gaps(panel: Panel, pairs: Pairs) -> tuple[GapOf, np.ndarray]:
     """Return whose gap pairs have, and how large each is."""
-    gap_of, values = ("score", panel.scores) if np.isnan(panel.labels).any() else ("oracle", panel.labels)
-    return gap_of, np.round(np.abs(values[pairs.i] - values[pairs.j]), TIE_DECIMALS)
+    unlabelled = np.isnan(panel.labels).any()
+    values = panel.scores if unlabelled else panel.labels
+    return "score" if unlabelled else "oracle", np.round(np.abs(values[pairs.i] - values[pairs.j]), TIE_DECIMALS)
 
 
 def _record(panel: Panel, pairs: Pairs) -> pd.DataFrame:

@@ -6,21 +6,21 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from bonwise.data.pool import Pool
 from bonwise.data.writing import csv_frame, write_whole
+from bonwise.documented import DocumentedResult
+from bonwise.documents.label_strategy.draw import DrawnStratum, DrawSettings, PairDrawDocument
 from bonwise.errors import FileError, UsageError
 from bonwise.report.amounts import counted
-from bonwise.shown import Shown
 
 __all__ = ["PairDraw", "record_path"]
 
 
 @dataclass(frozen=True, eq=False)
-class PairDraw(Shown):
+class PairDraw(DocumentedResult):
     """Pairs to have judged, as pools of two candidates.
 
     Parameters
@@ -30,9 +30,9 @@ class PairDraw(Shown):
         probability with which it was drawn) and the seed.
     pools : tuple of Pool
         The same pairs with their words.
-    strata : tuple of mapping
+    strata : tuple of DrawnStratum
         ``gap_of``, ``stratum``, ``pairs`` and ``drawn`` of each.
-    settings : mapping
+    settings : DrawSettings
     prompts_left_out : mapping of str to int
         Prompts that were not drawn from, by reason.
     labels_needed : int
@@ -42,44 +42,36 @@ class PairDraw(Shown):
 
     record: pd.DataFrame = field(repr=False)
     pools: tuple[Pool, ...] = field(repr=False)
-    strata: tuple[Mapping[str, Any], ...] = field(repr=False)
-    settings: Mapping[str, Any] = field(repr=False)
+    strata: tuple[DrawnStratum, ...] = field(repr=False)
+    settings: DrawSettings = field(repr=False)
     prompts_left_out: Mapping[str, int] = field(default_factory=dict, repr=False)
     labels_needed: int = 0
 
     def __repr__(self) -> str:
         pairs, strata = counted(len(self.record), "pair"), len(self.strata)
-        return f"<PairDraw of {pairs} in {strata} strat{'um' if strata == 1 else 'a'} from {self.settings['source']}>"
-
-    def __str__(self) -> str:
-        from bonwise.report.label_strategy_text import label_strategy_text  # noqa: PLC0415 - rendering loads rich
-
-        return label_strategy_text(self.to_dict())
+        return f"<PairDraw of {pairs} in {strata} strat{'um' if strata == 1 else 'a'} from {self.settings.source}>"
 
     def to_frame(self) -> pd.DataFrame:
         """Return the record."""
         return self.record.copy()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document of schema ``bonwise.study/1``."""
+    def document(self) -> PairDrawDocument:
+        """Return the document of schema ``bonwise.study/1``, study ``label-strategy``; it holds no pair."""
         prompts = len(set(self.record["prompt_id"]))
-        whole = sum(one["pairs"] for one in self.strata)
-        return {
-            "schema": "bonwise.study/1",
-            "study": "label-strategy",
-            "kind": "draw",
-            "settings": dict(self.settings),
-            "judges": {},
-            "not_studied": {},
-            "strata": [dict(one) for one in self.strata],
-            "prompts_left_out": dict(self.prompts_left_out),
-            "labels_needed": self.labels_needed,
-            "sentences": [
+        whole = sum(one.pairs for one in self.strata)
+        return PairDrawDocument(
+            settings=self.settings,
+            judges={},
+            not_studied={},
+            strata=list(self.strata),
+            prompts_left_out=dict(self.prompts_left_out),
+            labels_needed=self.labels_needed,
+            sentences=[
                 _drawn(len(self.record), whole, prompts),
                 *_lacking(self.labels_needed, prompts),
                 *_others(sum(self.prompts_left_out.values())),
             ],
-        }
+        )
 
     def write(self, out: str | Path) -> Path:
         """Write the pools, and beside them the record; return where the record lies.

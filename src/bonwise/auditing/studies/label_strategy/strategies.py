@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,10 @@ from bonwise.auditing.same_picks import differing_by_nothing, pick_alike
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.label_strategy.asked import Asked, added_up, asked
 from bonwise.auditing.studies.label_strategy.matched_verdicts import MatchedVerdicts
+from bonwise.auditing.studies.label_strategy.records import records_under
 from bonwise.data.table import ScoreTable
+from bonwise.documents.label_strategy.pairs import WayMetrics
+from bonwise.documents.label_strategy.strategies import PromptGroup, PromptsWithVerdicts, Way
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.efficiency import Spent, efficiency, efficiency_difference
 from bonwise.stats.estimation import difference, estimate
@@ -56,14 +58,14 @@ class Asking:
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    name: str
+    name: Way
     scores: Floats = field(repr=False)
     spent: Asked = field(repr=False)
 
 
 def compared(
     table: ScoreTable, matched: MatchedVerdicts, asking: Asking, settings: Settings, *, method: str
-) -> tuple[dict[str, Any], dict[str, str]]:
+) -> tuple[dict[PromptsWithVerdicts, PromptGroup], dict[PromptsWithVerdicts, str]]:
     """Hold the ways of asking against each other.
 
     Parameters
@@ -77,7 +79,7 @@ def compared(
 
     Returns
     -------
-    dict
+    dict of str to PromptGroup
         ``every_pair``: all ways, on the prompts whose pairs all have a verdict. ``some_pairs``: where other prompts
         have verdicts too, scores against whatever verdicts there are, on all prompts with one.
     dict of str to str
@@ -85,11 +87,11 @@ def compared(
     """
     pairs = matched.judged_pairs
     every, some = pairs == matched.panel.sizes * (matched.panel.sizes - 1) // 2, pairs > 0
-    found, absent = {}, {}
+    found: dict[PromptsWithVerdicts, PromptGroup] = {}
+    absent: dict[PromptsWithVerdicts, str] = {}
     if matched.weights is not None:
-        return {}, dict.fromkeys(
-            ("every_pair", "some_pairs"), "the pairs were drawn one by one, not prompt by prompt"
-        )
+        why = "the pairs were drawn one by one, not prompt by prompt"
+        return found, {"every_pair": why, "some_pairs": why}
     if every.any():
         found["every_pair"] = _group(table, matched.keep(every), asking, settings, method, _full)
     else:
@@ -102,11 +104,16 @@ def compared(
 
 
 def _group(
-    table: ScoreTable, matched: MatchedVerdicts, asking: Asking, settings: Settings, method: str, ways: Any
-) -> dict[str, Any]:
+    table: ScoreTable,
+    matched: MatchedVerdicts,
+    asking: Asking,
+    settings: Settings,
+    method: str,
+    ways: Callable[[ScoreTable, MatchedVerdicts, Asking, int], Iterator[_Way]],
+) -> PromptGroup:
     panel = matched.panel
     rule = settings.rule(panel.labels)
-    rows: dict[str, Any] = {}
+    rows: dict[Way, WayMetrics] = {}
     base: tuple[_Way, Floats, Spent] | None = None
     for way in ways(table, matched, asking, settings.seed):
         sums = prompt_sums(way.scores, panel.labels, panel.sizes)
@@ -114,19 +121,24 @@ def _group(
         tokens = way.spent.tokens
         spent = Spent(t.J - t.R, t.M - t.R, way.spent.answers, tokens, no_tokens=way.spent.no_tokens)
         found = {**estimate(_WANTED, sums, rule), **efficiency(spent, settings.confidence)}
-        rows[way.name] = {"metrics": {name: one.with_method(method).to_dict() for name, one in found.items()}}
+        metrics = records_under(method, found)
         if base is None:
             base = way, sums, spent
+            rows[way.name] = WayMetrics(metrics=metrics)
             continue
         less = difference(_WANTED, sums, base[1], rule)
         if pick_alike(way.scores, base[0].scores, panel.sizes):
             less = differing_by_nothing(less)
         less |= efficiency_difference(spent, base[2], settings.confidence)
-        rows[way.name]["minus_pointwise"] = {name: one.with_method(method).to_dict() for name, one in less.items()}
+        rows[way.name] = WayMetrics(metrics=metrics, minus_pointwise=records_under(method, less))
     in_no_pair = np.ones(len(panel.scores), dtype=bool)
     in_no_pair[np.concatenate([matched.pairs.i, matched.pairs.j])] = False
-    counts = {"prompts": len(panel.sizes), "pairs": len(matched.pairs.prompt)}
-    return {**counts, "candidates_in_no_pair": int(in_no_pair.sum()), "strategies": rows}
+    return PromptGroup(
+        prompts=len(panel.sizes),
+        pairs=len(matched.pairs.prompt),
+        candidates_in_no_pair=int(in_no_pair.sum()),
+        strategies=rows,
+    )
 
 
 def _scored(table: ScoreTable, matched: MatchedVerdicts, asking: Asking) -> Iterator[_Way]:
@@ -149,16 +161,17 @@ def _full(table: ScoreTable, matched: MatchedVerdicts, asking: Asking, seed: int
     edges = panel.sizes if asking.edges is None else np.full(len(panel.sizes), asking.edges)
     # A draw of all pairs would be the row above once more.
     chosen = connected_edges(matched.pairs, edges, seed)
-    for name, kept in (("pairwise", everything), ("sparse", chosen)):
-        if name == "sparse" and kept.all():
-            continue
+    named: list[tuple[Way, Way, np.ndarray]] = [("pairwise", "pairwise_one_order", everything)]
+    if not chosen.all():
+        named.append(("sparse", "sparse_one_order", chosen))
+    for name, in_one_order, kept in named:
         yield _borda(matched, name, kept, matched.orders)
         if matched.orders == 2:
-            yield _borda(matched, f"{name}_one_order", kept, 1)
+            yield _borda(matched, in_one_order, kept, 1)
     yield _tie_break(table, matched)
 
 
-def _borda(matched: MatchedVerdicts, name: str, kept: np.ndarray, orders: int) -> _Way:
+def _borda(matched: MatchedVerdicts, name: Way, kept: np.ndarray, orders: int) -> _Way:
     values = matched.both if orders == matched.orders else matched.one
     pairs = matched.pairs.some(kept)
     return _Way(name, borda(pairs, values[kept], len(matched.panel.scores)), _spent(matched, kept, orders))

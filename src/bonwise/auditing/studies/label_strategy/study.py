@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,14 @@ from bonwise.data.pair_verdicts import PairVerdicts
 from bonwise.data.panel import Panel, Shape
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
+from bonwise.documents.label_strategy.strategies import (
+    RangeFrom,
+    ScoreRange,
+    StrategiesDocument,
+    StrategiesJudge,
+    StrategiesSettings,
+    StrategyCounts,
+)
 from bonwise.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -155,7 +163,7 @@ def label_strategy_of(
     missing: Mapping[str, int] = {}
     if record is not None:
         verdicts, missing = record.back(verdicts)
-    judges: dict[str, Any] = {}
+    judges: dict[str, StrategiesJudge] = {}
     refused = dict(judged.not_studied)
     for name, panel in judged.panels.items():
         if name == verdicts.judge and len(judged.panels) > 1:
@@ -169,15 +177,15 @@ def label_strategy_of(
             judges[name] = found
     if not judges:
         raise _no_pair(verdicts)
-    settings = {
-        **judged.described,
-        "verdicts": verdicts.source,
-        "pairwise": verdicts.judge,
-        "drawn": None if record is None else record.source,
-        "bins": bins,
-        "edges": edges,
-    }
-    return LabelStrategyStudy("strategies", judges, settings, refused)
+    asked = judged.settings_as(
+        StrategiesSettings,
+        verdicts=verdicts.source,
+        pairwise=verdicts.judge,
+        drawn=None if record is None else record.source,
+        bins=bins,
+        edges=edges,
+    )
+    return LabelStrategyStudy(StrategiesDocument(settings=asked, judges=judges, not_studied=refused))
 
 
 def _no_pair(verdicts: PairVerdicts) -> InputError:
@@ -190,29 +198,32 @@ def _no_pair(verdicts: PairVerdicts) -> InputError:
 
 def _judge(
     judged: Judged, panel: Panel, verdicts: PairVerdicts, asking: Asking, missing: Mapping[str, int]
-) -> dict[str, Any] | None:
+) -> StrategiesJudge | None:
     settings, method = judged.settings, judged.methods[panel.judge]
     matched = match(panel, verdicts, settings.seed)
     if not len(matched.pairs.prompt):
         return None
     groups, absent = compared(judged.table, matched, asking, settings, method=method)
-    declared = _range(judged.table, panel)[1]
-    out: dict[str, Any] = {
-        "data": {
-            **judged.counts(panel.judge),
-            "pairs": len(matched.pairs.prompt),
-            "pairs_left_out": {**matched.left_out, **missing},
-            "prompts_without_verdicts": int((matched.judged_pairs == 0).sum()),
-            "score_range": {"low": asking.low, "high": asking.high, "from": declared},
-        },
-        "strategies": groups,
-        "no_strategies": absent,
-        "matched_pairs": best_of_two(matched, settings, asking.gap_groups, method=method),
-    }
-    return {**out, "sentences": strategy_sentences(out, judged.table.reference)}
+    pairs = best_of_two(matched, settings, asking.gap_groups, method=method)
+    scored = {"low": asking.low, "high": asking.high, "from": _range(judged.table, panel)[1]}
+    data = judged.counts_as(
+        StrategyCounts,
+        panel.judge,
+        pairs=len(matched.pairs.prompt),
+        pairs_left_out={**matched.left_out, **missing},
+        prompts_without_verdicts=int((matched.judged_pairs == 0).sum()),
+        score_range=ScoreRange.model_validate(scored),
+    )
+    return StrategiesJudge(
+        data=data,
+        strategies=groups,
+        no_strategies=absent,
+        matched_pairs=pairs,
+        sentences=strategy_sentences(data, groups, pairs, judged.table.reference),
+    )
 
 
-def _range(table: ScoreTable, panel: Panel) -> tuple[tuple[float, float], str]:
+def _range(table: ScoreTable, panel: Panel) -> tuple[tuple[float, float], RangeFrom]:
     """Return the range that is cut into bins, and whether it was declared or seen."""
     if panel.judge in table.judge_scales or "" in table.judge_scales:
         return (0.0, 1.0), "declared scale"  # a declared scale is mapped to [0, 1]

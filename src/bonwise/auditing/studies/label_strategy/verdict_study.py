@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,15 +12,29 @@ from bonwise.auditing.settings import check_confidence
 from bonwise.auditing.studies.label_strategy.result import LabelStrategyStudy
 from bonwise.auditing.studies.label_strategy.verdict_sentences import pairs_sentence, verdict_sentences
 from bonwise.data.preferences import PreferenceTable
+from bonwise.documents.estimate import estimate_records
+from bonwise.documents.label_strategy.pairs import OrderEffects
+from bonwise.documents.label_strategy.verdicts import (
+    VerdictCounts,
+    VerdictMetrics,
+    VerdictsDocument,
+    VerdictsJudge,
+    VerdictsSettings,
+    VerdictsWay,
+)
+from bonwise.documents.record import given
 from bonwise.errors import UsageError
 from bonwise.release import release
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.label_strategy.order_effect import order_differences, order_effects, verdict_metrics
+from bonwise.stats.sums import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["study_verdicts"]
+
+_NO_ORDER = "one verdict column: what the order did is unknown"
 
 
 def study_verdicts(
@@ -75,46 +89,50 @@ def study_verdicts(
     table = PreferenceTable.read(source, verdicts=verdicts, oracle=oracle, prompt=prompt, judge=judge, pair=pair)
     names = [str(name) for name in table.judge.categories]
     judges = {name: _judge(table, name, confidence) for name in names if (table.judge == name).any()}
-    settings = {
-        "confidence": confidence,
-        "source": table.source,
-        "verdict_columns": list(verdicts),
-        "oracle": oracle,
-        "prompt": list(prompt),
-        "judge": list(judge),
-        "pair": list(pair),
-        "version": release(),
-    }
+    settings = VerdictsSettings(
+        confidence=confidence,
+        source=table.source,
+        verdict_columns=list(verdicts),
+        oracle=oracle,
+        prompt=list(prompt),
+        judge=list(judge),
+        pair=list(pair),
+        version=release(),
+    )
     lost = {name: "no row with both a verdict in every order and a label" for name in names if name not in judges}
-    return LabelStrategyStudy("verdicts", judges, settings, lost, pairs_sentence(list(table.asked.values())))
+    together = pairs_sentence(list(table.asked.values()))
+    return LabelStrategyStudy(
+        VerdictsDocument(settings=settings, judges=judges, not_studied=lost, sentences=together)
+    )
 
 
-def _judge(table: PreferenceTable, name: str, confidence: float) -> dict[str, Any]:
+def _judge(table: PreferenceTable, name: str, confidence: float) -> VerdictsJudge:
     mine = np.asarray(table.judge == name)
     found, oracle, prompt = table.verdicts[mine], table.oracle[mine], table.prompt.codes[mine].astype(np.int64)
-    values = {"first_order": found[:, 0]}
+    data = VerdictCounts(
+        prompts=len(np.unique(prompt)),
+        pairs=len(found),
+        oracle_ties=int((oracle == 0.5).sum()),
+        dropped=dict(table.dropped.get(name, {})),
+    )
+    values: dict[VerdictsWay, Floats] = {"first_order": found[:, 0]}
+    less: dict[VerdictsWay, VerdictMetrics] = {}
+    order, both = None, found.mean(axis=1)
     if found.shape[1] > 1:
-        values |= {"second_order": found[:, 1], "both_orders": found.mean(axis=1)}
-    out: dict[str, Any] = {
-        "data": {
-            "prompts": len(np.unique(prompt)),
-            "pairs": len(found),
-            "oracle_ties": int((oracle == 0.5).sum()),
-            "dropped": dict(table.dropped.get(name, {})),
-        },
-        "ways": {way: _written(verdict_metrics(one, oracle, prompt, confidence)) for way, one in values.items()},
-        "minus_both_orders": {},
-        "order": None,
-    }
-    if found.shape[1] > 1:
-        both = values.pop("both_orders")
-        for way, one in values.items():
-            out["minus_both_orders"][way] = _written(order_differences(one, both, oracle, prompt, confidence))
-        out["order"] = _written(dict(order_effects(found[:, 0], found[:, 1], prompt, confidence)))
-    else:
-        out["no_order"] = "one verdict column: what the order did is unknown"
-    return {**out, "sentences": verdict_sentences(out)}
+        values["second_order"] = found[:, 1]
+        less = {way: _metrics(order_differences(one, both, oracle, prompt, confidence)) for way, one in values.items()}
+        values["both_orders"] = both
+        order = OrderEffects(**estimate_records(order_effects(found[:, 0], found[:, 1], prompt, confidence)))
+    ways = {way: _metrics(verdict_metrics(one, oracle, prompt, confidence)) for way, one in values.items()}
+    return VerdictsJudge(
+        data=data,
+        ways=ways,
+        minus_both_orders=less,
+        order=order,
+        **given(no_order=None if order is not None else _NO_ORDER),
+        sentences=verdict_sentences(ways, order, data),
+    )
 
 
-def _written(found: dict[str, Estimate]) -> dict[str, Any]:
-    return {name: one.to_dict() for name, one in found.items()}
+def _metrics(found: Mapping[str, Estimate]) -> VerdictMetrics:
+    return VerdictMetrics(**estimate_records(found))

@@ -1,0 +1,1 @@
+"""The kinds of the study of ways of asking, put into blocks."""

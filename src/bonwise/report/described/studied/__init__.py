@@ -1,0 +1,1 @@
+"""What the descriptions of all studies share."""

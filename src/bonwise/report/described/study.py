@@ -1,0 +1,72 @@
+"""A study: what its own module says of it, and what is said of every study in one way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
+from importlib import import_module
+
+from bonwise.documents.study import StudyDocument
+from bonwise.documents.study_settings import StudySettings
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Part, Said, Table, drawings_of
+from bonwise.report.described.audited.judges import MOST_DRAWN
+from bonwise.report.described.labels_left_out import labels_left_out
+from bonwise.report.described.studied.data import data_blocks, left_out
+from bonwise.report.described.studied.described_study import DescribedStudy
+from bonwise.report.described.studied.facts import study_facts
+from bonwise.report.described.studied.undrawn import undrawn
+
+__all__ = ["describe", "described", "not_studied"]
+
+_UNDRAWN = f"No judge is drawn: up to {MOST_DRAWN} judges are. Every figure is in the JSON document (--json FILE)."
+
+
+def describe(document: StudyDocument) -> Part:
+    """Describe a study of any kind, on a page of its own."""
+    found, settings = described(document), document.settings
+    judges = [
+        replace(part, blocks=[*left_out(document.judges[name].data), *part.blocks])
+        for name, part in found.judges.items()
+    ]
+    blocks: list[Block] = [Table.facts(found.facts or _facts(document)), *found.notes]
+    if isinstance(settings, StudySettings):
+        blocks += labels_left_out(settings.labels_left_out)
+    if len(judges) > MOST_DRAWN and any(drawings_of(judges)):
+        judges = [undrawn(part) for part in judges]
+        blocks.append(Part("", [Said("note", _UNDRAWN)], "detail"))
+    if found.instead is not None and len(judges) > MOST_DRAWN:
+        blocks.append(replace(found.instead, role="detail"))
+    blocks += [*judges, *found.together, *_data(document, told=found.judges), *not_studied(document)]
+    return Part(found.title, blocks)
+
+
+def described(document: StudyDocument) -> DescribedStudy:
+    """Return what the module of a study says of its document."""
+    module = import_module(f"bonwise.report.described.studies.{document.study_name().replace('-', '_')}")
+    made: Callable[[StudyDocument], DescribedStudy] = module.described
+    return made(document)
+
+
+def not_studied(document: StudyDocument) -> Iterator[Part]:
+    """Yield the judges that were not studied, and why; nothing where there are none."""
+    said = [
+        Said("caveat", f"{printable(name, longest=60)}: {printable(why, longest=200)}")
+        for name, why in document.not_studied.items()
+    ]
+    if said:
+        yield Part("Not studied", said, anchor="not-studied")
+
+
+def _facts(document: StudyDocument) -> list[tuple[str, str]]:
+    settings = document.settings
+    return list(study_facts(settings, len(document.judges))) if isinstance(settings, StudySettings) else []
+
+
+def _data(document: StudyDocument, told: Collection[str]) -> Iterator[Part]:
+    """Yield the counts behind the figures; what was left out, and why, only of judges without a part that tells it."""
+    counts = {name: judge.data.plain() for name, judge in document.judges.items()}
+    losses = {name: judge.data.lost() for name, judge in document.judges.items() if name not in told}
+    blocks = list(data_blocks(counts, losses))
+    if blocks:
+        yield Part("Data", blocks, "detail", anchor="data")
