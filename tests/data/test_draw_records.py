@@ -87,6 +87,7 @@ REFUSED = {
     "a prompt that was not drawn with another seed": (DESIGNS[0], cell("seed", "9", -1)),
     "a prompt drawn beside the others": (DESIGNS[0], cell("phase", "1", -1)),
     "a drawn prompt taken back": (DESIGNS[0], cell("phase", "0")),
+    "no chance left in one row": (DESIGNS[1], cell("propensity", "0", -1)),
     "no chance, and drawn": (DESIGNS[0], cell("propensity", "0")),
     "a chance above 1": (DESIGNS[0], cell("propensity", "1.0001")),
     "another chance in one row": (DESIGNS[1], cell("propensity", "0.5")),

@@ -83,6 +83,8 @@ def refuse_other_seeds(phase: _Ints, seeds: _Ints, seed: int, rows: pd.Index, so
 def refuse_strata(stratum: _Ints, propensity: _Floats, drawn: npt.NDArray[np.bool_], source: str) -> None:
     """Refuse strata whose propensity is not the part of their prompts that was drawn.
 
+    Prompts that no draw could take, whose propensity is 0, do not count.
+
     Parameters
     ----------
     stratum : ndarray of int64, shape (prompts,)
@@ -96,19 +98,20 @@ def refuse_strata(stratum: _Ints, propensity: _Floats, drawn: npt.NDArray[np.boo
     bonwise.errors.InputError
         With the stratum.
     """
-    known, at, held = np.unique(stratum, return_inverse=True, return_counts=True)
+    known, at = np.unique(stratum, return_inverse=True)
     if known[-1] != len(known) - 1:
         raise InputError(
             f"{source}: the {len(known):,} strata are not numbered from 0 to {len(known) - 1:,}", hint=AS_WRITTEN
         )
-    count = np.bincount(at, weights=drawn)
-    part = (count / held)[at]
+    possible = propensity > 0
+    count, held = np.bincount(at, weights=drawn), np.bincount(at, weights=possible)
+    part = np.where(possible, (count / np.maximum(held, 1))[at], 0.0)
     bad = np.flatnonzero(np.abs(propensity - part) > _ROUNDING * part)
     if bad.size:
         h = at[bad[0]]
         raise InputError(
-            f"{source}: {count[h]:,.0f} of the {held[h]:,} prompts of stratum {h} were drawn, which is no propensity "
-            f"of {propensity[bad[0]]:g}",
+            f"{source}: {count[h]:,.0f} of the {held[h]:,.0f} prompts of stratum {h} were drawn, which is no "
+            f"propensity of {propensity[bad[0]]:g}",
             hint=AS_WRITTEN,
         )
 
