@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bonwise.data.scales import Scale
     from bonwise.documents.document import Document
-    from bonwise.report.blocks import Said
+    from bonwise.report.blocks import Part, Said
 
 __all__ = [
     "CandidateCol",
@@ -223,18 +223,19 @@ def deliver_document(
     *,
     html: str | Path | None = None,
     aside: bool = False,
+    described: Part | None = None,
     then: Sequence[Said] = (),
 ) -> None:
     """Write the document as strict JSON where ``--json`` asks for it, and as a page, then print the result.
 
-    `then` is printed last: what to type next, which depends on the names of files that no document holds. Standard
-    output belongs to the document when it goes there, or to another one (`aside`); words step aside to
-    standard error.
+    `described` is printed where more is known than the document holds; `then` is printed last: what to type next,
+    which depends on the names of files that no document holds. Standard output belongs to the document when it goes
+    there, or to another one (`aside`); words step aside to standard error.
     """
     from bonwise.data.writing import write_whole
     from bonwise.report.console import show
-    from bonwise.report.show import printed
-    from bonwise.report.terminal import lines
+    from bonwise.report.show import describe
+    from bonwise.report.terminal import lines, renderables
 
     if html is not None:
         document.to_html(html)
@@ -242,7 +243,7 @@ def deliver_document(
         emit(document.to_json())
     elif target is not None:
         write_whole(Path(target), document.to_json())
-    parts = [*printed(document), *lines(then)]
+    parts = [*renderables(described or describe(document)), *lines(then)]
     show(parts, sys.stderr if aside or target == "-" else sys.stdout)
 
 

@@ -105,9 +105,11 @@ def _write_error(arguments: Sequence[str], message: str, hint: str) -> None:
         return
     from bonwise.cli.arguments import emit, say
     from bonwise.data.writing import write_whole
+    from bonwise.documents.error import ErrorDocument
     from bonwise.errors import BonwiseError
 
-    text = json.dumps({"schema": "bonwise.error/1", "error": message, "hint": hint}, allow_nan=False) + "\n"
+    # On one line, as what a log keeps.
+    text = json.dumps(ErrorDocument(error=message, hint=hint).to_dict(), allow_nan=False) + "\n"
     try:
         if target == "-":
             emit(text)

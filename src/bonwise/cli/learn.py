@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bonwise.cli import arguments as given
 from bonwise.errors import UsageError
-from bonwise.printable import printable
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
+    from bonwise.documents.learn import LearnDocument, PriceOfCalls
+    from bonwise.report.blocks import Said
     from bonwise.selection.pilot import Pilot
     from bonwise.stats.draw_model import DrawModel
     from bonwise.stats.redraws import Prices
@@ -53,72 +51,57 @@ def learn(
     document = _document(str(file), pilot, model, mean_calls)
     if save is not None:
         save_model(model, save)
-    given.deliver(_parts(document, save), document, json)
+    given.deliver_document(document, json, then=_next(document, save))
     return 0
 
 
-def _document(source: str, pilot: Pilot, model: DrawModel, mean_calls: float | None) -> dict[str, Any]:
+def _document(source: str, pilot: Pilot, model: DrawModel, mean_calls: float | None) -> LearnDocument:
+    from bonwise.documents.learn import LearnDocument, LearnSettings
     from bonwise.release import release
 
     least, most = model.mean_calls[0], model.mean_calls[-1]
     usual = [least * passes for passes in _PASSES if least * passes <= most]
     wanted = usual if mean_calls is None else [float(mean_calls)]
     try:
-        prices = [{"mean_calls": calls, **_priced(model.prices_for(calls))} for calls in wanted]
+        prices = [_price(calls, model.prices_for(calls)) for calls in wanted]
     except ValueError as error:
         raise UsageError(f"--mean-calls is {mean_calls:g}", hint=str(error)) from error
-    return {
-        "schema": "bonwise.learn/1",
-        "source": source,
-        "judge": pilot.judge,
-        "first_calls": pilot.first,
-        "prompts": model.prompts,
-        "candidates": model.candidates,
-        "draws": model.draws,
-        "prompts_left_out": model.left_out,
-        "call_sd": model.call_sd,
-        "candidate_sd": model.candidate_sd,
-        "reliability": model.reliability,
-        "beta": model.prior.beta,
-        "prices": prices,
-        "settings": {"max_draws": model.max_draws, "version": release()},
-    }
+    return LearnDocument(
+        source=source,
+        judge=pilot.judge,
+        first_calls=pilot.first,
+        prompts=model.prompts,
+        candidates=model.candidates,
+        draws=model.draws,
+        prompts_left_out=model.left_out,
+        call_sd=model.call_sd,
+        candidate_sd=model.candidate_sd,
+        reliability=model.reliability,
+        beta=model.prior.beta,
+        prices=prices,
+        settings=LearnSettings(max_draws=model.max_draws, version=release()),
+    )
 
 
-def _priced(prices: Prices) -> dict[str, float]:
-    return {"lower_price": prices.lower, "higher_price": prices.higher, "share_at_lower": prices.share}
+def _price(calls: float, prices: Prices) -> PriceOfCalls:
+    from bonwise.documents.learn import PriceOfCalls
+
+    return PriceOfCalls(
+        mean_calls=calls, lower_price=prices.lower, higher_price=prices.higher, share_at_lower=prices.share
+    )
 
 
-def _parts(document: Mapping[str, Any], save: Path | None) -> Iterator[RenderableType]:
+def _next(document: LearnDocument, save: Path | None) -> list[Said]:
+    """Say what to type next."""
     from shlex import quote
 
-    from rich.text import Text
-
-    from bonwise.report.commands import command
+    from bonwise.printable import printable
+    from bonwise.report.blocks import Said
     from bonwise.selection.spec import StrategySpec
 
-    yield Text(printable(document["source"]), style="bold")
-    yield Text(
-        f"  {document['prompts']:,} prompts, {document['candidates']:,} candidates, {document['draws']} draws each "
-        f"of {printable(document['judge'])}; first calls: {printable(document['first_calls'])}"
-    )
-    if document["prompts_left_out"]:
-        yield Text(f"  left out: {document['prompts_left_out']:,} prompts without two complete candidates", "yellow")
-    yield Text(f"  sd of one call          {document['call_sd']:.4f}")
-    yield Text(f"  sd between candidates   {document['candidate_sd']:.4f}")
-    yield Text(f"  reliability of a call   {document['reliability']:.2f}")
-    yield Text(f"  first to later calls    {document['beta']:.2f} (beta)")
-    for point in document["prices"]:
-        lower, higher, share = (point[name] for name in ("lower_price", "higher_price", "share_at_lower"))
-        yield Text(
-            f"  {point['mean_calls']:6.2f} calls a pool at a price of {lower:.5f} a call "
-            f"in {100 * share:.0f}% of the pools, {higher:.5f} in the rest"
-        )
-    if document["prompts"] < 100:
-        yield Text("fewer than 100 prompts: the prices are rough", style="yellow")
     if save is None:
-        yield command("next: the same command with --save voi.json", style="bold")
-        return
-    calls = document["prices"][min(1, len(document["prices"]) - 1)]["mean_calls"]
+        return [Said("note", "Next: the same command with --save voi.json")]
+    calls = document.prices[min(1, len(document.prices) - 1)].mean_calls
     strategy = StrategySpec("value_of_information", {"mean_calls": f"{calls:g}", "model": str(save)})
-    yield command(f"next: bonwise select POOLS.jsonl --judge JUDGE --strategy {quote(printable(str(strategy)))}")
+    command = f"bonwise select POOLS.jsonl --judge JUDGE --strategy {quote(printable(str(strategy)))}"
+    return [Said("note", "Next:"), Said("command", command)]

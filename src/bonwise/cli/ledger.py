@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from bonwise.cli.arguments import JsonTarget, deliver, emit, refuse_overwriting, say
+from bonwise.cli.arguments import JsonTarget, deliver_document, emit, refuse_overwriting, say
 from bonwise.cli.running import RUN
 from bonwise.errors import FileError, LedgerError, UsageError
-from bonwise.report.numbers import money
 
 if TYPE_CHECKING:
     from bonwise.calls.ledger.ledger import Ledger
     from bonwise.calls.ledger.records import LedgerStats, Row, State
+    from bonwise.documents.ledger import LedgerDocument, ModelCalls, RefusedParameter
 
 __all__ = ["app"]
 
@@ -37,14 +38,13 @@ def stats(
     json_target: JsonTarget = None,
 ) -> int:
     """Sum up calls, answers, tokens and cost by model."""
-    from rich.text import Text
-
-    from bonwise.printable import printable
+    from bonwise.report.described.ledger import describe_with
 
     with _opened(run) as books:
         found, verdict = books.stats(), books.integrity()
-    lines = [Text(printable(line)) for line in _summary(found, verdict)]
-    deliver(lines, _document(found, verdict), json_target)
+    with _damaged(run):
+        document, models, refused = _document(found, verdict), _models(found), _refused(found)
+    deliver_document(document, json_target, described=describe_with(document, models, refused))
     return 0
 
 
@@ -137,21 +137,36 @@ def _day(text: str) -> float:
         raise UsageError(f"--before {text} is no day", hint="write it as 2026-11-21") from None
 
 
-def _summary(found: LedgerStats, verdict: str) -> Iterator[str]:
-    for tally in found.models:
-        states = ", ".join(f"{count:,} {state}" for state, count in tally.calls.items() if count)
-        cost = money(tally.cost if tally.cost or not tally.unpriced else None)
-        unpriced = f" and {tally.unpriced:,} calls without a known price" if tally.unpriced else ""
-        yield (
-            f"{tally.provider}/{tally.model}: calls {states}; {tally.samples:,} answers, "
-            f"{tally.usage.input:,} + {tally.usage.output:,} tokens, {cost}{unpriced}"
+def _models(found: LedgerStats) -> list[ModelCalls]:
+    from bonwise.documents.ledger import ModelCalls
+
+    return [
+        ModelCalls(
+            name=f"{tally.provider}/{tally.model}",
+            calls=dict(tally.calls),
+            answers=tally.samples,
+            input_tokens=tally.usage.input,
+            output_tokens=tally.usage.output,
+            cost=tally.cost if tally.cost or not tally.unpriced else None,
+            unpriced=tally.unpriced,
         )
-    if found.lost_attempts:
-        yield f"{found.lost_attempts:,} attempts were sent and never answered; the servers may bill them"
-    for gone in found.dropped:
-        since = _date(gone.learnt_at)
-        yield f"{gone.model} at {gone.base_url} does not take {gone.parameter} (since {since}): {gone.message}"
-    yield f"integrity: {verdict}"
+        for tally in found.models
+    ]
+
+
+def _refused(found: LedgerStats) -> list[RefusedParameter]:
+    from bonwise.documents.ledger import RefusedParameter
+
+    return [
+        RefusedParameter(
+            model=gone.model,
+            base_url=gone.base_url,
+            parameter=gone.parameter,
+            since=_date(gone.learnt_at),
+            message=gone.message,
+        )
+        for gone in found.dropped
+    ]
 
 
 def _date(seconds: float) -> str:
@@ -161,18 +176,32 @@ def _date(seconds: float) -> str:
         return "an unknown day"
 
 
-def _document(found: LedgerStats, verdict: str) -> dict[str, Any]:
-    return {
-        "schema": "bonwise.ledger/1",
-        "calls": found.calls,
-        "answers": found.samples,
-        "input_tokens": found.input_tokens,
-        "output_tokens": found.output_tokens,
-        "cost": found.cost,
-        "calls_without_a_price": found.unpriced,
-        "lost_attempts": found.lost_attempts,
-        "integrity": verdict,
-    }
+def _document(found: LedgerStats, verdict: str) -> LedgerDocument:
+    from bonwise.documents.ledger import LedgerDocument
+
+    return LedgerDocument(
+        calls=found.calls,
+        answers=found.samples,
+        input_tokens=found.input_tokens,
+        output_tokens=found.output_tokens,
+        cost=found.cost,
+        calls_without_a_price=found.unpriced,
+        lost_attempts=found.lost_attempts,
+        integrity=verdict,
+    )
+
+
+@contextmanager
+def _damaged(run: Path) -> Iterator[None]:
+    """Say of a figure that no ledger holds that the file is damaged."""
+    from pydantic import ValidationError
+
+    from bonwise.documents.refusal import refusal
+
+    try:
+        yield
+    except ValidationError as error:
+        raise LedgerError(f"{run} is damaged: {refusal(error)}") from None
 
 
 def _line(row: Row) -> str:

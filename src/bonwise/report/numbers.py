@@ -43,6 +43,7 @@ __all__ = [
     "significant",
     "small",
     "times",
+    "tiny",
     "whole",
     "whole_percent",
 ]
@@ -358,6 +359,17 @@ def small(value: float | None) -> str:
     """
     # Adding 0 turns a rounding error below 0 into a plain 0.
     return NOTHING if value is None else f"{round(value, 4) + 0.0:.4f}"
+
+
+def tiny(value: float) -> str:
+    """Write a figure that is mostly below 0.01, to five decimals.
+
+    Examples
+    --------
+    >>> tiny(0.0098893)
+    '0.00989'
+    """
+    return f"{value:.5f}"
 
 
 def whole(value: float) -> str:

@@ -1,0 +1,59 @@
+"""How the calls of a judge scatter, and what price buys how many of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bonwise.documents.learn import LearnDocument, PriceOfCalls
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Column, Part, Said, Table
+from bonwise.report.numbers import count, counted, ratio, small, tiny, whole_percent
+
+__all__ = ["describe"]
+
+_FEW = 100
+"""Prompts below which prices are rough."""
+
+
+def describe(document: LearnDocument) -> Part:
+    """Describe what a pilot says of further calls."""
+    return Part(printable(document.source), list(_blocks(document)))
+
+
+def _blocks(document: LearnDocument) -> Iterator[Block]:
+    settings = document.settings
+    yield Table.facts(
+        [
+            ("judge", document.judge),
+            ("most draws of a candidate", count(settings.max_draws)),
+            ("bonwise", settings.version),
+        ]
+    )
+    yield Said(
+        "finding",
+        f"{counted(document.prompts, 'prompt')}, {counted(document.candidates, 'candidate')}, "
+        f"{count(document.draws)} draws each of {document.judge}; first calls: {document.first_calls}",
+    )
+    if document.prompts_left_out:
+        left_out = counted(document.prompts_left_out, "prompt")
+        yield Said("caveat", f"left out: {left_out} without two complete candidates")
+    yield _scatter(document)
+    columns = tuple(map(Column, ("calls per pool", "price of a call", "in pools", "price in the rest")))
+    yield Table.of(columns, map(_price, document.prices))
+    if document.prompts < _FEW:
+        yield Said("caveat", f"fewer than {_FEW} prompts: the prices are rough")
+
+
+def _scatter(document: LearnDocument) -> Table:
+    rows = [
+        ("sd of one call", small(document.call_sd)),
+        ("sd between candidates", small(document.candidate_sd)),
+        ("reliability of a call", ratio(document.reliability)),
+        ("first to later calls (beta)", ratio(document.beta)),
+    ]
+    return Table.of((Column("calls of this judge", "name"), Column("figure")), rows)
+
+
+def _price(one: PriceOfCalls) -> tuple[str, str, str, str]:
+    share = f"{whole_percent(one.share_at_lower)}%"
+    return ratio(one.mean_calls), tiny(one.lower_price), share, tiny(one.higher_price)
