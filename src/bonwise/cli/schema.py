@@ -17,7 +17,7 @@ def schema(
         typer.Argument(help="Such as audit or bonwise.audit/1; without it the words are listed.", show_default=False),
     ] = None,
 ) -> int:
-    """List the JSON documents, or print the JSON Schema (2020-12) of one."""
+    """Print the JSON Schema (2020-12) of a document, or list them."""
     import json
 
     from bonwise.documents.docstrings import prose
