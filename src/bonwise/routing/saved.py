@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import ValidationError
 
 from bonwise.data.repeats import First
 from bonwise.data.writing import write_whole
-from bonwise.documents.reading import read_document
-from bonwise.documents.refusal import refusal
-from bonwise.documents.router import MOST_CALIBRATION, RouterDocument, plain_model
 from bonwise.release import release
 from bonwise.routing.signals import SIGNALS, Signal
 from bonwise.stats.gain_model import GainModel
 from bonwise.stats.sums import Floats
+
+if TYPE_CHECKING:
+    from bonwise.documents.router import RouterDocument
 
 __all__ = ["SavedRouter", "thinned"]
 
@@ -46,7 +45,7 @@ class SavedRouter:
         The declared scale of its scores, such as ``0:100``; empty where none was declared. The signal
         is in the unit after that scale was applied.
     captured : mapping
-        What the study found at this share: ``captured``, ``low``, ``high`` and the like.
+        What the study found at this share, as the keys of an estimate; empty where there was no study.
     version : str
         Of bonwise.
     first : {"score", "draw_0"}
@@ -75,6 +74,11 @@ class SavedRouter:
     first: First = "score"
 
     def __post_init__(self) -> None:
+        # A router without a file needs neither documents nor pydantic.
+        from pydantic import ValidationError  # noqa: PLC0415
+
+        from bonwise.documents.refusal import refusal  # noqa: PLC0415
+
         calibration = np.array(self.calibration, dtype=float)
         calibration.setflags(write=False)
         object.__setattr__(self, "calibration", calibration)
@@ -116,6 +120,9 @@ class SavedRouter:
         bonwise.errors.FileError
             The file is absent, or holds no router of this version; the message names the key that is wrong.
         """
+        from bonwise.documents.reading import read_document  # noqa: PLC0415 - as above
+        from bonwise.documents.router import RouterDocument  # noqa: PLC0415
+
         return cls.of(read_document(path, RouterDocument, hint="make it with bonwise route SCORES --save FILE"))
 
     def document(self) -> RouterDocument:
@@ -126,6 +133,8 @@ class SavedRouter:
         pydantic.ValidationError
             A value that cannot be.
         """
+        from bonwise.documents.router import RouterDocument  # noqa: PLC0415 - as above
+
         return RouterDocument.model_validate(self._plain())
 
     @classmethod
@@ -149,6 +158,8 @@ class SavedRouter:
         return self.document().to_dict()
 
     def _plain(self) -> dict[str, Any]:
+        from bonwise.documents.router import plain_model  # noqa: PLC0415 - as above
+
         return {
             "signal": self.signal,
             "share": self.share,
@@ -181,19 +192,21 @@ def thinned(values: Floats, weights: Floats | None = None) -> Floats:
     >>> thinned(np.array([0.3, np.nan, 0.1])).tolist()
     [0.1, 0.3]
     """
+    from bonwise.documents.router import MOST_CALIBRATION as MOST  # noqa: PLC0415 - as above
+
     if weights is not None:
-        return _quantiles(values, weights)
+        return _quantiles(values, weights, MOST)
     ordered: Floats = np.sort(values[~np.isnan(values)])
-    if len(ordered) <= MOST_CALIBRATION:
+    if len(ordered) <= MOST:
         return ordered
-    kept: Floats = ordered[np.linspace(0, len(ordered) - 1, MOST_CALIBRATION).round().astype(int)]
+    kept: Floats = ordered[np.linspace(0, len(ordered) - 1, MOST).round().astype(int)]
     return kept
 
 
-def _quantiles(values: Floats, weights: Floats) -> Floats:
+def _quantiles(values: Floats, weights: Floats, most: int) -> Floats:
     order = np.argsort(values, kind="stable")
     order = order[~np.isnan(values[order])]
     reached = np.cumsum(weights[order])
-    wanted = (np.arange(MOST_CALIBRATION) + 0.5) / MOST_CALIBRATION * reached[-1]
+    wanted = (np.arange(most) + 0.5) / most * reached[-1]
     found: Floats = values[order[np.searchsorted(reached, wanted)]]
     return found
