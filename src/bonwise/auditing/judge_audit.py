@@ -18,9 +18,10 @@ from bonwise.data.cell_scores import further_scores
 from bonwise.data.label_design import LabelDesign
 from bonwise.data.panel import Panel
 from bonwise.data.table import ScoreTable
-from bonwise.documents.audited.data import AuditData, DroppedPrompt
+from bonwise.documents.audited.data import AuditData
 from bonwise.documents.audited.judge import Balance, JudgeFound
 from bonwise.documents.audited.sampling import Sampling
+from bonwise.documents.dropped_prompt import DroppedPrompt
 from bonwise.documents.estimate import estimate_records
 from bonwise.documents.record import given
 from bonwise.errors import InputError

@@ -9,7 +9,7 @@ from bonwise.documents.document import Document
 from bonwise.documents.exhibits import ExhibitsDocument
 from bonwise.extras import PAGES
 from bonwise.report.described.audit import describe_with
-from bonwise.report.show import describe
+from bonwise.report.show import describe, is_described
 
 __all__ = ["audit_page"]
 
@@ -32,4 +32,4 @@ def audit_page(
     PAGES.require("a page")
     from bonwise.report.page.rendered import whole_page  # noqa: PLC0415 - drawing loads matplotlib
 
-    return whole_page(describe_with(audit, exhibits, [describe(one) for one in studies], more))
+    return whole_page(describe_with(audit, exhibits, [describe(one) for one in studies if is_described(one)], more))

@@ -6,22 +6,11 @@ from typing import Self
 
 from pydantic import model_validator
 
+from bonwise.documents.dropped_prompt import DroppedPrompt
 from bonwise.documents.record import Record
 from bonwise.documents.values import Count
 
-__all__ = ["AuditData", "DroppedPrompt"]
-
-
-class DroppedPrompt(Record):
-    """A prompt that is in no figure.
-
-    Parameters
-    ----------
-    prompt_id, reason : str
-    """
-
-    prompt_id: str
-    reason: str
+__all__ = ["AuditData"]
 
 
 class AuditData(Record):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bonwise.documents.audited.data import AuditData, DroppedPrompt
+from bonwise.documents.audited.data import AuditData
 from bonwise.documents.audited.judge import Balance, Ends, JudgeFound
 from bonwise.documents.audited.sampling import OutcomeModelUsed, Sampling
+from bonwise.documents.dropped_prompt import DroppedPrompt
 from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table

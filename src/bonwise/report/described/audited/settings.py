@@ -10,6 +10,7 @@ from bonwise.documents.picks_made import PicksMade
 from bonwise.printable import printable
 from bonwise.report.blocks import Said, Table
 from bonwise.report.described.labels_left_out import labels_left_out
+from bonwise.report.described.table_facts import table_facts
 from bonwise.report.numbers import count, counted, listed_counts, percent
 
 __all__ = ["facts", "of_the_table", "title"]
@@ -70,23 +71,15 @@ def _matter(document: AuditDocument) -> Iterator[tuple[str, str]]:
         yield "judge", document.judge
     reference = settings.reference
     yield "against", "oracle labels" if reference is None else f"agreement with {reference}, which is no oracle"
-    yield "table", settings.shape
 
 
 def _left_out(settings: AuditSettings) -> Iterator[tuple[str, str]]:
-    if settings.exclude:
-        yield "without", ", ".join(settings.exclude)
+    judge_scale = settings.judge_scale
+    yield from table_facts(settings.shape, settings.exclude, settings.columns, settings.label_scale, judge_scale)
     if settings.control:
         yield "control", ", ".join(settings.control)
     if settings.draws > 1:
         yield "scores are", _means(settings)
-    renamed = [f"{role} from {column}" for role, column in settings.columns.items() if role != column]
-    if renamed:
-        yield "columns", ", ".join(renamed)
-    if settings.label_scale is not None:
-        yield "scale of labels", settings.label_scale
-    if settings.judge_scale is not None:
-        yield "scale of scores", ", ".join(f"{ends} ({judge})" for judge, ends in settings.judge_scale.items())
 
 
 def _picks(picks: PicksMade | None) -> Iterator[tuple[str, str]]:
