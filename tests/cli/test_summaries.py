@@ -8,14 +8,13 @@ from auditing.tables import cohort
 from bonwise.auditing.audit import audit
 from bonwise.cli.summaries import write_junit, write_markdown
 from bonwise.errors import FileError, UsageError
-from bonwise.report.audit_markdown import markdown
 
 
 @pytest.fixture(scope="module")
 def document():
     """Return an audit's document with a gate."""
     found = audit(cohort(30))
-    return {**found.to_dict(), "gates": [gate.to_dict() for gate in found.check({"recovery": 0.1})]}
+    return found.document(found.check({"recovery": 0.1}))
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +29,7 @@ def test_the_summary_is_written_and_added_to_the_build(document, tmp_path, monke
     steps.write_text("An earlier step, without a line end", encoding="utf-8")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(steps))
     write_markdown(document, tmp_path / "audit.md")
-    text = markdown(document)
+    text = document.to_markdown()
     assert (tmp_path / "audit.md").read_text("utf-8") == text
     assert steps.read_text("utf-8") == f"An earlier step, without a line end\n\n{text}"
 
@@ -39,13 +38,13 @@ def test_one_file_gets_the_summary_once(document, tmp_path, monkeypatch):
     """A target that is the build's own file is written, not also added to."""
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "audit.md"))
     write_markdown(document, tmp_path / "audit.md")
-    assert (tmp_path / "audit.md").read_text("utf-8") == markdown(document)
+    assert (tmp_path / "audit.md").read_text("utf-8") == document.to_markdown()
 
 
 def test_a_dash_is_standard_output(document, capsys):
     """Both go to standard output for a dash."""
     write_markdown(document, "-")
-    assert capsys.readouterr().out == markdown(document)
+    assert capsys.readouterr().out == document.to_markdown()
     write_junit(document, "-")
     assert ET.fromstring(capsys.readouterr().out.encode()).tag == "testsuites"  # noqa: S314 - of our own making
 
@@ -61,16 +60,16 @@ def test_a_build_file_that_cannot_be_written_is_named(document, tmp_path, monkey
     """The summary is written all the same; one line names the file and the variable that names it."""
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
     write_markdown(document, tmp_path / "audit.md")
-    assert (tmp_path / "audit.md").read_text("utf-8") == markdown(document)
+    assert (tmp_path / "audit.md").read_text("utf-8") == document.to_markdown()
     said = capsys.readouterr().err
     assert "is a folder, not a file (GITHUB_STEP_SUMMARY names this file)" in said
     assert said.count("\n") == 1
 
 
-def test_junit_needs_gates(document, tmp_path):
+def test_junit_needs_gates(tmp_path):
     """Without a gate nothing is written, and the flag that states one is named."""
     with pytest.raises(UsageError, match="--fail-under"):
-        write_junit({**document, "gates": []}, tmp_path / "gates.xml")
+        write_junit(audit(cohort(30)).document(), tmp_path / "gates.xml")
     assert not (tmp_path / "gates.xml").exists()
 
 

@@ -11,6 +11,9 @@ from auditing.tables import cohort, table, two_judges
 from bonwise.auditing.audit import audit
 from bonwise.printable import printable
 from bonwise.report.junit import junit
+from report.described.audits import audited, changed
+
+AUDITED = audited()
 
 ANY_TEXT = st.text(st.characters(), min_size=1, max_size=40)
 """Lone surrogates and control characters too."""
@@ -19,7 +22,7 @@ ANY_TEXT = st.text(st.characters(), min_size=1, max_size=40)
 def gated(source, gates, **settings):
     """Audit, hold the audit against gates, and return its document."""
     found = audit(source, **settings)
-    return {**found.to_dict(), "gates": [gate.to_dict() for gate in found.check(gates)]}
+    return found.document(found.check(gates))
 
 
 def cases(document):
@@ -38,27 +41,27 @@ def test_each_gate_is_a_test_case_in_its_state():
         "within_r > 0.9": ["failure"],
         "recovery > 0.15": ["error"],
     }
-    for case, gate in zip(found, document["gates"], strict=True):
+    for case, gate in zip(found, document.gates, strict=True):
         said = case.find(outcomes[case.get("name")][0])
-        assert said.text == gate["sentence"]
-        assert said.get("message", gate["sentence"]) == gate["sentence"]
+        assert said.text == gate.sentence
+        assert said.get("message", gate.sentence) == gate.sentence
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("3", "1", "1")
 
 
 def test_the_figures_stand_in_properties():
     """Estimate, bounds, prompts and the value of a gate are there as they are in the document."""
     document = gated(cohort(60), {"recovery": 0.15})
-    (gate,), metric = document["gates"], document["metrics"]["recovery"]
+    (gate,), metric = document.gates, document["recovery"]
     _, (case,) = cases(document)
     told = {one.get("name"): one.get("value") for one in case.iter("property")}
     assert told == {
         "value": "0.15",
-        "estimate": str(metric["estimate"]),
-        "one_sided_low": str(gate["low"]),
-        "one_sided_high": str(gate["high"]),
+        "estimate": str(metric.estimate),
+        "one_sided_low": str(gate.low),
+        "one_sided_high": str(gate.high),
         "n": "60",
         "method": "complete",
-        "more_labels": str(gate["more_labels"]),
+        "more_labels": str(gate.more_labels),
     }
 
 
@@ -66,17 +69,17 @@ def test_every_judge_has_its_own_test_cases():
     """With several judges a test case is told from the others by the judge, one that could not be audited too."""
     blank = cohort(60).assign(judge="blank", oracle_label=float("nan"), judge_score=float("nan"))
     document = gated(pd.concat([two_judges(60), blank]), {"recovery": 0.1, "within_r": 0.1})
-    assert list(document["not_audited"]) == ["blank"]
+    assert list(document.not_audited) == ["blank"]
     _, found = cases(document)
     assert [(case.get("classname"), case.get("name")) for case in found] == [
         (judge, f"{metric} > 0.1") for judge in ("first", "second", "blank") for metric in ("recovery", "within_r")
     ]
     assert [part.tag for part in found[-1]] == ["properties", "error"]
     for case in found[:-2]:
-        metric = document["judges"][case.get("classname")]["metrics"][case.get("name").split(" ")[0]]
+        metric = document.judges[case.get("classname")].metrics[case.get("name").split(" ")[0]]
         told = {one.get("name"): one.get("value") for one in case.iter("property")}
         assert (told["estimate"], told["n"], told["method"]) == (
-            str(metric["estimate"]), str(metric["n"]), metric["method"],
+            str(metric.estimate), str(metric.n), metric.method,
         )  # fmt: skip
 
 
@@ -84,13 +87,8 @@ def test_every_judge_has_its_own_test_cases():
 def test_whatever_the_names_hold_it_is_xml(judge, source, sentence):
     """Control characters, surrogates, quotes and brackets in names and sentences leave XML 1.0 that says them."""
     gate = {"judge": judge, "metric": "recovery", "value": 0.2, "state": "not met", "low": None, "high": None}
-    gate |= {"sentence": sentence, "more_labels": None, "more_prompts": None}
-    document = {
-        "judge": judge,
-        "metrics": {"recovery": {"estimate": None, "n": 0, "method": "complete"}},
-        "settings": {"source": source},
-        "gates": [gate],
-    }
+    gate |= {"more_labels": None, "more_prompts": None, "sentence": sentence}
+    document = changed(AUDITED, judge=judge, settings={"source": source}, gates=[gate])
     root, (case,) = cases(document)
     assert case.get("classname") == printable(judge)
     assert root.find("testsuite").get("name") == printable(source)

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+
+import bonwise as bw
+from auditing.tables import cohort
+from bonwise.auditing.exhibits.exhibits import exhibits
+from bonwise.auditing.exhibits.note import Note
+from bonwise.data.words import Words
+from documents.round_trips import read_back, refusal
+
+
+def shown():
+    """Return the exhibits of an audit with strata and words."""
+    frame = cohort(30).assign(text="the text", raw="the judge's words")
+    frame["topic"] = frame["prompt_id"].str[-1]
+    found = bw.audit(frame)
+    return exhibits(tuple(found.judges.values()), found.table, Words(found.table), seed=1)
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    """Exhibits and notes are read back with the same bytes."""
+    loaded = read_back(shown(), tmp_path)
+    assert loaded.prompts.rows[0].candidates[0].text == "the text"
+    read_back(Note("A study", "no data").document(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "why"),
+    [
+        ("judges.judge.differences.judge.ties", 10**6, "more pairs tie than there are"),
+        ("judges.judge.differences.oracle.counts", [], "one edge more than counts"),
+        ("judges.judge.spread.within.judge", [], "of different lengths"),
+        ("judges.judge.strata.0.rows.0.kind", "odd", "judges.judge.strata[0].rows[0].kind"),
+        ("prompts.of", 3, "more rows than there are prompts"),
+        ("prompts.rows.0.candidates.0.picked", "yes", "prompts.rows[0].candidates[0].picked"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path, keys, value, why):
+    """Histograms, points and rows that cannot be are refused."""
+    assert why in refusal(shown(), tmp_path, keys, value)

@@ -1,0 +1,376 @@
+from __future__ import annotations
+
+import io
+import re
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+import bonwise as bw
+from auditing.tables import cohort, two_judges
+from bonwise.auditing.exhibits.note import Note
+from bonwise.documents.metrics import GROUPS
+from bonwise.report.audit_page import audit_page
+from bonwise.report.described.audit import describe
+from bonwise.report.numbers import estimate, interval
+from bonwise.report.show import drawings, markdown, notebook, page, printed, text
+from report.described.audits import audited, changed, exhibits, several, table
+from report.described.readers import HOSTILE, harmless, words
+
+METRICS = [metric for group in GROUPS for metric in group.metrics]
+
+
+def on_a_terminal(document, width):
+    """Return the lines of an audit on a terminal of some width."""
+    stream = io.StringIO()
+    console = Console(file=stream, width=width, force_terminal=True, color_system=None)
+    for part in printed(document):
+        console.print(part)
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+def partly(prompts=60):
+    """Return a table of which half the prompts have labels."""
+    frame = table(prompts)
+    return frame.assign(oracle_label=frame["oracle_label"].where(frame.index % (3 * prompts) < 1.5 * prompts))
+
+
+def lines_of(document):
+    """Return the lines of the text with single blanks."""
+    return [" ".join(line.split()) for line in text(document).splitlines()]
+
+
+@pytest.mark.parametrize("width", [80, 104, 160])
+def test_each_metric_takes_one_line(width):
+    """Whatever the width of the terminal, a metric and its interval stand on one line, once."""
+    document = bw.audit(cohort(60)).document()
+    lines = on_a_terminal(document, width)
+    for metric in METRICS:
+        (line,) = (line for line in lines if line.startswith(f"  {metric.name} "))
+        assert interval(document[metric.name], metric.unit) in line
+
+
+def test_a_narrow_terminal_says_what_it_leaves_out():
+    """Where meanings, counts or intervals give way they are named below the table, and at no other width."""
+    document = bw.audit(cohort(60)).document()
+    assert not any(line.startswith("left out for want of room") for line in on_a_terminal(document, 160))
+    assert "left out for want of room: what it says; widen the terminal or use --json" in on_a_terminal(document, 80)
+    said = " ".join(on_a_terminal(document, 50))
+    assert "left out for want of room: 95% interval, n, what it says;" in said
+    assert "effective_agreement_decided" in said
+
+
+def test_a_narrow_terminal_keeps_the_reasons():
+    """Where there is no room for meanings, why a metric has no estimate is still said."""
+    document = bw.audit(cohort(60).assign(judge_score=0.5)).document()
+    for width in (80, 140):
+        said = " ".join(" ".join(on_a_terminal(document, width)).split())
+        assert "needs scores and labels that vary" in said
+        assert "all prompts alike: bound" in said
+
+
+def test_several_judges_fit_eighty_columns():
+    """On a narrow terminal columns give way whole: no name and no figure is cut short."""
+    names = ("local:consensus", "local:length", "local:lexical")
+    document = bw.audit(pd.concat([cohort(60).assign(judge=name) for name in names])).document()
+    lines = on_a_terminal(document, 80)
+    assert not any("…" in line for line in lines)
+    assert sum("local:consensus" in line for line in lines) >= 3
+
+
+def test_every_metric_of_an_audit_is_described():
+    """The catalogue names each metric of an audit and no other."""
+    assert {metric.name for metric in METRICS} == set(bw.audit(cohort(60)).metrics)
+
+
+def test_a_metric_of_a_later_version_is_shown():
+    """What this version does not know stands in a group of its own."""
+    document = audited()
+    strange = changed(document, metrics={**document.to_dict()["metrics"], "surprise": document["gain"].to_dict()})
+    lines = lines_of(strange)
+    assert lines.index("Others") + 1 == next(at for at, line in enumerate(lines) if line.startswith("surprise "))
+
+
+def test_the_terminal_ends_with_what_decides():
+    """Data, metrics, the verdict whole and in its order, and the gates come in the order of old."""
+    document = audited({"recovery": -5.0, "tie_rate": 0.99})
+    said = " ".join(text(document).split())
+    places = [said.index(one) for one in ("30 prompts x 3 candidates", "recovery", *document.verdict.sentences)]
+    assert places == sorted(places)
+    assert said.index("Gates 1 of 2 gates met.") > places[-1]
+    assert said.endswith(" ".join(f"{gate.sentence}" for gate in document.gates))
+
+
+def test_the_verdict_and_the_gates_come_first_on_a_page_and_in_markdown():
+    """The decision with its figures stands before any table, then the gates; no sentence of the verdict is lost."""
+    document = audited({"recovery": -5.0})
+    for shown in (words(page(document)), " ".join(markdown(document).replace("\\", "").split())):
+        assert all(sentence.replace(">", "") in shown.replace("&gt;", "") for sentence in document.verdict.sentences)
+        decision = document.verdict.sentences[document.verdict.deciding]
+        other = document.verdict.sentences[1]
+        # The contents of a page name the metrics before they come.
+        assert shown.index("Verdict: ") < shown.index(decision) < shown.index(other) < shown.index("1 of 1 gate met.")
+        assert shown.index("1 of 1 gate met.") < shown.index("90 rows")
+
+
+@pytest.mark.parametrize("target", ["best-of-n", "system"])
+def test_what_leads_carries_its_figures(target):
+    """The target and the figures that decide lead; the other sentences follow, each once."""
+    document = audited(target=target)
+    (verdict,) = (part for part in describe(document).blocks if getattr(part, "role", "") == "verdict")
+    sentences, (headlines,) = verdict.blocks[:-1], verdict.blocks[-1:]
+    leads = [one.text for one in sentences if one.role == "lead"]
+    assert leads == [document.verdict.sentences[0], document.verdict.sentences[document.verdict.deciding]]
+    assert re.search(r"\[-?\d\.\d{3}, -?\d\.\d{3}\]", leads[1])
+    assert [one.text for one in sentences] == document.verdict.sentences
+    assert [row.cells[0] for row in headlines.rows] == ["recovery", "within_r", "global_r"]
+
+
+def test_every_metric_has_its_row_with_figures_and_meaning():
+    """The page holds all metrics by group, each with its figures and what it says; Markdown too."""
+    document = audited(control="c")
+    shown = words(page(document))
+    summary = markdown(document).replace("\\", "")
+    assert "Every estimate with its 95% interval, clustered by prompt; figures under with control have none" in shown
+    for group in GROUPS:
+        assert group.title in shown
+        for metric in group.metrics:
+            found, control = document[metric.name], document.with_control[metric.name]
+            figures = f"{estimate(found)} {interval(found)} {estimate(control)} {found.n}"
+            assert f"{metric.name} {metric.meaning} {figures}" in shown
+            row = f"| {metric.name} | {estimate(found)} | {interval(found)} | {estimate(control)} | {found.n} |"
+            assert row in summary
+
+
+@pytest.mark.parametrize(("design", "told"), [("uniform", ["labels alone"]), (None, [])])
+def test_columns_without_intervals_are_named(design, told):
+    """Only the estimates have intervals, so the sentence names every other column of figures that is there."""
+    document = audited(source=partly(), control="c", design=design)
+    named = f"figures under {' and '.join([*told, 'with control'])} have none here."
+    assert named in words(page(document))
+
+
+def test_gates_drops_and_exclusions_are_told():
+    """What was asked for, left out and dropped can be read with its counts, everywhere."""
+    frame = table().drop(index=[0, 4])
+    document = audited({"recovery": -5.0, "tie_rate": 0.99}, source=frame, exclude="c")
+    shown = words(page(document))
+    said = " ".join(text(document).split())
+    for one in (shown, said, " ".join(markdown(document).replace("\\", "").replace("&gt;", ">").split())):
+        assert "1 of 2 gates met." in one
+        assert all(gate.sentence in one for gate in document.gates)
+        assert "rectangular table; without c" in one
+        assert "dropped 2 prompts: " in one
+        assert all(drop.reason in one for drop in document.data.dropped)
+    assert re.search(r"why prompts such as lacks \w 1 p\d", shown)
+
+
+@pytest.mark.parametrize(("reasons", "more"), [(5, False), (6, True)])
+def test_five_reasons_are_told_whole(reasons, more):
+    """Of five reasons each is named and nothing is said to be missing; of six the last gives way to dots."""
+    dropped = [
+        {"prompt_id": f"p{at}{again}", "reason": f"reason {at}"} for at in range(reasons) for again in range(9 - at)
+    ]
+    document = changed(audited(), data={"dropped": dropped})
+    told = ", ".join(f"reason {at} ({9 - at})" for at in range(5))
+    said = " ".join(text(document).split())
+    assert f"prompts: {told}{', ...' if more else ''}: p00, p01, p02, p03, p04, ..." in said
+    assert ("reason 5" in said) == 0
+    assert words(page(document)).count("reason 5") == more
+
+
+def test_partial_labels_show_how_they_differ_and_the_worst_case():
+    """With labels of a part there are scope, balance and bounds; with a stated design how they were drawn."""
+    document = audited(source=partly())
+    for shown in (words(page(document)), " ".join(text(document).split())):
+        assert "Labelled against unlabelled prompts" in shown
+        assert "Worst case over the missing labels, all prompts: metric at least at most" in shown.replace("─", "")
+        assert "* from the completely labelled prompts alone" in shown
+        assert document.verdict.sentences[1] in shown
+    drawn = audited(source=partly(), design="uniform")
+    for shown in (words(page(drawn)), " ".join(text(drawn).split())):
+        assert drawn.sampling.how in shown
+        assert "labels alone" in shown
+
+
+def test_balance_gives_way_to_its_difference():
+    """Of labelled against unlabelled prompts the difference and its interval stay on a narrow terminal."""
+    said = "\n".join(on_a_terminal(bw.audit(cohort(100, unlabelled=30)).document(), 60))
+    below = said[said.index("Labelled against") :]
+    assert "left out for want of room: labelled, unlabelled;" in below
+    assert "[" in next(line for line in below.splitlines() if line.startswith("margin of the top score"))
+
+
+@pytest.mark.parametrize(("narrowed", "told"), [(0.25, "25% narrower"), (-0.1, "10% wider")])
+def test_percentages_are_written_in_one_way(narrowed, told):
+    """What a model explains and what covariates save are whole percentages, the sign after the figure."""
+    sampling = {
+        "design": "uniform",
+        "how": "drawn alike",
+        "ess": 1234.4,
+        "model": {"name": "ridge", "covariates": ["length"], "reason": "the default"},
+        "share_explained": 0.412,
+        "further_judges": ["second"],
+        "narrowed": narrowed,
+        "notes": ["few prompts"],
+    }
+    said = " ".join(text(changed(audited(), sampling=sampling)).split())
+    assert "labels: drawn alike; worth 1,234 drawn alike (effective sample size)" in said
+    assert "outcome model: ridge: the default; explains 41% of the variance" in said
+    assert f"with second as covariates the interval of recovery is {told}" in said
+    assert "note: few prompts" in said
+
+
+def test_a_reference_is_never_called_an_oracle():
+    """Where a judge stands in for the oracle every reader names it a reference throughout."""
+    both = two_judges(30).drop(columns="oracle_label")
+    document = bw.audit(both, oracle="judge:second").document()
+    for shown in (text(document), markdown(document)):
+        assert "oracle" not in shown
+        assert "agreement with second" in shown
+    shown = words(audit_page(document, exhibits(["first"])))
+    opening = shown.index("Verdict:")
+    assert opening < shown.index("Held against the scores of second: ") < shown.index("Decision target")
+    assert "agreement with second, which is no oracle" in shown
+    assert "value_reference" in shown
+    assert "oracle" not in shown.replace("which is no oracle", "").lower()
+
+
+def test_several_judges_have_a_summary_differences_and_a_part_each():
+    """Every judge is in the summary, each pair in the differences, and a part of its own says the verdict."""
+    document = several(["x", "y", "z"], {"recovery": 0.9})
+    shown = audit_page(document, exhibits(["x", "y", "z"]))
+    for said in (words(shown), " ".join(text(document).split())):
+        assert re.search(r"[0123] of 3 judges (is|are) useful", said)
+        for judge in document.judges.values():
+            assert all(sentence in said for sentence in judge.verdict.sentences)
+        for pair in document.comparisons:
+            found = pair.differences["recovery"]
+            assert f"{pair.first} {pair.second} 30 {estimate(found)} {interval(found)}" in said
+        assert "x: recovery > 0.9: " in said
+    for at, name in enumerate(document.judges, start=1):
+        assert f'href="#judge-{at}"' in shown
+        assert f"<h2><bdi>{name}</bdi></h2>" in shown
+    assert "Difference of recovery" in words(shown)
+
+
+def test_names_of_compared_judges_are_told_apart():
+    """Each paired difference is drawn beside both names, whole where they have room."""
+    names = ("openai/gpt-5-mini", "openai/gpt-5-nano", "openai/gpt-5")
+    paired = [one for one in drawings(several(names)) if one.key.startswith("paired-")]
+    assert [one.title for one in paired] == ["Difference of recovery", "Difference of within_r"]
+    for one in paired:
+        rows = {frozenset(row.split(" - ")) for row in one.to_frame()["row"]}
+        assert rows == {frozenset((first, second)) for at, first in enumerate(names) for second in names[at + 1 :]}
+
+
+@pytest.mark.parametrize(("judges", "whole", "drawn"), [(4, True, True), (5, False, True), (7, False, False)])
+def test_many_judges_are_shown_in_short(judges, whole, drawn):
+    """Of more than four judges a terminal shows the summary, of more than six a page draws none; both say so."""
+    document = several([f"j{at}" for at in range(judges)])
+    said = text(document)
+    assert ("Metrics" in said) == whole
+    assert (f"Every metric of all {judges} judges is in the JSON document (--json FILE)." in said) != whole
+    shown = words(page(document))
+    assert shown.count("Decision target") == judges
+    assert ("What the picks are worth" in shown) == drawn
+    assert (f"Of {judges} judges each has tables below and no drawings" in shown) != drawn
+
+
+def test_what_was_dropped_of_many_judges_is_one_table():
+    """Where the parts of the judges are for pages alone the drops stand in a table, fifteen of them on a terminal."""
+    frame = pd.concat([table(12, judge=f"j{at:02}", shift=at) for at in range(17)], ignore_index=True)
+    document = bw.audit(frame.drop(index=range(0, len(frame), 36)), shape="rectangular").document()
+    lines = lines_of(document)
+    assert lines.count("Dropped prompts") == 1
+    assert "j14 1 lacks a (1)" in lines
+    assert "2 more rows are on the page and in the JSON document." in lines
+    assert "j16 1 lacks a (1)" not in lines
+    assert "j16 1 lacks a (1)" in words(page(document))
+
+
+def test_the_prompts_open_to_all_that_is_known_of_them():
+    """Each row of the drill-down holds its figures, and inside prompt, candidates, marks and the judge's words."""
+    shown = audit_page(audited(), exhibits(["judge"]), more="rest of it.csv")
+    said = words(shown)
+    assert "3 of 30 prompts, the greatest loss first" in said
+    assert '<a href="./rest%20of%20it.csv">' in shown
+    assert 'aria-sort="descending"' in shown
+    assert '<td data-v="0.5"><bdi>0.500</bdi></td>' in shown
+    assert '<td data-v=""><bdi>-</bdi></td>' in shown
+    for told in ("b picked, one of 2 tied", "hello best", "score 0.500 , label 1.000", "The judge's words hello"):
+        assert told in said
+    assert "hello and 9 more" in said
+    assert "12 more characters are not shown here." in said
+    assert "7 more candidates are not shown here." in said
+    assert "Where the judge lost most" not in text(audited())
+
+
+def test_what_is_not_there_has_no_place():
+    """Without exhibits, controls or gates their sections are missing, and nothing fails."""
+    said = words(page(audited()))
+    for title in ("Gates", "Where the judge lost most", "Strata", "Missing labels", "Not audited"):
+        assert title not in said
+
+
+def test_notes_stand_in_for_studies_and_addresses_stay_apart():
+    """Two notes of one name are on the page with addresses of their own, and in no text."""
+    note = Note("Mix", "no control").document()
+    shown = audit_page(audited(), exhibits(["judge"]), [note, note])
+    assert shown.count("Not studied: no control.") == 2
+    assert {"mix", "mix-2"} <= set(re.findall(r'\bid="([^"]*)"', shown))
+    assert text(note) == "Mix\nNot studied: no control."
+
+
+def test_a_notebook_holds_the_verdict_and_two_drawings():
+    """A notebook shows what decides, the gates, data and metrics, without prompts."""
+    shown = notebook(audited({"recovery": -5.0}))
+    said = words(shown)
+    assert [said.index(one) for one in ("Verdict:", "Gates", "Data", "Metrics")] == sorted(
+        said.index(one) for one in ("Verdict:", "Gates", "Data", "Metrics")
+    )
+    assert shown.count("<svg") <= 2
+
+
+def test_names_stay_text():
+    """Judges, candidates, prompts and sources are text wherever they are shown."""
+    frame = table().assign(judge=HOSTILE)
+    frame["candidate"] = frame["candidate"] + HOSTILE
+    frame["prompt_id"] = HOSTILE + frame["prompt_id"]
+    found = bw.audit(frame.drop(index=[0]), exclude=f"c{HOSTILE}")
+    harmless(found.document(found.check({"recovery": 0.1})))
+    both = bw.audit(pd.concat([frame, frame.assign(judge="b")]))
+    harmless(both.document(both.check({"recovery": 0.1})))
+
+
+def test_picks_tell_what_made_them(tmp_path):
+    """Of logged picks the head says how they were taken and what decided, and there are metrics of picks alone."""
+    frame = cohort(20)
+    log = tmp_path / "picks.jsonl"
+    pools = frame.groupby("prompt_id")["candidate"].apply(list)
+    lines = [f'{{"prompt_id": "{prompt}", "ids": {ids}, "best": "{ids[0]}"}}' for prompt, ids in pools.items()]
+    log.write_text("\n".join(lines).replace("'", '"'), "utf-8")
+    labels = frame[["prompt_id", "candidate", "oracle_label"]]
+    document = bw.audit(log, labels=labels).document()
+    said = text(document)
+    assert said.startswith("Audit of the picks of ")
+    assert "in expectation where a seed decided; decided by not said (20)" in " ".join(said.split())
+    assert "Within prompts" not in said
+    assert "decided by not said (20)" in words(page(document))
+
+
+@pytest.mark.shared
+def test_arena100_with_its_control(shared):
+    """The figures of the paper's data are on the page, with and without the easy candidate."""
+    document = bw.audit(shared / "data" / "arena100" / "scores.csv", control="unhelpful").document()
+    said = words(page(document))
+    assert "recovery share of the possible gain 0.213 [0.081, 0.343] 0.656 99" in said
+    assert re.search(r"global_r correlation over all cells 0\.652 \[0\.556, 0\.748\] 0\.869 99", said)
+
+
+def test_an_undefined_metric_has_a_dash():
+    """A metric without a figure has a dash in its row and its reason below."""
+    said = text(bw.audit(table().assign(oracle_label=1.0)).document())
+    assert re.search(r"^ {2}recovery +- +- +30 ", said, re.MULTILINE)
+    assert "needs a prompt where labels differ" in " ".join(said.split())
