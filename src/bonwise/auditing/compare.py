@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,10 +17,15 @@ from bonwise.auditing.settings import Settings
 from bonwise.data.panel import Dropped, Panel, Shape
 from bonwise.data.picks import Pick, Picks
 from bonwise.data.scales import Scale
+from bonwise.documented import DocumentedResult
+from bonwise.documents.compare import CompareDocument, CompareSettings, SideRecord
+from bonwise.documents.dropped_prompt import DroppedPrompt
+from bonwise.documents.estimate import estimate_records
+from bonwise.documents.labels_left_out import labels_left_out
+from bonwise.documents.record import given
 from bonwise.errors import InputError
 from bonwise.release import release
 from bonwise.report.amounts import counted
-from bonwise.shown import Shown
 from bonwise.stats.catalog import OF_PICKS
 from bonwise.stats.efficiency import Spent, efficiency, efficiency_difference
 from bonwise.stats.estimate import Estimate
@@ -62,20 +66,20 @@ class PicksSide:
     only_here: tuple[str, ...] = field(default=(), repr=False)
     prompts: tuple[str, ...] = field(default=(), repr=False)
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> SideRecord:
         """Return this side's part of the document."""
-        return {
-            "source": self.picks.source,
-            "picks": picks_made(self.picks, self.prompts).to_dict(),
-            "calls": self.calls,
-            "tokens": self.tokens,
-            "only_here": list(self.only_here),
-            "metrics": {name: found.to_dict() for name, found in self.metrics.items()},
-        }
+        return SideRecord(
+            source=self.picks.source,
+            picks=picks_made(self.picks, self.prompts),
+            calls=self.calls,
+            tokens=self.tokens,
+            only_here=list(self.only_here),
+            metrics=estimate_records(self.metrics),
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class PickComparison(Shown):
+class PickComparison(DocumentedResult):
     """Two sets of picks on the same prompts.
 
     Parameters
@@ -86,38 +90,32 @@ class PickComparison(Shown):
         does what depends on the picks where these are alike on every prompt.
     prompts : int
         Prompts behind all figures.
+    settings : CompareSettings
     dropped : tuple of Dropped
         Prompts of both sets that could not be compared, and why.
-    settings : mapping
     """
 
     first: PicksSide
     second: PicksSide
     differences: Mapping[str, Estimate] = field(repr=False)
     prompts: int
+    settings: CompareSettings = field(repr=False)
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
-    settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         files = f"{self.first.picks.source} and {self.second.picks.source}"
         return f"<PickComparison of {files} on {counted(self.prompts, 'prompt')}>"
 
-    def __str__(self) -> str:
-        from bonwise.report.compare_text import compare_text  # noqa: PLC0415 - rendering loads rich
-
-        return compare_text(self.to_dict())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document of schema ``bonwise.compare/1``; it holds no NaN."""
-        return {
-            "schema": "bonwise.compare/1",
-            "prompts": self.prompts,
-            "first": self.first.to_dict(),
-            "second": self.second.to_dict(),
-            "differences": {name: found.to_dict() for name, found in self.differences.items()},
-            "dropped": [{"prompt_id": one.prompt_id, "reason": one.reason} for one in self.dropped],
-            "settings": dict(self.settings),
-        }
+    def document(self) -> CompareDocument:
+        """Return the document of schema ``bonwise.compare/1``."""
+        return CompareDocument(
+            prompts=self.prompts,
+            first=self.first.record(),
+            second=self.second.record(),
+            differences=estimate_records(self.differences),
+            dropped=[DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in self.dropped],
+            settings=self.settings,
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a metric: both sides and first minus second, paired by prompt.
@@ -125,14 +123,7 @@ class PickComparison(Shown):
         Columns: ``metric``; ``first``, ``second`` and ``difference``, each with ``_low`` and ``_high``;
         ``difference_se``, ``n`` prompts, and ``reason``: why the difference, or its interval, is missing.
         """
-        rows = []
-        for metric, apart in self.differences.items():
-            sides = {"first": self.first.metrics[metric], "second": self.second.metrics[metric], "difference": apart}
-            row: dict[str, Any] = {"metric": metric}
-            for name, one in sides.items():
-                row |= {name: one.estimate, f"{name}_low": one.low, f"{name}_high": one.high}
-            rows.append({**row, "difference_se": apart.se, "n": apart.n, "reason": apart.reason})
-        return pd.DataFrame(rows)
+        return super().to_frame()
 
 
 def compare(  # noqa: PLR0913 - all but the two files are named
@@ -183,16 +174,21 @@ def compare(  # noqa: PLR0913 - all but the two files are named
     common, method = _common(panels, sides)
     dropped = {one.prompt_id: one for panel in common for one in panel.dropped}
     strangers = {*alone[0], *alone[1]}
-    found = _compared(
-        sides,
-        common,
-        alone,
-        settings,
-        method=method,
-        dropped=tuple(one for prompt, one in sorted(dropped.items()) if prompt not in strangers),
+    described = CompareSettings(
+        confidence=confidence,
+        shape=common[0].shape,
+        version=release(),
+        **given(labels_left_out=labels_left_out(table.labels_left_out)),
     )
-    left_out = {"labels_left_out": dict(table.labels_left_out)} if table.labels_left_out else {}
-    return replace(found, settings={**found.settings, **left_out})
+    first_side, second_side, differences = _compared(sides, common, alone, settings, method)
+    return PickComparison(
+        first_side,
+        second_side,
+        differences,
+        len(common[0].sizes),
+        described,
+        tuple(one for prompt, one in sorted(dropped.items()) if prompt not in strangers),
+    )
 
 
 def _alone(mine: Picks, other: Picks) -> tuple[str, ...]:
@@ -237,10 +233,8 @@ def _compared(
     panels: tuple[Panel, Panel],
     alone: tuple[tuple[str, ...], tuple[str, ...]],
     settings: Settings,
-    *,
     method: str,
-    dropped: tuple[Dropped, ...],
-) -> PickComparison:
+) -> tuple[PicksSide, PicksSide, dict[str, Estimate]]:
     rule = settings.rule(panels[0].labels)
     sums = [prompt_sums(panel.scores, panel.labels, panel.sizes) for panel in panels]
     spent = [_spent(picks, panel, mine) for picks, panel, mine in zip(sides, panels, sums, strict=True)]
@@ -253,7 +247,7 @@ def _compared(
         **less,
         **efficiency_difference(spent[0], spent[1], settings.confidence),
     }
-    found = [
+    first, second = (
         PicksSide(
             picks,
             _under(method, {**mine, **efficiency(cost, settings.confidence)}),
@@ -263,9 +257,8 @@ def _compared(
             tuple(panels[0].prompt_ids),
         )
         for picks, mine, cost, only in zip(sides, worth, spent, alone, strict=True)
-    ]
-    described = {"confidence": settings.confidence, "shape": panels[0].shape, "version": release()}
-    return PickComparison(found[0], found[1], _under(method, differences), len(panels[0].sizes), dropped, described)
+    )
+    return first, second, _under(method, differences)
 
 
 def _under(method: str, found: Mapping[str, Estimate]) -> dict[str, Estimate]:

@@ -37,7 +37,6 @@ def compare(
     given.refuse_overwriting((first, second, labels), (json, html))
     from bonwise.auditing.compare import compare as run
     from bonwise.data.scales import parse_scale
-    from bonwise.report.compare_text import compare_parts
 
     document = run(
         first,
@@ -48,6 +47,6 @@ def compare(
         as_picked=as_picked,
         columns=given.columns(prompt_col, candidate_col, None, label_col, None, None),
         label_scale=None if label_scale is None else parse_scale(label_scale),
-    ).to_dict()
-    given.deliver(compare_parts(document), document, json, html=html)
+    ).document()
+    given.deliver_document(document, json, html=html)
     return 0

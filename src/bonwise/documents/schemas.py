@@ -14,6 +14,7 @@ __all__ = ["WORDS", "document_class", "json_schema", "word_of"]
 
 WORDS: tuple[str, ...] = (
     "audit",
+    "compare",
     "confidence",
     "doctor",
     "draw_model",

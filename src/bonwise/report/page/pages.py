@@ -30,9 +30,7 @@ _NOTE = "bonwise.note/1"
 _LEAD = 2
 """Findings of a study that stand out on its own page."""
 
-_SECTIONS: Mapping[str, str] = {
-    "bonwise.compare/1": "compare_page:compare_sections",
-}
+_SECTIONS: Mapping[str, str] = {}
 """Who lays out a document, by its schema."""
 
 _UNDRAWN = f"Nothing is drawn: up to {MOST_DRAWN} judges are. Every figure is in the JSON document (--json FILE)."

@@ -1,8 +1,9 @@
 import re
+from types import SimpleNamespace
 
 import pytest
 
-from bonwise.report.digits import estimate_and_ends
+from bonwise.report.numbers import fine
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,6 @@ from bonwise.report.digits import estimate_and_ends
 )
 def test_estimate_and_ends_have_one_number_of_decimals(figures, written):
     """Width and smallest figure say how many decimals all of them take; none but zero is written as 0."""
-    found = estimate_and_ends(dict(zip(("estimate", "low", "high"), figures, strict=True)))
+    found = fine(SimpleNamespace(**dict(zip(("estimate", "low", "high"), figures, strict=True))))
     assert found == written
     assert len({len(digits) for digits in re.findall(r"\.(\d+)", " ".join(found))}) <= 1

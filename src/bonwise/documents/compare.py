@@ -1,0 +1,132 @@
+"""Two sets of logged picks, paired by prompt: ``bonwise.compare/1``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from bonwise.documents.document import Document, FrameRow
+from bonwise.documents.dropped_prompt import DroppedPrompt
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.labels_left_out import LabelsLeftOut
+from bonwise.documents.picks_made import PicksMade
+from bonwise.documents.record import Record
+from bonwise.documents.study_settings import Shape
+from bonwise.documents.values import Confidence, Count
+
+__all__ = ["COSTS", "MODEL", "WORTH", "CompareDocument", "CompareSettings", "SideRecord"]
+
+WORTH = ("value_random", "value_judge", "value_oracle", "gain", "recovery", "top1_accuracy", "hit_rate")
+"""What the picks are worth."""
+
+COSTS = (
+    *("calls_per_prompt", "tokens_per_prompt", "gain_per_call", "gain_per_1000_tokens"),
+    *("recovery_per_call", "recovery_per_1000_tokens"),
+)
+"""What the picks took, and what they are worth for it."""
+
+
+class SideRecord(Record):
+    """One of two sets of picks, on the prompts that both share.
+
+    Parameters
+    ----------
+    source : str
+        File.
+    picks : PicksMade
+    calls, tokens : int or None
+        Sums over the compared prompts; None where unknown.
+    only_here : list of str
+        Prompts that the other set does not hold.
+    metrics : dict of str to EstimateRecord
+    """
+
+    source: str
+    picks: PicksMade
+    calls: Count | None
+    tokens: Count | None
+    only_here: list[str]
+    metrics: dict[str, EstimateRecord]
+
+
+class CompareSettings(Record):
+    """What was asked for, and what the picks were taken for.
+
+    Parameters
+    ----------
+    confidence : float
+        Of the two-sided intervals, clustered by prompt.
+    shape : {"rectangular", "ragged"}
+    version : str
+        Of bonwise.
+    labels_left_out : LabelsLeftOut, optional
+    """
+
+    confidence: Confidence
+    shape: Shape
+    version: str
+    labels_left_out: LabelsLeftOut | None = None
+
+
+class CompareDocument(Document):
+    """What two sets of picks are worth and what they took, on the same prompts.
+
+    Parameters
+    ----------
+    prompts : int
+        Behind all figures.
+    first, second : SideRecord
+    differences : dict of str to EstimateRecord
+        First minus second, paired by prompt.
+    dropped : list of DroppedPrompt
+        Prompts of both sets that could not be compared.
+    settings : CompareSettings
+    """
+
+    schema_: Literal["bonwise.compare/1"] = Field(default="bonwise.compare/1", alias="schema")
+    prompts: Count
+    first: SideRecord
+    second: SideRecord
+    differences: dict[str, EstimateRecord]
+    dropped: list[DroppedPrompt]
+    settings: CompareSettings
+
+    frame_columns = (
+        *("metric", "first", "first_low", "first_high", "second", "second_low", "second_high"),
+        *("difference", "difference_low", "difference_high", "difference_se", "n", "reason"),
+    )
+
+    @model_validator(mode="after")
+    def _has_each_metric_three_times(self) -> Self:
+        missing = [name for name in (*WORTH, *COSTS) if name not in self.differences]
+        if missing:
+            raise ValueError(f"differences lacks {missing[0]}")
+        for side, found in (("first", self.first), ("second", self.second)):
+            odd = sorted(found.metrics.keys() ^ self.differences.keys())
+            if odd:
+                raise ValueError(f"{odd[0]} stands in one of {side}.metrics and differences, not in both")
+        return self
+
+    @property
+    def metrics(self) -> list[str]:
+        """Every metric: what the picks are worth, what else is known of them, what they took."""
+        others = [name for name in self.differences if name not in (*WORTH, *COSTS)]
+        return [*WORTH, *others, *COSTS]
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per metric: both sides, and first minus second."""
+        for metric, apart in self.differences.items():
+            sides = {
+                "first": self.first.metrics[metric],
+                "second": self.second.metrics[metric],
+                "difference": apart,
+            }
+            row: dict[str, object] = {"metric": metric}
+            for name, one in sides.items():
+                row |= {name: one.estimate, f"{name}_low": one.low, f"{name}_high": one.high}
+            yield {**row, "difference_se": apart.se, "n": apart.n, "reason": apart.reason}
+
+
+MODEL = CompareDocument

@@ -1,0 +1,134 @@
+"""Two sets of picks: what each is worth, what it took, and the differences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from bonwise.documents.compare import CompareDocument, SideRecord
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Column, Part, Said, Table
+from bonwise.report.described.compare_forests import compare_forests
+from bonwise.report.described.labels_left_out import labels_left_out
+from bonwise.report.figures.names import short
+from bonwise.report.numbers import count, counted, fine, percent
+
+__all__ = ["describe"]
+
+_MOST_NAMES, _MOST_REASONS = 5, 5
+"""Prompts of one set alone, and reasons for which prompts were dropped, that are named."""
+
+_PATH = 100
+"""Letters of a path in a sentence."""
+
+_SUMMED_UP = (
+    ("recovery", "Recovery"),
+    ("gain", "Gain"),
+    ("calls_per_prompt", "Calls a prompt"),
+    ("tokens_per_prompt", "Tokens a prompt"),
+)
+
+
+def describe(document: CompareDocument) -> Part:
+    """Describe two sets of picks on the same prompts."""
+    title = f"Picks of {printable(document.first.source)} against {printable(document.second.source)}"
+    return Part(title, list(_blocks(document)))
+
+
+def _blocks(document: CompareDocument) -> Iterator[Block]:
+    settings = document.settings
+    level = percent(settings.confidence)
+    yield Table.facts(
+        [
+            ("table", settings.shape),
+            ("intervals", f"{level}, clustered by prompt"),
+            ("bonwise", settings.version),
+        ]
+    )
+    yield Said("note", f"{counted(document.prompts, 'prompt')} in both; [intervals] at {level}, paired by prompt")
+    yield from _left_out(document)
+    differences: list[Block] = [*_findings(document), *compare_forests(document)]
+    yield Part("First minus second", differences, "detail", anchor="differences")
+    yield Part("", [_table(document), *_notes(document)], anchor="sides")
+
+
+def _left_out(document: CompareDocument) -> Iterator[Said]:
+    for side in (document.first, document.second):
+        if side.only_here:
+            names = ", ".join(printable(name, longest=40) for name in side.only_here[:_MOST_NAMES])
+            more = ", ..." if len(side.only_here) > _MOST_NAMES else ""
+            yield Said("caveat", f"{count(len(side.only_here))} only in {printable(side.source)}: {names}{more}")
+    for reason, times in Counter(one.reason for one in document.dropped).most_common(_MOST_REASONS):
+        yield Said("caveat", f"dropped {counted(times, 'prompt')}: {printable(reason, longest=120)}")
+    yield from labels_left_out(document.settings.labels_left_out)
+
+
+def _findings(document: CompareDocument) -> Iterator[Said]:
+    first, second = document.first, document.second
+    yield Said("finding", f"First: {short(first.source, _PATH)}. Second: {short(second.source, _PATH)}.")
+    for metric, words in _SUMMED_UP:
+        one, other = first.metrics[metric], second.metrics[metric]
+        if one.estimate is not None and other.estimate is not None:
+            apart = _difference(document.differences[metric])
+            yield Said("finding", f"{words}: first {_said(one)}, second {_said(other)}; {apart}.")
+
+
+def _difference(found: EstimateRecord) -> str:
+    if found.estimate is None:
+        return "no difference can be computed"
+    size, ends = fine(found)
+    figure = f"the first has {size.removeprefix('-')} {'less' if found.estimate < 0 else 'more'}"
+    if found.estimate == 0:
+        figure = "they do not differ"
+    if found.low is None or found.high is None:
+        return f"{figure} (no interval)"
+    apart = found.low > 0 or found.high < 0
+    return f"{figure}, and the interval of the difference {ends} {'excludes' if apart else 'holds'} 0"
+
+
+def _said(found: EstimateRecord) -> str:
+    value, ends = fine(found)
+    return value if found.low is None else f"{value} {ends}"
+
+
+def _table(document: CompareDocument) -> Table:
+    columns = (
+        Column("metric", "name"),
+        Column("first"),
+        Column("[first]", spare=1),
+        Column("second"),
+        Column("[second]", spare=2),
+        Column("first - second"),
+        Column("[first - second]"),
+    )
+    rows = []
+    for metric in document.metrics:
+        found = document.differences[metric]
+        three = (document.first.metrics[metric], document.second.metrics[metric], found)
+        star = " *" if found.method == "labelled_only" else ""
+        rows.append((metric + star, *(cell for one in three for cell in fine(one))))
+    return Table.of(columns, rows, "Worth and cost of both, and their differences")
+
+
+def _notes(document: CompareDocument) -> Iterator[Said]:
+    """Say why a figure is missing, each reason once, and what partial labels leave out."""
+    reasons: dict[str, list[str]] = {}
+    for metric in document.metrics:
+        for reason in dict.fromkeys(_reasons(metric, document.first, document.second)):
+            reasons.setdefault(reason, []).append(metric)
+    for metric in document.metrics:
+        found = document.differences[metric]
+        if found.estimate is not None and found.reason is not None:
+            reasons.setdefault(f"no interval of the difference: {found.reason}", []).append(metric)
+    for reason, metrics in reasons.items():
+        yield Said("note", f"{', '.join(metrics)}: {printable(reason, longest=200)}")
+    if document.differences["gain"].method == "labelled_only":
+        yield Said("note", "* from the completely labelled prompts alone")
+
+
+def _reasons(metric: str, *sides: SideRecord) -> Iterator[str]:
+    for side in sides:
+        reason = side.metrics[metric].reason
+        if reason:
+            yield reason
