@@ -74,6 +74,12 @@ def _title(name: str, data: RoutedData) -> str:
 
 def _judge(judge: JudgeRoute, settings: RouteSettings, key: str) -> Iterator[Block]:
     yield from _left_out(judge.data)
+    yield Part("", list(_figures(judge, settings, key)), anchor=f"{key}-figures")
+    todo = [*_recommendation(judge.recommendation), *_budget(judge.budget)]
+    yield Part("", todo, "outcomes", anchor=f"{key}-what-to-do")
+
+
+def _figures(judge: JudgeRoute, settings: RouteSettings, key: str) -> Iterator[Block]:
     yield signal_table(judge, settings.share)
     for name, signal in judge.signals.items():
         if signal.reason is not None or signal.note is not None:
@@ -88,8 +94,6 @@ def _judge(judge: JudgeRoute, settings: RouteSettings, key: str) -> Iterator[Blo
     yield from _bound(judge, settings.share)
     for question, check in zip(_QUESTIONS, (judge.confidence_calibrated, judge.voi_calibrated), strict=True):
         yield _check(question, check)
-    todo = [*_recommendation(judge.recommendation), *_budget(judge.budget)]
-    yield Part("", todo, "outcomes", anchor=f"{key}-what-to-do")
 
 
 def _left_out(data: RoutedData) -> Iterator[Said]:
