@@ -120,7 +120,8 @@ def _notes(document: CompareDocument) -> Iterator[Said]:
     for metric in document.metrics:
         found = document.differences[metric]
         if found.estimate is not None and found.reason is not None:
-            reasons.setdefault(f"no interval of the difference: {found.reason}", []).append(metric)
+            why = found.reason.removeprefix("no interval: ")
+            reasons.setdefault(f"no interval of the difference: {why}", []).append(metric)
     for reason, metrics in reasons.items():
         yield Said("note", f"{', '.join(metrics)}: {printable(reason, longest=200)}")
     if document.differences["gain"].method == "labelled_only":
