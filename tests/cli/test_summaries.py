@@ -3,6 +3,7 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 import pytest
+from bonwise.report.audit_markdown import markdown
 
 from auditing.tables import cohort
 from bonwise.auditing.audit import audit

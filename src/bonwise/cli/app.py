@@ -22,7 +22,7 @@ _GROUPS = {
     "prompts": "bonwise.cli.prompts",
     "ledger": "bonwise.cli.ledger",
 }
-"""Commands that have commands of their own, and the module that holds them as ``app``."""
+"""Commands that have commands of their own, and the module that holds them as ``app``, or makes it: ``app_for``."""
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
@@ -48,10 +48,19 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
     asked = arguments[0] if arguments and arguments[0] in everything else None
     for name in everything if asked is None else (asked,):
         if name in _GROUPS:
-            app.add_typer(import_module(_GROUPS[name]).app)
+            app.add_typer(_group(name, arguments))
         else:
             app.command(name)(getattr(import_module(f"bonwise.cli.{name}"), name))
     return app
+
+
+def _group(name: str, arguments: Sequence[str]) -> typer.Typer:
+    module = import_module(_GROUPS[name])
+    if hasattr(module, "app_for"):
+        made: typer.Typer = module.app_for(arguments[arguments.index(name) + 1 :] if name in arguments else None)
+        return made
+    held: typer.Typer = module.app
+    return held
 
 
 def _show_version(wanted: bool) -> None:

@@ -15,7 +15,6 @@ import bonwise.documents.studies as room
 from bonwise.documents.document import Document
 from bonwise.documents.judge_counts import StudyCounts
 from bonwise.documents.record import Record
-from bonwise.documents.study_settings import StudySettings
 from bonwise.errors import InputError
 from bonwise.printable import printable
 

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from bonwise.documents.audit import AuditDocument
 from bonwise.documents.document import Document
 from bonwise.documents.exhibits import ExhibitsDocument
+from bonwise.documents.study import StudyDocument
 from bonwise.extras import PAGES
+from bonwise.report.blocks import Part, Table
 from bonwise.report.described.audit import describe_with
-from bonwise.report.show import describe, is_described
+from bonwise.report.described.studied.beside import BesideAudit, beside_audit
+from bonwise.report.show import describe
 
 __all__ = ["audit_page"]
 
@@ -32,4 +35,13 @@ def audit_page(
     PAGES.require("a page")
     from bonwise.report.page.rendered import whole_page  # noqa: PLC0415 - drawing loads matplotlib
 
-    return whole_page(describe_with(audit, exhibits, [describe(one) for one in studies if is_described(one)], more))
+    return whole_page(describe_with(audit, exhibits, [_beside(one, audit) for one in studies], more))
+
+
+def _beside(document: Document, audit: AuditDocument) -> BesideAudit:
+    if isinstance(document, StudyDocument):
+        return beside_audit(document, audit)
+    described = describe(document)
+    # The head of the page says the settings already.
+    blocks = [one for one in described.blocks if not (isinstance(one, Table) and one.role == "facts")]
+    return BesideAudit(whole=[Part(described.title, blocks)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,7 @@ from bonwise.auditing.exhibits.exhibits import exhibits
 from bonwise.auditing.exhibits.note import Note
 from bonwise.auditing.exhibits.rest import refuse_another, rest_of_prompts
 from bonwise.auditing.studies.judged import Judged
-from bonwise.auditing.studies.mix import MixStudy, mix_of
-from bonwise.auditing.studies.requirements import RequirementsStudy, requirements_of
+from bonwise.auditing.studies.registration import studies
 from bonwise.data.words import Words
 from bonwise.data.writing import csv_frame, is_in_place, refuse_unwritable, write_whole
 from bonwise.documented import DocumentedResult
@@ -65,16 +64,16 @@ def write_page(
         seed=audit.settings.seed,
         confidence=audit.settings.confidence,
     )
-    studies = [*_studies(audit, {one["study"] for one in others if "study" in one}), *others]
+    beside = [*_studies(audit, {one["study"] for one in others if "study" in one}), *others]
     if len(shown.prompts.rows) == shown.prompts.of:
-        write_whole(Path(path), audit_page(document, shown, studies))
+        write_whole(Path(path), audit_page(document, shown, beside))
         return None
     if is_in_place(path):
         raise FileError(f"{path}: not all prompts fit on the page, and no file lies beside it", hint="name a file")
     rest, rows = rest_of_prompts(path), csv_frame(audit.per_prompt())
     _check_target(rest, audit, pools)
     refuse_another(rest, rows.partition("\n")[0])
-    text = audit_page(document, shown, studies, rest.name)
+    text = audit_page(document, shown, beside, rest.name)
     write_whole(Path(path), text)  # first: prompts beside no page would be no use
     write_whole(rest, rows)
     return rest
@@ -125,19 +124,15 @@ def _studies(audit: Audit, given: Collection[str]) -> list[Document]:
     judged = _judged(audit)
     if judged is None:
         return []
-    wanted: dict[str, tuple[str, Callable[[Judged], RequirementsStudy | MixStudy]]] = {
-        "requirements": ("What recovery takes", requirements_of)
-    }
-    if audit.settings.control:
-        wanted["mix"] = ("What easy candidates do to the figures", mix_of)
     found: list[Document] = []
-    for title, study in (wanted[name] for name in wanted if name not in given):
+    for study in studies():
+        shown = study.with_audit
+        if shown is None or study.document.study_name() in given or not shown.when(audit.settings):
+            continue
         try:
-            made = study(judged)
-            if isinstance(made, DocumentedResult):  # TRANSITION
-                found.append(made.document())
+            found.append(shown.study(judged).document())
         except InputError as error:
-            found.append(Note(title, error.message).document())
+            found.append(Note(shown.title, error.message).document())
     return found
 
 

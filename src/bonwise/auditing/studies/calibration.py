@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.calibrating.covariates import Covariates, covariates_of
 from bonwise.auditing.studies.calibrating.judge_calibration import JudgeCalibration, calibrate_judge
 from bonwise.auditing.studies.calibrating.sentences import calibration_sentences
 from bonwise.auditing.studies.judged import Judged, open_judged
+from bonwise.auditing.studies.registration import Flag, Study
 from bonwise.data.names import names_of
 from bonwise.data.panel import Panel, Shape
 from bonwise.data.scales import Scale
@@ -26,7 +27,7 @@ from bonwise.extras import TREES
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CalibrationStudy", "calibration_of", "study_calibration"]
+__all__ = ["STUDY", "CalibrationStudy", "calibration_of", "study_calibration"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +71,12 @@ def study_calibration(  # noqa: PLR0913 - the one front door of the study; all b
     labels: str | Path | pd.DataFrame | None = None,
     oracle: str | None = None,
     exclude: str | Sequence[str] = (),
-    covariates: str | Sequence[str] = (),
-    pools: str | Path | None = None,
-    folds: int = 5,
+    covariates: Annotated[
+        str | Sequence[str],
+        Flag("A numeric column, or length, that of the candidate's text (repeatable).", "--covariate"),
+    ] = (),
+    pools: Annotated[str | Path | None, Flag("Pools with the texts of the candidates.")] = None,
+    folds: Annotated[int, Flag("Parts of the prompts, each calibrated by the others.")] = 5,
     confidence: float = 0.95,
     seed: int = 0,
     shape: Shape | None = None,
@@ -199,3 +203,6 @@ def _counts(judged: Judged, name: str, panel: Panel) -> JudgeCounts:
     dropped.update(one.reason for one in panel.dropped[len(judged.panels[name].dropped) :])
     rows = int(panel.sizes.sum())
     return judged.counts_as(JudgeCounts, name, prompts=len(panel.sizes), rows=rows, dropped=dict(dropped))
+
+
+STUDY = Study(study_calibration, CalibrationDocument)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.judged import Judged, open_judged
 from bonwise.auditing.studies.mix_findings import mix_findings
+from bonwise.auditing.studies.registration import NO_FLAG, Flag, Study, WithAudit
 from bonwise.data.names import names_of
 from bonwise.data.opening import open_table
 from bonwise.data.panel import Panel, Shape, lay_out
@@ -28,7 +29,7 @@ from bonwise.stats.mixture import MixPoint, mix_change, mix_curve, mix_sums
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["JudgeMix", "MixStudy", "mix_of", "study_mix"]
+__all__ = ["STUDY", "JudgeMix", "MixStudy", "mix_of", "study_mix"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +100,12 @@ class MixStudy(DocumentedResult):
 def study_mix(  # noqa: PLR0913 - all but the source are named
     source: str | Path | pd.DataFrame | ScoreTable,
     *,
-    control: str | Sequence[str],
+    control: Annotated[str | Sequence[str], Flag("A candidate that is easy to tell apart (repeatable).")],
     labels: str | Path | pd.DataFrame | None = None,
     oracle: str | None = None,
     exclude: str | Sequence[str] = (),
     confidence: float = 0.95,
-    seed: int = 0,
+    seed: Annotated[int, NO_FLAG] = 0,
     shape: Shape | None = None,
     columns: Mapping[str, str] | None = None,
     judge_scale: Mapping[str, Scale] | Scale | None = None,
@@ -231,3 +232,13 @@ def _mix(judged: Judged, panel: Panel, easy: Sequence[str]) -> JudgeMix | None:
 def _under(method: str, found: Mapping[str, Estimate]) -> Iterator[tuple[str, Estimate]]:
     for name, one in found.items():
         yield name, one.with_method(method)
+
+
+STUDY = Study(
+    study_mix,
+    MixDocument,
+    with_audit=WithAudit(
+        "What easy candidates do to the figures", mix_of, when=lambda settings: bool(settings.control)
+    ),
+    source="Scores (CSV, JSONL, Parquet, a folder).",
+)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.judged import Judged, open_judged
+from bonwise.auditing.studies.registration import Flag, Study, WithAudit
 from bonwise.auditing.studies.requirement_words import requirement_sentences
 from bonwise.data.names import names_of
 from bonwise.data.panel import Panel, Shape
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from bonwise.data.table import ScoreTable
 
-__all__ = ["TARGETS", "RequirementsStudy", "requirements_of", "study_requirements"]
+__all__ = ["STUDY", "TARGETS", "RequirementsStudy", "requirements_of", "study_requirements"]
 
 TARGETS = (0.25, 0.5, 0.75, 0.9)
 """Recoveries of Landesberg (2026), Table 25."""
@@ -87,11 +88,15 @@ class RequirementsStudy(DocumentedResult):
 def study_requirements(  # noqa: PLR0913 - all but the source are named
     source: str | Path | pd.DataFrame | ScoreTable,
     *,
+    targets: Annotated[
+        Sequence[float], Flag("A wanted recovery (repeatable) [0.25, 0.5, 0.75, 0.9].", "--target")
+    ] = TARGETS,
+    within_r: Annotated[
+        Sequence[float], Flag("What does a judge with this within_r recover? (repeatable)", "--within-r")
+    ] = (),
     labels: str | Path | pd.DataFrame | None = None,
     oracle: str | None = None,
     exclude: str | Sequence[str] = (),
-    targets: Sequence[float] = TARGETS,
-    within_r: Sequence[float] = (),
     confidence: float = 0.95,
     seed: int = 0,
     shape: Shape | None = None,
@@ -197,9 +202,7 @@ def _of_labels(
 ) -> _OfLabels:
     drawn = () if no_curve(labels, confidence) else points(labels)
     curve = [
-        CurvePoint(
-            noise=one.noise, recovery=one.recovery, within_r=one.within_r, effective_agreement=one.agreement
-        )
+        CurvePoint(noise=one.noise, recovery=one.recovery, within_r=one.within_r, effective_agreement=one.agreement)
         for one in drawn
     ]
     needs = [(target, required(labels, target, confidence)) for target in targets]
@@ -231,3 +234,6 @@ def _one_judge(panel: Panel, data: RequirementCounts, found: _OfLabels, settings
         judge=figures,
         sentences=requirement_sentences(data, figures, targets, inverse, settings.seed),
     )
+
+
+STUDY = Study(study_requirements, RequirementsDocument, with_audit=WithAudit("What recovery takes", requirements_of))

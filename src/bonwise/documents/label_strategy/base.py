@@ -18,7 +18,8 @@ class LabelStrategyDocument(StudyDocument):
     constants = ("schema_", "study", "kind")
 
     about = (
-        "Study ways of asking a judge: scores against comparisons of the same candidates, calls and tokens counted.\n\n"
+        "Study ways of asking a judge: scores against comparisons of the same candidates, calls and tokens counted."
+        "\n\n"
         "With --verdict-col: verdicts alone, one order against both. With --pairs: draw pairs to have judged."
     )
     place = 2

@@ -39,7 +39,7 @@ Way = Literal[
     "tie_break",
     "partial",
 ]
-"""Scores as they are and in bins; every pair and some pairs, in both orders and one; tied tops; the pairs there are."""
+"""Scores as they are and in bins; every pair and some, in both orders and one; tied tops; the pairs there are."""
 
 PromptsWithVerdicts = Literal["every_pair", "some_pairs"]
 """Prompts with a verdict on every pair of candidates, and those with one on some pair."""

@@ -141,9 +141,7 @@ class VerdictsDocument(LabelStrategyDocument):
         for name, judge in self.judges.items():
             for way, metrics in judge.ways.items():
                 less = judge.minus_both_orders.get(way)
-                yield from way_rows(
-                    name, "verdicts", way, metrics.by_name(), {} if less is None else less.by_name()
-                )
+                yield from way_rows(name, "verdicts", way, metrics.by_name(), {} if less is None else less.by_name())
             if judge.order is not None:
                 effects = {"first_shown_advantage": judge.order.first_shown_advantage, "flips": judge.order.flips}
                 yield from way_rows(name, "verdicts", "order", effects, {})

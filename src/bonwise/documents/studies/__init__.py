@@ -1,1 +1,1 @@
-"""The documents of studies, one module per study: its name is that of the study, and it holds the class as ``MODEL``."""
+"""The documents of studies, one module per study, named like it, which holds the class as ``MODEL``."""

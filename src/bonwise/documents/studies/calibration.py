@@ -37,7 +37,6 @@ REFITTED: Literal["refitted"] = "refitted"
 FIXED: Literal["maps taken as fixed"] = "maps taken as fixed"
 
 
-
 class LevelChange(Record):
     """The largest bias of a candidate's mean, in the unit of the labels, and how it changed."""
 

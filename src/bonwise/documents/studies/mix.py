@@ -119,7 +119,8 @@ class MixDocument(StudyDocument):
     judges: dict[str, MixJudge]
 
     about = (
-        "Study how the figures rise as easy candidates enter the pools, the choice among the others being the same.\n\n"
+        "Study how the figures rise as easy candidates enter the pools, the choice among the others being the same."
+        "\n\n"
         "The curve is calculated, not drawn: from the pools without the control to its pairs alone."
     )
     place = 4

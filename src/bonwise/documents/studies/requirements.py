@@ -152,7 +152,8 @@ class RequirementsDocument(StudyDocument):
 
     about = (
         "Find the within_r and the effective agreement that a wanted recovery takes on your labels.\n\n"
-        "And the inverse: what a judge with a given within_r recovers, and how each judge of the table differs from it."
+        "And the inverse: what a judge with a given within_r recovers, and how each judge of the table differs from "
+        "it."
     )
     place = 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from bonwise.documents.audit import AuditDocument
@@ -10,7 +11,7 @@ from bonwise.documents.audited.judge import JudgeFound
 from bonwise.documents.audited.settings import AuditSettings
 from bonwise.documents.exhibits import ExhibitsDocument
 from bonwise.printable import printable
-from bonwise.report.blocks import Block, Part, Said, Table
+from bonwise.report.blocks import Block, Part, Said
 from bonwise.report.described.audited.data import data, missing_labels
 from bonwise.report.described.audited.exhibits import drawn
 from bonwise.report.described.audited.judges import MOST_DRAWN, dropped_prompts, side_by_side
@@ -18,6 +19,7 @@ from bonwise.report.described.audited.metrics import metrics
 from bonwise.report.described.audited.prompts import worst_prompts
 from bonwise.report.described.audited.settings import facts, of_the_table, title
 from bonwise.report.described.audited.verdict import gates, verdict, verdict_of_several
+from bonwise.report.described.studied.beside import BesideAudit
 from bonwise.report.numbers import count
 
 __all__ = ["describe", "describe_with"]
@@ -34,7 +36,7 @@ def describe(document: AuditDocument) -> Part:
 def describe_with(
     document: AuditDocument,
     exhibits: ExhibitsDocument | None = None,
-    studies: Sequence[Part] = (),
+    studies: Sequence[BesideAudit] = (),
     more: str | None = None,
 ) -> Part:
     """Describe an audit with what stands beside it on its page.
@@ -44,23 +46,18 @@ def describe_with(
     document : AuditDocument
     exhibits : ExhibitsDocument, optional
         What is drawn, and the prompts where judges lost most.
-    studies : sequence of Part
-        Descriptions of studies and of routing that were made on the table of the audit.
+    studies : sequence of BesideAudit
+        Descriptions of studies, routing and notes that were made on the table of the audit.
     more : str, optional
         Name of the file beside the page that holds a row for each prompt.
     """
     reference = document.settings.reference
-    found = _several(document, exhibits) if document.several else _alone(document, exhibits)
-    blocks = [facts(document), *of_the_table(document), *found, *gates(document), *map(_beside, studies)]
+    found = _several(document, exhibits, studies) if document.several else _alone(document, exhibits)
+    whole = [Part("", study.whole, "detail") for study in studies if study.whole]
+    blocks = [facts(document), *of_the_table(document), *found, *gates(document), *whole]
     if exhibits is not None:
         blocks += worst_prompts(exhibits.prompts, several=document.several, reference=reference, more=more)
     return Part(title(document.settings), blocks)
-
-
-def _beside(study: Part) -> Part:
-    """Return the description of a study as a part of a page whose head says the settings already."""
-    blocks = [one for one in study.blocks if not (isinstance(one, Table) and one.role == "facts")]
-    return Part(study.title, blocks, "detail")
 
 
 def _alone(document: AuditDocument, exhibits: ExhibitsDocument | None) -> Iterator[Block]:
@@ -70,7 +67,9 @@ def _alone(document: AuditDocument, exhibits: ExhibitsDocument | None) -> Iterat
         yield from drawn(judge, shown, "", document.settings.reference)
 
 
-def _several(document: AuditDocument, exhibits: ExhibitsDocument | None) -> Iterator[Block]:
+def _several(
+    document: AuditDocument, exhibits: ExhibitsDocument | None, studies: Sequence[BesideAudit]
+) -> Iterator[Block]:
     judges, settings = document.judges, document.settings
     yield verdict_of_several(document)
     yield from side_by_side(document)
@@ -81,6 +80,8 @@ def _several(document: AuditDocument, exhibits: ExhibitsDocument | None) -> Iter
         if len(judges) <= MOST_DRAWN:
             shown = None if exhibits is None else exhibits.judges.get(name)
             blocks += drawn(judge, shown, f"{anchor}-", settings.reference)
+        studied = [part for study in studies if name in study.by_judge for part in study.by_judge[name]]
+        blocks += [Part("", [replace(part, anchor=f"{anchor}-{part.anchor}")], "detail") for part in studied]
         yield Part(printable(name), blocks, role, anchor=anchor)
     if role == "detail":
         yield from dropped_prompts(judges)

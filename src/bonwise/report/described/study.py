@@ -26,8 +26,12 @@ def describe(document: StudyDocument) -> Part:
     """Describe a study of any kind, on a page of its own."""
     found, settings = described(document), document.settings
     judges = [
-        replace(part, blocks=[*left_out(document.judges[name].data), *part.blocks])
-        for name, part in found.judges.items()
+        replace(
+            part,
+            blocks=[*left_out(document.judges[name].data), *part.blocks],
+            anchor=f"{found.anchor}-{at}" if len(found.judges) > 1 else found.anchor,
+        )
+        for at, (name, part) in enumerate(found.judges.items(), start=1)
     ]
     blocks: list[Block] = [Table.facts(found.facts or _facts(document)), *found.notes]
     if isinstance(settings, StudySettings):
@@ -64,7 +68,7 @@ def _facts(document: StudyDocument) -> list[tuple[str, str]]:
 
 
 def _data(document: StudyDocument, told: Collection[str]) -> Iterator[Part]:
-    """Yield the counts behind the figures; what was left out, and why, only of judges without a part that tells it."""
+    """Yield the counts behind the figures, and what was left out of judges without a part that tells it."""
     counts = {name: judge.data.plain() for name, judge in document.judges.items()}
     losses = {name: judge.data.lost() for name, judge in document.judges.items() if name not in told}
     blocks = list(data_blocks(counts, losses))

@@ -17,8 +17,6 @@ def title(document: _Document) -> str:
     schema, source = document.get("schema"), _short(document.get("settings", {}).get("source", ""))
     if schema == "bonwise.audit/1":
         return f"Audit of the picks of {source}" if "picks" in document["settings"] else f"Audit of {source}"
-    if schema == "bonwise.study/1":
-        return f"Study of {document['study'].replace('_', '-')}: {source}"
     if schema == "bonwise.compare/1":
         return f"Picks of {_short(document['first']['source'])} against {_short(document['second']['source'])}"
     return f"Routing of {source}"
@@ -42,7 +40,7 @@ def _matter(document: _Document, settings: _Document) -> Iterator[tuple[str, str
         yield "judge", document["judge"]
     if "judges" in document:
         yield "judges", f"{len(document['judges']):,}"
-    if document.get("schema") in {"bonwise.audit/1", "bonwise.study/1"}:
+    if document.get("schema") == "bonwise.audit/1":
         reference = settings.get("reference")
         yield "against", "oracle labels" if reference is None else f"agreement with {reference}, which is no oracle"
     if "shape" in settings:

@@ -11,7 +11,14 @@ from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.label_strategy.matched_verdicts import MatchedVerdicts
 from bonwise.auditing.studies.label_strategy.records import records_under
 from bonwise.documents.estimate import EstimateRecord
-from bonwise.documents.label_strategy.pairs import GapGroup, MatchedPairs, OrderEffects, PairWay, WayMetrics, WhereTied
+from bonwise.documents.label_strategy.pairs import (
+    GapGroup,
+    MatchedPairs,
+    OrderEffects,
+    PairWay,
+    WayMetrics,
+    WhereTied,
+)
 from bonwise.documents.record import given
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import difference, estimate

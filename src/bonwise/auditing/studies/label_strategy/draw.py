@@ -108,9 +108,7 @@ def draw_pairs(  # noqa: PLR0913 - all but the scores are named
     return PairDraw(record[list(RECORD_HEADER)], _words(record, pools), counts, settings, left_out, needed)
 
 
-def _counts(
-    strata: np.ndarray, drawn: np.ndarray, gap_of: GapOf, names: Sequence[str]
-) -> tuple[DrawnStratum, ...]:
+def _counts(strata: np.ndarray, drawn: np.ndarray, gap_of: GapOf, names: Sequence[str]) -> tuple[DrawnStratum, ...]:
     """Count the pairs of each stratum, and those drawn."""
     sizes, counts = (np.bincount(some, minlength=len(names)).tolist() for some in (strata, strata[drawn]))
     return tuple(

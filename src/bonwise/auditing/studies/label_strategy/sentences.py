@@ -135,9 +135,7 @@ def _ties(found: MatchedPairs, oracle: str) -> str:
 
 def _where_tied(where: WhereTied, oracle: str, *, weighted: bool) -> str:
     plain = " (the count is plain, shares are weighted)," if weighted else ","
-    start = (
-        f"Of {counted(where.pairs, 'pair')} that scores tie and the {oracle} does not{plain} comparisons decided"
-    )
+    start = f"Of {counted(where.pairs, 'pair')} that scores tie and the {oracle} does not{plain} comparisons decided"
     if where.accuracy.estimate is None:
         return f"{start} none."
     return (

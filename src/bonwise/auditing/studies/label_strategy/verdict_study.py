@@ -120,7 +120,9 @@ def _judge(table: PreferenceTable, name: str, confidence: float) -> VerdictsJudg
     order, both = None, found.mean(axis=1)
     if found.shape[1] > 1:
         values["second_order"] = found[:, 1]
-        less = {way: _metrics(order_differences(one, both, oracle, prompt, confidence)) for way, one in values.items()}
+        less = {
+            way: _metrics(order_differences(one, both, oracle, prompt, confidence)) for way, one in values.items()
+        }
         values["both_orders"] = both
         order = OrderEffects(**estimate_records(order_effects(found[:, 0], found[:, 1], prompt, confidence)))
     ways = {way: _metrics(verdict_metrics(one, oracle, prompt, confidence)) for way, one in values.items()}

@@ -115,7 +115,7 @@ def _table(judges: Mapping[str, VerdictsJudge], *, two: bool) -> Table:
     columns = (
         Column("judge", "name"),
         Column("pairs", spare=1),
-        *(Column(title, spare=spare[title] if title in spare else 0) for title in titles),
+        *(Column(title, spare=spare.get(title, 0)) for title in titles),
         Column("[agreement]"),
     )
     rows = [
@@ -135,9 +135,7 @@ def _ends(judges: Mapping[str, VerdictsJudge]) -> Iterator[Table]:
     """Yield the interval of every figure of the table above, for which a terminal has no room."""
     titles = [title for title, _ in _columns(next(iter(judges.values())))] if judges else []
     columns = (Column("judge", "name"), *(Column(title) for title in titles))
-    rows = [
-        (name, *(interval(found, "share") for _, found in _columns(judge))) for name, judge in judges.items()
-    ]
+    rows = [(name, *(interval(found, "share") for _, found in _columns(judge))) for name, judge in judges.items()]
     yield Table.of(columns, rows, "The interval of each figure")
 
 

@@ -10,7 +10,7 @@ from bonwise.documents.label_strategy.strategies import StrategiesJudge, Strateg
 from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
 from bonwise.report.blocks import Column, Table
-from bonwise.report.numbers import alike, counted, count, estimate, interval, whole
+from bonwise.report.numbers import alike, count, counted, estimate, interval, whole
 from bonwise.report.wording import named
 
 __all__ = [
@@ -76,7 +76,7 @@ def ways_table(
     known = [key for key in titles if any(_figure(way, key) is not None for way in ways.values())]
     columns = (
         Column("way", "name"),
-        *(Column(titles[key], spare=_SPARE[key] if key in _SPARE else 0) for key in known),
+        *(Column(titles[key], spare=_SPARE.get(key, 0)) for key in known),
         Column("interval", spare=_SPARE_INTERVAL),
         Column("minus scores"),
         Column("interval"),
@@ -126,7 +126,7 @@ def missing_intervals(ways: Ways, settings: StrategiesSettings) -> Iterator[str]
     """Yield why differences of recovery lack an interval, each reason once with the ways it holds for."""
     reasons: dict[str, list[str]] = {}
     for name, way in ways.items():
-        less = way.less[RECOVERY] if RECOVERY in way.less else None
+        less = way.less.get(RECOVERY)
         if less is not None and less.estimate is not None and less.low is None:
             reason = (less.reason or "").removeprefix("no interval: ")
             reasons.setdefault(reason, []).append(way_name(name, settings))
@@ -145,7 +145,7 @@ def partly_labelled(judge: StrategiesJudge, settings: StrategiesSettings) -> Ite
 
 
 def _record(way: WayMetrics, key: str) -> EstimateRecord | None:
-    return way.metrics[key] if key in way.metrics else None
+    return way.metrics.get(key)
 
 
 def _figure(way: WayMetrics, key: str) -> float | None:

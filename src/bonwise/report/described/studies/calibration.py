@@ -17,7 +17,16 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.described.studied.described_study import DescribedStudy
 from bonwise.report.figures.forest import Forest, forest_figure
-from bonwise.report.numbers import change, count, counted, estimate, interval, interval_title, percent, relative_change
+from bonwise.report.numbers import (
+    change,
+    count,
+    counted,
+    estimate,
+    interval,
+    interval_title,
+    percent,
+    relative_change,
+)
 from bonwise.report.wording import named
 
 __all__ = ["described"]
@@ -146,9 +155,7 @@ def _picks(judge: CalibrationJudge) -> Table:
     return Table.of(columns, rows, "What becomes of the picks")
 
 
-def _figure(
-    metric: str, judge: CalibrationJudge, settings: CalibrationSettings, key: str
-) -> list[Drawing[Forest]]:
+def _figure(metric: str, judge: CalibrationJudge, settings: CalibrationSettings, key: str) -> list[Drawing[Forest]]:
     unit = unit_of(metric)
     changes = {
         _words(method): found.changes[metric] for method, found in judge.methods.items() if metric in found.changes

@@ -49,10 +49,7 @@ def label_strategy(
     judge_scale: given.ScoreScales = None,
     label_scale: given.LabelScale = None,
 ) -> int:
-    """Study ways of asking a judge: scores against comparisons of the same candidates, calls and tokens counted.
-
-    With --verdict-col: verdicts alone, one order against both. With --pairs: draw pairs to have judged.
-    """
+    """Compare ways of asking; what the help says is in the document of the study."""
     given.refuse_overwriting((file, verdicts, labels, drawn, pools), (json, html, out))
     asked = {"bins": bins, "edges": edges, "gap_groups": gap_groups, "pairwise": pairwise, "drawn": drawn}
     drawing = {"pools": pools, "out": out, "judge": judge}
@@ -96,10 +93,9 @@ def _strategies(
             hint="add --verdicts FILE of bonwise judge --pairs, draw pairs with --pairs N, or name --verdict-col",
         )
     from bonwise.auditing.studies.label_strategy.study import study_label_strategy
-    from bonwise.report.label_strategy_text import label_strategy_parts
 
-    document = study_label_strategy(file, verdicts=verdicts, **settings).to_dict()
-    given.deliver(label_strategy_parts(document), document, targets[0], html=targets[1])
+    document = study_label_strategy(file, verdicts=verdicts, **settings).document()
+    given.deliver_document(document, targets[0], html=targets[1])
     return 0
 
 
@@ -115,11 +111,10 @@ def _verdicts(
         if not value:
             raise UsageError(f"verdicts are studied with {flag}, and none was named", hint=f"add {flag} COLUMN")
     from bonwise.auditing.studies.label_strategy.verdict_study import study_verdicts
-    from bonwise.report.label_strategy_text import label_strategy_parts
 
     named = {role: tuple(text.split(",")) if text else () for role, text in roles.items()}
-    document = study_verdicts(file, verdicts=verdicts, oracle=oracle or "", confidence=confidence, **named).to_dict()
-    given.deliver(label_strategy_parts(document), document, targets[0], html=targets[1])
+    document = study_verdicts(file, verdicts=verdicts, oracle=oracle or "", confidence=confidence, **named).document()
+    given.deliver_document(document, targets[0], html=targets[1])
     return 0
 
 
@@ -128,12 +123,10 @@ def _draw(file: Path, pairs: int, drawing: Mapping[str, Any], settings: Mapping[
         if drawing[name] is None:
             raise UsageError(f"pairs are drawn with --{name}, and none was given", hint=f"add --{name} FILE")
     from bonwise.auditing.studies.label_strategy.draw import draw_pairs
-    from bonwise.report.label_strategy_text import label_strategy_parts
 
     found = draw_pairs(file, pairs=pairs, pools=drawing["pools"], judge=drawing["judge"], **settings)
     record = found.write(drawing["out"])
-    document = found.to_dict()
-    given.deliver(label_strategy_parts(document), document, json)
+    given.deliver_document(found.document(), json)
     given.say(f"pairs in {drawing['out']}, their record in {record}: judge them with --pairs, then give --drawn")
     return 0
 

@@ -1,1 +1,0 @@
-"""Sections of the pages by study: a module and a function for each."""
