@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 import typer
-from bonwise.cli.study.calibration import calibration
 
 from auditing.tables import two_judges
+from bonwise.cli.study.calibration import calibration
 from bonwise.errors import UsageError
 from cli.commands import strict
 

@@ -3,12 +3,12 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 import pytest
-from bonwise.report.audit_markdown import markdown
 
 from auditing.tables import cohort
 from bonwise.auditing.audit import audit
 from bonwise.cli.summaries import write_junit, write_markdown
 from bonwise.errors import FileError, UsageError
+from bonwise.report.audit_markdown import markdown
 
 
 @pytest.fixture(scope="module")

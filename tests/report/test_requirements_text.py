@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from bonwise.report.requirements_text import requirements_text
 
 from bonwise.auditing.studies.requirements import study_requirements
+from bonwise.report.requirements_text import requirements_text
 from bonwise.testing import simulate
 
 

@@ -7,15 +7,15 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from bonwise.report.label_strategy_text import label_strategy_text, why_no_figure
-from bonwise.report.page.studies.label_strategy import label_strategy_sections
-from bonwise.report.ways import STRATEGY_COLUMNS
 
 from auditing.studies.pairwise_judges import verdicts
 from bonwise.auditing.studies.label_strategy.pair_draw import PairDraw
 from bonwise.auditing.studies.label_strategy.phrases import moved, points
 from bonwise.auditing.studies.label_strategy.study import study_label_strategy
 from bonwise.auditing.studies.label_strategy.verdict_study import study_verdicts
+from bonwise.report.label_strategy_text import label_strategy_text, why_no_figure
+from bonwise.report.page.studies.label_strategy import label_strategy_sections
+from bonwise.report.ways import STRATEGY_COLUMNS
 from bonwise.testing import simulate
 
 SIMULATION = simulate("arena", n=60, seed=2)

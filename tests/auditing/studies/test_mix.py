@@ -6,7 +6,6 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from bonwise.report.mix_text import mix_text
 
 from auditing.tables import cohort, two_judges
 from bonwise.auditing.audit import audit
@@ -14,6 +13,7 @@ from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.judged import open_judged
 from bonwise.auditing.studies.mix import mix_of, study_mix
 from bonwise.errors import InputError, UsageError
+from bonwise.report.mix_text import mix_text
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.mixture import OF_PAIRS
 

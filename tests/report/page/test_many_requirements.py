@@ -5,12 +5,12 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from bonwise.report.page.many_requirements import many_requirements
 
 import bonwise as bw
 from auditing.tables import cohort
 from bonwise.errors import UsageError
 from bonwise.report.metric_table import interval, number
+from bonwise.report.page.many_requirements import many_requirements
 from bonwise.report.page.section import MOST_DRAWN
 
 

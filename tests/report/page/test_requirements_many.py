@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from bonwise.report.page.studies.requirements import requirements_sections
-from bonwise.report.requirements_text import requirements_text
 
 import bonwise as bw
 from bonwise.report.page.pages import page
 from bonwise.report.page.section import MOST_DRAWN
+from bonwise.report.page.studies.requirements import requirements_sections
+from bonwise.report.requirements_text import requirements_text
 from report.page.page_documents import SCRIPT, table
 
 DRAWING = "Quality needed for a wanted recovery"

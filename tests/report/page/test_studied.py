@@ -3,12 +3,12 @@ from __future__ import annotations
 import re
 
 import pandas as pd
-from bonwise.report.page.studied import beside_data, by_judge, findings, not_studied, study_data
 
 import bonwise as bw
 from bonwise.report.page.layout import Findings
 from bonwise.report.page.pages import fragment, page
 from bonwise.report.page.section import Section
+from bonwise.report.page.studied import beside_data, by_judge, findings, not_studied, study_data
 from report.page.page_documents import audited, table
 
 JUDGE = {

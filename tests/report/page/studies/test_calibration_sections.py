@@ -3,12 +3,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from bonwise.report.calibration_text import calibration_text
-from bonwise.report.page.studies.calibration import calibration_sections
 
 from auditing.tables import cohort, two_judges
 from bonwise.auditing.studies.calibration import study_calibration
+from bonwise.report.calibration_text import calibration_text
 from bonwise.report.page.pages import page
+from bonwise.report.page.studies.calibration import calibration_sections
 
 HOSTILE = "<script>alert(1)</script> $x$ {{7*7}} \u202e=1+1\n"
 

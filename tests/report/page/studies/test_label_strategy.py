@@ -7,12 +7,12 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from bonwise.report.label_strategy_text import decided_words, label_strategy_text, metric_cells
-from bonwise.report.page.studies.label_strategy import label_strategy_sections
 
 from auditing.studies.pairwise_judges import verdicts
 from bonwise.auditing.studies.label_strategy.study import study_label_strategy
 from bonwise.auditing.studies.label_strategy.verdict_study import study_verdicts
+from bonwise.report.label_strategy_text import decided_words, label_strategy_text, metric_cells
+from bonwise.report.page.studies.label_strategy import label_strategy_sections
 from bonwise.testing import simulate
 
 HOSTILE = "<script>alert(1)</script>{{ 7*7 }}\u202eab"

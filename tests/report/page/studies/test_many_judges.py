@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from bonwise.report.page.studies.calibration import calibration_sections
-from bonwise.report.page.studies.label_strategy import label_strategy_sections
-from bonwise.report.page.studies.mix import mix_sections
 
 import bonwise as bw
 from bonwise.report.page.pages import page
 from bonwise.report.page.section import MOST_DRAWN
+from bonwise.report.page.studies.calibration import calibration_sections
+from bonwise.report.page.studies.label_strategy import label_strategy_sections
+from bonwise.report.page.studies.mix import mix_sections
 from report.page.page_documents import table
 
 NAMES = [f"j{at}" for at in range(MOST_DRAWN + 1)]

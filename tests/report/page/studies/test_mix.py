@@ -3,12 +3,12 @@ from __future__ import annotations
 import re
 
 import pandas as pd
-from bonwise.report.mix_change import change_notes, change_rows
-from bonwise.report.mix_text import mix_text
-from bonwise.report.page.studies.mix import mix_sections
 
 from auditing.tables import cohort, two_judges
 from bonwise.auditing.studies.mix import study_mix
+from bonwise.report.mix_change import change_notes, change_rows
+from bonwise.report.mix_text import mix_text
+from bonwise.report.page.studies.mix import mix_sections
 
 HOSTILE = '<script>alert("x")</script>\u202e{{7*7}}'
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from bonwise.report.page.studies.requirements import requirements_sections
 
 from bonwise.auditing.studies.requirements import study_requirements
 from bonwise.report.page.pages import page
+from bonwise.report.page.studies.requirements import requirements_sections
 from bonwise.testing import simulate
 
 HOSTILE = "_$x^2$<script>alert(1)</script>\u202e{{ 7*7 }}"

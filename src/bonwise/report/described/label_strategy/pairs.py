@@ -70,7 +70,7 @@ def _gap_words(at: int, row: GapGroup) -> str:
 
 
 def _decided_words(found: MatchedPairs) -> str:
-    """Say how many of the pairs that scores tie the verdicts decide: a plain count, and a share that may be weighted."""
+    """Say how many pairs that scores tie the verdicts decide: a plain count, and a share that may be weighted."""
     where = found.where_pointwise_tied
     share, weighted = where.decided.estimate, " weighted" if found.weighted else ""
     part = "" if share is None else f" ({one_decimal_percent(share)}{weighted})"
