@@ -83,6 +83,15 @@ def test_a_damaged_cost_is_one_line(capsys, folder):
     assert strict(Path("sums.json").read_text("utf-8"))["schema"] == "bonwise.error/1"
 
 
+def test_a_sum_that_cannot_be_is_one_line(capsys, folder):
+    """Tokens below 0 end the sums with 2 and one line that names them."""
+    damage("UPDATE call SET uncached = -7000")
+    done = typed(capsys, "ledger", "stats", "--json", "-")
+    assert done.code == 2
+    assert "is damaged: input_tokens should be at least 0" in done.err
+    assert done.err.count("\n") == 1
+
+
 def test_a_damaged_answer_is_not_asked_from(capsys, folder, monkeypatch):
     """Judging from a damaged ledger, and foreseeing it, ends with 2 and the call, and no traceback."""
     damage("UPDATE call SET effective = '{bad'")

@@ -137,9 +137,7 @@ class PreferencesDocument(Document):
         several = len(self.settings.verdicts) > 1
         for name, judge in self.judges.items():
             if (judge.metrics.order_agreement is not None) != several:
-                raise ValueError(
-                    f"should have an order_agreement of {name!r} where there are several orders, and only there"
-                )
+                raise ValueError(f"should have order_agreement of {name!r} where there are several orders alone")
         return self
 
     def frame_rows(self) -> Iterator[FrameRow]:

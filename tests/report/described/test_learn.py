@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from bonwise.report.show import page, text
+from documents.test_learn import learnt
+from report.described.readers import HOSTILE, harmless, words
+
+
+def test_the_text_has_every_figure():
+    """What was learnt from, how calls scatter, and each price with the part of the pools that pays it."""
+    said = text(learnt(prompts_left_out=1)).splitlines()
+    assert said[:3] == [
+        "pilot.csv",
+        "40 prompts, 160 candidates, 4 draws each of j; first calls: draw_0",
+        "left out: 1 prompt without two complete candidates",
+    ]
+    rows = [line.split() for line in said]
+    assert ["sd", "of", "one", "call", "0.1144"] in rows
+    assert ["sd", "between", "candidates", "0.0082"] in rows
+    assert ["6.00", "0.00890", "75%", "0.00910"] in rows
+    assert said[-1] == "fewer than 100 prompts: the prices are rough"
+    assert "rough" not in text(learnt(prompts=100))
+
+
+def test_the_page_holds_what_the_text_holds():
+    """Every word of the text is on the page."""
+    assert not set(text(learnt()).replace("─", " ").split()) - set(words(page(learnt())).split())
+
+
+def test_names_stay_text():
+    """Source and judge are text wherever they are shown."""
+    harmless(learnt(source=HOSTILE, judge=HOSTILE, first_calls=HOSTILE))
