@@ -95,7 +95,7 @@ KINDS = {
     "plan": (_plan, "Plan for recovery>0"),
     "route": (_route, "Routing of "),
     "select": (_select, "Picks from bread.jsonl"),
-    "pick": (_pick, "Pick of "),
+    "pick": (_pick, "c0, decided by score"),
     "study-requirements": (_requirements, "Study of requirements"),
     "study-label-strategy": (_label_strategy, "Study of label-strategy"),
     "study-calibration": (_calibration, "Study of calibration"),

@@ -10,7 +10,7 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Card, Cards, Column, Mark, Part, Row, Said, Table
 from bonwise.report.numbers import NOTHING, count, counted, dollars, score, setting, signed_score
 
-__all__ = ["FIGURES", "LONGEST_NAME", "MEANINGS", "MOST_COMPARISONS", "by_rank", "figures", "pools", "spent", "story"]
+__all__ = ["FIGURES", "LONGEST_NAME", "MEANINGS", "MOST_COMPARISONS", "by_rank", "figures", "pools", "story"]
 
 LONGEST_NAME = 300
 """Characters of a prompt's or candidate's name that a page shows."""
@@ -82,7 +82,7 @@ def story(pick: PickRecord) -> Iterator[Said]:
         yield Said("finding", f"Expected loss against the best candidate: {score(pick.expected_regret)}.")
 
 
-def spent(pick: PickRecord) -> Said:
+def _spent(pick: PickRecord) -> Said:
     """Return what a pick took."""
     asked = f"{counted(pick.calls, 'call')} sent, {counted(pick.answers, 'answer')} used"
     return Said("finding", f"{asked}, {count(pick.from_ledger)} of them from the ledger; {setting(pick.latency)} s.")
@@ -122,7 +122,7 @@ def _inside(one: ShownPick) -> Iterator[Block | Cards]:
     if pick.stopped:
         yield Said("finding", f"Asking stopped: {pick.stopped}.")
     yield from story(pick)
-    yield spent(pick)
+    yield _spent(pick)
     if one.prompt is not None:
         yield Part("Prompt", list(_words(one.prompt, one.prompt_left_out)))
     yield Cards([_candidate(pick, one.candidates[at], at) for at in by_rank(pick)], "Candidates")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bonwise.documents.pick import PickRecord
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
-from bonwise.report.described.pools import FIGURES, MEANINGS, by_rank, figures, spent, story
+from bonwise.report.described.pools import FIGURES, MEANINGS, by_rank, figures, story
 from bonwise.report.numbers import NOTHING, counted, dollars
 
 __all__ = ["headline", "single_pick"]
@@ -31,7 +31,7 @@ def single_pick(pick: PickRecord) -> Iterator[Block]:
     took = f"{counted(pick.calls, 'call')}, {counted(pick.from_ledger, 'answer')} from a ledger, {tokens}{cost}"
     yield Said("note", took)
     why = f"Decided by {pick.decided_by}: {MEANINGS[pick.decided_by]}."
-    yield Part("Why", [Said("finding", why), spent(pick)], "detail")
+    yield Part("Why", [Said("finding", why)], "detail")
 
 
 def _candidates(pick: PickRecord) -> Table:
