@@ -129,6 +129,8 @@ def fill(folder):
     picks = [{"prompt_id": f"p{x:03d}", "ids": ["c0", "c1", "c2"], "best": "c1"} for x in range(PROMPTS)]
     lines(folder / "picks.jsonl", picks)
     lines(folder / "others.jsonl", [{**pick, "best": "c0"} for pick in picks])
+    golden = Path(__file__).parents[1] / "frozen" / "golden" / "confidence" / "pairs.json"
+    (folder / "loaded.json").write_bytes(golden.read_bytes())
     (folder / "own.md").write_bytes((prompts_folder() / "pointwise.md").read_bytes())
 
 

@@ -44,6 +44,16 @@ def picked_and_shown():
     assert len(pick.to_frame()) == len(CANDIDATES)
 
 
+def loaded():
+    """A document is read back, prints itself and has its table; only its page is refused."""
+    document = bw.load("loaded.json")
+    assert "brier" in str(document)
+    assert "brier" in document.to_markdown()
+    assert document._repr_html_() is None
+    refused(lambda: document.to_html("loaded.html"))
+    assert "brier" in set(document.to_frame()["metric"])
+
+
 def planned():
     """A plan from what is stated needs no table; only its page is refused."""
     plan = bw.plan(question="recovery>0", candidates=4, within_r=0.3)

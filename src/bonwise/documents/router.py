@@ -221,7 +221,7 @@ class RouterDocument(Document):
     signal : str
         What prompts are ranked by; the higher, the sooner a prompt is sent.
     share : float
-        Part of the prompts to send, above 0 and at most 1.
+        Part of the prompts to send.
     threshold : float
         Value of the signal at or above which that share of the earlier prompts lies.
     judge : str
@@ -233,7 +233,7 @@ class RouterDocument(Document):
     captured : EstimateRecord or Nothing
         Part of the gain of a perfect judge that this share captured in the study.
     model : GainModelRecord or None
-        Of a learnt signal.
+        Of a signal that is learnt from labels; null of the others.
     calibration : list of float
         Values of the signal on earlier prompts, in rising order.
     version : str
