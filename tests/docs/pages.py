@@ -22,3 +22,9 @@ def commands(page):
     )
     words = [shlex.split(line.replace("\n", " "), comments=True) for line in lines if line.startswith("bonwise ")]
     return [w[: w.index(">")] if ">" in w else w for w in words]
+
+
+def without_a_page(docs, metrics):
+    """Return the metrics that no page of an estimand names."""
+    text = "".join(page.read_text("utf-8") for page in sorted((docs / "estimands").glob("*.md")))
+    return [name for name in metrics if f"`{name}`" not in text]

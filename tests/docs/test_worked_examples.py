@@ -13,7 +13,9 @@ from statistics import fmean
 import pytest
 from scipy.stats import t as student
 
+from bonwise.stats.catalog import METRICS
 from bonwise.testing import simulate
+from docs.pages import without_a_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 WORKED = sorted(page for page in DOCS.rglob("*.md") if "## Worked example" in page.read_text("utf-8"))
@@ -234,6 +236,11 @@ def test_every_estimand_has_a_worked_example():
     """No page of an estimand, nor those on intervals and partial labels, does without an example."""
     needed = {*(DOCS / "estimands").glob("*.md"), DOCS / "intervals.md", DOCS / "partial_labels.md"}
     assert needed == set(WORKED)
+
+
+def test_every_metric_has_a_page():
+    """Each metric of an audit is defined on the page of its family."""
+    assert without_a_page(DOCS, [metric.name for metric in METRICS]) == []
 
 
 def test_simulated_population():

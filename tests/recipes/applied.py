@@ -16,10 +16,11 @@ _MAIN = "from bonwise.cli.entry import main; main()"
 
 
 def copy_of_package(folder):
-    """Copy the package and its prompts; return the folder of the copy."""
+    """Copy the package, its prompts and the pages of its metrics; return the folder of the copy."""
     # Compiled files go along: they are good as long as the sources keep their time.
     shutil.copytree(ROOT / "src" / "bonwise", folder / "src" / "bonwise")
     shutil.copytree(ROOT / "prompts", folder / "prompts")
+    shutil.copytree(ROOT / "docs" / "estimands", folder / "docs" / "estimands")
     return folder
 
 
@@ -57,6 +58,13 @@ def ran(copy, *words, plugins=()):
     return done.stdout
 
 
+def answered(copy, code):
+    """Run some Python with the copy; return what it printed."""
+    done = _python(copy, ("-c", code), ())
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def refused(copy, *words):
     """Run a command that is refused; return what it said."""
     done = _run(copy, words, ())
@@ -65,9 +73,13 @@ def refused(copy, *words):
 
 
 def _run(copy, words, plugins):
+    return _python(copy, ("-c", _MAIN, *map(str, words)), plugins)
+
+
+def _python(copy, words, plugins):
     path = os.pathsep.join(map(str, (copy / "src", *plugins)))
     return subprocess.run(
-        [sys.executable, "-W", "error", "-c", _MAIN, *map(str, words)],
+        [sys.executable, "-W", "error", *words],
         capture_output=True,
         text=True,
         check=False,

@@ -9,7 +9,9 @@ import pytest
 import bonwise as bw
 from auditing.test_logged import greedy_lines, labels_of, logged
 from bonwise.testing import simulate
-from recipes.applied import HERE, copy_of_package, diffs_of, edit, ran
+from docs.pages import without_a_page
+from recipes.applied import HERE, ROOT, answered, copy_of_package, diffs_of, edit, ran
+from report.described.readers import words
 
 TOYS = {
     "shared_hit_rate": "aipw",
@@ -112,6 +114,8 @@ def test_complete_labels(copy):
     assert {gate["state"] for gate in document["gates"]} == {"met"}
     page = words_of(copy / "one.html")
     markdown, junit = ((copy / f"one.{kind}").read_text("utf-8") for kind in ("md", "xml"))
+    markdown = markdown.replace("\\", "")
+    notebook = words(answered(copy, "import bonwise; print(bonwise.audit('one.csv')._repr_html_())"))
     for name in TOYS:
         found = document["metrics"][name]
         assert found["method"] == "complete"
@@ -119,13 +123,22 @@ def test_complete_labels(copy):
         assert f"  {name} " in text
         assert name in page
         assert f"{name} &gt; -9" in junit
-        assert f"| {name} &gt; -9 | first | met |" in markdown.replace("\\", "")
-    assert "| shared\\_hit\\_rate |" in markdown
+        assert f"{name} &gt; -9: met, " in markdown
+        assert f"| {name} | " in markdown
+        assert f"{name} " in notebook
     assert "the pick is one of several best ones" in text
     assert "the pick is one of several best ones" in page
     with pytest.MonkeyPatch.context() as here:
         here.chdir(copy)
         same_elsewhere(document, original(bw.audit("one.csv")))
+
+
+def test_the_docs_define_the_metrics(copy):
+    """The check of the docs finds the metrics of the recipe on the pages of the copy, and misses them elsewhere."""
+    names = answered(copy, "from bonwise.stats.catalog import METRICS; print(*(one.name for one in METRICS))").split()
+    assert set(TOYS) < set(names)
+    assert without_a_page(copy / "docs", names) == []
+    assert set(without_a_page(ROOT / "docs", names)) == set(TOYS)
 
 
 def test_a_sample_of_labels(copy):

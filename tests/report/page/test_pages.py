@@ -4,17 +4,20 @@ import re
 from functools import cache
 from html.parser import HTMLParser
 from itertools import pairwise
-from types import SimpleNamespace
 
 import pytest
 
+from bonwise.auditing.exhibits.note import Note
 from bonwise.errors import UsageError
+from bonwise.report.audit_page import audit_page
+from bonwise.report.blocks import Column, Part, Table
 from bonwise.report.page.environment import environment
-from bonwise.report.page.pages import fragment, page
-from report.page.page_documents import SCRIPT, audited, exhibits, several
+from bonwise.report.page.rendered import whole_page
+from bonwise.report.show import notebook, page
+from report.described.audits import audited, changed, exhibits, several
 
 HOSTILE = (
-    SCRIPT,
+    "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
     "</style></script></title><svg onload=alert(1)>",
     '" autofocus onfocus="alert(1)',
@@ -84,7 +87,7 @@ def read(text):
 @pytest.fixture(scope="module")
 def whole():
     """Return the page of one judge with prompts."""
-    return page(audited(), exhibits=exhibits(["judge"]), more="rest of it.csv")
+    return audit_page(audited({"recovery": 0.1}), exhibits(["judge"]), more="rest of it.csv")
 
 
 def test_the_policy_allows_the_one_script_and_nothing_from_elsewhere(whole):
@@ -135,10 +138,14 @@ def test_the_page_works_without_its_script(whole):
 @cache
 def _page_about(name):
     """Return a page that says a name wherever a file could have said it."""
-    document = several([name, "other"])
-    document["settings"] |= {"source": name, "exclude": [name]}
-    document |= {"not_audited": {name: name}, "covariates": {name: name}}
-    return page(document, exhibits=exhibits(list(document["judges"]), text=name), more=name)
+    document = changed(
+        several([name, "other"]),
+        settings={"source": name, "exclude": [name]},
+        not_audited={name: name},
+        covariates={name: name},
+    )
+    note = Note(name, name).document()
+    return audit_page(document, exhibits(list(document.judges), text=name), [note], more=name)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -153,7 +160,7 @@ def test_hostile_text_stays_text(text):
 
 def test_a_fragment_is_scoped_and_shares_no_address():
     """In a notebook all styles are below one class, nothing runs, and two outputs have no id in common."""
-    first, second = fragment(audited()), fragment(audited(confidence=0.9))
+    first, second = notebook(audited()), notebook(audited(confidence=0.9))
     reader = read(first)
     assert not reader.of("script")
     style = re.search(r"<style>(.*?)</style>", first, re.DOTALL).group(1)
@@ -169,34 +176,18 @@ def test_a_fragment_is_scoped_and_shares_no_address():
     assert not [tag for tag, _ in reader.tags if re.fullmatch(r"h[1-6]", tag)]
 
 
-def test_a_note_stands_in_for_a_study_and_addresses_stay_apart():
-    """Two notes of one name get addresses of their own."""
-    note = {"schema": "bonwise.note/1", "title": "Mix", "sentences": ["Not studied: no control."]}
-    shown = page(audited(), studies=[note, note])
-    assert shown.count("Not studied: no control.") == 2
-    assert {"note", "note-2"} <= set(read(shown).ids)
-
-
 def test_commands_stand_as_code():
     """A column of commands is code that keeps to its line, escaped like anything else."""
-    given = SimpleNamespace(
-        headers=("step", "type"),
-        rows=[("one", "bonwise <x> --y 'a b'")],
-        title="",
-        words=(0, 1),
-        strong=(),
-        code=(1,),
-    )
-    shown = environment().get_template("section.html").module.table(given, "Steps")
-    assert '<td class="words code"><code>bonwise &lt;x&gt; --y &#39;a b&#39;</code></td>' in shown
+    columns = (Column("step", "words"), Column("type", "command"))
+    shown = whole_page(Part("All", [Table.of(columns, [("one", "bonwise <x> --y 'a b'")], "Steps")]))
+    assert '<td class="words code"><code>bonwise &lt;x&gt; --y &#39;a b&#39;</code>' in shown
     assert '<th scope="row"><bdi>one</bdi>' in shown
 
 
-@pytest.mark.parametrize("schema", ["bonwise.ledger/1", "<b>", None])
-def test_a_document_without_a_page_is_refused(schema):
-    """The error names the schema and those that have pages."""
-    with pytest.raises(UsageError, match="no page shows"):
-        page({"schema": schema, "settings": {}})
+def test_a_document_without_a_page_is_refused():
+    """The error names the schema of a document that programs alone read."""
+    with pytest.raises(UsageError, match=r"bonwise\.exhibits/1"):
+        page(exhibits(["judge"]))
 
 
 def _luminance(colour):
