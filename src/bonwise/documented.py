@@ -6,8 +6,6 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bonwise.shown import Shown
-
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["DocumentedResult"]
 
 
-class DocumentedResult(Shown, ABC):
+class DocumentedResult(ABC):
     """A result with a document.
 
     Examples

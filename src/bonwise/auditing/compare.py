@@ -25,7 +25,7 @@ from bonwise.documents.labels_left_out import labels_left_out
 from bonwise.documents.record import given
 from bonwise.errors import InputError
 from bonwise.release import release
-from bonwise.report.amounts import counted
+from bonwise.report.numbers import counted
 from bonwise.stats.catalog import OF_PICKS
 from bonwise.stats.efficiency import Spent, efficiency, efficiency_difference
 from bonwise.stats.estimate import Estimate

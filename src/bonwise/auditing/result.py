@@ -26,7 +26,6 @@ from bonwise.documents.picks_made import PicksMade
 from bonwise.documents.record import given
 from bonwise.errors import UsageError
 from bonwise.release import release
-from bonwise.shown import Shown
 from bonwise.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -170,7 +169,7 @@ class Audit(DocumentedResult):
         *,
         pools: str | Path | None = None,
         gates: Mapping[str, float] | None = None,
-        also: Sequence[Shown] = (),
+        also: Sequence[DocumentedResult] = (),
     ) -> None:
         """Write the page of the audit: one file that a browser shows without asking anyone for anything.
 

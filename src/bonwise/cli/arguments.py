@@ -16,8 +16,6 @@ from bonwise.extras import PAGES
 from bonwise.printable import printable
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from bonwise.data.scales import Scale
     from bonwise.documents.document import Document
     from bonwise.report.blocks import Part, Said
@@ -217,7 +215,7 @@ def emit(text: str) -> None:
     write(text, sys.stdout)
 
 
-def deliver_document(
+def deliver(
     document: Document,
     target: str | None,
     *,
@@ -244,34 +242,4 @@ def deliver_document(
     elif target is not None:
         write_whole(Path(target), document.to_json())
     parts = [*renderables(described or describe(document)), *lines(then)]
-    show(parts, sys.stderr if aside or target == "-" else sys.stdout)
-
-
-def deliver(
-    parts: Iterable[RenderableType],
-    document: Mapping[str, object],
-    target: str | None,
-    *,
-    html: str | Path | None = None,
-    aside: bool = False,
-) -> None:
-    """Write the document as strict JSON where ``--json`` asks for it, and as a page, then print the result.
-
-    Standard output belongs to the document when it goes there, or to another one (`aside`); words step aside to
-    standard error.
-    """
-    import json
-
-    from bonwise.data.writing import write_whole
-    from bonwise.report.console import show
-
-    if html is not None:
-        from bonwise.report.page.pages import page
-
-        write_whole(Path(html), page(document))
-    text = json.dumps(document, indent=2, allow_nan=False) + "\n"
-    if target == "-":
-        emit(text)
-    elif target is not None:
-        write_whole(Path(target), text)
     show(parts, sys.stderr if aside or target == "-" else sys.stdout)

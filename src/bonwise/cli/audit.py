@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bonwise.auditing.result import Audit
+    from bonwise.documented import DocumentedResult
     from bonwise.documents.audited.gate import Gate
-    from bonwise.shown import Shown
 
 __all__ = ["audit"]
 
@@ -137,7 +137,7 @@ def _rest(html: Path | None) -> Path | None:
 
 
 def _write_page(
-    found: Audit, html: Path, *, pools: Path | None, gates: Mapping[str, float], also: Sequence[Shown]
+    found: Audit, html: Path, *, pools: Path | None, gates: Mapping[str, float], also: Sequence[DocumentedResult]
 ) -> None:
     """Write the page, and say where the prompts are that it cannot show: nobody named that file."""
     from bonwise.auditing.exhibits.page import write_page
@@ -179,7 +179,7 @@ def _deliver(
         write_junit(document, junit)
     if markdown is not None:
         write_markdown(document, markdown)
-    given.deliver_document(document, json, aside="-" in (markdown, junit))
+    given.deliver(document, json, aside="-" in (markdown, junit))
 
 
 def _write_per_prompt(found: Audit, path: Path) -> None:

@@ -11,12 +11,14 @@ from bonwise.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from bonwise.auditing.result import Audit
-    from bonwise.shown import Shown
+    from bonwise.documented import DocumentedResult
 
 __all__ = ["further_studies"]
 
 
-def further_studies(found: Audit, *, calibration: bool, verdicts: Path | None, pools: Path | None) -> list[Shown]:
+def further_studies(
+    found: Audit, *, calibration: bool, verdicts: Path | None, pools: Path | None
+) -> list[DocumentedResult]:
     """Return the results that the page shows beside the audit's own.
 
     Parameters
@@ -37,7 +39,7 @@ def further_studies(found: Audit, *, calibration: bool, verdicts: Path | None, p
     table, settings = found.table, found.settings
     left_out = (*settings.exclude, *settings.control)
     asked: dict[str, Any] = {"exclude": left_out, "confidence": settings.confidence, "shape": settings.shape}
-    studies: list[Shown] = []
+    studies: list[DocumentedResult] = []
     if found.picks is not None or table is None:
         if calibration or verdicts is not None:
             raise UsageError("logged picks hold no scores to study", hint="leave --calibration and --verdicts out")
@@ -60,7 +62,7 @@ def further_studies(found: Audit, *, calibration: bool, verdicts: Path | None, p
     return studies
 
 
-def _or_why(title: str, study: Callable[[], Shown]) -> Shown:
+def _or_why(title: str, study: Callable[[], DocumentedResult]) -> DocumentedResult:
     """Return a study, or a note where the data are too poor for it: the audit stands without."""
     from bonwise.auditing.exhibits.note import Note
 

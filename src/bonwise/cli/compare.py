@@ -48,5 +48,5 @@ def compare(
         columns=given.columns(prompt_col, candidate_col, None, label_col, None, None),
         label_scale=None if label_scale is None else parse_scale(label_scale),
     ).document()
-    given.deliver_document(document, json, html=html)
+    given.deliver(document, json, html=html)
     return 0

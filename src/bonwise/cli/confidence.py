@@ -46,5 +46,5 @@ def confidence(
         judge_scale=given.scales(judge_scale),
         label_scale=None if label_scale is None else parse_scale(label_scale),
     ).document()
-    given.deliver_document(document, json)
+    given.deliver(document, json)
     return 0

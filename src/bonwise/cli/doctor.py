@@ -37,5 +37,5 @@ def doctor(
         judge_scale=given.scales(judge_scale),
         label_scale=None if label_scale is None else parse_scale(label_scale),
     )
-    given.deliver_document(document, json)
+    given.deliver(document, json)
     return 0

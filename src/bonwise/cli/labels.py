@@ -92,7 +92,7 @@ def draw(
     flags = table_flags(columns, scales, scale, exclude=given.names(exclude), shape=shape)
     when, command = _next(found, file, out, sheet, flags)
     then = (Said("note", f"Next, when {printable(when, longest=1000)}:"), Said("command", command))
-    given.deliver_document(found.document(), json, then=then)
+    given.deliver(found.document(), json, then=then)
     return 0
 
 
@@ -139,7 +139,7 @@ def compare(
         label_scale=None if label_scale is None else parse_scale(label_scale),
         confidence=confidence,
     ).document()
-    given.deliver_document(document, json)
+    given.deliver(document, json)
     return 0
 
 

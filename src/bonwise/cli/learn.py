@@ -51,7 +51,7 @@ def learn(
     document = _document(str(file), pilot, model, mean_calls)
     if save is not None:
         save_model(model, save)
-    given.deliver_document(document, json, then=_next(document, save))
+    given.deliver(document, json, then=_next(document, save))
     return 0
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from bonwise.cli.arguments import JsonTarget, deliver_document, emit, refuse_overwriting, say
+from bonwise.cli.arguments import JsonTarget, deliver, emit, refuse_overwriting, say
 from bonwise.cli.running import RUN
 from bonwise.errors import FileError, LedgerError, UsageError
 
@@ -44,7 +44,7 @@ def stats(
         found, verdict = books.stats(), books.integrity()
     with _damaged(run):
         document, models, refused = _document(found, verdict), _models(found), _refused(found)
-    deliver_document(document, json_target, described=describe_with(document, models, refused))
+    deliver(document, json_target, described=describe_with(document, models, refused))
     return 0
 
 

@@ -85,7 +85,7 @@ def monitor(
         prompt=prompt_col if of_votes else None,
         margin=margin,
     ).document()
-    given.deliver_document(document, json)
+    given.deliver(document, json)
     return _exit_code(document.verdict, document.describes)
 
 

@@ -105,5 +105,5 @@ def plan(
         one_cluster=one_cluster,
         tie_rate=tie_rate,
     ).document()
-    given.deliver_document(document, json, html=html)
+    given.deliver(document, json, html=html)
     return 0

@@ -80,7 +80,7 @@ def _verdicts(
     from bonwise.auditing.preferences import audit_preferences
 
     found = audit_preferences(file, verdicts=verdicts, oracle=oracle, confidence=confidence, **roles)
-    given.deliver_document(found.document(), json)
+    given.deliver(found.document(), json)
     return 0
 
 
@@ -108,7 +108,7 @@ def _votes(
     document = study_preferences(
         file, verdict_col=verdicts[0], pair_col=pair, prompt_col=prompt, **settings
     ).document()
-    given.deliver_document(document, json)
+    given.deliver(document, json)
     return 0
 
 

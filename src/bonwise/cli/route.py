@@ -71,5 +71,5 @@ def route(
     )
     if save is not None:
         found.save(save, judge)
-    given.deliver_document(found.document(), json, html=html)
+    given.deliver(found.document(), json, html=html)
     return 0

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from bonwise.printable import printable
-from bonwise.report.amounts import counted
 from bonwise.report.blocks import Block, Part, Said, Table, decisive_first
+from bonwise.report.numbers import counted
 
 __all__ = ["markdown_error", "paragraph", "rendered"]
 

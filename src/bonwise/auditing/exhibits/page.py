@@ -19,7 +19,6 @@ from bonwise.documents.audit import AuditDocument
 from bonwise.documents.document import Document
 from bonwise.errors import FileError, InputError, UsageError
 from bonwise.printable import printable
-from bonwise.shown import Shown
 
 if TYPE_CHECKING:
     from bonwise.auditing.result import Audit
@@ -33,7 +32,7 @@ def write_page(
     *,
     pools: str | Path | None = None,
     gates: Mapping[str, float] | None = None,
-    also: Sequence[Shown] = (),
+    also: Sequence[DocumentedResult] = (),
 ) -> Path | None:
     """Write the page; the parameters and errors are those of `Audit.to_html`.
 
@@ -100,17 +99,17 @@ def _sources(audit: Audit, pools: str | Path | None) -> Iterator[str | Path]:
         yield pools
 
 
-def _documents(also: Sequence[Shown]) -> list[Document]:
+def _documents(also: Sequence[DocumentedResult]) -> list[Document]:
     hint = "give a list of what bonwise functions return, such as also=[bonwise.study_mix(...)]"
-    if isinstance(also, Shown | str | Mapping) or not isinstance(also, Iterable):
+    if isinstance(also, DocumentedResult | str | Mapping) or not isinstance(also, Iterable):
         raise UsageError(f"also={type(also).__name__} is no list of results", hint=hint)
     found = list(also)
     for one in found:
-        if not isinstance(one, Shown):
+        if not isinstance(one, DocumentedResult):
             raise UsageError(
                 f"also holds {printable(repr(one), longest=60)}, which is no result with a page", hint=hint
             )
-    documents = [one.document() for one in found if isinstance(one, DocumentedResult)]  # TRANSITION
+    documents = [one.document() for one in found]
     if any(isinstance(one, AuditDocument) for one in documents):
         raise UsageError(
             "also holds an audit, which has a page of its own",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bonwise.documents.studies.mix import MixCounts
 from bonwise.printable import printable
-from bonwise.report.amounts import counted
+from bonwise.report.numbers import counted
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.mixture import MixPoint
 

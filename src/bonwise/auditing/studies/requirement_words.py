@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.studies.requirements import Inverse, OwnFigures, RequirementCounts, Target
-from bonwise.report.amounts import counted
+from bonwise.report.numbers import counted
 
 __all__ = ["requirement_sentences"]
 

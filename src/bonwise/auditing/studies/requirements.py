@@ -27,7 +27,7 @@ from bonwise.documents.studies.requirements import (
     Target,
 )
 from bonwise.errors import UsageError
-from bonwise.report.amounts import counted
+from bonwise.report.numbers import counted
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import estimate

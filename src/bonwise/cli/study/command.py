@@ -46,7 +46,7 @@ def command_of(study: Study) -> Callable[..., int]:
         inputs = [value for name, value in values.items() if isinstance(value, Path) and name != "html"]
         given.refuse_overwriting(inputs, (values["json"], values["html"]))
         document = study.function(values["file"], **keywords).document()
-        given.deliver_document(document, values["json"], html=values["html"])
+        given.deliver(document, values["json"], html=values["html"])
         return 0
 
     command.__annotations__ = {name: annotation for name, (annotation, _) in parameters.items()} | {"return": int}

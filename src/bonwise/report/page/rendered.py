@@ -22,7 +22,7 @@ def whole_page(described: Part) -> str:
     templates = environment()
     script = templates.get_template("page.js").render()
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-    return templates.get_template("described.html").render(
+    return templates.get_template("page.html").render(
         page=page_view(described), script_hash=digest, version=release()
     )
 
@@ -30,4 +30,4 @@ def whole_page(described: Part) -> str:
 def fragment(described: Part) -> str:
     """Return the findings of a description for a notebook: no script, no headings, styles of its own alone."""
     prefix = f"b{next(_SHOWN)}-{hashlib.sha256(described.title.encode()).hexdigest()[:10]}-"
-    return environment().get_template("described_fragment.html").render(page=page_view(few(described), prefix))
+    return environment().get_template("fragment.html").render(page=page_view(few(described), prefix))

@@ -22,7 +22,7 @@ from bonwise.data.wording import listed, shown
 from bonwise.documents.label_strategy.draw import DrawnStratum, DrawSettings, GapOf
 from bonwise.errors import InputError, UsageError
 from bonwise.release import release
-from bonwise.report.amounts import counted
+from bonwise.report.numbers import counted
 from bonwise.stats.label_strategy.borda import Pairs, every_pair
 from bonwise.stats.label_strategy.gap_strata import draw_in_strata, gap_strata
 from bonwise.stats.sums import TIE_DECIMALS

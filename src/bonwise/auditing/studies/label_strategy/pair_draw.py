@@ -14,7 +14,7 @@ from bonwise.data.writing import csv_frame, write_whole
 from bonwise.documented import DocumentedResult
 from bonwise.documents.label_strategy.draw import DrawnStratum, DrawSettings, PairDrawDocument
 from bonwise.errors import FileError, UsageError
-from bonwise.report.amounts import counted
+from bonwise.report.numbers import counted
 
 __all__ = ["PairDraw", "record_path"]
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bonwise.report.amounts import significant
-from bonwise.report.numbers import Bounded
+from bonwise.report.numbers import Bounded, significant
 
 __all__ = ["brought", "moved", "points", "share", "share_with_ends"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from bonwise.documented import DocumentedResult
 from bonwise.documents.label_strategy.strategies import StrategiesDocument, StrategiesJudge, StrategiesSettings
 from bonwise.documents.label_strategy.verdicts import VerdictsDocument, VerdictsJudge, VerdictsSettings
-from bonwise.report.amounts import counted
+from bonwise.report.numbers import counted
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from bonwise.auditing.studies.label_strategy.verdict_sentences import order_sent
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.label_strategy.pairs import GapGroup, MatchedPairs, WayMetrics, WhereTied
 from bonwise.documents.label_strategy.strategies import PromptGroup, PromptsWithVerdicts, StrategyCounts, Way
-from bonwise.report.amounts import counted, significant
+from bonwise.report.numbers import counted, significant
 
 __all__ = ["NAMES", "strategy_sentences"]
 

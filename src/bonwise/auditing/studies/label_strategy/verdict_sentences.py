@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from bonwise.auditing.studies.label_strategy.phrases import moved, share, share_with_ends
 from bonwise.documents.label_strategy.pairs import OrderEffects
 from bonwise.documents.label_strategy.verdicts import VerdictCounts, VerdictMetrics, VerdictsWay
-from bonwise.report.amounts import counted
+from bonwise.report.numbers import counted
 
 __all__ = ["order_sentence", "pairs_sentence", "verdict_sentences"]
 

@@ -95,7 +95,7 @@ def _strategies(
     from bonwise.auditing.studies.label_strategy.study import study_label_strategy
 
     document = study_label_strategy(file, verdicts=verdicts, **settings).document()
-    given.deliver_document(document, targets[0], html=targets[1])
+    given.deliver(document, targets[0], html=targets[1])
     return 0
 
 
@@ -114,7 +114,7 @@ def _verdicts(
 
     named = {role: tuple(text.split(",")) if text else () for role, text in roles.items()}
     document = study_verdicts(file, verdicts=verdicts, oracle=oracle or "", confidence=confidence, **named).document()
-    given.deliver_document(document, targets[0], html=targets[1])
+    given.deliver(document, targets[0], html=targets[1])
     return 0
 
 
@@ -126,7 +126,7 @@ def _draw(file: Path, pairs: int, drawing: Mapping[str, Any], settings: Mapping[
 
     found = draw_pairs(file, pairs=pairs, pools=drawing["pools"], judge=drawing["judge"], **settings)
     record = found.write(drawing["out"])
-    given.deliver_document(found.document(), json)
+    given.deliver(found.document(), json)
     given.say(f"pairs in {drawing['out']}, their record in {record}: judge them with --pairs, then give --drawn")
     return 0
 
