@@ -8,7 +8,7 @@ from auditing.tables import cohort
 from bonwise.auditing.audit import audit
 from bonwise.cli.summaries import write_junit, write_markdown
 from bonwise.errors import FileError, UsageError
-from bonwise.report.audit_markdown import markdown
+
 
 
 @pytest.fixture(scope="module")
