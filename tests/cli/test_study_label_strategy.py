@@ -34,7 +34,7 @@ def test_the_command_gives_the_document_of_the_call(capsys, folder):
     called = study_label_strategy("scores.csv", verdicts="pairs.csv").to_dict()
     assert strict(done.out) == json.loads(json.dumps(called))
     assert "Best of n on 60 prompts" in done.err
-    assert "Ways of asking the judge" in (folder / "page.html").read_text(encoding="utf-8")
+    assert "Recovery by the way of asking" in (folder / "page.html").read_text(encoding="utf-8")
     assert not CONTROL.search(done.err)
 
 

@@ -32,7 +32,7 @@ def test_the_study_writes_its_page(scores, tmp_path, capsys):
     done = typed(capsys, "study", "mix", scores, "--control", "c2", "--html", tmp_path / "mix.html")
     assert done.code == 0, done.err
     text = (tmp_path / "mix.html").read_text("utf-8")
-    assert "Easy candidates mixed in" in text
+    assert "Agreement by the share of easy pairs" in text
     assert text.count("<svg") == 2
 
 

@@ -244,7 +244,7 @@ def test_several_judges_and_the_pairwise_one_itself():
     assert study.not_studied == {"pairwise:m": "its scores are what its own verdicts earned"}
     assert {"judge", "part", "way", "metric", "estimate", "difference"} <= set(study.to_frame().columns)
     assert repr(study) == "<LabelStrategyStudy of 2 judges on table: strategies>"
-    assert "not studied" in str(study)
+    assert "Not studied" in str(study)
 
 
 def test_a_judge_as_the_reference_is_no_oracle():

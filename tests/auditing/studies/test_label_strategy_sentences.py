@@ -13,10 +13,11 @@ from bonwise.auditing.studies.label_strategy.pair_draw import PairDraw
 from bonwise.auditing.studies.label_strategy.phrases import moved, points
 from bonwise.auditing.studies.label_strategy.study import study_label_strategy
 from bonwise.auditing.studies.label_strategy.verdict_study import study_verdicts
-from bonwise.report.label_strategy_text import label_strategy_text, why_no_figure
-from bonwise.report.page.studies.label_strategy import label_strategy_sections
-from bonwise.report.ways import STRATEGY_COLUMNS
+from bonwise.documents.label_strategy.draw import DrawnStratum, DrawSettings
+from bonwise.report.show import page
+from bonwise.stats.estimate import Estimate
 from bonwise.testing import simulate
+from report.described.readers import words as seen
 
 SIMULATION = simulate("arena", n=60, seed=2)
 
@@ -156,7 +157,7 @@ def test_weighted_shares_stand_apart_from_plain_counts():
 
 def test_no_figure_is_minus_nothing():
     """A difference that rounds to 0 is +0.0, its ends are 0.0, whatever side they come from."""
-    tiny = {"estimate": -1e-9, "low": -1e-9, "high": 1e-9}
+    tiny = Estimate(-1e-9, -1e-9, 1e-9, None, 9, "jackknife")
     assert points(tiny) == "+0.0 points [0.0, 0.0], which may be no difference"
     assert moved(tiny) == "+0.000 [0.000, 0.000], which may be no difference"
 
@@ -164,7 +165,10 @@ def test_no_figure_is_minus_nothing():
 def test_one_pair_that_was_drawn():
     """A draw of a single pair says so in the singular."""
     record = pd.DataFrame({"prompt_id": ["p"]})
-    drawn = PairDraw(record, (), ({"gap_of": "oracle", "stratum": "tie", "pairs": 1, "drawn": 1},), {"source": "s"})
+    settings = DrawSettings(
+        source="s", judge="j", pools="p", pairs=1, exclude=[], seed=0, shape="ragged", version="0"
+    )
+    drawn = PairDraw(record, (), (DrawnStratum(gap_of="oracle", stratum="tie", pairs=1, drawn=1),), settings)
     assert drawn.to_dict()["sentences"] == ["1 of 1 pair was drawn, of 1 prompt."]
     assert repr(drawn) == "<PairDraw of 1 pair in 1 stratum from s>"
 
@@ -190,9 +194,7 @@ def test_ways_that_pick_alike_are_said_to():
     text = " ".join(str(study).split())
     assert line in text
     assert text.count("compared: both pick alike on every prompt") == 1
-    of_two = (
-        "best of two: recovery: no interval of the difference for every pair; every pair, one order: both pick alike"
-    )
+    of_two = "recovery: no interval of the difference for every pair; every pair, one order: both pick alike"
     assert of_two in text
 
 
@@ -209,32 +211,17 @@ def test_notes_on_missing_figures_name_the_figure():
     """Labels that hardly differ leave recovery alone without a figure, and uncounted tokens theirs: told apart."""
     scores = SIMULATION.frame().assign(oracle_label=0.5)
     scores.loc[0, "oracle_label"] = 1
-    found = study_label_strategy(scores, verdicts=verdicts(SIMULATION)).to_dict()
-    text = label_strategy_text(found)
-    section, best = label_strategy_sections(found)
+    study = study_label_strategy(scores, verdicts=verdicts(SIMULATION))
     lacking = "denominator not distinguishable from 0"
     whose = (
         "scores; scores in 20 bins; every pair; every pair, one order; some pairs; some pairs, one order; "
         "scores, top ties compared"
     )
-    of_two = f"recovery: no figure for scores; every pair; every pair, one order: {lacking}"
     tokens = (
         "tokens; gain / 1,000 tokens: no figure for scores; scores in 20 bins; scores, top ties compared: table has "
         "no column tokens"
     )
-    words = " ".join(text.split())
-    for line in (f"recovery: no figure for {whose}: {lacking}", f"best of two: {of_two}", tokens):
-        assert words.count(line) == 1, line
-    assert f"recovery: no figure for {whose}: {lacking}" in section.notes
-    assert of_two in best.notes
-    for ways, columns in ((one, STRATEGY_COLUMNS) for one in groups(found)):
-        lines = list(why_no_figure(ways, found["settings"], columns))
-        for key, title in columns.items():
-            told = [line for line in lines if title in line.split(": no figure for ")[0].split("; ")]
-            assert bool(told) == any(way["metrics"][key]["estimate"] is None for way in ways.values()), key
-
-
-def groups(document):
-    """Return the ways of each group of prompts."""
-    (judge,) = document["judges"].values()
-    return [group["strategies"] for group in judge["strategies"].values()]
+    of_two = f"recovery: no figure for scores; every pair; every pair, one order: {lacking}"
+    for words in (" ".join(str(study).split()), seen(page(study.document()))):
+        for line in (f"recovery: no figure for {whose}: {lacking}", of_two, tokens):
+            assert words.count(line) == 1, line

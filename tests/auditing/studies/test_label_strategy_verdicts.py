@@ -108,7 +108,7 @@ def test_the_document_is_strict_json(study):
 def test_a_tie_in_one_order_and_a_verdict_in_the_other():
     """A verdict beside a tie decides; verdicts that contradict each other tie."""
     found = study_verdicts(TINY, verdicts=["one", "two"], oracle="gold", prompt=["item"]).judges["judge"]
-    both = {metric: one["estimate"] for metric, one in found["ways"]["both_orders"].items()}
+    both = {metric: one["estimate"] for metric, one in {**found["ways"]["both_orders"]}.items()}
     assert both == {"tie_rate": 0.25, "agreement": 0.875, "accuracy_decided": 1.0}
     assert found["order"]["flips"]["estimate"] == 0.5
 

@@ -13,7 +13,6 @@ from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.judged import open_judged
 from bonwise.auditing.studies.mix import mix_of, study_mix
 from bonwise.errors import InputError, UsageError
-from bonwise.report.mix_text import mix_text
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.mixture import OF_PAIRS
 
@@ -181,7 +180,7 @@ def test_a_control_beside_which_nothing_is_left_to_choose_is_refused(others, lef
 def test_the_text_is_no_wider_than_a_page_and_has_the_ends_of_the_curve():
     """Every second point of the first leg stands there, all pools among them; the document has each."""
     study = study_mix(with_control(cohort(60)), control="bad")
-    lines = [line.rstrip() for line in mix_text(study.to_dict()).splitlines()]
+    lines = [line.rstrip() for line in str(study).splitlines()]
     assert max(map(len, lines)) <= 118
     shown = [line.split()[0] for line in lines if re.match(r"\d+% +\d+%", line)]
     assert shown == ["0%", "20%", "40%", "60%", "80%", "100%"]
@@ -205,7 +204,7 @@ def test_a_judge_that_never_scored_the_control_is_named():
     study = study_mix(frame, control="bad")
     assert list(study.judges) == ["first"]
     assert study.not_studied == {"second": "no labelled prompt holds a control"}
-    assert "second not studied" in str(study)
+    assert "second: no labelled prompt holds a control" in str(study)
 
 
 def test_the_document_is_strict_and_the_frame_tidy():

@@ -86,9 +86,9 @@ class MixJudge(StudyJudge):
     @property
     def whole(self) -> CurveAt:
         """The point at which every pool shows its control."""
-        found = next((point for point in self.points if point.share == 1), None)
+        found = next((point for point in self.points if point.share == 1 and not point.towards), None)
         if found is None:
-            raise ValueError("no point of the curve has the share 1")
+            raise ValueError("points has none at which every pool shows its control: share 1, towards 0")
         return found
 
     @property
