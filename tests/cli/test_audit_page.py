@@ -105,7 +105,7 @@ def test_studies_that_are_asked_for_are_sections_of_the_page(capsys, scores):
     written("pairs.csv", [dict(zip(cells, row, strict=True)) for row in pairs])
     done = typed(capsys, "audit", scores, "--html", "a.html", "--calibration", "--verdicts", "pairs.csv")
     assert done.code == 0, done.err
-    assert all(f">{title}</h2>" in text_of("a.html") for title in ("Calibration", "Ways of asking the judge"))
+    assert all(f">{title}</bdi></h2>" in text_of("a.html") for title in ("Calibration", "Ways of asking the judge"))
 
 
 def test_a_control_has_its_curve_on_the_page(capsys, scores):

@@ -106,6 +106,7 @@ class StudyDocument(Document):
         by_class, whole = models_json_schema([(one, "validation") for one in classes], by_alias=True)
         return {
             "title": cls.__name__,
+            "description": "A study; which one is said by the key study, and by kind where it has several kinds.",
             "type": "object",
             "required": ["schema", "study"],
             "properties": {

@@ -18,7 +18,7 @@ def test_a_study_given_beside_stands_in_place_of_the_one_of_the_page(tmp_path):
     path = tmp_path / "audit.html"
     bw.audit(frame).to_html(path, also=[bw.study_requirements(frame, targets=[0.35])])
     shown = path.read_text("utf-8")
-    assert len(re.findall("<h2>What a wanted recovery takes</h2>", shown)) == 1
+    assert len(re.findall("<h2><bdi>What a wanted recovery takes</bdi></h2>", shown)) == 1
     assert "35%" in shown
     ids = re.findall(r'<[^>]*?\bid="([^"]*)"', shown)
     assert len(ids) == len(set(ids))

@@ -5,6 +5,7 @@ import pytest
 
 import bonwise as bw
 from bonwise.report.described.audit import describe_with
+from bonwise.report.described.studied.beside import BesideAudit
 from bonwise.report.page.rendered import whole_page
 from bonwise.report.show import describe, markdown, notebook, page, text
 from documents.test_route import changed, several, study
@@ -147,7 +148,7 @@ def test_what_was_left_out_is_counted():
 def test_a_study_stands_beside_an_audit():
     """The page of an audit takes it with its recommendation and its drawings."""
     audit = bw.audit(weak_judge(100)).document()
-    shown = words(whole_page(describe_with(audit, studies=[describe(study().document())])))
+    shown = words(whole_page(describe_with(audit, studies=[BesideAudit(whole=[describe(study().document())])])))
     assert "Send 10% of the prompts on by" in shown
     assert "Captured by share sent on" in shown
 

@@ -63,7 +63,7 @@ def test_the_sentences_of_the_document_are_said_once(name, tmp_path):
 
 
 def test_every_target_has_its_figures(tmp_path):
-    """A row per target and per within_r, with the figures of the document; the diamond says where the judge stands."""
+    """A row per target and per within_r has the figures of the document; the diamond is where the judge stands."""
     document = result("requirements", tmp_path).document()
     judge = document.judges["a"]
     needed = tables(document)["Needed for a wanted recovery"]
@@ -200,9 +200,9 @@ def test_many_judges_are_told_and_not_drawn(name):
     """Six judges are drawn without a word on it; of seven there are the tables, and a note."""
     frame = controlled(judged(SEVEN, prompts=10))
     study = {
-        "requirements": lambda some: study_requirements(some),
+        "requirements": study_requirements,
         "mix": lambda some: study_mix(some, control="bad"),
-        "calibration": lambda some: study_calibration(some),
+        "calibration": study_calibration,
     }[name]
     six, seven = (study(frame[frame["judge"].isin(SEVEN[:count])]).document() for count in (6, 7))
     assert len(list(drawings_of(describe(six).blocks))) >= 6
@@ -212,7 +212,7 @@ def test_many_judges_are_told_and_not_drawn(name):
 
 
 def test_many_judges_have_one_table_of_requirements():
-    """Each judge has one row with its recovery, that of plain noise and what is needed; who has no figure is named."""
+    """Each judge has a row with its recovery, that of plain noise and what is needed; the others are named."""
     frame = judged(SEVEN)
     frame.loc[frame["judge"] == "j3", "judge_score"] = 0.5
     document = study_requirements(frame).document()

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from bonwise.documents.document import FrameRow
-from bonwise.documents.label_strategy.base import LabelStrategyDocument
+from bonwise.documents.label_strategy.of_any_kind import LabelStrategyDocument
 from bonwise.documents.record import Record
 from bonwise.documents.study import StudyJudge
 from bonwise.documents.study_settings import Shape

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from bonwise.documents.document import FrameRow
 from bonwise.documents.judge_counts import JudgeCounts
-from bonwise.documents.label_strategy.base import LabelStrategyDocument
+from bonwise.documents.label_strategy.of_any_kind import LabelStrategyDocument
 from bonwise.documents.label_strategy.pairs import MatchedPairs, WayMetrics
 from bonwise.documents.label_strategy.rows import estimate_cells, way_rows
 from bonwise.documents.record import Record

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from bonwise.documents.document import FrameRow
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.judge_counts import StudyCounts
-from bonwise.documents.label_strategy.base import LabelStrategyDocument
+from bonwise.documents.label_strategy.of_any_kind import LabelStrategyDocument
 from bonwise.documents.label_strategy.pairs import OrderEffects
 from bonwise.documents.label_strategy.rows import way_rows
 from bonwise.documents.record import Record

@@ -53,7 +53,7 @@ def describe_with(
     """
     reference = document.settings.reference
     found = _several(document, exhibits, studies) if document.several else _alone(document, exhibits)
-    whole = [Part("", study.whole, "detail") for study in studies if study.whole]
+    whole = [replace(part, role="detail") for study in studies for part in study.whole]
     blocks = [facts(document), *of_the_table(document), *found, *gates(document), *whole]
     if exhibits is not None:
         blocks += worst_prompts(exhibits.prompts, several=document.several, reference=reference, more=more)
@@ -81,7 +81,7 @@ def _several(
             shown = None if exhibits is None else exhibits.judges.get(name)
             blocks += drawn(judge, shown, f"{anchor}-", settings.reference)
         studied = [part for study in studies if name in study.by_judge for part in study.by_judge[name]]
-        blocks += [Part("", [replace(part, anchor=f"{anchor}-{part.anchor}")], "detail") for part in studied]
+        blocks += [replace(part, role="detail", anchor=f"{anchor}-{part.anchor}") for part in studied]
         yield Part(printable(name), blocks, role, anchor=anchor)
     if role == "detail":
         yield from dropped_prompts(judges)

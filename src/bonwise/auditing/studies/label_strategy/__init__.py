@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bonwise.auditing.studies.label_strategy.study import study_label_strategy
 from bonwise.auditing.studies.registration import Study
-from bonwise.documents.label_strategy.base import LabelStrategyDocument
+from bonwise.documents.label_strategy.of_any_kind import LabelStrategyDocument
 
 __all__ = ["STUDY"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bonwise.documents.label_strategy.base import LabelStrategyDocument
 from bonwise.documents.label_strategy.draw import PairDrawDocument
+from bonwise.documents.label_strategy.of_any_kind import LabelStrategyDocument
 from bonwise.documents.label_strategy.strategies import StrategiesDocument
 from bonwise.documents.label_strategy.verdicts import VerdictsDocument
 from bonwise.report.described.label_strategy.draw import pair_draw
