@@ -6,6 +6,7 @@ Public names load on first use, so that ``import bonwise`` costs next to nothing
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -211,11 +212,19 @@ def __getattr__(name: str) -> Any:
         from bonwise.release import release  # noqa: PLC0415 - reads the metadata on disk
 
         return release()
-    if name not in _HOMES:
+    home = _HOMES.get(name, f"bonwise.auditing.studies.{name.removeprefix('study_')}")
+    if name not in _HOMES and not _is_study(name):
         raise AttributeError(f"module 'bonwise' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(home), name)
     globals()[name] = value
     return value
+
+
+def _is_study(name: str) -> bool:
+    """Tell whether a name is the function of a study that registers itself."""
+    if not name.startswith("study_") or not name.isidentifier():
+        return False
+    return find_spec(f"bonwise.documents.studies.{name.removeprefix('study_')}") is not None
 
 
 def __dir__() -> list[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from bonwise.cli.entry import run
+from bonwise.documents.study import study_names
 from docs.pages import blocks, commands
 
 GUIDES = (
@@ -24,11 +25,8 @@ GUIDES = (
     "docs/sequential.md",
     "docs/spending.md",
     "docs/strategies.md",
-    "docs/study_calibration.md",
-    "docs/study_label_strategy.md",
-    "docs/study_mix.md",
-    "docs/study_requirements.md",
     "docs/value_of_information.md",
+    *(f"docs/study_{name.replace('-', '_')}.md" for name in study_names()),
 )
 TYPED = [(page, words) for page in GUIDES for words in commands(page)]
 WRITTEN = [(page, block) for page in GUIDES for block in blocks(page, "python")]

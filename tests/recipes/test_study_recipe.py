@@ -9,27 +9,53 @@ import sys
 import pytest
 
 from bonwise.testing import simulate
-from recipes.applied import HERE, copy_of_package, edit, ran, section
+from docs.studies import check_study_page
+from recipes.applied import HERE, ROOT, copy_of_package, ran, section
 
 STUDY = HERE / "study"
 
 IN_PYTHON = """
+import json
 import sys
 import bonwise as bw
+from bonwise.documents.schemas import json_schema
 found = bw.study_shortlist("scores.csv", keep=3)
-assert isinstance(found, bw.ShortlistStudy)
 found.to_html("python.html")
-bw.audit("scores.csv").to_html("audit.html", also=[found])
+open("notebook.html", "w").write(found._repr_html_())
+open("python.md", "w").write(found.to_markdown())
+bw.audit("scores.csv").to_html("audit.html")
+bw.audit("scores.csv").to_html("given.html", also=[found])
+loaded = bw.load("found.json")
+assert type(loaded) is type(found.document())
+assert loaded.to_json() == open("found.json").read()
+assert loaded.to_frame()["judge"].tolist() == ["judge"]
+open("schema.json", "w").write(json.dumps(json_schema("study")))
 print(found)
 """
+
+LOADED = """
+import sys
+from bonwise.cli.app import app_for
+import bonwise
+{what}
+print(sorted(name for name in sys.modules if name.startswith("bonwise.auditing") or name in ("pandas", "scipy")))
+"""
+
+
+def files():
+    """Return the files of the study by their place in a checkout."""
+    found = (path for top in ("src", "docs") for path in (STUDY / top).rglob("*.*"))
+    return {str(path.relative_to(STUDY)) for path in found if "__pycache__" not in str(path)}
 
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
     """Return a copy of the package that has the study of the recipe, in a folder with a file of scores."""
     folder = copy_of_package(tmp_path_factory.mktemp("study"))
-    shutil.copytree(STUDY / "src", folder / "src", dirs_exist_ok=True)
-    edit(folder, (STUDY / "edits.diff").read_text("utf-8"))
+    for name in files():
+        assert not (folder / name).exists()
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(STUDY / name, folder / name)
     simulate("arena", n=40, seed=3).frame().to_csv(folder / "scores.csv", index=False)
     return folder
 
@@ -44,15 +70,25 @@ def held_by_hand(keep):
     return held / len(drawn.scores)
 
 
-def test_the_guide_names_every_file():
-    """The table of CONTRIBUTING.md names each file of the study, and each that is edited, and no other."""
+def python(copy, text):
+    """Run Python in the copy and return what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", text],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=copy,
+        env={"PYTHONPATH": str(copy / "src"), "MPLCONFIGDIR": str(copy / "mpl"), "PATH": ""},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_study_is_the_five_files_that_the_guide_names():
+    """The table of CONTRIBUTING.md names each file of the study, and no other."""
     named = set(re.findall(r"^\| `(\S+)` \|", section("Add a study"), re.MULTILINE))
-    whole = {str(path.relative_to(STUDY)) for top in ("src", "docs") for path in (STUDY / top).rglob("*.*")}
-    edits = re.findall(r"^\+\+\+ (\S+)$", (STUDY / "edits.diff").read_text("utf-8"), re.MULTILINE)
-    whole = {name for name in whole if "__pycache__" not in name}
-    assert {name.replace("NAME", "shortlist") for name in named} == {*whole, "src/bonwise/__init__.py"}
-    assert set(edits) == {"src/bonwise/__init__.py", "src/bonwise/cli/study/group.py"}
-    assert "`cli/study/group.py`" in section("Add a study")
+    assert {name.replace("NAME", "shortlist") for name in named} == files()
+    assert len(files()) == 5
 
 
 def test_the_command(copy):
@@ -74,35 +110,70 @@ def test_the_command(copy):
     for shown in (text, page):
         assert sentence in shown
         assert f"[{held['low']:.3f}, {held['high']:.3f}]" in shown
-    assert "Study of shortlist" in page
+    assert "Shortlists of 2 on scores.csv" in page
 
 
 def test_the_help(copy):
-    """The command is in the help of the studies, with its options in its own."""
-    assert "shortlist" in ran(copy, "study", "--help")
+    """The command is in the help of the studies, behind those with a place, with its options in its own."""
+    listed = ran(copy, "study", "--help")
+    assert listed.index("mix ") < listed.index("shortlist ")
     shown = ran(copy, "study", "shortlist", "--help")
     assert "Study how often the highest scores of a judge hold a best candidate." in shown
-    assert "--keep" in shown
+    for flag in ("--keep", "--labels", "--confidence", "--json", "--html"):
+        assert flag in shown
+    assert "--oracle" not in shown  # its function takes none
 
 
 def test_the_page_of_the_docs_says_a_command_that_runs(copy):
-    """The page that the recipe has in the docs names the command as it is."""
-    shown = (STUDY / "docs" / "study_shortlist.md").read_text("utf-8")
-    command = next(line for line in shown.splitlines() if line.startswith("bonwise "))
+    """The docs are checked for the study as for the others, and its page names the command as it is."""
+    command = check_study_page(copy / "docs", "shortlist")
     assert "hold a best candidate" in ran(copy, *command.split()[1:])
+    with pytest.raises(AssertionError, match="has no page"):
+        check_study_page(ROOT / "docs", "shortlist")
 
 
 def test_in_python(copy):
-    """The public function gives a result that prints itself, has a page, and joins the page of an audit."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", IN_PYTHON],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=copy,
-        env={"PYTHONPATH": str(copy / "src"), "MPLCONFIGDIR": str(copy / "mpl"), "PATH": ""},
-    )
-    assert done.returncode == 0, done.stderr
-    sentence = f"The 3 highest scores hold a best candidate in {held_by_hand(3):.0%} of the prompts."
-    for shown in (done.stdout, *((copy / name).read_text("utf-8") for name in ("python.html", "audit.html"))):
-        assert sentence in shown
+    """The function gives a result that prints itself, with page, notebook, Markdown, and a place beside an audit."""
+    ran(copy, "study", "shortlist", "scores.csv", "--json", "found.json")
+    said = python(copy, IN_PYTHON)
+    sentences = {
+        keep: f"The {keep} highest scores hold a best candidate in {held_by_hand(keep):.0%} of the prompts."
+        for keep in (2, 3)
+    }
+    shown = {name: (copy / name).read_text("utf-8") for name in ("python.html", "notebook.html", "given.html")}
+    for text in (said, (copy / "python.md").read_text("utf-8"), *shown.values()):
+        assert sentences[3] in text
+    audit = (copy / "audit.html").read_text("utf-8")
+    assert sentences[2] in audit
+    assert "<bdi>Shortlists</bdi>" in audit
+    assert sentences[2] not in shown["given.html"]  # the one that is given stands in the place of the page's own
+
+
+def test_the_schema(copy):
+    """The JSON Schema of studies holds the new one, and admits what the command wrote."""
+    ran(copy, "study", "shortlist", "scores.csv", "--json", "found.json")
+    python(copy, IN_PYTHON)
+    schema = json.loads((copy / "schema.json").read_text("utf-8"))
+    assert "shortlist" in schema["properties"]["study"]["enum"]
+    validator = pytest.importorskip("jsonschema").Draft202012Validator(schema)
+    document = json.loads((copy / "found.json").read_text("utf-8"))
+    assert list(validator.iter_errors(document)) == []
+    document["settings"]["keep"] = 0
+    assert list(validator.iter_errors(document))
+
+
+@pytest.mark.parametrize(
+    ("what", "loaded"),
+    [
+        ("app_for(['--help'])", False),
+        ("app_for(['study', '--help'])", False),
+        ("app_for(['study', 'shortlist', '--help'])", True),
+    ],
+)
+def test_a_study_is_imported_when_it_is_asked_for(copy, what, loaded):
+    """The help of bonwise, and that of the studies, import no study; a study imports no other one."""
+    found = python(copy, LOADED.format(what=what))
+    assert ("bonwise.auditing.studies.shortlist" in found) is loaded
+    assert ("pandas" in found) is loaded
+    assert "bonwise.auditing.studies.mix" not in found
+    assert "bonwise.auditing.studies.requirements" not in found

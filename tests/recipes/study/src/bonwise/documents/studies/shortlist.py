@@ -1,0 +1,70 @@
+"""How often a few of a judge's highest scores hold a best candidate: the study ``shortlist``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from bonwise.documents.document import FrameRow
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.judge_counts import JudgeCounts
+from bonwise.documents.study import StudyDocument, StudyJudge
+from bonwise.documents.study_settings import StudySettings
+
+__all__ = ["MODEL", "ShortlistDocument", "ShortlistJudge", "ShortlistSettings"]
+
+
+class ShortlistJudge(StudyJudge):
+    """What was found of one judge.
+
+    Parameters
+    ----------
+    data : JudgeCounts
+    held : EstimateRecord
+        Share of the prompts where a best candidate is on the shortlist.
+    sentences : list of str
+    """
+
+    data: JudgeCounts
+    held: EstimateRecord
+    sentences: list[str]
+
+
+class ShortlistSettings(StudySettings):
+    """What was asked for.
+
+    Parameters
+    ----------
+    keep : int
+        Places on the shortlist.
+    """
+
+    keep: Annotated[int, Field(ge=1)]
+
+
+class ShortlistDocument(StudyDocument):
+    """How often the shortlist of each judge holds a best candidate.
+
+    Parameters
+    ----------
+    study : {"shortlist"}
+    settings : ShortlistSettings
+    judges : dict of str to ShortlistJudge
+    not_studied : dict of str to str
+    """
+
+    study: Literal["shortlist"] = "shortlist"
+    settings: ShortlistSettings
+    judges: dict[str, ShortlistJudge]
+
+    about = "Study how often the highest scores of a judge hold a best candidate."
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per judge."""
+        for name, judge in self.judges.items():
+            yield {"judge": name, **judge.held.to_dict()}
+
+
+MODEL = ShortlistDocument
