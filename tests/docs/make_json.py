@@ -39,20 +39,15 @@ _TYPES = {"string": "text", "integer": "whole number", "number": "number", "bool
 def page(text: str) -> str:
     """Return the page with its tables made anew."""
     schemas = {word: json_schema(word) for word in WORDS}
-    named = Counter(name for schema in schemas.values() for name in _defined(schema))
+    named = Counter(name for schema in schemas.values() for name in schema.get("$defs", {}))
     shared = {name for name, times in named.items() if times > 1}
     for word, schema in schemas.items():
-        parts = {name: part for name, part in _defined(schema).items() if name not in shared}
-        lines = [schema["description"], "", *_table(schema), *_parts(parts)]
+        parts = {name: part for name, part in schema.get("$defs", {}).items() if name not in shared}
+        lines = [schema["description"], "", *_choice(schema), *_table(schema), *_parts(parts)]
         text = _placed(text, word, f"## `bonwise.{word}/1`", "\n".join(lines))
-    every = {name: part for schema in schemas.values() for name, part in _defined(schema).items()}
+    every = {name: part for schema in schemas.values() for name, part in schema.get("$defs", {}).items()}
     parts = {name: every[name] for name in sorted(shared)}
     return _placed(text, SHARED, "## Parts of several documents", "\n".join(_parts(parts)).strip("\n"))
-
-
-def _defined(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the parts of a schema; each of several documents of one schema has a page of its own for them."""
-    return {} if "oneOf" in schema else schema.get("$defs", {})
 
 
 def _placed(text: str, word: str, heading: str, made: str) -> str:
@@ -69,8 +64,16 @@ def _placed(text: str, word: str, heading: str, made: str) -> str:
 
 def _parts(parts: dict[str, Any]) -> Iterator[str]:
     for name, part in parts.items():
+        if "description" not in part:  # any value of JSON
+            continue
         yield from ("", f"**{name}**: {_line(part['description'])}", "")
         yield from _table(part)
+
+
+def _choice(schema: dict[str, Any]) -> Iterator[str]:
+    """Say which documents share a schema."""
+    if classes := schema.get("oneOf"):
+        yield from (f"One of {', '.join(map(_kind, classes))}; all of them have:", "")
 
 
 def _table(part: dict[str, Any]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from pydantic import Field
 from pydantic.json_schema import models_json_schema
 
 import bonwise.documents.studies as room
+from bonwise.documents.docstrings import prose
 from bonwise.documents.document import Document
 from bonwise.documents.judge_counts import StudyCounts
 from bonwise.documents.record import Record
@@ -34,20 +35,23 @@ class StudyJudge(Record):
 
 
 class StudyDocument(Document):
-    """What every study says.
-
-    A study has a module in ``bonwise/documents/studies``, which holds its class as ``MODEL``; the name of the study
-    is that of the module, with hyphens. A study of several kinds holds their classes as ``MODELS``.
+    """A study of judges: what it found of each of them.
 
     Parameters
     ----------
     study : str
+        The name of the study.
     settings : Record
         What was asked for; `StudySettings`, and a study's own.
     judges : dict of str to StudyJudge
         What was found of each judge.
     not_studied : dict of str to str
         Judges left out, and why.
+
+    Notes
+    -----
+    A study has a module in ``bonwise/documents/studies``, which holds its class as ``MODEL``; the name of the study
+    is that of the module, with hyphens. A study of several kinds holds their classes as ``MODELS``.
     """
 
     schema_: Literal["bonwise.study/1"] = Field(default="bonwise.study/1", alias="schema")
@@ -106,7 +110,7 @@ class StudyDocument(Document):
         by_class, whole = models_json_schema([(one, "validation") for one in classes], by_alias=True)
         return {
             "title": cls.__name__,
-            "description": "A study; which one is said by the key study, and by kind where it has several kinds.",
+            "description": prose(cls.__doc__ or ""),
             "type": "object",
             "required": ["schema", "study"],
             "properties": {
