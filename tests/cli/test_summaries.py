@@ -10,7 +10,6 @@ from bonwise.cli.summaries import write_junit, write_markdown
 from bonwise.errors import FileError, UsageError
 
 
-
 @pytest.fixture(scope="module")
 def document():
     """Return an audit's document with a gate."""

@@ -37,11 +37,18 @@ class AuditDocument(Document):
     ----------
     judge : str, optional
         Name of the only judge.
-    sampling, balance, bounds, with_control
-        Of the only judge, see `JudgeFound`.
+    data, metrics, verdict, sampling, balance, bounds, with_control : optional
+        Of the only judge, as in `judges` of several.
+    judges : dict of str to JudgeFound, optional
+        Several judges by name, or the one that is left of several.
+    comparisons : list of JudgesCompared, optional
+        Every pair of several judges.
+    not_audited : dict of str to str, optional
+        Of several judges, those without a prompt to audit them on, and why.
     covariates : dict of str to str, optional
         The judges that only help to audit another one, and why.
     settings : AuditSettings
+        What was asked for, and what the table was taken for.
     gates : list of Gate, optional
         Where some were asked for.
     """

@@ -12,7 +12,10 @@ class DroppedPrompt(Record):
 
     Parameters
     ----------
-    prompt_id, reason : str
+    prompt_id : str
+        The prompt.
+    reason : str
+        Why it was left out.
     """
 
     prompt_id: str

@@ -28,7 +28,15 @@ __all__ = [
 
 
 class Chance(Record):
-    """What random picks reach."""
+    """What random picks reach.
+
+    Parameters
+    ----------
+    top1_accuracy : float or None
+        On the prompts that the audit describes.
+    hit_rate : float or None
+        On those with labels.
+    """
 
     top1_accuracy: Share | None
     hit_rate: Share | None
@@ -65,7 +73,15 @@ class DifferencesOf(Record):
 
 
 class Differences(Record):
-    """Differences of scores and of labels; None without a prompt."""
+    """Differences of scores and of labels; None without a prompt.
+
+    Parameters
+    ----------
+    judge : DifferencesOf or None
+        Of scores.
+    oracle : DifferencesOf or None
+        Of labels.
+    """
 
     judge: DifferencesOf | None
     oracle: DifferencesOf | None
@@ -117,10 +133,13 @@ class StratumRow(Record):
     Parameters
     ----------
     value : str
+        What it says.
     kind : {"value", "range", "blank", "other"}
         ``range`` of numbers; ``other`` for rare values together.
     prompts : int
+        How many.
     metrics : dict of str to EstimateRecord
+        Recovery, within_r, tie_rate and top1_accuracy.
     """
 
     value: str
@@ -130,14 +149,30 @@ class StratumRow(Record):
 
 
 class Stratum(Record):
-    """Metrics by what a column says of each prompt."""
+    """Metrics by what a column says of each prompt.
+
+    Parameters
+    ----------
+    column : str
+        Its name.
+    rows : list of StratumRow
+        What it says.
+    """
 
     column: str
     rows: list[StratumRow]
 
 
 class ColumnLeftOut(Record):
-    """A column without rows, and why."""
+    """A column without rows.
+
+    Parameters
+    ----------
+    column : str
+        Its name.
+    reason : str
+        Why it is not shown.
+    """
 
     column: str
     reason: str
@@ -149,11 +184,15 @@ class JudgeExhibits(Record):
     Parameters
     ----------
     chance : Chance
+        What random picks reach.
     differences : Differences or None
         None of logged picks.
     spread : Spread or None
+        Prompt means, and deviations from them.
     strata : list of Stratum
+        By the columns that say one thing of each prompt.
     strata_left_out : list of ColumnLeftOut
+        The other columns.
     """
 
     chance: Chance
@@ -169,7 +208,9 @@ class ExhibitsDocument(Document):
     Parameters
     ----------
     judges : dict of str to JudgeExhibits
+        By name.
     prompts : WorstPrompts
+        The prompts where judges lost most.
     """
 
     schema_: Literal["bonwise.exhibits/1"] = Field(default="bonwise.exhibits/1", alias="schema")

@@ -16,6 +16,7 @@ class LabelsLeftOut(Record):
     Parameters
     ----------
     prompts, rows : int
+        How many prompts, and rows of the file of labels.
     """
 
     prompts: Count

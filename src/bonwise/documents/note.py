@@ -19,6 +19,7 @@ class NoteDocument(Document):
     title : str
         What was to be studied.
     sentences : list of str
+        Why it was not.
     """
 
     schema_: Literal["bonwise.note/1"] = Field(default="bonwise.note/1", alias="schema")

@@ -18,12 +18,15 @@ class CandidateSeen(Record):
     Parameters
     ----------
     id : str
+        Its name.
     score, label : float or None
+        Of the judge, and of the oracle.
     text, raw : str or None
         Its words, and what the judge said of it.
     text_left_out, raw_left_out : int
         Characters that were cut.
     picked, best : bool
+        Whether it has the highest score, and the highest label.
     """
 
     id: str
@@ -43,6 +46,7 @@ class PromptSeen(Record):
     Parameters
     ----------
     prompt_id, judge : str
+        Which prompt, and whose pick.
     pick, best : str
         Names of up to three candidates that are tied.
     pick_more, best_more : int
@@ -56,7 +60,9 @@ class PromptSeen(Record):
     prompt_left_out : int
         Characters that were cut.
     candidates : list of CandidateSeen
+        Those that are shown.
     candidates_left_out : int
+        How many are not.
     words_left_out : bool
         Whether there was no room for any words.
     """
@@ -85,6 +91,7 @@ class WorstPrompts(Record):
     Parameters
     ----------
     rows : list of PromptSeen
+        One a judge and prompt.
     of : int
         How many there are in all.
     """

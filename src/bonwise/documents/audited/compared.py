@@ -15,6 +15,7 @@ class JudgesCompared(Record):
     Parameters
     ----------
     first, second : str
+        The judges.
     prompts : int
         Prompts that both judges scored completely and that are labelled.
     differences : dict of str to EstimateRecord

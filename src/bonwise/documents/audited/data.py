@@ -23,9 +23,11 @@ class AuditData(Record):
     candidates : int or None
         Of each prompt; None where they have different numbers of them.
     rows : int
+        Candidates of all these prompts.
     labelled_prompts, partly_labelled_prompts : int
         Prompts with labels for all candidates, and for some.
     dropped : list of DroppedPrompt
+        The prompts that are in no figure.
     pools, pools_without_pick : int, optional
         Of logged picks.
     candidates_min, candidates_max : int, optional

@@ -18,7 +18,9 @@ class Gate(Record):
     Parameters
     ----------
     judge, metric : str
+        Of what.
     value : float
+        What the metric must exceed.
     state : {"met", "not met", "inconclusive"}
         Met when the one-sided 95 % lower bound exceeds the value, not met when the upper bound lies below it.
     low, high : float or None
@@ -28,6 +30,7 @@ class Gate(Record):
     more_prompts : int or None
         About how many more prompts these would be of.
     sentence : str
+        What was found, in words.
     """
 
     judge: str

@@ -25,6 +25,7 @@ class Balance(Record):
     Parameters
     ----------
     feature : str
+        Of the scores of a prompt.
     labelled, unlabelled, difference : float
         Means over prompts, and the first minus the second.
     low, high : float or None
@@ -45,8 +46,11 @@ class JudgeFound(Record):
     Parameters
     ----------
     data : AuditData
+        Counts, and dropped prompts.
     metrics : dict of str to EstimateRecord
+        By name.
     verdict : Verdict
+        What they mean.
     sampling : Sampling, optional
         Where a draw of the labelled prompts was stated.
     balance : list of Balance, optional

@@ -16,7 +16,9 @@ class OutcomeModelUsed(Record):
     Parameters
     ----------
     name : str
+        Such as ``ridge``.
     covariates : list of str
+        What it learns from.
     reason : str
         Why this one.
     """
@@ -70,8 +72,21 @@ class Sampling(Record):
     labels_a_prompt : int, optional
         Where single candidates were drawn.
     drawn_without_labels, labelled_not_drawn : int, optional
-    ess, model, share_explained, tuning, further_judges, narrowed, notes
-        See `SampleUse`.
+        Prompts that were drawn and lack labels; labelled ones that were not drawn, whose labels are left out.
+    ess : float, optional
+        Effective sample size.
+    model : OutcomeModelUsed, optional
+        That narrows the estimates.
+    share_explained : float or None, optional
+        Of the variance of the labels, by the model.
+    tuning : float, optional
+        Share of the model that was used, from 0 (labels alone) to 1.
+    further_judges : list of str, optional
+        Judges of the table that serve as covariates.
+    narrowed : float or None, optional
+        Share by which these narrow the interval of recovery; below 0 they widen it.
+    notes : list of str, optional
+        What to keep in mind.
     """
 
     design: str

@@ -20,7 +20,21 @@ Shape = Literal["rectangular", "ragged"]
 
 
 class ThresholdValues(Record):
-    """Where a figure starts to mean something for the verdict."""
+    """Where a figure starts to mean something for the verdict.
+
+    Parameters
+    ----------
+    global_r : float
+        From here the usual sanity check looks acceptable.
+    level_bias : float
+        Up to here calibrated means may be off, in units of the label scale.
+    within_r_weak : float
+        Below, signal within prompts is weak.
+    within_r_useful : float
+        From here best of 4 becomes useful.
+    recovery_useful : float
+        Recovery that goes with `within_r_useful`.
+    """
 
     global_r: Number
     level_bias: Number
@@ -37,11 +51,15 @@ class AuditSettings(Record):
     confidence : float
         Of the two-sided intervals.
     interval : {"default", "bootstrap"}
+        Jackknife and Fieller, or the percentile cluster bootstrap.
     exclude, control : list of str
         Candidate names left out; easy candidates, reported with and without.
     target : {"best-of-n", "system"}
+        The decision that the verdict is about.
     seed : int
+        Of the bootstrap and of the folds of level_bias.
     thresholds : ThresholdValues
+        Of the verdict.
     version : str
         Of bonwise.
     resamples : int, optional
@@ -49,7 +67,9 @@ class AuditSettings(Record):
     outcome_model : str, optional
         Class of the regressor that was given.
     shape : {"rectangular", "ragged"}
+        Whether every prompt must carry all candidate names.
     source : str
+        Where the scores came from.
     columns : dict of str to str
         Role to column.
     draws : int
@@ -57,11 +77,13 @@ class AuditSettings(Record):
     judge_scale : dict of str to str, optional
         Declared scales by judge.
     label_scale : str, optional
+        Declared scale of the labels.
     reference : str, optional
         The judge that stood in for oracle labels.
     picks : PicksMade, optional
         How the logged picks were made that were audited in place of scores.
     labels_left_out : LabelsLeftOut, optional
+        Labels that were there and not used.
     """
 
     confidence: Confidence

@@ -27,12 +27,14 @@ class Verdict(Record):
     Parameters
     ----------
     target : {"best-of-n", "system"}
+        The decision.
     level : str
         ``useful``, ``weak``, ``harmful``, ``random`` or ``inconclusive``, for the target.
     checks : dict of str to str
         ``correlation``, ``level``, ``directional``, ``decision`` to ``pass``, ``fail``, ``inconclusive`` or
         ``undefined``.
     sentences : list of str
+        The verdict in words; the first names the target.
     deciding : int
         Which of the sentences, counted from 0, holds the figures that the level rests on; never the first, which
         names the target.
