@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from bonwise.documents.document import FrameRow
 from bonwise.documents.label_strategy.of_any_kind import LabelStrategyDocument
@@ -35,6 +35,12 @@ class DrawnStratum(Record):
     stratum: str
     pairs: Count
     drawn: Annotated[int, Field(ge=1)]
+
+    @model_validator(mode="after")
+    def _draws_from_its_pairs(self) -> Self:
+        if self.drawn > self.pairs:
+            raise ValueError("drawn are more than pairs")
+        return self
 
 
 class DrawSettings(Record):

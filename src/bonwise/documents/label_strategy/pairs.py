@@ -43,6 +43,15 @@ class WayMetrics(Record):
     metrics: dict[str, EstimateRecord]
     minus_pointwise: dict[str, EstimateRecord] | None = None
 
+    @model_validator(mode="after")
+    def _has_recovery(self) -> Self:
+        if "recovery" not in self.metrics:
+            raise ValueError("metrics lack recovery, by which ways are compared")
+        strange = [key for key in self.less if key not in self.metrics]
+        if strange:
+            raise ValueError(f"the difference of {strange[0]} is told, and {strange[0]} is no metric")
+        return self
+
     @property
     def less(self) -> dict[str, EstimateRecord]:
         """The differences; none of scores themselves."""

@@ -136,6 +136,14 @@ class VerdictsDocument(LabelStrategyDocument):
     kind: Literal["verdicts"] = "verdicts"
     sentences: list[str]
 
+    @model_validator(mode="after")
+    def _has_the_orders_asked_for(self) -> Self:
+        two = len(self.settings.verdict_columns) > 1
+        strange = [name for name, judge in self.judges.items() if (judge.order is not None) != two]
+        if strange:
+            raise ValueError(f"judges.{strange[0]}.order does not fit the number of settings.verdict_columns")
+        return self
+
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield one row per judge, way and metric, with the estimate and the difference to both orders."""
         for name, judge in self.judges.items():

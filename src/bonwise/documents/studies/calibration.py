@@ -66,6 +66,12 @@ class PickCounts(Record):
     ties_broken: Count
     top_kept: Count
 
+    @model_validator(mode="after")
+    def _are_of_its_prompts(self) -> Self:
+        if max(self.picks_changed, self.picks_newly_tied, self.ties_broken, self.top_kept) > self.prompts:
+            raise ValueError("more prompts are counted than there are")
+        return self
+
 
 class Picks(Record):
     """What became of the picks, on all prompts and on those without a tie at the top."""

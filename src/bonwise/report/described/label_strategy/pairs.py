@@ -25,7 +25,7 @@ _COLUMNS: Mapping[str, str] = {
 def matched_pairs(judge: StrategiesJudge, settings: StrategiesSettings, suffix: str) -> Part:
     """Describe the pairs that were judged both ways."""
     found = judge.matched_pairs
-    title = f"Best of two on {counted(found.pairs, 'pair')} judged both ways"
+    title = f"{counted(found.pairs, 'pair')} judged both ways"
     blocks: list[Block] = [
         *_figure(found, settings, suffix),
         ways_table(title, found.by_name, judge, settings, _COLUMNS),

@@ -55,7 +55,7 @@ def strategies(document: StrategiesDocument) -> DescribedStudy:
         for at, (name, judge) in enumerate(document.judges.items(), start=1)
     }
     return DescribedStudy(
-        title=f"Ways of asking a judge: {printable(settings.source)}, {_verdicts_of(settings)}",
+        title=f"Ways of asking a judge: {printable(settings.source)}",
         heading="Ways of asking the judge",
         anchor="label-strategy",
         judges=judges,
