@@ -9,8 +9,8 @@ import pytest
 from auditing.tables import cohort, table, two_judges
 from bonwise.auditing.audit import audit
 from bonwise.auditing.studies.calibration import CalibrationStudy, study_calibration
+from bonwise.documented import DocumentedResult
 from bonwise.errors import InputError, UsageError
-from bonwise.shown import Shown
 
 SEED = 20261121
 WITH_COVARIATES = ["isotonic", "two_stage", "two_stage_covariates", "gradient_boosting"]
@@ -273,8 +273,8 @@ def test_a_single_prompt_that_lacks_something_is_told_in_the_singular():
 
 
 def test_the_study_shows_itself_as_every_result_does(hinted, tmp_path):
-    """Page and notebook are those of `bonwise.shown.Shown`."""
-    assert isinstance(hinted, Shown)
+    """Page and notebook are those of `bonwise.documented.DocumentedResult`."""
+    assert isinstance(hinted, DocumentedResult)
     assert not {"to_html", "_repr_html_"} & vars(CalibrationStudy).keys()
     hinted.to_html(tmp_path / "page.html")
     assert "Change of recovery" in (tmp_path / "page.html").read_text("utf-8")
