@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from math import ceil, isfinite
 
 from bonwise.documents.audited.gate import Gate, GateState
+from bonwise.documents.metrics import unit_of
 from bonwise.errors import UsageError
+from bonwise.report.numbers import against, counted, setting
 from bonwise.stats.estimate import Estimate
 
 __all__ = ["Gate", "Labelled", "check_gate", "open_gate"]
@@ -28,7 +30,11 @@ class _Asked:
     value: float
 
     def __str__(self) -> str:
-        return f"{self.metric} > {self.value:g}"
+        return f"{self.metric} > {setting(self.value, unit_of(self.metric))}"
+
+    def bound(self, end: float) -> str:
+        """Write a bound with digits enough to tell it from the gate."""
+        return against(end, self.value, unit_of(self.metric))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +96,15 @@ def check_gate(
     if found.method == "labelled_only":
         return _unknown_population(asked, ends)
     if ends[0] > value:
-        sentence = f"{asked}: met, the one-sided 95% lower bound is {ends[0]:.4g}."
+        sentence = f"{asked}: met, the one-sided 95% lower bound is {asked.bound(ends[0])}."
         return _gate(asked, "met", sentence, ends)
     if ends[1] < value:
-        sentence = f"{asked}: not met, the one-sided 95% upper bound is {ends[1]:.4g}."
+        sentence = f"{asked}: not met, the one-sided 95% upper bound is {asked.bound(ends[1])}."
         return _gate(asked, "not met", sentence, ends)
     more = _more_prompts(found.estimate, labelled.prompts, ends, value)
     sentence = (
-        f"{asked}: inconclusive, the one-sided 95% bounds are {ends[0]:.4g} and {ends[1]:.4g}; "
+        f"{asked}: inconclusive, the one-sided 95% bounds are {asked.bound(ends[0])} and "
+        f"{asked.bound(ends[1])}; "
         f"{_what_decides(more, labelled)}."
     )
     counts = None if more is None else (ceil(more * labelled.labels_each), ceil(more))
@@ -108,13 +115,13 @@ def _what_decides(more: float | None, labelled: Labelled) -> str:
     if more is None:
         return "the estimate lies at the gate, so no number of labels can be named"
     prompts, labels = ceil(more), ceil(more * labelled.labels_each)
-    cost = f"{labels:,} candidate label{'s' * (labels != 1)}" if labels else "no labels"
+    cost = counted(labels, "candidate label") if labels else "no labels"
     beyond = (
         f", more than the {labelled.unlabelled:,} unlabelled prompts of this table"
         if 0 < labelled.unlabelled < prompts
         else ""
     )
-    return f"about {prompts:,} more prompt{'s' * (prompts != 1)} ({cost}){beyond} would decide if the estimate holds"
+    return f"about {counted(prompts, 'more prompt')} ({cost}){beyond} would decide if the estimate holds"
 
 
 def open_gate(metric: str, value: float, *, judge: str, why: str) -> Gate:

@@ -11,6 +11,7 @@ from bonwise.data.panel import MAY_LACK, Panel, lay_out
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError
 from bonwise.printable import shell_word
+from bonwise.report.numbers import number
 from bonwise.stats.recovery import recovery
 from bonwise.stats.sums import Sums, prompt_sums
 
@@ -112,7 +113,7 @@ def _worst(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
     worst = np.bincount(judged.names[lowest & alone], minlength=len(judged.candidates))
     for code in np.flatnonzero(worst >= ALWAYS * len(judged.sizes)):
         name, what = str(judged.candidates.to_numpy()[code]), "label" if by_labels else "score"
-        seen = f"Candidate {name!r} has the lowest {what} in {worst[code] / len(starts):.0%} of prompts"
+        seen = f"Candidate {name!r} has the lowest {what} in {number(worst[code] / len(starts), 'share')} of prompts"
         inflated = _with_and_without(table, name, complete) if by_labels else ""
         yield Suspicion(
             f"{seen}: such a control inflates recovery and every correlation{inflated}.",
@@ -129,7 +130,7 @@ def _with_and_without(table: ScoreTable, name: str, with_it: Panel) -> str:
     if not len(without.sizes):
         return ""
     found = [_recovery(panel) for panel in (without, with_it)]
-    return f" (recovery {found[0]:.3f} without it, {found[1]:.3f} with it)"
+    return f" (recovery {number(found[0], 'share')} without it, {number(found[1], 'share')} with it)"
 
 
 def _recovery(panel: Panel) -> float:

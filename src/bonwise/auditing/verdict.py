@@ -11,6 +11,8 @@ from typing import get_args
 
 from bonwise.auditing.thresholds import Thresholds
 from bonwise.documents.audited.verdict import Check, CheckState, Level, Target, Verdict
+from bonwise.documents.metrics import unit_of
+from bonwise.report.numbers import Ends, estimate, interval, setting
 from bonwise.stats.estimate import Estimate
 
 __all__ = ["TARGETS", "Target", "Verdict", "candidate_validity", "judge_validity", "pick_validity"]
@@ -86,8 +88,8 @@ def candidate_validity(
     """
     checks = _decision_alone(metrics, thresholds)
     level = _best_of_n_level(metrics, thresholds) if target == "best-of-n" else _system_level(checks)
-    low, high = bounds["recovery"]
-    bound = f"Whatever the labels are that nobody gave, recovery lies in [{low:.3f}, {high:.3f}]."
+    worst = interval(Ends(None, *bounds["recovery"]), "share")
+    bound = f"Whatever the labels are that nobody gave, recovery lies in {worst}."
     sentences = [
         _target_sentence(target, level),
         scope,
@@ -110,13 +112,13 @@ def _decision_alone(metrics: _Metrics, thresholds: Thresholds) -> dict[Check, Ch
     return {"correlation": "undefined", "level": "undefined", "directional": "undefined", "decision": decision}
 
 
-def figure(found: Estimate) -> str:
-    """Write an estimate with its interval, or why there is none."""
+def _figure(metrics: _Metrics, name: str) -> str:
+    """Write a metric with its interval, or why there is none."""
+    found, unit = metrics[name], unit_of(name)
     if found.estimate is None:
         return found.reason or "undefined"
-    if found.low is None or found.high is None:
-        return f"{found.estimate:.3f} ({found.reason})"
-    return f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
+    ends = f"({found.reason})" if found.low is None else interval(found, unit)
+    return f"{estimate(found, unit)} {ends}"
 
 
 def _above(found: Estimate, gate: float) -> CheckState:
@@ -199,16 +201,16 @@ def _correlation_sentence(
     metrics: _Metrics, thresholds: Thresholds, checks: Mapping[Check, CheckState], against: str
 ) -> str:
     found = metrics["global_r"]
-    tail = f" against a threshold of {thresholds.global_r:g}" if found.estimate is not None else ""
+    tail = f" against a threshold of {setting(thresholds.global_r)}" if found.estimate is not None else ""
     sentence = (
         f"Correlation validity: {_state(checks['correlation'])}. Agreement with {against} over all cells is "
-        f"{figure(found)}{tail}."
+        f"{_figure(metrics, 'global_r')}{tail}."
     )
-    shares = metrics["judge_between_share"], metrics["oracle_between_share"]
-    if all(share.estimate is not None for share in shares):
+    judge, oracle = metrics["judge_between_share"], metrics["oracle_between_share"]
+    if judge.estimate is not None and oracle.estimate is not None:
         sentence += (
-            f" Between prompts lie {shares[0].estimate:.0%} of the judge's variance and {shares[1].estimate:.0%} "
-            f"of that of {against}, which no pick within a prompt can use."
+            f" Between prompts lie {estimate(judge, 'share')} of the judge's variance and "
+            f"{estimate(oracle, 'share')} of that of {against}, which no pick within a prompt can use."
         )
     return sentence
 
@@ -219,7 +221,7 @@ def _level_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[C
         return f"Level validity: {_state(checks['level'])} ({found.reason})."
     return (
         f"Level validity: {_state(checks['level'])}. After calibration the mean of some candidate is off by "
-        f"{figure(found)}, against a threshold of {thresholds.level_bias:g}."
+        f"{_figure(metrics, 'level_bias')}, against a threshold of {setting(thresholds.level_bias)}."
     )
 
 
@@ -227,12 +229,12 @@ def _directional_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Map
     found, ties = metrics["within_r"], metrics["tie_rate"]
     sentence = (
         f"Directional validity: {_state(checks['directional'])} against 0. Within prompts the correlation is "
-        f"{figure(found)}"
+        f"{_figure(metrics, 'within_r')}"
     )
     grade = _within_grade(found, thresholds)
     sentence += f"; {grade}" if grade else ""
     if ties.estimate is not None:
-        sentence += f"; the judge ties {ties.estimate:.1%} of the pairs within prompts"
+        sentence += f"; the judge ties {estimate(ties, 'share')} of the pairs within prompts"
     return sentence + "."
 
 
@@ -243,16 +245,16 @@ def _within_grade(found: Estimate, thresholds: Thresholds) -> str:
     if found.high < 0:
         return "it orders candidates against the labels"
     if found.low > useful:
-        return f"it lies above {useful:g}, where best of 4 becomes useful"
+        return f"it lies above {setting(useful)}, where best of 4 becomes useful"
     if found.high < weak:
-        return f"it is weak (below {weak:g})"
+        return f"it is weak (below {setting(weak)})"
     if found.low > weak and found.high < useful:
-        return f"it lies between weak ({weak:g}) and useful ({useful:g})"
+        return f"it lies between weak ({setting(weak)}) and useful ({setting(useful)})"
     return f"its strength is not settled: the interval covers {_covered(found.low, found.high, weak, useful)}"
 
 
 def _covered(low: float, high: float, weak: float, useful: float) -> str:
-    gates = {f"{weak:g} (weak below)": weak, f"{useful:g} (useful above)": useful}
+    gates = {f"{setting(weak)} (weak below)": weak, f"{setting(useful)} (useful above)": useful}
     return " and ".join(name for name, gate in gates.items() if low <= gate <= high)
 
 
@@ -271,10 +273,11 @@ def _decision_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mappin
             else "not shown to differ from a random pick"
         )
     return (
-        f"Decision validity: {_state(checks['decision'])}. The picks recover {figure(found)} of what perfect "
-        f"selection gains over random, against a threshold of {thresholds.recovery_useful:g}"
+        f"Decision validity: {_state(checks['decision'])}. The picks recover {_figure(metrics, 'recovery')} of "
+        f"what perfect selection gains over random, against a threshold of "
+        + setting(thresholds.recovery_useful, "share")
         + (f"; that is {against_random}" if against_random else "")
-        + f". Top-1 accuracy is {figure(metrics['top1_accuracy'])}."
+        + f". Top-1 accuracy is {_figure(metrics, 'top1_accuracy')}."
     )
 
 
@@ -285,9 +288,9 @@ def _worth(metrics: _Metrics) -> str:
         "value_judge": "The judge's pick",
         "value_oracle": "The best candidate",
     }
-    known = [f"{who} is worth {figure(metrics[name])}." for name, who in owners.items() if _known(metrics[name])]
+    known = [f"{who} is worth {_figure(metrics, name)}." for name, who in owners.items() if _known(metrics[name])]
     if not known and _known(metrics["gain"]):
-        known = [f"The judge's pick is worth {figure(metrics['gain'])} more than a random one."]
+        known = [f"The judge's pick is worth {_figure(metrics, 'gain')} more than a random one."]
     return " ".join(known)
 
 

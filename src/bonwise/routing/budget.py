@@ -10,6 +10,7 @@ import numpy.typing as npt
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.routed.judge import BudgetRecord
 from bonwise.errors import InputError, UsageError
+from bonwise.report.numbers import brief, number
 from bonwise.routing.judged_prompts import JudgedPrompts
 from bonwise.routing.signals import FIRST_PASS_FEATURES, LEAST_LABELS
 from bonwise.stats.correlation import from_influence
@@ -200,9 +201,9 @@ def _sentence(share: float, calls: float, plan: _Plan) -> str:
     if share == 0:
         return "Spend all of it on further draws: routing at this price is expected to bring less."
     if share == plan.most:
-        return f"Routing alone is best: send {100 * plan.most:.3g}% of the prompts on and draw nothing further."
-    further = f"{calls:.2g} further calls on each of the others"
-    return f"Send {100 * share:.3g}% of the prompts on and spend {further}."
+        return f"Routing alone is best: send {number(plan.most, 'share')} of the prompts on and draw nothing further."
+    further = f"{brief(calls)} further calls on each of the others"
+    return f"Send {number(share, 'share')} of the prompts on and spend {further}."
 
 
 def _as_weighted(drawn: Floats, weights: Floats, seed: int) -> Floats:

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from bonwise.documents.metrics import unit_of
 from bonwise.documents.studies.mix import MixCounts
 from bonwise.printable import printable
-from bonwise.report.numbers import counted
+from bonwise.report.numbers import (
+    NOTHING,
+    counted,
+    estimate,
+    interval,
+    number,
+    percent,
+    unit_of_difference,
+    with_interval,
+)
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.mixture import MixPoint
 
@@ -52,14 +62,15 @@ def mix_findings(
 def _moves(points: Sequence[MixPoint], change: Mapping[str, Estimate], easy: str, confidence: float) -> Iterator[str]:
     without, whole = (_at(points, share).metrics for share in (0, 1))
     parts = [
-        f"{name} {_verb(change[name])} from {_number(without[name])} to {_number(whole[name])} "
-        f"(change {_signed(change[name])})"
+        f"{name} {_verb(change[name])} from {estimate(without[name], unit_of(name))} "
+        f"to {estimate(whole[name], unit_of(name))} "
+        f"(change {_signed(name, change[name])})"
         for name in _HEADLINES
         if change[name].estimate is not None
     ]
     if parts:
         certain = any(change[name].low is not None for name in _HEADLINES)
-        at = f", at {100 * confidence:g}% confidence" if certain else ""
+        at = f", at {percent(confidence)} confidence" if certain else ""
         yield (
             f"With {easy} in the pools {', and '.join(parts)}{at}; nothing about the choice among the other "
             "candidates changed."
@@ -72,20 +83,21 @@ def _moves(points: Sequence[MixPoint], change: Mapping[str, Estimate], easy: str
 def _picks(change: Mapping[str, Estimate]) -> Iterator[str]:
     judge, chance = change["value_judge"], change["value_random"]
     if judge.estimate is not None and chance.estimate is not None:
-        yield f"The judge's pick changes in value by {_signed(judge)}, a random pick by {_signed(chance)}."
+        by_chance = _signed("value_random", chance)
+        yield f"The judge's pick changes in value by {_signed('value_judge', judge)}, a random pick by {by_chance}."
 
 
 def _pairs(points: Sequence[MixPoint], easy: str) -> Iterator[str]:
-    share = f"Pairs of {easy} and another candidate are {100 * _at(points, 1).easy_pairs:.0f}% of the pairs"
+    share = f"Pairs of {easy} and another candidate are {number(_at(points, 1).easy_pairs, 'share')} of the pairs"
     alone, without = points[-1].metrics["sign_agreement"], points[0].metrics["sign_agreement"]
     if alone.estimate is None or without.estimate is None:
         yield f"{share}."
         return
     correlation = points[-1].metrics["global_r"]
-    also = "" if correlation.estimate is None else f" and global_r {_with_ends(correlation)}"
+    also = "" if correlation.estimate is None else f" and global_r {_with_ends('global_r', correlation)}"
     yield (
-        f"{share}; on them alone sign_agreement is {_with_ends(alone)}{also}, on the pairs of the others "
-        f"sign_agreement is {_with_ends(without)}."
+        f"{share}; on them alone sign_agreement is {_with_ends('sign_agreement', alone)}{also}, "
+        f"on the pairs of the others sign_agreement is {_with_ends('sign_agreement', without)}."
     )
 
 
@@ -94,7 +106,7 @@ def _half(points: Sequence[MixPoint], change: Mapping[str, Estimate], *, several
     middle = _at(points, 0.5).metrics
     moving = [name for name in _HEADLINES if _verb(change[name]) != _STAYS and middle[name].estimate is not None]
     if moving:
-        parts = [f"{name} is {_with_ends(middle[name])}" for name in moving]
+        parts = [f"{name} is {_with_ends(name, middle[name])}" for name in moving]
         it = "them" if several else "it"
         yield f"With {it} in half of the prompts that hold {it} {' and '.join(parts)}."
 
@@ -127,26 +139,13 @@ def _verb(change: Estimate) -> str:
     return "rises" if change.low > 0 else "falls"
 
 
-def _number(found: Estimate) -> str:
-    return "-" if found.estimate is None else _plain(found.estimate)
+def _with_ends(name: str, found: Estimate) -> str:
+    unit = unit_of(name)
+    return estimate(found, unit) if found.low is None else with_interval(found, unit)
 
 
-def _with_ends(found: Estimate) -> str:
-    if found.low is None or found.high is None:
-        return _number(found)
-    return f"{_number(found)} [{_plain(found.low)}, {_plain(found.high)}]"
-
-
-def _plain(value: float) -> str:
-    return f"{_rounded(value):.3f}"
-
-
-def _signed(found: Estimate) -> str:
-    figures = [_rounded(value) for value in (found.estimate, found.low, found.high) if value is not None]
-    value, *ends = [f"{figure:+.3f}" for figure in figures]
-    return f"{value} [{', '.join(ends)}]" if ends else f"{value}, no interval"
-
-
-def _rounded(value: float) -> float:
-    # Adding 0 turns a rounding error below 0 into a plain 0.
-    return round(value, 3) + 0.0
+def _signed(name: str, found: Estimate) -> str:
+    unit = unit_of_difference(unit_of(name))
+    ends = interval(found, unit, sign=True)
+    size = estimate(found, unit, sign=True)
+    return f"{size}, no interval" if ends == NOTHING else f"{size} {ends}"

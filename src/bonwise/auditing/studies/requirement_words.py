@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.studies.requirements import Inverse, OwnFigures, RequirementCounts, Target
-from bonwise.report.numbers import counted
+from bonwise.report.numbers import Ends, counted, estimate, percent, setting, with_interval
 
 __all__ = ["requirement_sentences"]
 
@@ -49,7 +49,7 @@ def _own(own: OwnFigures) -> Iterator[str]:
         yield f"No figure for a judge of plain noise with this within_r: {expected.reason}."
         return
     yield (
-        f"At within_r {own.within_r.estimate:.3f} a judge whose errors are plain noise recovers "
+        f"At within_r {estimate(own.within_r)} a judge whose errors are plain noise recovers "
         f"{_with_ends(expected)} of the possible gain here; this judge recovers {_with_ends(own.recovery)}."
     )
     yield _verdict(difference)
@@ -58,7 +58,8 @@ def _own(own: OwnFigures) -> Iterator[str]:
 def _verdict(difference: EstimateRecord) -> str:
     low, high = difference.low, difference.high
     if high is not None and high < 0:
-        less = _figures(*(None if end is None else -end for end in (difference.estimate, high, low)))
+        turned = Ends(*(None if end is None else -end for end in (difference.estimate, high, low)))
+        less = with_interval(turned, "points")
         return (
             f"It recovers {less} less than a judge of plain noise with its within_r would: ties, "
             "coarse scores, skewed errors or errors that are uneven between prompts can do that; this study does not "
@@ -66,13 +67,13 @@ def _verdict(difference: EstimateRecord) -> str:
         )
     if low is not None and low > 0:
         return (
-            f"It recovers {_with_ends(difference)} more than a judge of plain noise with its within_r would: "
-            "scales that differ between prompts, or errors where they do the picks little harm, can do that; this "
-            "study does not tell which."
+            f"It recovers {with_interval(difference, 'points')} more than a judge of plain noise with its within_r "
+            "would: scales that differ between prompts, or errors where they do the picks little harm, can do that; "
+            "this study does not tell which."
         )
     return (
         "Whether it recovers more or less than a judge of plain noise with its within_r would cannot be told: the "
-        f"difference is {_with_ends(difference)}."
+        f"difference is {with_interval(difference, 'points', sign=True)}."
     )
 
 
@@ -80,33 +81,23 @@ def _targets(targets: Sequence[Target]) -> Iterator[str]:
     known = [one for one in targets if one.within_r.estimate is not None]
     if known:
         takes = ", ".join(
-            f"{one.within_r.estimate:.3f} ({one.effective_agreement.estimate:.3f}) for {_percent(one)}"
+            f"{estimate(one.within_r)} ({estimate(one.effective_agreement, 'share')}) for {percent(one.target)}"
             for one in known
         )
         yield f"The within_r (effective agreement) that a share of the possible gain takes here is {takes}."
     for one in targets:
         if one not in known:
-            yield f"No figure for {_percent(one)} of the possible gain: {one.within_r.reason}."
+            yield f"No figure for {percent(one.target)} of the possible gain: {one.within_r.reason}."
 
 
 def _inverse(inverse: Sequence[Inverse]) -> Iterator[str]:
     for one in inverse:
         found = one.recovery
         if found.estimate is None:
-            yield f"No figure for a judge at within_r {one.within_r:g}: {found.reason}."
+            yield f"No figure for a judge at within_r {setting(one.within_r)}: {found.reason}."
         else:
-            yield f"A judge at within_r {one.within_r:g} recovers about {_with_ends(found)} here."
-
-
-def _percent(one: Target) -> str:
-    return f"{100 * one.target:.6g}%"
+            yield f"A judge at within_r {setting(one.within_r)} recovers about {_with_ends(found)} here."
 
 
 def _with_ends(found: EstimateRecord) -> str:
-    return _figures(found.estimate, found.low, found.high)
-
-
-def _figures(*found: float | None) -> str:
-    # Adding 0 turns a rounding error below 0 into a plain 0.
-    value, low, high = (None if one is None else round(one, 3) + 0.0 for one in found)
-    return f"{value:.3f} (no interval)" if low is None else f"{value:.3f} [{low:.3f}, {high:.3f}]"
+    return with_interval(found, "share")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from bonwise.planning.drawing.compared_designs import UNKNOWABLE, DesignVariance
+from bonwise.report.numbers import number, percent
 
 __all__ = ["comparison_sentences"]
 
@@ -42,7 +43,7 @@ def _attained(name: str, found: DesignVariance) -> tuple[float, float]:
 
 def _best(designs: Mapping[str, tuple[DesignVariance, ...]], at: int) -> str:
     one = designs["uniform"][at]
-    lead = f"Labelling {100 * one.share:g}% of the prompts ({one.labels:,}), "
+    lead = f"Labelling {percent(one.share)} of the prompts ({one.labels:,}), "
     ratios = {name: _attained(name, found[at]) for name, found in designs.items() if name not in UNKNOWABLE}
     best, *others = sorted(ratios, key=lambda name: ratios[name][0])
     ratio, se = ratios[best]
@@ -53,13 +54,13 @@ def _best(designs: Mapping[str, tuple[DesignVariance, ...]], at: int) -> str:
     if best == "uniform":
         return f"{lead}no design has a smaller variance than labels at random."
     return (
-        f"{lead}{best} has {_figure(ratio, se)} of the variance of labels at random ({np.sqrt(ratio):.2f} of the "
-        "width)."
+        f"{lead}{best} has {_figure(ratio, se)} of the variance of labels at random ({number(float(np.sqrt(ratio)))} "
+        "of the width)."
     )
 
 
 def _figure(ratio: float, se: float) -> str:
-    return f"{ratio:.2f} (standard error {se:.2f})" if se else f"{ratio:.2f}"
+    return f"{number(ratio)} (standard error {number(se)})" if se else number(ratio)
 
 
 def _with_scores(one: DesignVariance) -> str:
@@ -67,5 +68,5 @@ def _with_scores(one: DesignVariance) -> str:
         return f"With {one.labels:,} labelled prompts an audit fits no model of the scores: labels stand alone."
     return (
         f"With {one.labels:,} labelled prompts an audit takes the scores as covariates ({one.model}); the variance "
-        f"of labels at random is then {one.with_scores:.2f} of what it is without."
+        f"of labels at random is then {number(one.with_scores)} of what it is without."
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from bonwise.documents.monitor import LabelCounts, RecoverySettings, VoteCounts, VoteSettings
 from bonwise.planning.monitoring.stopping_rules import Watched
 from bonwise.planning.monitoring.uniform_draw import Described
+from bonwise.report.numbers import brief, setting
 
 __all__ = ["of_order", "of_prompts", "of_verdict", "of_votes"]
 
@@ -38,15 +39,16 @@ def of_prompts(found: Watched, data: LabelCounts, settings: RecoverySettings, de
     """Yield what the rules on recovery rest on."""
     than = settings.than
     if than is not None:
+        bound = setting(than)
         whose = "Recovery" if described.all_prompts else "Recovery on the labelled prompts"
         if found.verdict == "stop: better":
-            yield f"{whose} is above {than:g}: the confidence sequence excludes {than:g} from above."
+            yield f"{whose} is above {bound}: the confidence sequence excludes {bound} from above."
         elif found.verdict == "stop: not better":
-            yield f"{whose} is not above {than:g}: the whole confidence sequence lies below it."
+            yield f"{whose} is not above {bound}: the whole confidence sequence lies below it."
         else:
             yield (
-                f"Not having excluded {than:g} is no sign of equivalence. Where recovery is {than:g} this rule "
-                "seldom stops: set a largest number of labels beforehand."
+                f"Not having excluded {bound} is no sign of equivalence. Where recovery is {bound} this "
+                "rule seldom stops: set a largest number of labels beforehand."
             )
         yield (
             "The sequence holds at all looks together; it is asymptotic, so it starts at "
@@ -57,8 +59,8 @@ def of_prompts(found: Watched, data: LabelCounts, settings: RecoverySettings, de
         early = settings.half_width is not None and settings.first_look < _LATER
         advice = f" Take a first look at {_LATER} (--first-look {_LATER})." if early else ""
         yield (
-            f"A few prompts carry much of the variance (kurtosis {kurtosis:.0f}): intervals hold a little less than "
-            f"they say.{advice}"
+            f"A few prompts carry much of the variance (kurtosis {brief(kurtosis)}): intervals hold a little less "
+            f"than they say.{advice}"
         )
 
 
@@ -72,13 +74,13 @@ def of_order(sorted_by_id: bool, prompts: int) -> Iterator[str]:
 def of_votes(found: Watched, data: VoteCounts, settings: VoteSettings) -> Iterator[str]:
     """Yield what the rule on votes rests on."""
     first, second = settings.sides
-    than = settings.than
+    bound = setting(settings.than)
     if found.verdict == "stop: better":
-        yield f"The share of votes for {first} over {second} is above {than:g}."
+        yield f"The share of votes for {first} over {second} is above {bound}."
     elif found.verdict == "stop: not better":
-        yield f"The share of votes for {first} over {second} is below {than:g}."
+        yield f"The share of votes for {first} over {second} is below {bound}."
     else:
-        yield f"Not having excluded {than:g} is no sign of equivalence: where that is the share, it seldom stops."
+        yield (f"Not having excluded {bound} is no sign of equivalence: where that is the share, it seldom stops.")
     if data.ties:
         how = {"drop": "are left out", "half": "count half", "pessimistic": f"count against {first}"}
         yield f"{data.ties:,} ties {how[settings.ties or 'drop']}."

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from bonwise.documents.plan import PlanDesign
+from bonwise.report.numbers import brief, number, percent
 from bonwise.stats.sequential.sequential_precision import first_look
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _verdict(found: Plan) -> str:
 def _within_reach(found: Plan) -> str:
     if found.mde is None:
         return "With those no effect of any size is found with the power asked for."
-    return f"With those the smallest that can be found is {found.mde:.3g} ({found.mde_of})."
+    return f"With those the smallest that can be found is {brief(found.mde)} ({found.mde_of})."
 
 
 def _infeasible(found: Plan) -> str:
@@ -88,7 +89,7 @@ def _from_pilot(found: Plan) -> str:
     if ends is None:
         return "The pilot gives no interval on the number of labels."
     low, high = ends
-    start = f"The pilot's interval at {confidence:g}% reaches from"
+    start = f"The pilot's interval at {percent(confidence)} reaches from"
     if low is None and high is None:
         return "The pilot gives no interval on the number of labels."
     if high is None:
@@ -97,7 +98,7 @@ def _from_pilot(found: Plan) -> str:
             "effect that would matter, not on the one the pilot happened to show."
         )
     if low is None:
-        return f"The pilot's interval at {confidence:g}% reaches up to {high:,} labels."
+        return f"The pilot's interval at {percent(confidence)} reaches up to {high:,} labels."
     return f"{start} {low:,} to {high:,} labels: the pilot's own figure is uncertain, and so is the number."
 
 
@@ -140,5 +141,5 @@ def _stopping(found: Plan) -> str:
         )
     return (
         f"Looking again and again takes a test that allows it, that of bonwise monitor: {mean} in reserve for the "
-        f"worst tenth of studies. The rule of thumb for its prior is a = {early.prior:.3g}.{saved}"
+        f"worst tenth of studies. The rule of thumb for its prior is a = {number(early.prior)}.{saved}"
     )

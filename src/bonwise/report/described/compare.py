@@ -12,7 +12,7 @@ from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.described.compare_forests import compare_forests
 from bonwise.report.described.labels_left_out import labels_left_out
 from bonwise.report.figures.names import short
-from bonwise.report.numbers import count, counted, fine, percent
+from bonwise.report.numbers import count, counted, estimate, interval, percent, with_interval
 
 __all__ = ["describe"]
 
@@ -77,7 +77,7 @@ def _findings(document: CompareDocument) -> Iterator[Said]:
 def _difference(found: EstimateRecord) -> str:
     if found.estimate is None:
         return "no difference can be computed"
-    size, ends = fine(found)
+    size, ends = estimate(found), interval(found)
     figure = f"the first has {size.removeprefix('-')} {'less' if found.estimate < 0 else 'more'}"
     if found.estimate == 0:
         figure = "they do not differ"
@@ -88,8 +88,7 @@ def _difference(found: EstimateRecord) -> str:
 
 
 def _said(found: EstimateRecord) -> str:
-    value, ends = fine(found)
-    return value if found.low is None else f"{value} {ends}"
+    return estimate(found) if found.low is None else with_interval(found)
 
 
 def _table(document: CompareDocument) -> Table:
@@ -107,7 +106,7 @@ def _table(document: CompareDocument) -> Table:
         found = document.differences[metric]
         three = (document.first.metrics[metric], document.second.metrics[metric], found)
         star = " *" if found.method == "labelled_only" else ""
-        rows.append((metric + star, *(cell for one in three for cell in fine(one))))
+        rows.append((metric + star, *(cell for one in three for cell in (estimate(one), interval(one)))))
     return Table.of(columns, rows, "Worth and cost of both, and their differences")
 
 

@@ -9,7 +9,7 @@ from bonwise.documents.compare import CompareDocument, SideRecord
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.report.blocks import Drawing
 from bonwise.report.figures.forest import Forest, Row, forest_figure
-from bonwise.report.numbers import fine
+from bonwise.report.numbers import estimate, with_interval
 
 __all__ = ["compare_forests"]
 
@@ -78,13 +78,11 @@ def _beside(found: _Figures) -> list[str]:
 def _written(found: EstimateRecord) -> str:
     if found.estimate is None:
         return "no figure"
-    value, ends = fine(found)
-    return f"{value} (no interval)" if found.low is None else f"{value} {ends}"
+    return with_interval(found)
 
 
 def _in_words(found: _Figures) -> str:
-    known = {word: fine(one) for word, one in found.items() if one.estimate is not None}
+    known = {word: one for word, one in found.items() if one.estimate is not None}
     return "; ".join(
-        f"{word} {value}" if found[word].low is None else f"{word} {value} {ends}"
-        for word, (value, ends) in known.items()
+        f"{word} {estimate(one) if one.low is None else with_interval(one)}" for word, one in known.items()
     )

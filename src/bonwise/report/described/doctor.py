@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from bonwise.documents.doctor import DoctorDocument, JudgeScores, LabelCoverage
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
-from bonwise.report.numbers import NOTHING, count, counted, rate, setting
+from bonwise.report.numbers import NOTHING, count, counted, number, setting
 
 __all__ = ["describe"]
 
@@ -80,7 +80,7 @@ def _judge(judge: JudgeScores) -> list[str]:
     figures = [
         *(NOTHING if end is None else setting(end) for end in (judge.lowest, judge.highest)),
         count(judge.distinct),
-        *(NOTHING if share is None else rate(share) for share in (judge.tie_rate, judge.top1_tie_rate)),
+        *(NOTHING if share is None else number(share, "share") for share in (judge.tie_rate, judge.top1_tie_rate)),
     ]
     return [judge.judge, count(judge.prompts), *figures]
 

@@ -16,17 +16,7 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.described.dropped_prompts import cannot_be_drawn
 from bonwise.report.described.table_facts import table_facts
-from bonwise.report.numbers import (
-    NOTHING,
-    count,
-    counted,
-    estimate,
-    interval,
-    interval_title,
-    number,
-    percent,
-    ratio,
-)
+from bonwise.report.numbers import NOTHING, count, counted, estimate, interval, interval_title, number, percent
 
 __all__ = ["describe"]
 
@@ -95,7 +85,7 @@ def _shares(document: LabelDesignsDocument, figure: Callable[[ComparedShare], st
 
 
 def _with_se(one: ComparedShare) -> str:
-    return NOTHING if one.drawn is None else f"{ratio(one.drawn)} ({ratio(one.drawn_se)})"
+    return NOTHING if one.drawn is None else f"{number(one.drawn)} ({number(one.drawn_se)})"
 
 
 def _meanings(document: LabelDesignsDocument) -> Table:

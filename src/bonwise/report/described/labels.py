@@ -9,7 +9,7 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.described.dropped_prompts import cannot_be_drawn
 from bonwise.report.described.table_facts import table_facts
-from bonwise.report.numbers import count, number, percent, ratio, small, whole
+from bonwise.report.numbers import count, number, percent
 
 __all__ = ["describe"]
 
@@ -32,7 +32,7 @@ def _blocks(document: LabelsDocument) -> Iterator[Block]:
         yield Said("finding", printable(sentence, longest=1000))
     yield Said(
         "note",
-        f"Effective sample size of the weights: {whole(document.ess)} of {count(document.data.drawn)}. It "
+        f"Effective sample size of the weights: {count(round(document.ess))} of {count(document.data.drawn)}. It "
         "counts how unevenly labels weigh, not what they are worth.",
     )
     yield Said("note", _width(document.width_ratio))
@@ -69,7 +69,7 @@ def _row(one: DrawnStratum, *, second: bool, sized: bool) -> Iterator[str]:
     yield count(one.drawn_now)
     yield number(one.propensity, "share")
     if sized:
-        yield small(one.mean_size)
+        yield number(one.mean_size)
 
 
 def _width(found: WidthRatio) -> str:
@@ -77,6 +77,6 @@ def _width(found: WidthRatio) -> str:
         return f"Width to expect: not told beforehand ({found.reason})."
     share = f", scores explaining {percent(round(found.explained, 2))} of it" if found.explained else ""
     return (
-        f"Width to expect, to first order: {ratio(found.estimate)} of that of as many labels at random, if "
+        f"Width to expect, to first order: {number(found.estimate)} of that of as many labels at random, if "
         f"{found.assumption}{share}."
     )

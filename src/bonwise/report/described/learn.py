@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bonwise.documents.learn import LearnDocument, PriceOfCalls
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
-from bonwise.report.numbers import count, counted, ratio, small, tiny, whole_percent
+from bonwise.report.numbers import count, counted, number
 
 __all__ = ["describe"]
 
@@ -46,14 +46,14 @@ def _blocks(document: LearnDocument) -> Iterator[Block]:
 
 def _scatter(document: LearnDocument) -> Table:
     rows = [
-        ("sd of one call", small(document.call_sd)),
-        ("sd between candidates", small(document.candidate_sd)),
-        ("reliability of a call", ratio(document.reliability)),
-        ("first to later calls (beta)", ratio(document.beta)),
+        ("sd of one call", number(document.call_sd)),
+        ("sd between candidates", number(document.candidate_sd)),
+        ("reliability of a call", number(document.reliability)),
+        ("first to later calls (beta)", number(document.beta)),
     ]
     return Table.of((Column("calls of this judge", "name"), Column("figure")), rows)
 
 
 def _price(one: PriceOfCalls) -> tuple[str, str, str, str]:
-    share = f"{whole_percent(one.share_at_lower)}%"
-    return ratio(one.mean_calls), tiny(one.lower_price), share, tiny(one.higher_price)
+    share = number(one.share_at_lower, "share")
+    return number(one.mean_calls), number(one.lower_price), share, number(one.higher_price)

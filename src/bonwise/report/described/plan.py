@@ -16,7 +16,7 @@ from bonwise.documents.plan import (
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Role, Said, Table
 from bonwise.report.described.plan_curve import plan_curve
-from bonwise.report.numbers import NOTHING, brief, count, counted, number, percent, price, setting, whole
+from bonwise.report.numbers import NOTHING, brief, count, counted, number, percent, price, setting
 
 __all__ = ["describe"]
 
@@ -148,7 +148,7 @@ def _sequential(found: SequentialRecord) -> str:
 
 def _pilot(found: PilotOfScores | PilotOfVotes) -> str:
     if isinstance(found, PilotOfVotes):
-        size = f"{whole(found.votes)} votes that count"
+        size = f"{count(round(found.votes))} votes that count"
     else:
         size = counted(found.prompts, "labelled prompt")
     figure = f"{found.of} {number(found.estimate)} [{number(found.low)}, {number(found.high)}]"

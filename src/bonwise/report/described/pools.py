@@ -8,7 +8,7 @@ from bonwise.documents.pick import DecidedBy, PickRecord, RoutedRecord
 from bonwise.documents.selections import CandidateWords, ShownPick
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Card, Cards, Column, Mark, Part, Row, Said, Table
-from bonwise.report.numbers import NOTHING, count, counted, dollars, score, setting, signed_score
+from bonwise.report.numbers import NOTHING, count, counted, money, score, setting
 
 __all__ = ["FIGURES", "LONGEST_NAME", "MEANINGS", "MOST_COMPARISONS", "by_rank", "figures", "pools", "story"]
 
@@ -109,7 +109,7 @@ def _row(one: ShownPick) -> Row:
             count(len(pick.unscored)),
             count(pick.calls),
             count(tokens),
-            "unknown" if pick.cost is None else dollars(pick.cost),
+            "unknown" if pick.cost is None else money(pick.cost),
         ),
         values=(None, None, None, best, len(pick.tied), len(pick.unscored), pick.calls, tokens, pick.cost),
         inside=list(_inside(one)),
@@ -162,7 +162,7 @@ def _comparisons(pick: PickRecord) -> Iterator[Block]:
             _cut(pair.a),
             _cut(pair.b),
             "no verdict" if pair.value is None else score(pair.value),
-            signed_score(pair.order_effect),
+            score(pair.order_effect, sign=True),
         )
         for pair in pick.comparisons[:MOST_COMPARISONS]
     ]

@@ -12,19 +12,7 @@ from bonwise.report.described.labels_left_out import labels_left_out
 from bonwise.report.described.route_curves import captured_curves, value_curves
 from bonwise.report.described.route_tables import curve_table, factor_table, grid_table, signal_table
 from bonwise.report.described.table_facts import table_facts
-from bonwise.report.numbers import (
-    NOTHING,
-    about_percent,
-    about_percents,
-    brief,
-    count,
-    counted,
-    estimate,
-    interval,
-    percent,
-    setting,
-    small,
-)
+from bonwise.report.numbers import NOTHING, brief, count, counted, estimate, interval, number, percent, setting
 
 __all__ = ["describe"]
 
@@ -123,14 +111,14 @@ def _bound(judge: JudgeRoute, share: float) -> Iterator[Said]:
         bound, achieved = found.bound, found.achieved
         if found.share != share or bound.estimate is None or achieved.estimate is None:
             continue
-        reached = _with_ends(about_percent(achieved.estimate), about_percents(achieved.low, achieved.high))
+        reached = _with_ends(estimate(achieved, "share"), interval(achieved, "share"))
         yield Said(
             "note",
             "What these features were found to predict would lift the value by at most "
-            f"{_with_ends(small(bound.estimate), interval(bound))} (estimate of the bound of corollary 3; "
+            f"{_with_ends(estimate(bound), interval(bound))} (estimate of the bound of corollary 3; "
             "a router that reads more out of them may lift it further); "
             f"expected_gain has {reached} of that (a normal spread of expected gains allows "
-            f"{about_percent(found.gaussian)}).",
+            f"{number(found.gaussian, 'share')}).",
         )
 
 
@@ -143,7 +131,7 @@ def _check(question: str, found: CheckRecord) -> Said:
 def _recommendation(found: RecommendedRoute) -> Iterator[Said]:
     captured, part = found.captured, ""
     if captured.estimate is not None:
-        figure = _with_ends(about_percent(captured.estimate), about_percents(captured.low, captured.high))
+        figure = _with_ends(estimate(captured, "share"), interval(captured, "share"))
         part = f", capturing {figure} of the possible lift"
     # Adding 0 turns a negative zero into a plain 0.
     above = brief(found.threshold + 0.0)
@@ -163,8 +151,8 @@ def _budget(found: BudgetRecord | None) -> Iterator[Said]:
     )
     yield Said(
         "finding",
-        f"Expected gain in the mean label {_with_ends(small(gain.estimate), interval(gain))}; routing "
-        f"alone {small(found.route_only)}, further draws alone {small(found.redraw_only)}.",
+        f"Expected gain in the mean label {_with_ends(estimate(gain), interval(gain))}; routing "
+        f"alone {number(found.route_only, like=gain)}, further draws alone {number(found.redraw_only, like=gain)}.",
     )
 
 

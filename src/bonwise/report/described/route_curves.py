@@ -9,7 +9,7 @@ from bonwise.documents.routed.signal import RoutedShareRecord, SignalRecord
 from bonwise.documents.router import SignalName
 from bonwise.report.blocks import Drawing
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
-from bonwise.report.numbers import about_percent, about_percents, number, percent
+from bonwise.report.numbers import Ends, estimate, number, percent, with_interval
 
 __all__ = ["captured_curves", "value_curves"]
 
@@ -94,8 +94,8 @@ def _captured_by(name: SignalName, signal: SignalRecord, *, foremost: bool) -> C
 def _captured(found: RoutedShareRecord) -> str:
     if found.captured is None:
         return _NO_FIGURE
-    ends = "" if found.low is None else f" {about_percents(found.low, found.high)}"
-    return f"{about_percent(found.captured)}{ends}"
+    captured = Ends(found.captured, found.low, found.high)
+    return estimate(captured, "share") if found.low is None else with_interval(captured, "share")
 
 
 def _mean(value: float | None) -> str:

@@ -7,17 +7,7 @@ from collections.abc import Sequence
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.routed.judge import JudgeRoute
 from bonwise.report.blocks import Column, Table
-from bonwise.report.numbers import (
-    NOTHING,
-    about_percent,
-    about_percents,
-    count,
-    estimate,
-    interval,
-    number,
-    percent,
-    signed_small,
-)
+from bonwise.report.numbers import NOTHING, Ends, count, estimate, interval, number, percent
 
 __all__ = ["curve_table", "factor_table", "grid_table", "signal_table"]
 
@@ -47,9 +37,9 @@ def signal_table(judge: JudgeRoute, share: float) -> Table:
             (
                 name,
                 number(at.value),
-                signed_small(at.lift),
-                about_percent(at.captured),
-                about_percents(at.low, at.high) if at.low is not None else "",
+                number(at.lift, sign=True),
+                estimate(Ends(at.captured, at.low, at.high), "share"),
+                interval(Ends(at.captured, at.low, at.high), "share") if at.low is not None else "",
                 estimate(signal.corr_gain),
                 interval(signal.corr_gain),
                 count(at.n),
@@ -59,8 +49,8 @@ def signal_table(judge: JudgeRoute, share: float) -> Table:
     last = (
         "perfect order",
         number(best.value),
-        signed_small(best.lift),
-        about_percent(1.0),
+        number(best.lift, sign=True),
+        percent(1.0),
         "",
         "",
         "",
@@ -78,7 +68,8 @@ def curve_table(judge: JudgeRoute, share: float) -> Table:
     spare = [title for title in titles if title not in kept]
     columns = [Column(title, spare=spare.index(title) + 1 if title in spare else 0) for title in titles]
     rows = [
-        (name, *(about_percent(signal.at(one).captured) for one in shares)) for name, signal in judge.studied.items()
+        (name, *(number(signal.at(one).captured, "share") for one in shares))
+        for name, signal in judge.studied.items()
     ]
     title = "Part of the possible lift captured, by share sent on"
     return Table.of((Column("signal", "name"), *columns), rows, title)

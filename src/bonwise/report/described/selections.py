@@ -15,7 +15,7 @@ from bonwise.documents.selections import (
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.described.pools import MEANINGS, pools
 from bonwise.report.described.single_pick import headline, single_pick
-from bonwise.report.numbers import count, counted, dollars, per_unit, rate, seconds, setting, signed
+from bonwise.report.numbers import count, counted, money, number, per_unit, seconds, setting
 
 __all__ = ["describe"]
 
@@ -98,7 +98,8 @@ def _decided(totals: SelectionTotals, ended: str | None) -> Part:
         Column("what that is", "words", spare=1),
     )
     rows = [
-        (how, count(times), rate(times / totals.pools), MEANINGS[how]) for how, times in totals.decided_by.items()
+        (how, count(times), number(times / totals.pools, "share"), MEANINGS[how])
+        for how, times in totals.decided_by.items()
     ]
     blocks.append(Table.of(columns, rows, "What decided"))
     if len(totals.stopped) > 1:
@@ -144,7 +145,7 @@ def _routed(routed: RoutedTotals, of: int) -> Iterator[Block]:
 
 def _order(order: OrderTotals, advantage: float) -> Iterator[Said]:
     moved = f"{count(order.differing)} of {counted(order.pairs, 'pair')} judged in both orders"
-    what = f"{signed(advantage)} on average: 0 is nothing, 1 is every comparison."
+    what = f"{number(advantage, sign=True)} on average: 0 is nothing, 1 is every comparison."
     yield Said("finding", f"Being shown first was worth {what}")
     yield Said("finding", f"The verdict on {moved} depends on the order{_share(order.differing, order.pairs)}.")
     if order.without_verdict:
@@ -186,8 +187,8 @@ def _amounts(totals: SelectionTotals) -> Iterator[Sequence[str]]:
 def _known(amount: float, totals: SelectionTotals, what: str = "") -> str:
     """Write an amount in dollars, as far as the cost of pools is known."""
     if not totals.unpriced:
-        return dollars(amount)
-    return f"{what}unknown" if totals.unpriced >= totals.pools else f"at least {dollars(amount)}"
+        return money(amount)
+    return f"{what}unknown" if totals.unpriced >= totals.pools else f"at least {money(amount)}"
 
 
 def _tally(counts: Mapping[str, int], title: str, what: str, of: str) -> Table:
@@ -196,4 +197,4 @@ def _tally(counts: Mapping[str, int], title: str, what: str, of: str) -> Table:
 
 
 def _share(part: int, whole: int) -> str:
-    return f" ({rate(part / whole)})" if whole else ""
+    return f" ({number(part / whole, 'share')})" if whole else ""

@@ -8,7 +8,7 @@ from bonwise.documents.pick import PickRecord
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
 from bonwise.report.described.pools import FIGURES, MEANINGS, by_rank, figures, story
-from bonwise.report.numbers import NOTHING, counted, dollars
+from bonwise.report.numbers import NOTHING, counted, money
 
 __all__ = ["headline", "single_pick"]
 
@@ -27,7 +27,7 @@ def single_pick(pick: PickRecord) -> Iterator[Block]:
     yield from story(pick)
     yield _candidates(pick)
     tokens = counted(pick.input_tokens + pick.output_tokens + pick.reused_tokens, "token")
-    cost = f", {dollars(pick.cost)}" if pick.cost else ""
+    cost = f", {money(pick.cost)}" if pick.cost else ""
     took = f"{counted(pick.calls, 'call')}, {counted(pick.from_ledger, 'answer')} from a ledger, {tokens}{cost}"
     yield Said("note", took)
     why = f"Decided by {pick.decided_by}: {MEANINGS[pick.decided_by]}."

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import ceil
 
-from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.pair_votes import PairVotesRecord
 from bonwise.documents.votes import VotesDocument, VotesSettings
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Said, Table
-from bonwise.report.numbers import NOTHING, count, counted, number, setting, signed, small
+from bonwise.report.numbers import NOTHING, Ends, count, counted, estimate, interval, number, setting
 
 __all__ = ["MOST_PAIRS", "vote_pairs", "votes_or_none"]
 
@@ -96,23 +95,22 @@ def _margin(one: PairVotesRecord) -> tuple[str, ...]:
     return (
         count(one.votes),
         count(one.prompts),
-        signed(one.margin),
-        _ends(one.win_rate),
+        estimate(_margin_of(one), sign=True),
+        interval(_margin_of(one), sign=True),
         votes_or_none(one.votes_needed.at_05.whole),
         number(one.cluster_ratio.estimate),
     )
 
 
-def _ends(rate: EstimateRecord) -> str:
-    if rate.low is None or rate.high is None:
-        return NOTHING
-    return f"[{signed(rate.low - 0.5)}, {signed(rate.high - 0.5)}]"
+def _margin_of(one: PairVotesRecord) -> Ends:
+    rate = one.win_rate
+    return Ends(one.margin, *(None if end is None else end - 0.5 for end in (rate.low, rate.high)))
 
 
 def _told(one: PairVotesRecord) -> tuple[str, ...]:
     bound, power, kappa = one.information.least_votes.estimate, one.screening.simulated, one.concentration
     return (
-        small(one.information.per_vote.estimate),
+        number(one.information.per_vote.estimate),
         NOTHING if bound is None else f">= {count(ceil(bound))}",
         number(kappa.kappa),
         number(kappa.null_quantile),

@@ -21,6 +21,7 @@ from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.described.vote_pairs import MOST_PAIRS, vote_pairs, votes_or_none
 from bonwise.report.numbers import (
     NOTHING,
+    brief,
     count,
     counted,
     estimate,
@@ -28,9 +29,6 @@ from bonwise.report.numbers import (
     listed_counts,
     number,
     percent,
-    rare,
-    ratio,
-    rough,
     setting,
 )
 
@@ -193,15 +191,15 @@ def _z(one: ZOverPairs) -> Iterator[tuple[str, ...]]:
     if one.p10 is None or one.median is None or one.infinite_share is None:
         return
     figures = [cell for found in (one.p10, one.median) for cell in (_or_infinite(found), _ends(found))]
-    yield count(one.votes), _REPLACED[one.drawn], *figures, rare(one.infinite_share), count(one.pairs)
+    yield count(one.votes), _REPLACED[one.drawn], *figures, number(one.infinite_share, "share"), count(one.pairs)
 
 
 def _or_infinite(found: EstimateRecord) -> str:
-    return "infinite" if found.estimate is None else ratio(found.estimate)
+    return "infinite" if found.estimate is None else estimate(found)
 
 
 def _ends(found: EstimateRecord) -> str:
-    return NOTHING if found.low is None else f"[{ratio(found.low)}, {ratio(found.high)}]"
+    return interval(found)
 
 
 def _prompts(document: VotesDocument) -> Iterator[Said]:
@@ -213,7 +211,7 @@ def _prompts(document: VotesDocument) -> Iterator[Said]:
         "finding",
         f"prompts: clustering multiplies a pair's standard error by {estimate(found.median)} "
         f"{interval(found.median)} at the median ({number(found.least)} to {number(found.most)}): "
-        f"{ratio(found.design_effect)} votes do the work of one independent vote",
+        f"{number(found.design_effect)} votes do the work of one independent vote",
     )
     if found.single_vote_prompts_only:
         yield Said("caveat", "no prompt has two votes of a pair: the ratio is 1 whatever raters do")
@@ -249,7 +247,7 @@ def _screening(document: VotesDocument) -> Iterator[Said]:
     yield Said(
         "finding",
         f"Above what permuting the votes over prompts gives in 95% of cases: {count(found.above_chance)} of {of} "
-        f"({rough(found.above_chance_expected)} expected by chance).",
+        f"({brief(found.above_chance_expected)} expected by chance).",
     )
     yield Said(
         "finding",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from bonwise.report.blocks import Drawing
 from bonwise.report.figures.colours import COLOURS
-from bonwise.report.numbers import brief, count, rate
+from bonwise.report.numbers import brief, count, number
 from bonwise.report.wording import named
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _figure(role: str, found: Histogram, reach: float, key: str, reference: str 
     )
     says = (
         f"Of {count(found.pairs)} pairs of candidates of one prompt the {word} ties {count(found.ties)}, "
-        f"{rate(data.tied)}"
+        f"{number(data.tied, 'share')}"
     )
     if found.ties < found.pairs:
         says += f"; the others, each counted with both signs, lie within {brief(found.largest)} of 0"
@@ -152,7 +152,7 @@ def _paint(axes: Axes, data: DifferenceBars) -> None:
     axes.bar(data.edges[:-1], data.shares, wide, align="edge", color=COLOURS[data.role], linewidth=0)
     axes.bar([0], [data.tied], max(wide), bottom=[data.base], color=COLOURS["bad"], linewidth=0, label="ties")
     axes.annotate(
-        f"{rate(data.tied)} ties",
+        f"{number(data.tied, 'share')} ties",
         (0, data.base + data.tied),
         (0, 3),
         textcoords="offset points",

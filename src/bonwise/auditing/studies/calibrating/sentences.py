@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from bonwise.auditing.studies.calibrating.calibrators import COVARIATE_METHODS
 from bonwise.auditing.studies.calibrating.judge_calibration import JudgeCalibration
 from bonwise.auditing.studies.calibrating.method_calibration import MethodCalibration
+from bonwise.report.numbers import Unit, estimate, interval
 from bonwise.stats.estimate import Estimate
 
 __all__ = ["calibration_sentences"]
@@ -65,8 +66,8 @@ def _picks(name: str, one: MethodCalibration) -> str:
 
 
 def _correlations(name: str, one: MethodCalibration) -> str:
-    parts = [f"{metric} {_percent(one.relative[metric])}" for metric in ("global_r", "within_r")]
-    parts.append(f"sign_agreement {_signed(one.changes['sign_agreement'])}")
+    parts = [f"{metric} {_signed(one.relative[metric], 'share')}" for metric in ("global_r", "within_r")]
+    parts.append(f"sign_agreement {_signed(one.changes['sign_agreement'], 'points')}")
     return f"{_called(name)}: {', '.join(parts)}."
 
 
@@ -78,7 +79,7 @@ def _tie_breaks(found: JudgeCalibration) -> Iterator[str]:
             continue
         verdict = "better than" if share.low > 0.5 else "worse than" if share.high < 0.5 else "not told apart from"
         yield (
-            f"{_called(name)} orders {_plain(share)} of the pairs that the raw scores tie as the labels do: "
+            f"{_called(name)} orders {_plain(share, 'share')} of the pairs that the raw scores tie as the labels do: "
             f"{verdict} guessing."
         )
 
@@ -108,31 +109,18 @@ def _called(name: str) -> str:
 
 
 def _listed(changes: dict[str, Estimate]) -> str:
-    return "; ".join(f"{name.replace('_', ' ')} {_signed(one)}" for name, one in changes.items())
+    return "; ".join(f"{name.replace('_', ' ')} {_signed(one, 'points')}" for name, one in changes.items())
 
 
-def _signed(one: Estimate) -> str:
+def _signed(one: Estimate, unit: Unit) -> str:
     if one.estimate is None:
         return f"unknown ({one.reason})"
-    return f"{_near_0(one.estimate, 3):+.3f}{_ends(one, 1, 3)}"
+    return f"{estimate(one, unit, sign=True)}{_ends(one, unit, sign=True)}"
 
 
-def _percent(one: Estimate) -> str:
-    if one.estimate is None:
-        return f"unknown ({one.reason})"
-    return f"{_near_0(100 * one.estimate, 1):+.1f}%{_ends(one, 100, 1)}"
+def _plain(one: Estimate, unit: Unit = "number") -> str:
+    return f"{estimate(one, unit)}{_ends(one, unit)}"
 
 
-def _plain(one: Estimate) -> str:
-    return "-" if one.estimate is None else f"{one.estimate:.3f}{_ends(one, 1, 3)}"
-
-
-def _ends(one: Estimate, unit: float, digits: int) -> str:
-    if one.low is None or one.high is None:
-        return ""
-    return f" [{_near_0(unit * one.low, digits):.{digits}f}, {_near_0(unit * one.high, digits):.{digits}f}]"
-
-
-def _near_0(value: float, digits: int) -> float:
-    """Round, a rounding error below 0 into a plain 0."""
-    return round(value, digits) + 0.0
+def _ends(one: Estimate, unit: Unit, *, sign: bool = False) -> str:
+    return "" if one.low is None else f" {interval(one, unit, sign=sign)}"

@@ -10,7 +10,7 @@ from bonwise.auditing.studies.label_strategy.verdict_sentences import order_sent
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.label_strategy.pairs import GapGroup, MatchedPairs, WayMetrics, WhereTied
 from bonwise.documents.label_strategy.strategies import PromptGroup, PromptsWithVerdicts, StrategyCounts, Way
-from bonwise.report.numbers import counted, significant
+from bonwise.report.numbers import brief, counted, number
 
 __all__ = ["NAMES", "strategy_sentences"]
 
@@ -66,7 +66,7 @@ def _recovery(group: PromptGroup, name: Way) -> Iterator[str]:
 
 def _calls(found: Mapping[str, EstimateRecord]) -> str:
     count = found["calls_per_prompt"].estimate or 0.0
-    written = f"{count:,.0f}" if count >= 100 else f"{count:.3g}"
+    written = brief(count) if count < 100 else number(count)
     return f"{written} call{'' if written == '1' else 's'}"
 
 
@@ -77,7 +77,7 @@ def _efficiency(way: WayMetrics, base: Mapping[str, EstimateRecord]) -> Iterator
     ):
         mine, theirs, less = way.metrics[key].estimate, base[key].estimate, way.less[key]
         if mine is not None and theirs is not None and less.estimate is not None:
-            yield spent.format(significant(mine), significant(theirs), brought(less))
+            yield spent.format(number(mine), number(theirs), brought(less))
 
 
 def _nothing(less: EstimateRecord) -> bool:

@@ -11,13 +11,16 @@ from bonwise.documents.dropped_prompt import DroppedPrompt
 from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
-from bonwise.report.numbers import count, counted, listed_counts, number, whole, whole_percent
+from bonwise.report.numbers import count, counted, listed_counts, number
 from bonwise.report.wording import named
 
 __all__ = ["counts_of", "data", "dropped_of", "missing_labels"]
 
 _REASONS, _EXAMPLES, _OF_A_REASON = 5, 5, 8
 """Reasons of dropped prompts in a sentence, prompts named there, and prompts named of each reason."""
+
+_TOLD = 0.005
+"""A smaller share is not worth a word."""
 
 _LONGEST = 40
 
@@ -143,7 +146,9 @@ def _such_as(prompts: Sequence[str], most: int) -> str:
 
 
 def _sampling(sampling: Sampling) -> Iterator[Said]:
-    worth = "" if sampling.ess is None else f"; worth {whole(sampling.ess)} drawn alike (effective sample size)"
+    worth = (
+        "" if sampling.ess is None else f"; worth {count(round(sampling.ess))} drawn alike (effective sample size)"
+    )
     yield Said("note", f"labels: {sampling.how}{worth}")
     if sampling.model is not None:
         yield Said("note", f"outcome model: {_model(sampling.model, sampling.share_explained)}")
@@ -154,15 +159,15 @@ def _sampling(sampling: Sampling) -> Iterator[Said]:
 
 
 def _model(model: OutcomeModelUsed, explained: float | None) -> str:
-    share = whole_percent(explained or 0.0)
-    told = f"; explains {share}% of the variance" if share > 0 and model.covariates else ""
+    share = explained or 0.0
+    told = f"; explains {number(share, 'share')} of the variance" if share >= _TOLD and model.covariates else ""
     return f"{model.name}: {model.reason}{told}"
 
 
 def _further(judges: Sequence[str], narrowed: float | None) -> str:
     names = ", ".join(printable(name) for name in judges)
-    share = whole_percent(narrowed or 0.0)
-    if not share:
+    share = narrowed or 0.0
+    if abs(share) < _TOLD:
         return f"further judges as covariates: {names}"
-    told = f"{share}% narrower" if share > 0 else f"{-share}% wider"
+    told = f"{number(share, 'share')} narrower" if share > 0 else f"{number(-share, 'share')} wider"
     return f"with {names} as covariates the interval of recovery is {told}"

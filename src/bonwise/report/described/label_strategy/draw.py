@@ -9,7 +9,7 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Said, Table
 from bonwise.report.described.studied.described_study import DescribedStudy
 from bonwise.report.described.table_facts import table_facts
-from bonwise.report.numbers import count, counted, times
+from bonwise.report.numbers import brief, count, counted
 
 __all__ = ["pair_draw"]
 
@@ -43,7 +43,7 @@ def _blocks(document: PairDrawDocument) -> Iterator[Block]:
         *(Column(title) for title in ("pairs", "drawn", "weight")),
     )
     rows = [
-        (f"{one.gap_of} gap", one.stratum, count(one.pairs), count(one.drawn), times(one.pairs / one.drawn))
+        (f"{one.gap_of} gap", one.stratum, count(one.pairs), count(one.drawn), brief(one.pairs / one.drawn))
         for one in document.strata
     ]
     yield Table.of(columns, rows)

@@ -9,7 +9,7 @@ from bonwise.documents.label_strategy.strategies import StrategiesJudge, Strateg
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.described.label_strategy.ways import RECOVERY, missing_figures, missing_intervals, ways_table
 from bonwise.report.figures.forest import Forest, forest_figure
-from bonwise.report.numbers import count, counted, estimate, interval, one_decimal_percent, setting
+from bonwise.report.numbers import count, counted, estimate, interval, number, setting
 from bonwise.report.wording import named
 
 __all__ = ["matched_pairs"]
@@ -73,7 +73,7 @@ def _decided_words(found: MatchedPairs) -> str:
     """Say how many pairs that scores tie the verdicts decide: a plain count, and a share that may be weighted."""
     where = found.where_pointwise_tied
     share, weighted = where.decided.estimate, " weighted" if found.weighted else ""
-    part = "" if share is None else f" ({one_decimal_percent(share)}{weighted})"
+    part = "" if share is None else f" ({number(share, 'share')}{weighted})"
     return f"decide {count(where.decided_pairs)} of {count(where.pairs)}{part}"
 
 

@@ -11,7 +11,7 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.described.studied.described_study import DescribedStudy
 from bonwise.report.figures.forest import MOST, Forest, Row, forest_figure
-from bonwise.report.numbers import count, counted, estimate, interval, one_decimal_percent, percent
+from bonwise.report.numbers import count, counted, estimate, interval, number, percent
 
 __all__ = ["verdicts"]
 
@@ -83,7 +83,7 @@ def _range(judges: Mapping[str, VerdictsJudge]) -> str:
     who = counted(len(judges), "judge")
     if not known:
         return f"{who}, and no pair that the labels decide."
-    low, high = one_decimal_percent(min(known)), one_decimal_percent(max(known))
+    low, high = number(min(known), "share"), number(max(known), "share")
     verb, reach = "agrees" if len(judges) == 1 else "agree", low if low == high else f"{low} to {high}"
     return f"{who} {verb} with the labels in {reach} of the pairs that these decide, ties counting one half."
 

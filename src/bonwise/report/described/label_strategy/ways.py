@@ -10,7 +10,7 @@ from bonwise.documents.label_strategy.strategies import StrategiesJudge, Strateg
 from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
 from bonwise.report.blocks import Column, Table
-from bonwise.report.numbers import alike, count, counted, estimate, interval, whole
+from bonwise.report.numbers import count, counted, estimate, interval, number
 from bonwise.report.wording import named
 
 __all__ = [
@@ -93,9 +93,9 @@ def ways_table(
 def _column(key: str, ways: Iterable[WayMetrics]) -> Sequence[str]:
     found = [_figure(way, key) for way in ways]
     if key in _SMALL:
-        return alike(found)
+        return [number(value) for value in found]
     if key == _WHOLE:
-        return ["-" if value is None else whole(value) for value in found]
+        return ["-" if value is None else count(round(value)) for value in found]
     return [estimate(_record(way, key), unit_of(key)) for way in ways]
 
 
@@ -104,7 +104,7 @@ def _against_scores(way: WayMetrics) -> tuple[str, str, str]:
     if RECOVERY not in way.less:
         return ends, "", ""
     less = way.less[RECOVERY]
-    return ends, estimate(less, "share"), interval(less, "share")
+    return ends, estimate(less, "points", sign=True), interval(less, "points", sign=True)
 
 
 def missing_figures(ways: Ways, settings: StrategiesSettings, titles: Mapping[str, str]) -> Iterator[str]:

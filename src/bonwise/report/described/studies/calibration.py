@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.judge_counts import JudgeCounts
 from bonwise.documents.metrics import unit_of
 from bonwise.documents.studies.calibration import (
@@ -17,16 +18,7 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.described.studied.described_study import DescribedStudy
 from bonwise.report.figures.forest import Forest, forest_figure
-from bonwise.report.numbers import (
-    change,
-    count,
-    counted,
-    estimate,
-    interval,
-    interval_title,
-    percent,
-    relative_change,
-)
+from bonwise.report.numbers import count, counted, estimate, interval, interval_title, percent, unit_of_difference
 from bonwise.report.wording import named
 
 __all__ = ["described"]
@@ -118,16 +110,20 @@ def _changes(judge: CalibrationJudge, settings: CalibrationSettings) -> Table:
 
 def _change(method: str, metric: str, found: CalibratedMethod, judge: CalibrationJudge) -> tuple[str, ...]:
     moved, relative, unit = found.changes[metric], found.relative.get(metric), unit_of(metric)
-    star = " *" if moved.method == "labelled_only" else ""
+    apart, star = unit_of_difference(unit), " *" if moved.method == "labelled_only" else ""
     return (
         _words(method),
         f"{metric}{star}",
         estimate(judge.raw.metrics[metric], unit),
         estimate(found.metrics[metric], unit),
-        change(moved, unit),
-        interval(moved, unit),
-        *(("", "") if relative is None else relative_change(relative)),
+        estimate(moved, apart, sign=True),
+        interval(moved, apart, sign=True),
+        *(("", "") if relative is None else _relative(relative)),
     )
+
+
+def _relative(found: EstimateRecord) -> tuple[str, str]:
+    return estimate(found, "share", sign=True), interval(found, "share", sign=True)
 
 
 def _picks(judge: CalibrationJudge) -> Table:
@@ -156,12 +152,12 @@ def _picks(judge: CalibrationJudge) -> Table:
 
 
 def _figure(metric: str, judge: CalibrationJudge, settings: CalibrationSettings, key: str) -> list[Drawing[Forest]]:
-    unit = unit_of(metric)
+    unit = unit_of_difference(unit_of(metric))
     changes = {
         _words(method): found.changes[metric] for method, found in judge.methods.items() if metric in found.changes
     }
     said = [
-        f"{method} {change(one, unit)} {interval(one, unit)}"
+        f"{method} {estimate(one, unit, sign=True)} {interval(one, unit, sign=True)}"
         if one.estimate is not None
         else f"{method} unknown, {one.reason}"
         for method, one in changes.items()

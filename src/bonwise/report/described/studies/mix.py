@@ -11,7 +11,7 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.described.studied.described_study import DescribedStudy
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
-from bonwise.report.numbers import count, counted, estimate, interval, interval_title, whole_percent
+from bonwise.report.numbers import count, counted, estimate, interval, interval_title, number, percent
 from bonwise.report.wording import named
 
 __all__ = ["described"]
@@ -89,7 +89,7 @@ def _curve(judge: MixJudge) -> Table:
 
 
 def _point(point: CurveAt) -> list[str]:
-    cells = [_where(point), f"{whole_percent(point.easy_pairs)}%"]
+    cells = [_where(point), number(point.easy_pairs, "share")]
     for metric in _SHOWN:
         found, unit = point.metrics.get(metric), unit_of(metric)
         cells.append("" if found is None else estimate(found, unit))
@@ -108,8 +108,8 @@ def _every_second(judge: MixJudge) -> list[CurveAt]:
 def _where(point: CurveAt) -> str:
     """Name a point of the curve."""
     if not point.towards:
-        return f"{whole_percent(point.share)}%"
-    return f"all + {whole_percent(point.towards)}%" if point.towards < 1 else "easy alone"
+        return percent(point.share)
+    return f"all + {percent(point.towards)}" if point.towards < 1 else "easy alone"
 
 
 def _change(judge: MixJudge, settings: MixSettings) -> Table:
@@ -168,7 +168,7 @@ def _figures(judge: MixJudge, suffix: str) -> list[Drawing[Curves]]:
             f"mix-pairs-{suffix}",
             "Agreement by the share of easy pairs",
             f"{_from_to(points, list(_OVER_PAIRS))} as easy pairs rise from 0% to 100% of the pairs; from "
-            f"{whole_percent(all_shown)}% on every pool shows its control.",
+            f"{number(all_shown, 'share')} on every pool shows its control.",
             across="easy pairs among all pairs",
             up="",
             guides=[Guide("every pool", x=all_shown)],
