@@ -62,8 +62,8 @@ def strategies(document: StrategiesDocument) -> DescribedStudy:
         notes=[
             Said(
                 "note",
-                f"[intervals] at {percent(settings.confidence)}, clustered by prompt; compared with "
-                f"{_verdicts_of(settings)}",
+                f"scores compared with {_verdicts_of(settings)}; [intervals] at {percent(settings.confidence)}, "
+                "clustered by prompt",
             )
         ],
     )
