@@ -7,8 +7,8 @@ import pytest
 from auditing.tables import cohort, two_judges
 from bonwise.auditing.audit import audit
 from bonwise.auditing.exhibits.strata import METRICS, strata
-from bonwise.documents.exhibits import ColumnLeftOut
 from bonwise.data.table import ScoreTable
+from bonwise.documents.exhibits import ColumnLeftOut
 
 
 def of(frame, **options):
