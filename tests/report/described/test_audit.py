@@ -297,8 +297,8 @@ def test_the_prompts_open_to_all_that_is_known_of_them():
     assert "3 of 30 prompts, the greatest loss first" in said
     assert '<a href="./rest%20of%20it.csv">' in shown
     assert 'aria-sort="descending"' in shown
-    assert '<td data-v="0.5"><bdi>0.500</bdi></td>' in shown
-    assert '<td data-v=""><bdi>-</bdi></td>' in shown
+    assert '<td data-v="0.5">0.500</td>' in shown
+    assert '<td data-v="">-</td>' in shown
     for told in ("b picked, one of 2 tied", "hello best", "score 0.500 , label 1.000", "The judge's words hello"):
         assert told in said
     assert "hello and 9 more" in said

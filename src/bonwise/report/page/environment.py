@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from bonwise.printable import printable
+from bonwise.report.blocks import Cards, Part, Said
 
 __all__ = ["LONGEST_NAME", "LONGEST_TEXT", "MARKUP", "MOST_BYTES", "environment", "page_bytes", "visible"]
 
@@ -66,7 +67,21 @@ def environment() -> Environment:
         "cell": _cell,
         "cut": _cut,
     }
+    # Asking a block for what it does not have would cost as much as showing it.
+    made.tests |= {"said": _is_said, "part": _is_part, "cards": _is_cards}
     return made
+
+
+def _is_said(block: object) -> bool:
+    return isinstance(block, Said)
+
+
+def _is_part(block: object) -> bool:
+    return isinstance(block, Part)
+
+
+def _is_cards(block: object) -> bool:
+    return isinstance(block, Cards)
 
 
 def visible(text: str) -> str:
@@ -79,6 +94,8 @@ def visible(text: str) -> str:
     >>> visible("a\r\nb\u202ec\x1b[31m")
     'a\nb\\u202ec\\x1b[31m'
     """
+    if text.isprintable():
+        return text
     text = text.replace("\r\n", "\n")
     # By letter, not by place: a page of Chinese holds millions of letters and few that differ.
     hidden = {ord(one): one.encode("unicode_escape").decode("ascii") for one in set(text) if not _plain(one)}
