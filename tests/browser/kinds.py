@@ -96,10 +96,10 @@ KINDS = {
     "route": (_route, "Routing of "),
     "select": (_select, "Picks from bread.jsonl"),
     "pick": (_pick, "c0, decided by score"),
-    "study-requirements": (_requirements, "Study of requirements"),
-    "study-label-strategy": (_label_strategy, "Study of label-strategy"),
-    "study-calibration": (_calibration, "Study of calibration"),
-    "study-mix": (_mix, "Study of mix"),
+    "study-requirements": (_requirements, "What a wanted recovery takes"),
+    "study-label-strategy": (_label_strategy, "Ways of asking a judge"),
+    "study-calibration": (_calibration, "Calibration of judges"),
+    "study-mix": (_mix, "Mixed difficulty of "),
 }
 """Kind to its maker and to how the heading of its page begins."""
 

@@ -4,7 +4,9 @@ import re
 
 import pytest
 
-from bonwise.report.metric_table import interval, number
+from bonwise.documents.audit import AuditDocument
+from bonwise.documents.metrics import unit_of
+from bonwise.report.numbers import estimate, interval, number
 from browser.opened import NARROW, contrasts, drawings_told, fits, ids_once
 from browser.samples import audited, spoken
 
@@ -35,13 +37,13 @@ def figures_are_there(page, document):
     for sentence in document["verdict"]["sentences"][:1]:
         assert sentence in text
     for key in ("recovery", "within_r", "global_r", "top1_accuracy", "tie_rate", "effective_agreement"):
-        metric = document["metrics"][key]
+        metric = AuditDocument.model_validate(document)[key]
         name = page.locator("th bdi").filter(has_text=re.compile(rf"^{key}$"))
         row = page.locator("table.metrics tr").filter(has=name)
         cells = " ".join(row.first.inner_text().split())
-        assert number(metric["estimate"]) in cells
-        assert interval(metric) in cells
-        assert f"{metric['n']:,}" in cells
+        assert estimate(metric, unit_of(key)) in cells
+        assert interval(metric, unit_of(key)) in cells
+        assert f"{metric.n:,}" in cells
 
 
 @pytest.mark.shared
@@ -204,7 +206,7 @@ def test_paper_shows_the_findings(show, simulated):
             "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
         )
         assert sum(map(int, re.findall(r"\d+", ink)[:3])) < sum(map(int, re.findall(r"\d+", paper)[:3]))
-        assert number(document["metrics"]["recovery"]["estimate"]) in page.locator("body").inner_text()
+        assert number(document["metrics"]["recovery"]["estimate"], unit_of("recovery")) in page.locator("body").inner_text()
         assert fits(page)
 
 

@@ -122,8 +122,8 @@ def test_judges_may_have_any_name(show, tmp_path, at):
         harmless(page, ())
         ids_once(page)
         tables_whole(page)
-        assert page.locator("main > section > h2 > bdi").count() == len(JUDGES[at])
-        stand(page, "main > section > h2 > bdi", JUDGES[at])
+        assert page.locator("main > section[id^='judge-'] > h2 > bdi").count() == len(JUDGES[at])
+        stand(page, "main > section[id^='judge-'] > h2 > bdi", JUDGES[at])
         stand(page, "#judges th bdi", JUDGES[at])
         drawn = drawn_texts(page)
         assert [name for name in JUDGES[at] if squeezed(printable(name))[:9] not in drawn] == []
