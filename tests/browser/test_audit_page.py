@@ -206,7 +206,8 @@ def test_paper_shows_the_findings(show, simulated):
             "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
         )
         assert sum(map(int, re.findall(r"\d+", ink)[:3])) < sum(map(int, re.findall(r"\d+", paper)[:3]))
-        assert number(document["metrics"]["recovery"]["estimate"], unit_of("recovery")) in page.locator("body").inner_text()
+        recovery = number(document["metrics"]["recovery"]["estimate"], unit_of("recovery"))
+        assert recovery in page.locator("body").inner_text()
         assert fits(page)
 
 

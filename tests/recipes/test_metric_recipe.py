@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -123,7 +124,7 @@ def test_complete_labels(copy):
         assert f"  {name} " in text
         assert name in page
         assert f"{name} &gt; -9" in junit
-        assert f"{name} &gt; -9: met, " in markdown
+        assert re.search(rf"^{name} &gt; -9\S*: met, ", markdown, re.MULTILINE)
         assert f"| {name} | " in markdown
         assert f"{name} " in notebook
     assert "the pick is one of several best ones" in text

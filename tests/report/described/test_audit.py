@@ -122,7 +122,7 @@ def test_what_leads_carries_its_figures(target):
     sentences, (headlines,) = verdict.blocks[:-1], verdict.blocks[-1:]
     leads = [one.text for one in sentences if one.role == "lead"]
     assert leads == [document.verdict.sentences[0], document.verdict.sentences[document.verdict.deciding]]
-    assert re.search(r"\[-?\d\.\d{3}, -?\d\.\d{3}\]", leads[1])
+    assert re.search(r"\[-?[\d.]+%?, -?[\d.]+%?\]", leads[1])
     assert [one.text for one in sentences] == document.verdict.sentences
     assert [row.cells[0] for row in headlines.rows] == ["recovery", "within_r", "global_r"]
 
@@ -137,10 +137,11 @@ def test_every_metric_has_its_row_with_figures_and_meaning():
         assert group.title in shown
         for metric in group.metrics:
             found, control = document[metric.name], document.with_control[metric.name]
-            figures = f"{estimate(found)} {interval(found)} {estimate(control)} {found.n}"
+            unit = metric.unit
+            figures = f"{estimate(found, unit)} {interval(found, unit)} {estimate(control, unit)} {found.n}"
             assert f"{metric.name} {metric.meaning} {figures}" in shown
-            row = f"| {metric.name} | {estimate(found)} | {interval(found)} | {estimate(control)} | {found.n} |"
-            assert row in summary
+            row = f"{estimate(found, unit)} | {interval(found, unit)} | {estimate(control, unit)} | {found.n}"
+            assert f"| {metric.name} | {row} |" in summary
 
 
 @pytest.mark.parametrize(("design", "told"), [("uniform", ["labels alone"]), (None, [])])
@@ -202,9 +203,9 @@ def test_balance_gives_way_to_its_difference():
     assert "[" in next(line for line in below.splitlines() if line.startswith("margin of the top score"))
 
 
-@pytest.mark.parametrize(("narrowed", "told"), [(0.25, "25% narrower"), (-0.1, "10% wider")])
+@pytest.mark.parametrize(("narrowed", "told"), [(0.254, "25.4% narrower"), (-0.1, "10.0% wider")])
 def test_percentages_are_written_in_one_way(narrowed, told):
-    """What a model explains and what covariates save are whole percentages, the sign after the figure."""
+    """What a model explains and what covariates save are percentages, the sign after the figure."""
     sampling = {
         "design": "uniform",
         "how": "drawn alike",
@@ -217,7 +218,7 @@ def test_percentages_are_written_in_one_way(narrowed, told):
     }
     said = " ".join(text(changed(audited(), sampling=sampling)).split())
     assert "labels: drawn alike; worth 1,234 drawn alike (effective sample size)" in said
-    assert "outcome model: ridge: the default; explains 41% of the variance" in said
+    assert "outcome model: ridge: the default; explains 41.2% of the variance" in said
     assert f"with second as covariates the interval of recovery is {told}" in said
     assert "note: few prompts" in said
 
@@ -247,8 +248,8 @@ def test_several_judges_have_a_summary_differences_and_a_part_each():
             assert all(sentence in said for sentence in judge.verdict.sentences)
         for pair in document.comparisons:
             found = pair.differences["recovery"]
-            assert f"{pair.first} {pair.second} 30 {estimate(found)} {interval(found)}" in said
-        assert "x: recovery > 0.9: " in said
+            assert f"{pair.first} {pair.second} 30 {estimate(found, 'share')} {interval(found, 'share')}" in said
+        assert f"x: {document.gates[0].sentence}" in said
     for at, name in enumerate(document.judges, start=1):
         assert f'href="#judge-{at}"' in shown
         assert f"<h2><bdi>{name}</bdi></h2>" in shown
@@ -299,7 +300,7 @@ def test_the_prompts_open_to_all_that_is_known_of_them():
     assert 'aria-sort="descending"' in shown
     assert '<td data-v="0.5">0.500</td>' in shown
     assert '<td data-v="">-</td>' in shown
-    for told in ("b picked, one of 2 tied", "hello best", "score 0.500 , label 1.000", "The judge's words hello"):
+    for told in ("b picked, one of 2 tied", "hello best", "score 0.500 , label 1.00", "The judge's words hello"):
         assert told in said
     assert "hello and 9 more" in said
     assert "12 more characters are not shown here." in said
