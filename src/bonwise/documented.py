@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bonwise.documents.document import Document
-    from bonwise.report.blocks import Drawing
+    from bonwise.report.blocks import Drawing, FigureData
 
 __all__ = ["DocumentedResult"]
 
@@ -59,7 +59,7 @@ class DocumentedResult(ABC):
         self.document().to_html(path)
 
     @property
-    def drawings(self) -> list[Drawing[Any]]:
+    def drawings(self) -> list[Drawing[FigureData]]:
         """The drawings of the page; each has ``plot(ax=)`` and ``to_frame()``."""
         return self.document().drawings
 

@@ -16,7 +16,7 @@ from bonwise.documents.record import Record
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bonwise.report.blocks import Drawing
+    from bonwise.report.blocks import Drawing, FigureData
 
 __all__ = ["Document", "FrameRow"]
 
@@ -126,7 +126,7 @@ class Document(Record):
         write_whole(Path(path), page(self))
 
     @property
-    def drawings(self) -> list[Drawing[Any]]:
+    def drawings(self) -> list[Drawing[FigureData]]:
         """The drawings of the page; each has ``plot(ax=)`` and ``to_frame()``."""
         from bonwise.report.show import drawings  # noqa: PLC0415 - loaded only to be shown
 

@@ -27,9 +27,13 @@ __all__ = [
     "Row",
     "Said",
     "Table",
+    "Value",
     "decisive_first",
     "drawings_of",
 ]
+
+Value = str | float | int | bool | None
+"""What a point of a drawing holds."""
 
 Role = Literal["lead", "finding", "note", "caveat", "good", "bad", "open", "command", "quoted"]
 """What a sentence does.
@@ -202,7 +206,7 @@ class Table:
 class FigureData(Protocol):
     """Numbers that a drawing shows."""
 
-    def rows(self) -> Iterable[Mapping[str, object]]:
+    def rows(self) -> Iterable[Mapping[str, Value]]:
         """Return a row per point, interval or bar."""
 
 

@@ -103,6 +103,6 @@ def _add(suite: ET.Element, gate: Gate, figures: Mapping[str, float | str | None
         ET.SubElement(case, outcome, {"message": sentence, "type": gate.state}).text = sentence
 
 
-def _text(value: object) -> str:
+def _text(value: str | float) -> str:
     """Write out what XML cannot hold."""
     return printable(value, longest=_LONGEST)

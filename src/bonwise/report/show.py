@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
 
 from rich.console import RenderableType
 
 from bonwise.documents.document import Document
 from bonwise.errors import UsageError
 from bonwise.extras import PAGES
-from bonwise.report.blocks import Drawing, Part, drawings_of
+from bonwise.report.blocks import Drawing, FigureData, Part, drawings_of
 from bonwise.report.console import plain
 from bonwise.report.markdown import rendered as as_markdown
 from bonwise.report.terminal import renderables
@@ -28,8 +27,7 @@ def describe(document: Document) -> Part:
     bonwise.errors.UsageError
         A document that nothing describes, because it is read by programs alone.
     """
-    made: Callable[[Document], Part] = _module(document).describe
-    return made(document)
+    return _describer(document)(document)
 
 
 def is_described(document: Document) -> bool:
@@ -69,16 +67,17 @@ def notebook(document: Document) -> str | None:
     return fragment(describe(document))
 
 
-def drawings(document: Document) -> list[Drawing[Any]]:
+def drawings(document: Document) -> list[Drawing[FigureData]]:
     """Return the drawings of a document."""
     return list(drawings_of(describe(document).blocks))
 
 
-def _module(document: Document) -> Any:
-    """Return the module that describes a document: the one that has its word as name."""
+def _describer(document: Document) -> Callable[[Document], Part]:
+    """Return what describes a document: ``describe`` of the module that has its word as name."""
     if not is_described(document):
         raise UsageError(f"a document of schema {document.schema_!r} is read by programs alone")
-    return import_module(_module_name(document))
+    made: Callable[[Document], Part] = import_module(_module_name(document)).describe
+    return made
 
 
 def _module_name(document: Document) -> str:

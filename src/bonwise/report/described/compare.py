@@ -16,6 +16,8 @@ from bonwise.report.numbers import count, counted, estimate, interval, percent, 
 
 __all__ = ["describe"]
 
+_GAIN = "gain"
+
 _MOST_NAMES, _MOST_REASONS = 5, 5
 """Prompts of one set alone, and reasons for which prompts were dropped, that are named."""
 
@@ -123,7 +125,7 @@ def _notes(document: CompareDocument) -> Iterator[Said]:
             reasons.setdefault(f"no interval of the difference: {why}", []).append(metric)
     for reason, metrics in reasons.items():
         yield Said("note", f"{', '.join(metrics)}: {printable(reason, longest=200)}")
-    if document.differences["gain"].method == "labelled_only":
+    if document.differences[_GAIN].method == "labelled_only":
         yield Said("note", "* from the completely labelled prompts alone")
 
 

@@ -13,6 +13,9 @@ from bonwise.report.numbers import estimate, with_interval
 
 __all__ = ["compare_forests"]
 
+_GAIN = "gain"
+_BY_CHANCE, _OF_PICKS, _OF_BEST = "value_random", "value_judge", "value_oracle"
+
 _SHARES = (("recovery", "recovery"), ("top1_accuracy", "top-1 accuracy"), ("hit_rate", "hit rate"))
 
 _Figures = Mapping[str, EstimateRecord]
@@ -22,7 +25,7 @@ def compare_forests(document: CompareDocument) -> list[Drawing[Forest]]:
     """Draw what the picks differ by, and their values."""
     differences = document.differences
     shares = {word: differences[key] for key, word in _SHARES}
-    gain = {"gain": differences["gain"]}
+    gain = {_GAIN: differences[_GAIN]}
     return [
         *forest_figure(
             _rows(shares),
@@ -46,7 +49,7 @@ def compare_forests(document: CompareDocument) -> list[Drawing[Forest]]:
 
 def _values(document: CompareDocument) -> list[Drawing[Forest]]:
     first, second = document.first.metrics, document.second.metrics
-    values = [first["value_random"], first["value_judge"], second["value_judge"], first["value_oracle"]]
+    values = [first[_BY_CHANCE], first[_OF_PICKS], second[_OF_PICKS], first[_OF_BEST]]
     said = _in_words(dict(zip(("random pick", "first", "second", "best candidate"), values, strict=True)))
     files = (f"first: {_file(document.first)}", f"second: {_file(document.second)}")
     shown = dict(zip(("random pick", *files, "best candidate"), values, strict=True))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bonwise.report.blocks import Drawing
+from bonwise.report.blocks import Drawing, Value
 from bonwise.report.figures.colours import COLOURS, SIZE
 from bonwise.report.figures.legend import legend_below
 from bonwise.report.figures.names import told_apart
@@ -86,7 +86,7 @@ class Curves:
         lines = len(self.curves) if len(self.curves) > 1 else 0
         return lines + sum(guide.y is not None for guide in self.guides)
 
-    def rows(self) -> Iterator[Mapping[str, object]]:
+    def rows(self) -> Iterator[Mapping[str, Value]]:
         """Yield a row per point of each line."""
         for curve in self.curves:
             for at, (x, y) in enumerate(zip(curve.x, curve.y, strict=True)):

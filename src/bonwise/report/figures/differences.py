@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
-from bonwise.report.blocks import Drawing
+from bonwise.report.blocks import Drawing, Value
 from bonwise.report.figures.colours import COLOURS
 from bonwise.report.numbers import brief, count, number
 from bonwise.report.wording import named
@@ -80,7 +80,7 @@ class DifferenceBars:
     across: str
     up: str = "share of pairs"
 
-    def rows(self) -> Iterator[Mapping[str, object]]:
+    def rows(self) -> Iterator[Mapping[str, Value]]:
         """Yield a row per bar; the last is that of the ties."""
         for share, (low, high) in zip(self.shares, pairwise(self.edges), strict=True):
             yield {"from": low, "to": high, "share": share, "ties": False}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from bonwise.report.blocks import Drawing
+from bonwise.report.blocks import Drawing, Value
 from bonwise.report.figures.colours import COLOURS, SIZE
 from bonwise.report.figures.legend import legend_below
 from bonwise.report.figures.names import told_apart
@@ -72,7 +72,7 @@ class Forest:
     beside: Sequence[Row]
     unit: Unit
 
-    def rows(self) -> Iterator[Mapping[str, object]]:
+    def rows(self) -> Iterator[Mapping[str, Value]]:
         """Yield a row per figure, those that are not drawn too; each word of a mark is a column."""
         marked = {mark.row: {one.word: one.at for one in self.marks if one.row == mark.row} for mark in self.marks}
         for at, (label, value, low, high) in enumerate(self.every):

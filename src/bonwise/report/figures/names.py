@@ -26,7 +26,7 @@ _MARKS = 4
 """Marks on one letter; no script needs more, and thousands of them are as high as a page."""
 
 
-def short(name: object, longest: int = _LEGEND) -> str:
+def short(name: str, longest: int = _LEGEND) -> str:
     r"""Return a name for a drawing: what cannot be printed written out, then cut in the middle.
 
     Names that begin alike often end unlike. Wide letters take the room of two, and a letter keeps four of
@@ -34,7 +34,7 @@ def short(name: object, longest: int = _LEGEND) -> str:
 
     Parameters
     ----------
-    name : object
+    name : str
     longest : int
         Letters' room.
 
@@ -68,7 +68,7 @@ def _thinned(text: str) -> str:
     return "".join(kept)
 
 
-def pair(first: object, second: object) -> str:
+def pair(first: str, second: str) -> str:
     """Return the label of one thing less another, each cut in the middle where both have no room.
 
     Where that leaves no difference between them, both begin where they begin to differ.
@@ -94,7 +94,7 @@ def _both(sides: Sequence[str]) -> list[str]:
     return [short(side, max(room // 2, room - other)) for side, other in zip(sides, reversed(taken), strict=True)]
 
 
-def told_apart(names: Iterable[object], longest: int = ROW) -> list[str]:
+def told_apart(names: Iterable[str], longest: int = ROW) -> list[str]:
     """Return labels of one drawing; those that are alike once cut are numbered in their order.
 
     Parameters

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bonwise.report.blocks import Drawing
+from bonwise.report.blocks import Drawing, Value
 from bonwise.report.figures.colours import COLOURS
 from bonwise.report.figures.names import short
 
@@ -66,7 +66,7 @@ class NeededQuality:
     needs: Sequence[Needed]
     own: Own | None
 
-    def rows(self) -> Iterator[Mapping[str, object]]:
+    def rows(self) -> Iterator[Mapping[str, Value]]:
         """Yield a row per point of the curve, per wanted recovery, and for the judge."""
         for point in self.curve:
             yield {

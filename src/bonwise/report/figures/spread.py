@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import correlation
 from typing import TYPE_CHECKING, Protocol
 
-from bonwise.report.blocks import Drawing
+from bonwise.report.blocks import Drawing, Value
 from bonwise.report.figures.colours import COLOURS
 from bonwise.report.numbers import Bounded, count, number
 from bonwise.report.wording import named
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["Cloud", "Points", "Spread", "spread_figures"]
+
+_WITHIN_R = "within_r"
 
 _POINTS = "#7f8fa6"
 """A picture in a picture follows no style sheet: this reads on light and on dark paper."""
@@ -85,7 +87,7 @@ class Cloud:
     up: str
     r: float | None
 
-    def rows(self) -> Iterator[Mapping[str, object]]:
+    def rows(self) -> Iterator[Mapping[str, Value]]:
         """Yield a row per point."""
         for judge, oracle in zip(self.judge, self.oracle, strict=True):
             yield {"judge": judge, "oracle": oracle}
@@ -112,7 +114,7 @@ def spread_figures(
     """
     if spread is None:
         return []
-    whole = metrics["within_r"].estimate if metrics is not None and "within_r" in metrics else None
+    whole = metrics[_WITHIN_R].estimate if metrics is not None and _WITHIN_R in metrics else None
     oracle = named("oracle", reference)
     between = _Words("Between prompts", "prompt mean", oracle, "prompts", spread.prompts_shown, spread.prompts)
     within = _Words(

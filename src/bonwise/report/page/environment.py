@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from bonwise.printable import printable
-from bonwise.report.blocks import Cards, Part, Said
+from bonwise.report.blocks import Block, Cards, Part, Said
 
 __all__ = ["LONGEST_NAME", "LONGEST_TEXT", "MARKUP", "MOST_BYTES", "environment", "page_bytes", "visible"]
 
@@ -72,15 +72,15 @@ def environment() -> Environment:
     return made
 
 
-def _is_said(block: object) -> bool:
+def _is_said(block: Block) -> bool:
     return isinstance(block, Said)
 
 
-def _is_part(block: object) -> bool:
+def _is_part(block: Block) -> bool:
     return isinstance(block, Part)
 
 
-def _is_cards(block: object) -> bool:
+def _is_cards(block: Block | Cards) -> bool:
     return isinstance(block, Cards)
 
 
@@ -122,7 +122,7 @@ def _finalize(value: object) -> object:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _cell(value: object) -> Markup:
+def _cell(value: str) -> Markup:
     """Return the text of a cell with the places at which it may break: a column is as wide as its longest word."""
     text = _JOINT.sub(_BREAK, printable(value))
     parts = _LONG_WORD.sub(_joints, text).split(_BREAK)
@@ -134,7 +134,7 @@ def _joints(word: re.Match[str]) -> str:
     return _NOWHERE.sub(rf"\g<0>{_BREAK}", parts)
 
 
-def _cut(value: object, longest: int) -> str:
+def _cut(value: str, longest: int) -> str:
     return printable(value, longest=longest)
 
 

@@ -220,9 +220,9 @@ def _pieces(blocks: Sequence[Block], level: int, addresses: _Addresses) -> Itera
                 yield Piece("section", section=_section(one, level, addresses))
 
 
-def _run(block: Block) -> object:
+def _run(block: Block) -> str:
     """Return what is alike for blocks that stand together."""
-    return block.role if isinstance(block, Said) else type(block)
+    return block.role if isinstance(block, Said) else type(block).__name__
 
 
 def _said(run: Sequence[Said]) -> Piece:

@@ -20,6 +20,9 @@ __all__ = ["gates", "verdict", "verdict_of_several"]
 
 _State = Literal["good", "bad", "open"]
 
+_USEFUL: Level = "useful"
+_RECOVERY = "recovery"
+
 _STATES: Mapping[Level, _State] = {
     "useful": "good",
     "weak": "bad",
@@ -51,7 +54,7 @@ def verdict_of_several(document: AuditDocument) -> Part:
     levels: dict[Level, list[str]] = {}
     for name, judge in judges.items():
         levels.setdefault(judge.verdict.level, []).append(f"{printable(name)} ({_recovery(judge)})")
-    useful, of = len(levels.get("useful", ())), len(judges)
+    useful, of = len(levels.get(_USEFUL, ())), len(judges)
     state: _State = "open"
     if useful == of:
         state = "good"
@@ -93,7 +96,7 @@ def _against(settings: AuditSettings) -> Iterator[Block]:
 
 
 def _recovery(judge: JudgeFound) -> str:
-    found = judge.metrics.get("recovery")
+    found = judge.metrics.get(_RECOVERY)
     if found is None or found.estimate is None:
         return "recovery undefined"
     ends = "" if found.low is None else f" {interval(found, 'share')}"

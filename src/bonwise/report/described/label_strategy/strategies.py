@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Literal
 
 from bonwise.documents.label_strategy.strategies import (
     PromptGroup,
@@ -26,6 +27,8 @@ from bonwise.report.figures.forest import Forest, Row, forest_figure
 from bonwise.report.numbers import count, counted, number, percent
 
 __all__ = ["strategies"]
+
+_SCORING: Literal["pointwise"] = "pointwise"
 
 _COLUMNS: Mapping[str, str] = {
     "calls_per_prompt": "calls",
@@ -116,7 +119,7 @@ def _figure(title: str, group: PromptGroup, settings: StrategiesSettings, key: s
     for name, way in group.strategies.items():
         found = way.metrics[RECOVERY]
         rows.append((way_name(name, settings), found.estimate, found.low, found.high))
-    scores = number(group.strategies["pointwise"].metrics[RECOVERY].estimate, "share")
+    scores = number(group.strategies[_SCORING].metrics[RECOVERY].estimate, "share")
     return forest_figure(
         rows,
         key,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.label_strategy.verdicts import VerdictsDocument, VerdictsJudge
@@ -14,6 +15,9 @@ from bonwise.report.figures.forest import MOST, Forest, Row, forest_figure
 from bonwise.report.numbers import count, counted, estimate, interval, number, percent
 
 __all__ = ["verdicts"]
+
+_FIRST_ORDER: Literal["first_order"] = "first_order"
+_SECOND_ORDER: Literal["second_order"] = "second_order"
 
 _MOST = 3
 """Judges up to which each one's findings are said in sentences, not in the table alone."""
@@ -143,11 +147,11 @@ def _columns(judge: VerdictsJudge) -> Sequence[tuple[str, EstimateRecord]]:
     """Return the figures of a judge under their headings."""
     ways = judge.ways
     if judge.order is None:
-        return [("first order", ways["first_order"].agreement)]
+        return [("first order", ways[_FIRST_ORDER].agreement)]
     both = judge.best_known
     return [
-        ("first order", ways["first_order"].agreement),
-        ("second order", ways["second_order"].agreement),
+        ("first order", ways[_FIRST_ORDER].agreement),
+        ("second order", ways[_SECOND_ORDER].agreement),
         ("both", both.agreement),
         ("ties", both.tie_rate),
         ("decided", both.accuracy_decided),

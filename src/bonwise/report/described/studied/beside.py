@@ -20,6 +20,8 @@ from bonwise.report.described.study import described, not_studied
 
 __all__ = ["BesideAudit", "beside_audit"]
 
+_DROPPED = "dropped"
+
 
 @dataclass(frozen=True, slots=True)
 class BesideAudit:
@@ -118,8 +120,8 @@ def _untold(judge: StudyJudge, known: AuditData | None) -> dict[str, int]:
 def _lost(judge: StudyJudge, known: AuditData | None) -> dict[str, dict[str, int]]:
     lost = judge.data.lost()
     # Prompts that the audit dropped too stand among its own data.
-    if known is not None and lost.get("dropped") == Counter(one.reason for one in known.dropped):
-        lost.pop("dropped", None)
+    if known is not None and lost.get(_DROPPED) == Counter(one.reason for one in known.dropped):
+        lost.pop(_DROPPED, None)
     return lost
 
 
