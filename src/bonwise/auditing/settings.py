@@ -13,7 +13,6 @@ from bonwise.data.panel import Shape
 from bonwise.documents.audited.settings import IntervalKind
 from bonwise.errors import UsageError
 from bonwise.extras import BOOTSTRAP
-from bonwise.release import release
 from bonwise.stats.estimation import IntervalRule
 from bonwise.stats.sums import Floats
 
@@ -98,21 +97,3 @@ class Settings:
         known = labels[~np.isnan(labels)]
         width = 1.0 if label_range(labels) == (0.0, 1.0) else float(known.max() - known.min())
         return IntervalRule(self.interval, self.confidence, self.resamples, self.seed, label_range(labels), width)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the settings of the JSON schema."""
-        out: dict[str, Any] = {
-            "confidence": self.confidence,
-            "interval": self.interval,
-            "exclude": list(self.exclude),
-            "control": list(self.control),
-            "target": self.target,
-            "seed": self.seed,
-            "thresholds": self.thresholds.to_dict(),
-            "version": release(),
-        }
-        if self.interval == "bootstrap":
-            out["resamples"] = self.resamples
-        if self.outcome_model is not None:
-            out["outcome_model"] = type(self.outcome_model).__name__
-        return out

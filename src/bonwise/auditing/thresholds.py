@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from math import isfinite
 
 from bonwise.errors import UsageError
@@ -55,7 +55,3 @@ class Thresholds:
             if not isfinite(values[name]):
                 raise UsageError(f"threshold {name} must be finite, not {values[name]}", hint="such as 0.4")
         return replace(self, **values)
-
-    def to_dict(self) -> dict[str, float]:
-        """Return name to value."""
-        return asdict(self)
