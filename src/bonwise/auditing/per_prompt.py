@@ -60,9 +60,12 @@ def _rows(panel: Panel, *, logged: bool) -> pd.DataFrame:
 
 
 def _names(panel: Panel, chosen: np.ndarray) -> list[str]:
-    names = panel.candidates.to_numpy()[panel.names]
-    ends = np.cumsum(panel.sizes)
+    """Return the names of the chosen cells of each prompt."""
+    names = panel.candidates.to_numpy()[panel.names[chosen]].tolist()
+    counts = np.add.reduceat(chosen.astype(np.int64), np.cumsum(panel.sizes) - panel.sizes)
+    starts = (np.cumsum(counts) - counts).tolist()
+    # Most prompts have one.
     return [
-        _SEPARATOR.join(names[first:last][chosen[first:last]])
-        for first, last in zip(ends - panel.sizes, ends, strict=True)
+        names[start] if count == 1 else _SEPARATOR.join(names[start : start + count])
+        for start, count in zip(starts, counts.tolist(), strict=True)
     ]

@@ -60,6 +60,8 @@ class _Pools:
 
     def __init__(self, judge: JudgeAudit) -> None:
         self.panel: Panel = judge.labelling.panel
+        # Single names are taken thousands of times, and an index of pandas gives them slowly.
+        self.names = self.panel.candidates.to_numpy()
         self.logged = judge.logged
         self.picked = at_top(self.panel.scores, self.panel.sizes)
         self.best = at_top(self.panel.labels, self.panel.sizes)
@@ -95,12 +97,12 @@ class _Pools:
 
     def _named(self, cells: npt.NDArray[np.int64]) -> tuple[str, int]:
         """Name a few candidates, and count the others."""
-        names = self.panel.candidates[self.panel.names[cells[:NAMED]]]
+        names = self.names[self.panel.names[cells[:NAMED]]]
         told = " | ".join(printable(one, longest=LONGEST_NAME // NAMED) for one in names)
         return told, max(0, len(cells) - NAMED)
 
     def _candidate(self, cell: int, judge: str, words: PromptWords) -> _Candidate:
-        name = str(self.panel.candidates[self.panel.names[cell]])
+        name = str(self.names[self.panel.names[cell]])
         return _Candidate(
             name=name,
             score=None if self.logged else float(self.panel.scores[cell]),

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from statistics import correlation
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from bonwise.report.blocks import Drawing, Value
 from bonwise.report.figures.colours import COLOURS
 from bonwise.report.numbers import Bounded, count, number
 from bonwise.report.wording import named
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from matplotlib.axes import Axes
 
 __all__ = ["Cloud", "Points", "Spread", "spread_figures"]
@@ -151,21 +154,23 @@ def _figure(points: Points, key: str, words: _Words, whole: float | None) -> Ite
 
 
 def _paint(axes: Axes, data: Cloud) -> None:
-    axes.scatter(data.judge, data.oracle, s=9, color=_POINTS, alpha=0.45, linewidths=0, rasterized=True)
+    judge, oracle = (np.asarray(values, dtype=float) for values in (data.judge, data.oracle))
+    axes.scatter(judge, oracle, s=9, color=_POINTS, alpha=0.45, linewidths=0, rasterized=True)
     said = "r: none" if data.r is None else f"r = {number(data.r)}"
     axes.text(0.03, 0.97, said, transform=axes.transAxes, va="top", fontweight="bold", fontsize=11)
-    _square(axes, data.judge, data.oracle)
+    _square(axes, judge, oracle)
     axes.grid(visible=True)
     axes.locator_params(nbins=5)
     axes.set_xlabel(data.across)
     axes.set_ylabel(data.up)
 
 
-def _square(axes: Axes, x: Sequence[float], y: Sequence[float]) -> None:
+def _square(axes: Axes, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
     """Draw to one scale where judge and oracle have one, and in a square box in any case."""
-    spans = max(x) - min(x), max(y) - min(y)
-    if min(spans) > 0 and max(spans) <= _ALIKE * min(spans) and min(x) < max(y) and min(y) < max(x):
-        low, high = min(*x, *y), max(*x, *y)
+    least, most = (float(x.min()), float(y.min())), (float(x.max()), float(y.max()))
+    spans = most[0] - least[0], most[1] - least[1]
+    if min(spans) > 0 and max(spans) <= _ALIKE * min(spans) and least[0] < most[1] and least[1] < most[0]:
+        low, high = min(least), max(most)
         margin = 0.04 * (high - low)
         axes.set_xlim(low - margin, high + margin)
         axes.set_ylim(low - margin, high + margin)
