@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from bonwise.report.numbers import fine
-from bonwise.report.page.section import figures_of
 from bonwise.report.show import describe, markdown, page, text
 from documents.test_compare import changed, result
 from report.described.readers import HOSTILE, harmless, words
+from report.figures.painted import svg
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_one_figure_has_the_same_digits_wherever_it_stands(document):
     sentences, (shares, *_) = findings(one)
     (sentence,) = (said for said in sentences if said.startswith("Recovery"))
     assert "the first has 0.028 more, and the interval of the difference [-0.075, 0.302] holds 0" in sentence
-    for shown in (shares.says, figures_of([shares])[0].svg):
+    for shown in (shares.says, svg(shares)):
         assert "0.028 [-0.075, 0.302]" in shown
     assert [cell.strip() for cell in row_of(markdown(one), "recovery")[-2:]] == ["0.028", "\\[-0.075, 0.302\\]"]
     assert shares.to_frame().set_index("row").loc["recovery"].tolist() == list(ends.values())

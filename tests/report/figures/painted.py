@@ -8,9 +8,10 @@ import matplotlib.figure
 import pytest
 from matplotlib.colors import to_hex
 
+from bonwise.report.blocks import Part
 from bonwise.report.figures.colours import STAND_INS
 from bonwise.report.page import canvas
-from bonwise.report.page.section import figures_of
+from bonwise.report.page.view import page_view
 
 __all__ = ["painted", "points", "role_of", "svg", "typed"]
 
@@ -31,7 +32,14 @@ def typed(found):
 
 def svg(drawing):
     """Return a drawing as the markup of a page."""
-    return figures_of([drawing])[0].svg
+    (figure,) = _figures([drawing])
+    return figure.svg
+
+
+def _figures(drawings):
+    """Return drawings as a page shows them."""
+    sections = page_view(Part("Drawings", drawings)).sections
+    return [figure for section in sections for piece in section.pieces for figure in piece.figures]
 
 
 def painted(draw):
@@ -45,7 +53,7 @@ def painted(draw):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(canvas, "Figure", Kept)
-        figures_of(draw())
+        _figures(draw())
     return [axes for figure in kept for axes in figure.axes]
 
 

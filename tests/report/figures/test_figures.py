@@ -12,8 +12,8 @@ from bonwise.report.figures.percent import Percent
 from bonwise.report.figures.picks import picks_figures
 from bonwise.report.figures.spread import spread_figures
 from bonwise.report.figures.strata import strata_figures
+from report.described.audits import audited
 from report.figures.painted import svg, typed
-from report.page.page_documents import audited
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -67,9 +67,9 @@ def strata(names):
 @cache
 def everything():
     """Return a figure of every kind."""
-    metrics = audited()["metrics"]
+    metrics = audited().metrics
     return [
-        *picks_figures(typed(metrics), typed({"top1_accuracy": 0.25, "hit_rate": 0.4}), "picks"),
+        *picks_figures(metrics, typed({"top1_accuracy": 0.25, "hit_rate": 0.4}), "picks"),
         *difference_figures(typed(DIFFERENCES), "differences"),
         *spread_figures(typed(SPREAD), "spread"),
         *strata_figures(strata(["maths", "law"]), "strata"),
@@ -121,7 +121,7 @@ def test_picks_stand_between_random_and_best():
 def test_a_reference_is_no_oracle():
     """Where another judge stands in for the oracle no word calls it one."""
     drawings = [
-        *picks_figures(typed(audited()["metrics"]), None, "p", reference="strong"),
+        *picks_figures(audited().metrics, None, "p", reference="strong"),
         *difference_figures(typed(DIFFERENCES), "d", reference="strong"),
         *spread_figures(typed(SPREAD), "s", reference="strong"),
     ]
