@@ -19,7 +19,7 @@ def test_prompts_and_pairs_left_out_are_told_apart():
     scores = SIMULATION.frame()
     scores.loc[0, "oracle_label"] = float("nan")
     text = str(bw.study_label_strategy(scores, verdicts=verdicts(SIMULATION)))
-    assert "left out 1 prompt: partly labelled" in text
+    assert "dropped 1 prompt: partly labelled" in text
     assert "left out 6 pairs: the prompt is not among those that are scored and labelled completely" in text
     assert re.search(r"left out [\d,]+:", text) is None
 

@@ -160,7 +160,7 @@ SPOILT = {
         "s.jsonl",
         json.dumps([RECORD], indent=1),
         RowError,
-        ["row 1: not JSON", "one JSON object a line"],
+        ["row 1: not JSON", "one JSON object per line"],
     ),
     "deep JSON": (
         "s.jsonl",

@@ -90,7 +90,8 @@ def by_stratum(made):
     """Audit by the values of a column."""
     found = bw.audit(made(scores()), labels=made(labels().drop(columns="propensity")))
     judged = next(iter(found.judges.values())).labelling
-    return strata(found.table, judged.panel.keep(judged.labelled), confidence=0.95)
+    kinds, left_out = strata(found.table, judged.panel.keep(judged.labelled), confidence=0.95)
+    return [one.to_dict() for one in (*kinds, *left_out)]
 
 
 def stated(made):

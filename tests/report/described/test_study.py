@@ -234,7 +234,7 @@ def test_who_was_not_studied_and_what_was_dropped_is_told_once():
     dropped = study_requirements(cohort(20).drop(index=0)).document()
     (reason,) = dropped.judges["judge"].data.dropped
     for shown in (" ".join(text(dropped).split()), words(page(dropped))):
-        assert shown.count(f"dropped: {reason} (1)") == 1
+        assert shown.count(f"dropped 1 prompt: {reason}") == 1
 
 
 def test_names_stay_text():

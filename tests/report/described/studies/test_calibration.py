@@ -134,7 +134,7 @@ def test_who_was_not_studied_and_what_was_dropped_is_told_once():
         assert said.count("second: 5 folds need 10 labelled prompts") == 1
     dropped = study_calibration(cohort(20).drop(index=0)).document()
     assert sum(dropped.judges["judge"].data.dropped.values()) == 1
-    assert text(dropped).count("dropped: ") == 1
+    assert text(dropped).count("dropped 1 prompt: ") == 1
 
 
 def test_more_judges_than_are_drawn_have_tables_alone():

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from bonwise.documents.judge_counts import StudyCounts
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Said, Table
-from bonwise.report.numbers import count, listed_counts
+from bonwise.report.numbers import count, counted
 
 __all__ = ["Counts", "Losses", "counts_table", "data_blocks", "left_out", "losses_table"]
 
@@ -16,6 +16,9 @@ Counts = Mapping[str, Mapping[str, int]]
 
 Losses = Mapping[str, Mapping[str, Mapping[str, int]]]
 """By judge, by key and by reason."""
+
+_LEFT_OUT = "_left_out"
+"""Ends the keys of what was left out: before it stands what is counted, as in ``pairs_left_out``."""
 
 
 def data_blocks(counts: Counts, losses: Losses) -> Iterator[Block]:
@@ -29,9 +32,9 @@ def data_blocks(counts: Counts, losses: Losses) -> Iterator[Block]:
 def left_out(data: StudyCounts) -> Iterator[Said]:
     """Yield what was left out of a judge's figures, and for which reasons."""
     for what, reasons in data.lost().items():
-        told = [(printable(why, longest=120), many) for why, many in reasons.items() if many]
-        if told:
-            yield Said("caveat", f"{_words(what)}: {listed_counts(told)}")
+        for why, many in reasons.items():
+            if many:
+                yield Said("caveat", f"{_lost(what, many)}: {printable(why, longest=120)}")
 
 
 def counts_table(counts: Counts) -> Table:
@@ -57,6 +60,14 @@ def losses_table(losses: Losses) -> Table:
         if many
     ]
     return Table.of((*whose, Column("what", "words"), Column("why", "words"), Column("how many")), rows, "Left out")
+
+
+def _lost(key: str, many: int) -> str:
+    """Write how many of what are lost: the key names what it counts, and prompts where it names nothing."""
+    noun = _words(key.removesuffix(_LEFT_OUT))
+    return (
+        f"dropped {counted(many, 'prompt')}" if noun == key else f"left out {counted(many, noun.removesuffix('s'))}"
+    )
 
 
 def _words(key: str) -> str:
