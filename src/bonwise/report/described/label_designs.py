@@ -16,7 +16,7 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.described.dropped_prompts import cannot_be_drawn
 from bonwise.report.described.table_facts import table_facts
-from bonwise.report.numbers import NOTHING, count, counted, estimate, interval, interval_title, number, percent
+from bonwise.report.numbers import NOTHING, Ends, count, counted, estimate, interval, interval_title, number, percent
 
 __all__ = ["describe"]
 
@@ -109,12 +109,12 @@ def _chain(document: LabelDesignsDocument) -> Table:
 
 
 def _link(link: ProxyLinkRecord) -> tuple[str, ...]:
-    r, low, high = link.correlation, link.explained_low, link.explained_high
+    r, explained = link.correlation, Ends(link.explained, link.explained_low, link.explained_high)
     return (
         f"{link.from_} -> {link.to}",
         estimate(r),
         interval(r),
-        number(link.explained, "share"),
-        NOTHING if low is None else f"[{number(low, 'share')}, {number(high, 'share')}]",
+        estimate(explained, "share"),
+        interval(explained, "share"),
         count(r.n),
     )

@@ -16,7 +16,7 @@ from bonwise.documents.plan import (
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Role, Said, Table
 from bonwise.report.described.plan_curve import plan_curve
-from bonwise.report.numbers import NOTHING, brief, count, counted, number, percent, price, setting
+from bonwise.report.numbers import NOTHING, brief, count, counted, number, percent, price, setting, with_interval
 
 __all__ = ["describe"]
 
@@ -151,7 +151,7 @@ def _pilot(found: PilotOfScores | PilotOfVotes) -> str:
         size = f"{count(round(found.votes))} votes that count"
     else:
         size = counted(found.prompts, "labelled prompt")
-    figure = f"{found.of} {number(found.estimate)} [{number(found.low)}, {number(found.high)}]"
+    figure = f"{found.of} {with_interval(found)}"
     return f"{printable(found.source, longest=60)}: {size}, {printable(figure, longest=200)}"
 
 

@@ -9,7 +9,7 @@ from bonwise.documents.routed.signal import RoutedShareRecord, SignalRecord
 from bonwise.documents.router import SignalName
 from bonwise.report.blocks import Drawing
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
-from bonwise.report.numbers import Ends, estimate, number, percent, with_interval
+from bonwise.report.numbers import Ends, estimate, interval, number, percent, with_interval
 
 __all__ = ["captured_curves", "value_curves"]
 
@@ -54,8 +54,9 @@ def _value(name: SignalName, judge: JudgeRoute, share: float, key: str) -> list[
     shares = judge.studied[name].shares
     across = [one.share for one in shares]
     at, best = judge.studied[name].at(share), judge.perfect_at(share)
-    chance = "" if at.at_random is None else f", {number(at.at_random)} at random"
-    ends = "" if at.value_low is None else f" [{number(at.value_low)}, {number(at.value_high)}]"
+    value = Ends(at.value, at.value_low, at.value_high)
+    chance = "" if at.at_random is None else f", {number(at.at_random, like=value)} at random"
+    ends = "" if value.low is None else f" {interval(value)}"
     return curves_figure(
         [
             Curve("random order", across, [one.at_random for one in shares], role="random", dashed=True),
@@ -75,8 +76,8 @@ def _value(name: SignalName, judge: JudgeRoute, share: float, key: str) -> list[
         ],
         key,
         f"Value by share sent on: {name}",
-        f"Mean label with {percent(share)} sent on by {name}: {_mean(at.value)}{ends}, {_mean(best.value)} in the "
-        f"perfect order{chance}.",
+        f"Mean label with {percent(share)} sent on by {name}: {_mean(at.value, value)}{ends}, "
+        f"{_mean(best.value, value)} in the perfect order{chance}.",
         across=_ACROSS,
         up="mean label",
         guides=[Guide(percent(share), x=share)],
@@ -98,5 +99,5 @@ def _captured(found: RoutedShareRecord) -> str:
     return estimate(captured, "share") if found.low is None else with_interval(captured, "share")
 
 
-def _mean(value: float | None) -> str:
-    return _NO_FIGURE if value is None else number(value)
+def _mean(value: float | None, like: Ends) -> str:
+    return _NO_FIGURE if value is None else number(value, like=like)

@@ -33,11 +33,12 @@ def signal_table(judge: JudgeRoute, share: float) -> Table:
     rows = []
     for name, signal in judge.studied.items():
         at = signal.at(share)
+        value = Ends(at.value, at.value_low, at.value_high)
         rows.append(
             (
                 name,
-                number(at.value),
-                number(at.lift, sign=True),
+                estimate(value),
+                number(at.lift, like=value, sign=True),
                 estimate(Ends(at.captured, at.low, at.high), "share"),
                 interval(Ends(at.captured, at.low, at.high), "share") if at.low is not None else "",
                 estimate(signal.corr_gain),

@@ -13,7 +13,7 @@ from bonwise.report.blocks import Drawing, Value
 from bonwise.report.figures.colours import COLOURS, SIZE
 from bonwise.report.figures.legend import legend_below
 from bonwise.report.figures.names import told_apart
-from bonwise.report.numbers import Unit, count, number
+from bonwise.report.numbers import Ends, Unit, count, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -216,8 +216,7 @@ def _said(row: Row, unit: Unit) -> str:
     _, value, low, high = row
     if value is None:
         return "no figure"
-    ends = "(no interval)" if low is None or high is None else f"[{number(low, unit)}, {number(high, unit)}]"
-    return f"{number(value, unit)} {ends}"
+    return with_interval(Ends(value, low, high), unit)
 
 
 def _paint_row(axes: Axes, y: float, row: Row, role: str, view: tuple[float, float]) -> None:

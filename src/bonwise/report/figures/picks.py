@@ -7,7 +7,7 @@ from typing import Protocol
 
 from bonwise.report.blocks import Drawing
 from bonwise.report.figures.forest import Forest, Mark, Row, forest_figure
-from bonwise.report.numbers import Bounded, Unit, interval, number
+from bonwise.report.numbers import Bounded, number, with_interval
 from bonwise.report.wording import named
 
 __all__ = ["Chance", "picks_figures"]
@@ -70,7 +70,7 @@ def _shares(metrics: _Metrics, chance: Chance | None, key: str, reference: str |
             marks.append(Mark(at, at_random[name], "random", "random pick"))
             against = f", {number(at_random[name], 'share')} at random"
         marks.append(Mark(at, 1.0, "oracle", oracle))
-        said.append(f"{word} {_figure(metrics[name], 'share')}{against}")
+        said.append(f"{word} {with_interval(metrics[name], 'share')}{against}")
     says = f"{'; '.join(said)}. The {oracle} has 1; where its best candidates tie, no pick is sure to be its top one."
     return forest_figure(
         _rows(metrics, there),
@@ -86,7 +86,7 @@ def _shares(metrics: _Metrics, chance: Chance | None, key: str, reference: str |
 def _values(metrics: _Metrics, key: str, reference: str | None) -> list[Drawing[Forest]]:
     there = [(name, named(word, reference)) for name, word in _there(metrics, _VALUES)]
     roles = [role for role, (name, _) in zip(_ROLES, _VALUES, strict=True) if name in dict(there)]
-    said = "; ".join(f"{word} {_figure(metrics[name], 'number')}" for name, word in there)
+    said = "; ".join(f"{word} {with_interval(metrics[name])}" for name, word in there)
     across = named("mean label", reference)
     says = f"{_upper(across)}: {said}."
     return forest_figure(
@@ -100,10 +100,6 @@ def _there(metrics: _Metrics, names: Sequence[tuple[str, str]]) -> list[tuple[st
 
 def _rows(metrics: _Metrics, names: Sequence[tuple[str, str]]) -> list[Row]:
     return [(word, metrics[name].estimate, metrics[name].low, metrics[name].high) for name, word in names]
-
-
-def _figure(found: Bounded, unit: Unit) -> str:
-    return f"{number(found.estimate, unit)} {'(no interval)' if found.low is None else interval(found, unit)}"
 
 
 def _upper(text: str) -> str:

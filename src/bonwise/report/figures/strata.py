@@ -8,7 +8,7 @@ from typing import Protocol
 from bonwise.printable import printable
 from bonwise.report.blocks import Drawing
 from bonwise.report.figures.forest import Forest, Row, forest_figure
-from bonwise.report.numbers import Bounded, Unit, count, interval, number
+from bonwise.report.numbers import Bounded, Unit, count, with_interval
 
 __all__ = ["Stratum", "StratumRow", "strata_figures"]
 
@@ -75,8 +75,7 @@ def _figures(column: Stratum, metric: str, unit: Unit, key: str) -> list[Drawing
         found = row.metrics[metric]
         rows.append((label, found.estimate, found.low, found.high))
         if found.estimate is not None:
-            ends = "(no interval)" if found.low is None else interval(found, unit)
-            said = f"{number(found.estimate, unit)} {ends} for {printable(row.value, longest=40)}"
+            said = f"{with_interval(found, unit)} for {printable(row.value, longest=40)}"
             known.append((found.estimate, said))
     if not known:
         return []

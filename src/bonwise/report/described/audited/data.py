@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bonwise.documents.audited.data import AuditData
-from bonwise.documents.audited.judge import Balance, Ends, JudgeFound
+from bonwise.documents.audited.judge import Balance, JudgeFound
+from bonwise.documents.audited.judge import Ends as Bounds
 from bonwise.documents.audited.sampling import OutcomeModelUsed, Sampling
 from bonwise.documents.dropped_prompt import DroppedPrompt
 from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
-from bonwise.report.numbers import count, counted, listed_counts, number
+from bonwise.report.numbers import Ends, count, counted, estimate, interval, listed_counts, number
 from bonwise.report.wording import named
 
 __all__ = ["counts_of", "data", "dropped_of", "missing_labels"]
@@ -96,18 +97,16 @@ def _balance(rows: Sequence[Balance]) -> Table:
         Column("difference"),
         Column("interval"),
     )
-    cells = [
-        (row.feature, number(row.labelled), number(row.unlabelled), number(row.difference), _ends(row))
-        for row in rows
-    ]
-    return Table.of(columns, cells, "Labelled against unlabelled prompts")
+    return Table.of(columns, (_balanced(row) for row in rows), "Labelled against unlabelled prompts")
 
 
-def _ends(row: Balance) -> str:
-    return "-" if row.low is None else f"[{number(row.low)}, {number(row.high)}]"
+def _balanced(row: Balance) -> tuple[str, ...]:
+    found = Ends(row.difference, row.low, row.high)
+    sides = (number(side, like=found) for side in (row.labelled, row.unlabelled))
+    return row.feature, *sides, estimate(found), interval(found)
 
 
-def _bounds(bounds: dict[str, Ends], reference: str | None) -> Table:
+def _bounds(bounds: dict[str, Bounds], reference: str | None) -> Table:
     columns = (Column("metric", "name"), Column("at least"), Column("at most"))
     rows = [
         (named(name, reference), number(low, unit_of(name)), number(high, unit_of(name)))

@@ -24,7 +24,7 @@ from bonwise.report.described.label_strategy.ways import (
 )
 from bonwise.report.described.studied.described_study import DescribedStudy
 from bonwise.report.figures.forest import Forest, Row, forest_figure
-from bonwise.report.numbers import count, counted, number, percent
+from bonwise.report.numbers import Ends, count, counted, estimate, percent
 
 __all__ = ["strategies"]
 
@@ -119,7 +119,7 @@ def _figure(title: str, group: PromptGroup, settings: StrategiesSettings, key: s
     for name, way in group.strategies.items():
         found = way.metrics[RECOVERY]
         rows.append((way_name(name, settings), found.estimate, found.low, found.high))
-    scores = number(group.strategies[_SCORING].metrics[RECOVERY].estimate, "share")
+    scores = estimate(group.strategies[_SCORING].metrics[RECOVERY], "share")
     return forest_figure(
         rows,
         key,
@@ -132,8 +132,8 @@ def _figure(title: str, group: PromptGroup, settings: StrategiesSettings, key: s
 
 
 def _highest(rows: list[Row]) -> str:
-    known = [(value, name) for name, value, _, _ in rows if value is not None]
+    known = [(value, name, Ends(value, low, high)) for name, value, low, high in rows if value is not None]
     if not known:
         return "unknown"
-    value, name = max(known)
-    return f"{number(value, 'share')} ({name})"
+    _, name, found = max(known, key=lambda one: one[:2])
+    return f"{estimate(found, 'share')} ({name})"

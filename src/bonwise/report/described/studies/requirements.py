@@ -11,7 +11,7 @@ from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.described.studied.described_study import DescribedStudy
 from bonwise.report.described.studied.many_requirements import many_requirements
 from bonwise.report.figures.needed_quality import Needed, NeededQuality, Own, Quality, needed_quality_figure
-from bonwise.report.numbers import counted, estimate, interval, number, percent, setting
+from bonwise.report.numbers import counted, estimate, interval, percent, setting
 from bonwise.report.wording import named
 
 __all__ = ["described"]
@@ -100,13 +100,13 @@ def _figure(name: str, judge: RequirementsJudge, key: str) -> list[Drawing[Neede
     says = "Within_r and effective agreement of a judge of plain noise, by what it recovers; bars are intervals."
     if own is not None:
         says += (
-            f" The diamond is {printable(name, longest=_LONGEST)}: within_r {number(own.within_r)}, recovery "
-            f"{number(own.recovery, 'share')}."
+            f" The diamond is {printable(name, longest=_LONGEST)}: within_r {estimate(judge.judge.within_r)}, "
+            f"recovery {estimate(judge.judge.recovery, 'share')}."
         )
         if own.expected is not None:
             says += (
                 " The dotted line runs from it to the curve at the same within_r, a recovery of "
-                f"{number(own.expected, 'share')}."
+                f"{estimate(judge.judge.expected_recovery, 'share')}."
             )
     return needed_quality_figure(data, key, "Quality needed for a wanted recovery", says)
 
