@@ -206,7 +206,7 @@ def test_paper_shows_the_findings(show, simulated):
             "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
         )
         assert sum(map(int, re.findall(r"\d+", ink)[:3])) < sum(map(int, re.findall(r"\d+", paper)[:3]))
-        recovery = number(document["metrics"]["recovery"]["estimate"], unit_of("recovery"))
+        recovery = estimate(AuditDocument.model_validate(document).metrics["recovery"], unit_of("recovery"))
         assert recovery in page.locator("body").inner_text()
         assert fits(page)
 

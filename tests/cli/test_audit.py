@@ -12,6 +12,9 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
+from bonwise.documents.audit import AuditDocument
+from bonwise.documents.metrics import unit_of
+from bonwise.report.numbers import estimate, interval, setting
 from bonwise.testing import simulate
 from cli.commands import CONTROL, rows_of, scored, strict, typed, written
 
@@ -70,12 +73,12 @@ def test_the_same_command_gives_the_same_bytes(capsys, arena):
 
 
 def test_text_shows_what_the_document_holds(capsys, arena):
-    """Each metric has a line with its estimate and interval to three decimals."""
+    """Each metric has a line with its estimate and interval, in the digits of its width."""
     done = typed(capsys, "audit", arena, "--exclude", "unhelpful", "--json", "-")
-    for name, found in strict(done.out)["metrics"].items():
+    for name, found in AuditDocument.model_validate_json(done.out).metrics.items():
         (line,) = (line for line in done.err.splitlines() if line.split()[:1] == [name])
-        assert f"{found['estimate']:.3f}" in line, name
-        assert f"[{found['low']:.3f}, {found['high']:.3f}]" in line, name
+        assert estimate(found, unit_of(name)) in line, name
+        assert interval(found, unit_of(name)) in line, name
 
 
 def test_dropped_prompts_are_named(capsys, arena):
@@ -147,7 +150,7 @@ def test_gates_decide_the_exit_code(capsys, arena, gates, code, states):
     assert done.code == code
     assert [gate["state"] for gate in found] == states
     for name, value, state in zip(gates, gates.values(), states, strict=True):
-        assert f"{name} > {value:g}: {state}" in done.err
+        assert f"{name} > {setting(value, unit_of(name))}: {state}" in done.err
     for gate in found:
         assert (gate["more_labels"] is not None) == (gate["state"] == "inconclusive")
 
@@ -159,8 +162,8 @@ def test_a_control_is_reported_beside_the_figures(capsys, arena):
     assert document["metrics"]["recovery"]["estimate"] == pytest.approx(0.213, abs=5e-4)
     assert document["with_control"]["recovery"]["estimate"] == pytest.approx(0.656, abs=5e-4)
     (line,) = (line for line in done.err.splitlines() if line.split()[:1] == ["recovery"])
-    assert "0.213" in line
-    assert "0.656" in line
+    assert "21%" in line
+    assert "66%" in line
 
 
 def test_the_target_decides_the_verdict(capsys, arena):

@@ -91,12 +91,12 @@ def test_the_arena_control_is_found(capsys, shared):
     """The candidate that is always worst is flagged with what it does to recovery, and the command sets it aside."""
     document = diagnosed(capsys, shared / "data" / "arena100" / "scores.csv")
     (sentence,) = suspected(document, "'unhelpful'")
-    assert "0.213" in sentence
-    assert "0.656" in sentence
+    assert "21.3%" in sentence
+    assert "65.6%" in sentence
     assert document["next_command"].endswith(" --control unhelpful")
     done = run_next(capsys, document)
     assert done.code == 0
-    assert "0.213" in done.out
+    assert "21%" in done.out
     assert document["labels"]["partly_labelled_prompts"] == 1
     assert document["dropped"] == {"lacks base": 1, "partly labelled": 1}
 

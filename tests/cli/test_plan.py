@@ -119,5 +119,5 @@ def test_what_is_said_to_be_typed_next_can_be_typed(design, tmp_path, monkeypatc
     sheet.merge(frame[[*keys, "oracle_label"]], on=keys).to_csv("labels.csv", index=False)
     audited = typed(capsys, *audit)
     assert audited.code in {0, 1, 3}
-    gate = {"two_label": "gain > 0: ", "complete": "recovery > 0: "}[design]
+    gate = {"two_label": "gain > 0: ", "complete": "recovery > 0%: "}[design]
     assert gate in audited.out

@@ -47,7 +47,7 @@ def test_the_page_holds_what_was_picked(capsys, folder):
     for prompt_id, candidates in POOLS.items():
         assert f"The prompt {prompt_id}" in text
         assert all(candidate in text for candidate in candidates)
-    assert "A candidate was picked in 6 of 6 pools (100.0%)." in text
+    assert "A candidate was picked in 6 of 6 pools (100%)." in text
 
 
 def test_pools_from_a_pipe_have_a_page(capsys, folder, monkeypatch):

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from bonwise.report.numbers import Ends, interval
 from bonwise.testing import simulate
 from docs.studies import check_study_page
 from recipes.applied import HERE, ROOT, copy_of_package, ran, section
@@ -109,7 +110,7 @@ def test_the_command(copy):
     page = (copy / "found.html").read_text("utf-8")
     for shown in (text, page):
         assert sentence in shown
-        assert f"[{held['low']:.3f}, {held['high']:.3f}]" in shown
+        assert interval(Ends(held["estimate"], held["low"], held["high"]), "share") in shown
     assert "Shortlists of 2 on scores.csv" in page
 
 

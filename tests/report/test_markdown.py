@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -116,6 +116,7 @@ def test_hostile_names_of_an_audit_are_text(name):
     assert seen(text).count(once(name)) >= 8
 
 
+@example(" ")
 @given(st.text(st.characters(), min_size=1, max_size=60))
 def test_any_name_is_text(name):
     """No text makes anything but text, and what is seen is the text."""

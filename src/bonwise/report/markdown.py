@@ -87,7 +87,7 @@ def _blocks(blocks: Iterable[Block], level: int) -> Iterator[str]:
             yield _code(block.text) if block.role == "command" else paragraph(_whole(block))
         elif isinstance(block, Table):
             if block.role == "table":
-                yield from ([f"**{_text(block.title)}**"] if block.title else [])
+                yield from _bold(block.title)
                 yield _table(block)
         elif isinstance(block, Part) and block.role != "detail":
             yield from _part(block, level)
@@ -99,7 +99,7 @@ def _table(table: Table) -> str:
     lines = [_line(_text(column.title) for column in table.columns), _line(sides)]
     for row in table.rows[:_MOST_ROWS]:
         if row.group:
-            lines.append(_line([f"**{_text(row.group)}**", *("" for _ in table.columns[1:])]))
+            lines.append(_line(["".join(_bold(row.group)), *("" for _ in table.columns[1:])]))
         lines.append(_line(map(_text, row.cells)))
     if len(table.rows) > _MOST_ROWS:
         lines.append(_line([f"... {len(table.rows) - _MOST_ROWS:,} more", *("" for _ in table.columns[1:])]))
@@ -132,6 +132,12 @@ def _within(blocks: Iterable[str], most: int) -> tuple[list[str], int]:
         if fitting:
             kept.append("\n".join(lines[:fitting]))
     return kept, lost
+
+
+def _bold(value: str) -> Iterator[str]:
+    """Yield text in bold; nothing for blanks, whose asterisks alone would be a rule across the page."""
+    if words := _text(value):
+        yield f"**{words}**"
 
 
 def _text(value: str, *, longest: int = _LONGEST) -> str:

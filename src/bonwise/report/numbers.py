@@ -61,6 +61,9 @@ _SEEN = 0.001
 _MOST_DECIMALS = 6
 """A figure that needs more has an exponent."""
 
+_ROUNDING_ERROR = 1e-12
+"""What computing may leave of 0."""
+
 _SCALES: dict[Unit, int] = {"number": 1, "share": 100, "points": 100}
 _AFTER: dict[Unit, str] = {"number": "", "share": "%", "points": " points"}
 
@@ -354,7 +357,7 @@ def _written(value: float, unit: Unit, decimals: int | None, *, sign: bool = Fal
 
 
 def _significant(value: float, plus: str = "") -> str:
-    if value == 0:
+    if abs(value) < _ROUNDING_ERROR:
         return "0"
     if abs(value) >= 10**_ALONE - 0.5:
         return f"{value:{plus},.0f}"

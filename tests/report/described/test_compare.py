@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bonwise.report.numbers import fine
+from bonwise.report.numbers import estimate, interval
 from bonwise.report.show import describe, markdown, page, text
 from documents.test_compare import changed, result
 from report.described.readers import HOSTILE, harmless, words
@@ -25,13 +25,14 @@ def findings(document):
 
 def test_sentences_and_captions_carry_the_figures(document):
     """The differences stand first on a page, with their intervals, in words and in the caption of the forest."""
-    size, ends = fine(document.differences["gain"])
-    sentences, (_, gain, _) = findings(document)
+    gain = document.differences["gain"]
+    size, ends = estimate(gain), interval(gain)
+    sentences, (_, drawn, _) = findings(document)
     (said,) = (one for one in sentences if one.startswith("Gain"))
     assert f"the first has {size} more, and the interval of the difference {ends} excludes 0" in said
-    assert f"gain {size} {ends}" in gain.says
+    assert f"gain {size} {ends}" in drawn.says
     (tokens,) = (one for one in sentences if one.startswith("Tokens a prompt"))
-    assert "first 100.0, second 101.0; the first has 1.000 less (no interval)" in tokens
+    assert "first 100, second 101; the first has 1.00 less (no interval)" in tokens
     shown = words(page(document))
     assert shown.index(said) < shown.index("first - second")
     assert said not in " ".join(text(document).split())
@@ -50,10 +51,10 @@ def test_one_figure_has_the_same_digits_wherever_it_stands(document):
     one = changed(document, lambda plain: plain["differences"]["recovery"].update(ends))
     sentences, (shares, *_) = findings(one)
     (sentence,) = (said for said in sentences if said.startswith("Recovery"))
-    assert "the first has 0.028 more, and the interval of the difference [-0.075, 0.302] holds 0" in sentence
+    assert "the first has 0.03 more, and the interval of the difference [-0.07, 0.30] holds 0" in sentence
     for shown in (shares.says, svg(shares)):
-        assert "0.028 [-0.075, 0.302]" in shown
-    assert [cell.strip() for cell in row_of(markdown(one), "recovery")[-2:]] == ["0.028", "\\[-0.075, 0.302\\]"]
+        assert "0.03 [-0.07, 0.30]" in shown
+    assert [cell.strip() for cell in row_of(markdown(one), "recovery")[-2:]] == ["0.03", "\\[-0.07, 0.30\\]"]
     assert shares.to_frame().set_index("row").loc["recovery"].tolist() == list(ends.values())
 
 
@@ -72,7 +73,7 @@ def test_a_difference_of_nothing_is_said(document):
 
     assert "; they do not differ (no interval)." in said(estimate=0.0, low=None, high=None)
     assert "; no difference can be computed." in said(estimate=None, low=None, high=None)
-    assert "the first has 0.500 less, and the interval of the difference [-0.600, -0.400] excludes 0" in said(
+    assert "the first has 0.50 less, and the interval of the difference [-0.60, -0.40] excludes 0" in said(
         estimate=-0.5, low=-0.6, high=-0.4
     )
 

@@ -14,9 +14,9 @@ def test_the_text_has_every_figure():
         "left out: 1 prompt without two complete candidates",
     ]
     rows = [line.split() for line in said]
-    assert ["sd", "of", "one", "call", "0.1144"] in rows
-    assert ["sd", "between", "candidates", "0.0082"] in rows
-    assert ["6.00", "0.00890", "75%", "0.00910"] in rows
+    assert ["sd", "of", "one", "call", "0.114"] in rows
+    assert ["sd", "between", "candidates", "0.00820"] in rows
+    assert ["6.00", "0.00890", "75.0%", "0.00910"] in rows
     assert said[-1] == "fewer than 100 prompts: the prices are rough"
     assert "rough" not in text(learnt(prompts=100))
 

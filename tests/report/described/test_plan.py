@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bonwise.documents.reading import load
+from bonwise.report.numbers import number
 from bonwise.report.show import describe, drawings, page, text
 from documents.planned import PLANS, made
 from report.described.readers import words
@@ -58,7 +59,7 @@ def test_the_curve_is_the_table():
     found = document("power")
     (drawing,) = drawings(found)
     for row in found.power_table:
-        assert f"{row.power:.3f} with {row.labels:,}" in drawing.says
+        assert f"{number(row.power, 'share')} with {row.labels:,}" in drawing.says
     assert list(drawing.to_frame()["x"]) == [row.labels for row in found.power_table]
     assert "192 needed" in page(found)
     assert "asked for: 0.9" in page(found)

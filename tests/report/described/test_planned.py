@@ -38,7 +38,7 @@ def test_every_sentence_is_said_once(kind):
     [
         ("precision", ["Recovery of judge, to +-0.4, at 95%", "stop: precise enough", "recovery", "half-width"]),
         ("on", ["80 of 80 prompts completely labelled", "continue"]),
-        ("early", ["recovery 0.", "no interval before the first look at 30 labelled prompts"]),
+        ("early", ["recovery 10.2% after 20", "no interval before the first look at 30 labelled prompts"]),
         ("significance", ["Recovery of judge, above 0 or not, at 95%"]),
         ("votes", ["Votes for first over second, above 0.5 or not, at 95%", "blank", "share"]),
         ("no votes", ["0 votes of table; 1 tie; 1 blank", "no votes yet"]),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pandas as pd
 
 import bonwise as bw
+from bonwise.report.numbers import estimate
 from bonwise.report.show import page, text
 from documents.test_preferences import audited
 from report.described.readers import HOSTILE, harmless, words
@@ -17,8 +18,8 @@ def test_one_row_per_judge():
     said = text(document)
     assert said.startswith("Pairwise verdicts of table, against gold\n2 contexts; both presentation orders averaged")
     (row,) = (line.split() for line in said.splitlines() if line.startswith("judge") and " 39 " in line)
-    assert row[:4] == ["judge", "39", "39", f"{found.agreement.estimate:.3f}"]
-    assert f"{found.order_agreement.estimate:.3f}" in row
+    assert row[:4] == ["judge", "39", "39", estimate(found.agreement, "share")]
+    assert estimate(found.order_agreement, "share") in row
     assert "1 row left out: no verdict in every order, or no label" in said
     assert "orders: how often" in said
     assert BETWEEN in said

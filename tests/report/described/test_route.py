@@ -6,6 +6,7 @@ import pytest
 import bonwise as bw
 from bonwise.report.described.audit import describe_with
 from bonwise.report.described.studied.beside import BesideAudit
+from bonwise.report.numbers import Ends, estimate, number, with_interval
 from bonwise.report.page.rendered import whole_page
 from bonwise.report.show import describe, markdown, notebook, page, text
 from documents.test_route import changed, several, study
@@ -18,7 +19,7 @@ def said(document):
     return " ".join(text(document).split())
 
 
-@pytest.mark.parametrize(("lift", "shown"), [(-1e-6, "+0.0000"), (1e-6, "+0.0000"), (-0.0123, "-0.0123")])
+@pytest.mark.parametrize(("lift", "shown"), [(-1e-6, " 0.000 "), (1e-6, " 0.000 "), (-0.0123, " -0.012 ")])
 def test_no_lift_is_a_negative_zero(lift, shown):
     """What rounds to 0 from below is a plain 0, for a signal and for the perfect order; the rest keep their sign."""
 
@@ -29,7 +30,7 @@ def test_no_lift_is_a_negative_zero(lift, shown):
 
     found = text(changed(change))
     assert shown in found
-    assert "-0.0000" not in found
+    assert "-0.000" not in found
 
 
 def test_no_other_figure_is_a_negative_zero():
@@ -38,14 +39,14 @@ def test_no_other_figure_is_a_negative_zero():
     def change(plain):
         plain["recommendation"]["threshold"] = -0.0
         for one in plain["bound"]:
-            one["bound"]["estimate"] = -1e-9
-        plain["budget"]["gain"] |= {"estimate": -1e-9, "low": None, "high": None}
-        plain["budget"] |= {"route_only": -1e-9, "redraw_only": -1e-9}
+            one["bound"]["estimate"] = -1e-15
+        plain["budget"]["gain"] |= {"estimate": -1e-15, "low": None, "high": None}
+        plain["budget"] |= {"route_only": -1e-15, "redraw_only": -1e-15}
 
     found = said(changed(change))
     assert "those above 0," in found
-    assert "-0.0000" not in found
-    assert "Expected gain in the mean label 0.0000; routing alone 0.0000, further draws alone 0.0000." in found
+    assert "e-15" not in found
+    assert "Expected gain in the mean label 0; routing alone 0, further draws alone 0." in found
 
 
 def test_the_recommendation_says_of_what_it_captures_a_part():
@@ -56,7 +57,7 @@ def test_the_recommendation_says_of_what_it_captures_a_part():
         return said(changed(lambda plain: plain["recommendation"]["captured"].update(ends)))
 
     assert ", capturing 38% [32%, 44%] of the possible lift." in captures(0.38, 0.32, 0.44)
-    assert ", capturing 38% of the possible lift." in captures(0.38, None, None)
+    assert ", capturing 38.0% of the possible lift." in captures(0.38, None, None)
     assert "capturing" not in captures(None, None, None)
 
 
@@ -84,14 +85,17 @@ def test_captions_carry_the_figures_at_the_share_asked_for():
     captured, *values = document.drawings
     for name, one in judge.studied.items():
         at = one.at(0.1)
-        ends = "" if at.low is None else f" [{round(100 * at.low)}%, {round(100 * at.high)}%]"
-        assert f"{name} {round(100 * at.captured)}%{ends}" in captured.says
+        part = Ends(at.captured, at.low, at.high)
+        assert (
+            f"{name} {estimate(part, 'share') if at.low is None else with_interval(part, 'share')}" in captured.says
+        )
     taken = judge.recommendation.signal
     at = judge.studied[taken].at(0.1)
-    told = f"sent on by {taken}: {at.value:.3f} [{at.value_low:.3f}, {at.value_high:.3f}], "
+    value = Ends(at.value, at.value_low, at.value_high)
+    told = f"sent on by {taken}: {with_interval(value)}, "
     assert told in values[0].says
-    assert f"{judge.perfect_at(0.1).value:.3f} in the perfect order" in values[0].says
-    assert f"{at.value - at.lift:.3f} at random" in values[0].says
+    assert f"{number(judge.perfect_at(0.1).value, like=value)} in the perfect order" in values[0].says
+    assert f"{number(at.value - at.lift, like=value)} at random" in values[0].says
     assert len(values) == min(3, len(judge.studied))
 
 

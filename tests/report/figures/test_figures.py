@@ -111,8 +111,8 @@ def test_picks_stand_between_random_and_best():
     metrics = {name: found(0.75) for name in ("value_random", "value_oracle")}
     metrics |= {"recovery": found(0.213, 0.1, 0.3), "top1_accuracy": found(0.325, 0.3, 0.35), "hit_rate": found(None)}
     shares, values = picks_figures(typed(metrics), typed({"top1_accuracy": 0.25, "hit_rate": None}), "k")
-    assert "0.213 [0.100, 0.300], 0.000 at random" in shares.says
-    assert "0.325 [0.300, 0.350], 0.250 at random" in shares.says
+    assert "21% [10%, 30%], 0% at random" in shares.says
+    assert "32.5% [30.0%, 35.0%], 25.0% at random" in shares.says
     assert "hit rate" not in shares.says
     assert "random pick 0.750 (no interval)" in values.says
     assert "judge" not in values.says
@@ -148,7 +148,7 @@ def test_the_largest_difference_is_that_of_the_data():
     assert "lie within 1 of 0." in oracle.says
     alike = {"edges": [-0.025, 0.025], "counts": [0], "ties": 9, "pairs": 9, "largest": 0.0}
     (one,) = difference_figures(typed({"judge": alike, "oracle": None}), "k")
-    assert one.says == "Of 9 pairs of candidates of one prompt the judge ties 9, 100.0%."
+    assert one.says == "Of 9 pairs of candidates of one prompt the judge ties 9, 100%."
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_per_cent_has_the_decimals_that_keep_ticks_even(places, written):
 def test_the_spread_says_r_and_how_much_is_shown():
     """The correlation is that of the points, or the metric's where points were left out."""
     between, within = spread_figures(typed(SPREAD), "k", metrics=typed({"within_r": found(0.27)}))
-    assert "all 3 prompts: the correlation is 1.000" in between.says
+    assert "all 3 prompts: the correlation is 1.00" in between.says
     assert "3 of 9 candidates: the correlation of all of them is 0.270" in within.says
     assert ", is" not in between.says + within.says
     assert ">r = 0.270<" in svg(within)
@@ -181,7 +181,7 @@ def test_the_spread_says_r_and_how_much_is_shown():
 def test_strata_name_the_lowest_and_the_highest():
     """Each column has a figure of recovery and one of within_r, with the counts."""
     recovery, within = strata_figures(strata(["maths", "law", "art"]), "k")
-    assert "from 0.000 [-0.100, 0.900] for maths to 0.200 [-0.100, 0.900] for art" in recovery.says
+    assert "from 0% [-10%, 90%] for maths to 20% [-10%, 90%] for art" in recovery.says
     assert ">law (41)<" in svg(recovery)
     assert "An open dot has no interval." in within.says
 
@@ -195,7 +195,7 @@ def test_what_a_forest_cannot_show_is_said():
     (one,) = forest_figure([*rows, ("more", 0.1, 0.0, 0.2)], "k", "t", "Said.")
     for words in ("The first 30 of 31 rows", "without a dot has no figure", "arrow"):
         assert words in one.says
-    assert "0.100 [-9.000, 9.000]" in svg(one)
+    assert "0 [-9, 9]" in svg(one)
     assert forest_figure([("none", None, None, None)], "k", "t", "Said.") == []
 
 
@@ -263,7 +263,7 @@ def test_no_line_runs_through_the_words(names):
     rows = [(name, 0.5 + at / 10, 0.2, 0.8) for at, name in enumerate(names)]
     (one,) = forest_figure(rows, "k", "t", "Said.", 0.5)
     words, lines = placed(svg(one)), sorted(uprights(svg(one)))
-    numbers = [words[f"0.{5 + at}00 [0.200, 0.800]"] for at in (0, 1)]
+    numbers = [words[f"0.{5 + at}0 [0.20, 0.80]"] for at in (0, 1)]
     letters = 3
     assert len(lines) == 2
     for at, (top, bottom) in enumerate(lines):

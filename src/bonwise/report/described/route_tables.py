@@ -30,10 +30,12 @@ def signal_table(judge: JudgeRoute, share: float) -> Table:
         Column("its interval", spare=2),
         Column("n", spare=1),
     )
-    rows = []
+    rows: list[Sequence[str]] = []
+    like: Ends | None = None
     for name, signal in judge.studied.items():
         at = signal.at(share)
         value = Ends(at.value, at.value_low, at.value_high)
+        like = like or value
         rows.append(
             (
                 name,
@@ -49,8 +51,8 @@ def signal_table(judge: JudgeRoute, share: float) -> Table:
     best = judge.perfect_at(share)
     last = (
         "perfect order",
-        number(best.value),
-        number(best.lift, sign=True),
+        number(best.value, like=like),
+        number(best.lift, like=like, sign=True),
         percent(1.0),
         "",
         "",

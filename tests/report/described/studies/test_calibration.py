@@ -8,7 +8,7 @@ import pytest
 from auditing.tables import cohort, two_judges
 from bonwise.auditing.studies.calibration import study_calibration
 from bonwise.report.blocks import Part, Table, drawings_of
-from bonwise.report.numbers import change, count, estimate
+from bonwise.report.numbers import count, estimate, with_interval
 from bonwise.report.show import describe, drawings, markdown, notebook, page, text
 from documents.round_trips import read_back, refusal
 from report.described.readers import HOSTILE, harmless, words
@@ -44,12 +44,12 @@ def test_each_judge_has_a_part_with_drawings_and_tables(document):
         drawn = list(drawings_of(part.blocks))
         assert [one.title for one in drawn] == [f"Change of {metric}" for metric in DRAWN]
         one = judge.methods["isotonic"]
-        assert f"isotonic {change(one.changes['global_r'])}" in drawn[2].says
+        assert f"isotonic {with_interval(one.changes['global_r'], sign=True)}" in drawn[2].says
         rows = {cells[:2]: cells for cells in shown(part, "What calibrating changes")}
         assert rows["isotonic", "recovery"][2:5] == (
             estimate(judge.raw.metrics["recovery"], "share"),
             estimate(one.metrics["recovery"], "share"),
-            change(one.changes["recovery"], "share"),
+            estimate(one.changes["recovery"], "points", sign=True),
         )
         picks = {cells[0]: cells[1:] for cells in shown(part, "What becomes of the picks")}
         for method, found in judge.methods.items():

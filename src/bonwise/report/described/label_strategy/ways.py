@@ -39,7 +39,7 @@ _NAMES: Mapping[str, str] = {
 }
 
 _SMALL = ("gain_per_call", "gain_per_1000_tokens")
-"""Figures that have the same decimals all down their column."""
+"""Figures of any size: three digits of each are shown, whatever its decimals."""
 
 _WHOLE = "tokens_per_prompt"
 
