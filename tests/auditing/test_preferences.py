@@ -9,6 +9,7 @@ import pytest
 
 import bonwise as bw
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
+from bonwise.report.numbers import estimate
 
 SHARES = ("agreement", "judge_tie_rate", "order_agreement")
 LLMBAR = {
@@ -103,7 +104,7 @@ def test_the_page_has_a_row_a_judge(llmbar):
     text = str(llmbar)
     for name, metrics in llmbar.judges.items():
         (row,) = (line for line in text.splitlines() if line.startswith(f"{name} "))
-        assert f"{metrics['agreement'].estimate:.3f}" in row
+        assert estimate(metrics["agreement"], "share") in row
 
 
 WORDS = [("1", "2"), ("a", "b"), ("A", " B "), ("model_a", "model_b"), ("first", "second"), (1, 2), (1.0, 2.0)]

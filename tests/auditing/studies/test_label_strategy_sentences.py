@@ -14,6 +14,7 @@ from bonwise.auditing.studies.label_strategy.phrases import moved, points
 from bonwise.auditing.studies.label_strategy.study import study_label_strategy
 from bonwise.auditing.studies.label_strategy.verdict_study import study_verdicts
 from bonwise.documents.label_strategy.draw import DrawnStratum, DrawSettings
+from bonwise.report.numbers import Ends, with_interval
 from bonwise.report.show import page
 from bonwise.stats.estimate import Estimate
 from bonwise.testing import simulate
@@ -58,16 +59,16 @@ def the(said, start):
 def test_a_verdict_beside_a_tie_stands_and_is_not_said_to_be_alike():
     """Order one decides ten pairs, nine of them right, order two none: both together decide all ten."""
     order, agreement = alone([1] * 10, ["tie"] * 10, [1] * 9 + [2])
-    assert "those that both together decide are right in 90.0% [" in agreement
+    assert "those that both together decide are right in 90% [" in agreement
     assert "alike" not in agreement
-    assert "on 100.0% [" in order
+    assert "on 100% [" in order
 
 
 def test_agreement_and_ties_each_name_their_pairs():
     """Agreement is over the three pairs that the labels decide, ties over all four."""
     _, agreement = alone([1, 1, 2, 1], [1, 2, 2, 2], [1, 1, 2, "tie"])
     assert agreement.startswith("Of the 3 pairs that the labels decide, ")
-    assert "ties (50.0% of all 4 pairs) counting one half" in agreement
+    assert "ties (50% of all 4 pairs) counting one half" in agreement
 
 
 @pytest.mark.parametrize(
@@ -98,10 +99,10 @@ def test_the_lead_of_the_first_shown_has_its_interval():
     rng = np.random.default_rng(0)
     even = alone(rng.choice([1, 2], 60), rng.choice([1, 2], 60), [1] * 60)[0]
     assert re.match(
-        r"Being shown first is worth [+-]0\.\d{3} \[-0\.\d{3}, 0\.\d{3}\], which may be no difference;", even
+        r"Being shown first is worth [+-]0\.\d\d \[-0\.\d\d, \+0\.\d\d\], which may be no difference;", even
     )
     led = alone([1] * 60, [2] * 50 + [1] * 10, [1] * 60)[0]
-    assert re.match(r"Being shown first is worth \+0\.833 \[0\.\d{3}, 0\.\d{3}\]; the verdict on 83\.3% \[", led)
+    assert re.match(r"Being shown first is worth \+0\.83 \[\+0\.\d\d, \+0\.\d\d\]; the verdict on 83% \[", led)
 
 
 def gaps(right, groups):
@@ -115,7 +116,7 @@ def test_groups_of_gaps_that_are_not_told_apart_are_not_contrasted():
     """A third of three right at the smallest gaps, half of eight at the largest: nothing is said of a rise."""
     assert "smallest" not in gaps({0.1: [1, 0, 0], 0.9: [1, 0] * 4}, 4)
     clear = gaps({0.1: [1, 0] * 20, 0.9: [1] * 39 + [0]}, 2)
-    assert re.search(r"from 50\.0% \[.*\] at the smallest gaps to 97\.5% \[.*\] at the largest\.$", clear)
+    assert re.search(r"from 50% \[.*\] at the smallest gaps to 98% \[.*\] at the largest\.$", clear)
 
 
 def test_a_first_group_without_a_figure_is_not_skipped():
@@ -130,8 +131,7 @@ def test_what_a_call_brings_is_compared_with_an_interval():
     (judge,) = study.to_dict()["judges"].values()
     less = judge["strategies"]["every_pair"]["strategies"]["pairwise"]["minus_pointwise"]["gain_per_call"]
     said = the(judge["sentences"], "A call")
-    written = [float(one) for one in re.findall(r"[-+]?\d+\.\d+(?:e-\d+)?", said)][2:]
-    assert written == pytest.approx([less["estimate"], less["low"], less["high"]], rel=5e-3)
+    assert f": {with_interval(Ends(*(less[end] for end in ('estimate', 'low', 'high'))), sign=True)}" in said
     assert said.endswith("which may be no difference.") == (less["low"] <= 0 <= less["high"])
 
 
@@ -156,10 +156,13 @@ def test_weighted_shares_stand_apart_from_plain_counts():
 
 
 def test_no_figure_is_minus_nothing():
-    """A difference that rounds to 0 is +0.0, its ends are 0.0, whatever side they come from."""
-    tiny = Estimate(-1e-9, -1e-9, 1e-9, None, 9, "jackknife")
-    assert points(tiny) == "+0.0 points [0.0, 0.0], which may be no difference"
-    assert moved(tiny) == "+0.000 [0.000, 0.000], which may be no difference"
+    """What rounds to 0, or is a rounding error, has no sign, whatever side it comes from."""
+    tiny = Estimate(-1e-16, -1e-16, 1e-16, None, 9, "jackknife")
+    assert points(tiny) == "0 points [0, 0], which may be no difference"
+    assert moved(tiny) == "0 [0, 0], which may be no difference"
+    small = Estimate(-1e-9, -0.1, 0.1, None, 9, "jackknife")
+    assert points(small) == "0 points [-10, +10], which may be no difference"
+    assert moved(small) == "0.00 [-0.10, +0.10], which may be no difference"
 
 
 def test_one_pair_that_was_drawn():

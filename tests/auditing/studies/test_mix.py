@@ -65,7 +65,7 @@ def test_arena_rises_from_the_audit_without_its_control_to_the_audit_with_it(sha
     change = study.judges["judge"].change
     assert change["recovery"].estimate == pytest.approx(0.444, abs=5e-4)
     assert change["value_judge"].low < 0 < change["value_judge"].high
-    assert "recovery rises from 0.213 to 0.656" in study.judges["judge"].sentences[0]
+    assert "recovery rises from 21% to 66%" in study.judges["judge"].sentences[0]
 
 
 def test_the_ends_are_the_audits_of_several_judges_and_of_several_controls():
@@ -182,7 +182,7 @@ def test_the_text_is_no_wider_than_a_page_and_has_the_ends_of_the_curve():
     study = study_mix(with_control(cohort(60)), control="bad")
     lines = [line.rstrip() for line in str(study).splitlines()]
     assert max(map(len, lines)) <= 118
-    shown = [line.split()[0] for line in lines if re.match(r"\d+% +\d+%", line)]
+    shown = [line.split()[0] for line in lines if re.match(r"\d+% +[\d.]+%", line)]
     assert shown == ["0%", "20%", "40%", "60%", "80%", "100%"]
     assert len([line for line in lines if line.startswith("all + ")]) == 9
     assert any(line.startswith("easy alone") for line in lines)
