@@ -67,6 +67,9 @@ _ROUNDING_ERROR = 1e-12
 _SCALES: dict[Unit, int] = {"number": 1, "share": 100, "points": 100}
 _AFTER: dict[Unit, str] = {"number": "", "share": "%", "points": " points"}
 
+_MOST_OF_A_PERCENT = 4
+"""Decimals of a percent or a point: less is what computing leaves of 0."""
+
 
 class Bounded(Protocol):
     """A figure with its interval, as every estimate is."""
@@ -348,6 +351,8 @@ def _decimals(width: float, digits: int = _OF_A_WIDTH) -> int:
 
 def _written(value: float, unit: Unit, decimals: int | None, *, sign: bool = False) -> str:
     scaled = value * _SCALES[unit]
+    if decimals is not None and unit != "number":
+        decimals = min(decimals, _MOST_OF_A_PERCENT)
     if decimals is None or decimals > _MOST_DECIMALS:
         return _significant(scaled, "+" if sign else "")
     # Adding 0 turns a rounding error below 0 into a plain 0, which has no sign.

@@ -65,7 +65,7 @@ def test_arena_rises_from_the_audit_without_its_control_to_the_audit_with_it(sha
     change = study.judges["judge"].change
     assert change["recovery"].estimate == pytest.approx(0.444, abs=5e-4)
     assert change["value_judge"].low < 0 < change["value_judge"].high
-    assert "recovery rises from 21% to 66%" in study.judges["judge"].sentences[0]
+    assert "recovery rises from 21% to 66% (change +44 points [" in study.judges["judge"].sentences[0]
 
 
 def test_the_ends_are_the_audits_of_several_judges_and_of_several_controls():

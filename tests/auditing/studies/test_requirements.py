@@ -88,11 +88,11 @@ def test_a_row_an_estimate(drawn):
 def test_the_sentences_say_what_errors_of_another_kind_cost(drawn):
     """The first sentences set the judge beside plain noise, with the figures of the document."""
     found = study_requirements(drawn, within_r=[0.31]).judges["judge"]
-    own = found.judge
+    own = found["judge"]
     first = found["sentences"][0]
-    assert f"At within_r {estimate(own.within_r)} " in first
-    assert f"recovers {with_interval(own.expected_recovery, 'share')} " in first
-    assert f"this judge recovers {with_interval(own.recovery, 'share')}." in first
+    assert f"At within_r {estimate(own['within_r'])} a judge" in first
+    assert f"recovers {with_interval(own['expected_recovery'], 'share')} of" in first
+    assert f"this judge recovers {with_interval(own['recovery'], 'share')}." in first
     assert any(line.startswith("A judge at within_r 0.31 recovers about") for line in found["sentences"])
 
 

@@ -198,11 +198,11 @@ def test_no_winner_is_named_within_two_standard_errors(found):
     """A design that only its draws put first, by less than two errors, is listed beside the others and its error."""
     rule = found.designs["rule_further"][0].labels_only
     assert "no design is told apart" in ratios(found, rule - 0.1, 0.18)
-    assert f"neyman {rule - 0.1:.2f} (standard error 0.18), rule_further {rule:.2f}" in ratios(
+    assert f"neyman {rule - 0.1:.3f} (standard error 0.180), rule_further {rule:.3f}" in ratios(
         found, rule - 0.1, 0.18
     )
-    assert f"neyman has {rule - 0.1:.2f} (standard error 0.02) of the variance" in ratios(found, rule - 0.1, 0.02)
-    assert f"rule_further has {rule:.2f} of the variance" in ratios(found, 2.0, 0.18)
+    assert f"neyman has {rule - 0.1:.3f} (standard error 0.0200) of the variance" in ratios(found, rule - 0.1, 0.02)
+    assert f"rule_further has {rule:.3f} of the variance" in ratios(found, 2.0, 0.18)
 
 
 def test_settings_repeat_what_changes_figures_and_stay_as_they_are(tmp_path):

@@ -321,9 +321,9 @@ def test_the_text_says_what_it_must():
 
 
 def test_nats_and_the_bound_stand_side_by_side():
-    """A margin of .25 prints .1308 nats a vote and, as a bound, 10 votes."""
-    line = next(row for row in str(study_preferences(frame(10, 30), **ASKED)).splitlines() if "0.1308" in row)
-    assert line.split()[:5] == ["x", "y", "0.1308", ">=", "10"]
+    """A margin of .25 prints .131 nats a vote and, as a bound, 10 votes."""
+    line = next(row for row in str(study_preferences(frame(10, 30), **ASKED)).splitlines() if "0.131" in row)
+    assert line.split()[:5] == ["x", "y", "0.131", ">=", "10"]
 
 
 def test_the_tables_of_pairs_fit_a_page():

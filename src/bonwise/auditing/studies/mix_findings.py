@@ -62,8 +62,9 @@ def mix_findings(
 def _moves(points: Sequence[MixPoint], change: Mapping[str, Estimate], easy: str, confidence: float) -> Iterator[str]:
     without, whole = (_at(points, share).metrics for share in (0, 1))
     parts = [
-        f"{name} {_verb(change[name])} from {estimate(without[name], unit_of(name))} "
-        f"to {estimate(whole[name], unit_of(name))} "
+        # Both ends have the decimals of the change, so that a reader can subtract.
+        f"{name} {_verb(change[name])} from {number(without[name].estimate, unit_of(name), like=change[name])} "
+        f"to {number(whole[name].estimate, unit_of(name), like=change[name])} "
         f"(change {_signed(name, change[name])})"
         for name in _HEADLINES
         if change[name].estimate is not None
