@@ -1,8 +1,8 @@
 """How figures are written: in sentences, tables, on axes and in Markdown alike.
 
 The digits of an estimate follow the width of its interval: two significant digits of the width, and as many decimals
-for the estimate as for both ends. A figure without an interval has three significant digits. A part of a whole is
-written in percent. A minus is a hyphen everywhere.
+for the estimate as for both ends; an end near 0 that is not 0 gets a decimal or two more. A figure without an interval
+has three significant digits. A part of a whole is written in percent. A minus is a hyphen everywhere.
 """
 
 from __future__ import annotations
@@ -54,6 +54,9 @@ _ALONE = 3
 
 _OF_A_SCORE = 4
 """Significant digits of a judge's score."""
+
+_MORE = 2
+"""Decimals added at most for an end that would be written as 0."""
 
 _SEEN = 0.001
 """Less than this of one among several is not worth a figure."""
@@ -130,6 +133,8 @@ def interval(found: Bounded | None, unit: Unit = "number", *, sign: bool = False
     >>> found = Ends(0.2126, 0.0809, 0.3427)
     >>> interval(found), interval(found, "share"), interval(found, "points", sign=True)
     ('[0.08, 0.34]', '[8%, 34%]', '[+8, +34]')
+    >>> interval(Ends(0.109, 0.004, 0.254), "points")
+    '[0.4, 25.4]'
     """
     if found is None or found.low is None or found.high is None:
         return NOTHING
@@ -339,9 +344,17 @@ def money(cost: float | None) -> str:
 
 
 def _decimals_of(found: Bounded, unit: Unit) -> int | None:
+    """Return the decimals of an estimate and its ends, None where there is no width to take them from.
+
+    An end that is not 0 gets a decimal or two more where it would be written as 0: whether an interval holds 0 is
+    what a reader looks for.
+    """
     if found.low is None or found.high is None or not found.high > found.low:
         return None
-    return _decimals((found.high - found.low) * _SCALES[unit])
+    fewest = _decimals((found.high - found.low) * _SCALES[unit])
+    ends = [end * _SCALES[unit] for end in (found.low, found.high) if end]
+    enough = (more for more in range(_MORE + 1) if all(round(end, fewest + more) for end in ends))
+    return fewest + next(enough, 0)
 
 
 def _decimals(width: float, digits: int = _OF_A_WIDTH) -> int:
