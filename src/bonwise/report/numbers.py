@@ -1,7 +1,7 @@
 """How figures are written: in sentences, tables, on axes and in Markdown alike.
 
 The digits of an estimate follow the width of its interval: two significant digits of the width, and as many decimals
-for the estimate as for both ends; an end near 0 that is not 0 gets a decimal or two more. A figure without an interval
+for the estimate as for both ends; an end near 0 that is not 0 gets one decimal more. A figure without an interval
 has three significant digits. A part of a whole is written in percent. A minus is a hyphen everywhere.
 """
 
@@ -55,7 +55,7 @@ _ALONE = 3
 _OF_A_SCORE = 4
 """Significant digits of a judge's score."""
 
-_MORE = 2
+_MORE = 1
 """Decimals added at most for an end that would be written as 0."""
 
 _SEEN = 0.001
@@ -346,7 +346,7 @@ def money(cost: float | None) -> str:
 def _decimals_of(found: Bounded, unit: Unit) -> int | None:
     """Return the decimals of an estimate and its ends, None where there is no width to take them from.
 
-    An end that is not 0 gets a decimal or two more where it would be written as 0: whether an interval holds 0 is
+    An end that is not 0 gets one decimal more where it would be written as 0: whether an interval holds 0 is
     what a reader looks for.
     """
     if found.low is None or found.high is None or not found.high > found.low:
