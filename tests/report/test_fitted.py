@@ -35,8 +35,8 @@ def test_what_may_be_spared_goes_first_and_is_named():
     assert ["1" * 10 in found[width] for width in (80, 40, 28)] == [True, True, False]
     assert all("3" * 10 in text for text in found.values())
     assert "left out" not in found[80]
-    assert "left out for want of room: b; widen the terminal or use --json" in flat(found[40])
-    assert "left out for want of room: a, b;" in flat(found[28])
+    assert "columns hidden, the terminal is too narrow: b; --json has all" in flat(found[40])
+    assert "columns hidden, the terminal is too narrow: a, b;" in flat(found[28])
 
 
 @pytest.mark.parametrize("width", [50, 60, 80, 118, 200])
@@ -47,7 +47,7 @@ def test_names_and_figures_are_whole_at_any_width(width):
     cells = METRICS.rows[0]
     assert set(line.replace(", ", ",").split()) <= {cell.replace(", ", ",") for cell in cells}
     assert line.startswith("recovery_per_1000_tokens")
-    _, _, lost = flat(text).partition("left out for want of room: ")
+    _, _, lost = flat(text).partition("columns hidden, the terminal is too narrow: ")
     named = lost.partition(";")[0].split(", ") if lost else []
     assert len(named) == len(METRICS.headers) - len(line.replace(", ", ",").split())
 
@@ -55,7 +55,7 @@ def test_names_and_figures_are_whole_at_any_width(width):
 def test_columns_that_are_not_spare_go_from_the_right():
     """Where sparing is not enough others are left out from the right, an interval named by what it is of."""
     text = flat(on_terminal(METRICS, 60))
-    assert "left out for want of room: interval of first, interval of second, first - second" in text
+    assert "columns hidden, the terminal is too narrow: interval of first, interval of second, first - second" in text
     assert "interval of first - second; widen" in text
 
 
@@ -76,7 +76,7 @@ def test_words_are_folded_before_they_are_left_out():
     )
     assert "left out" not in on_terminal(table, 54)
     assert all(word in on_terminal(table, 54) for word in meaning.split())
-    assert "left out for want of room: meaning;" in flat(on_terminal(table, 40))
+    assert "columns hidden, the terminal is too narrow: meaning;" in flat(on_terminal(table, 40))
 
 
 def test_nothing_is_left_out_of_a_file():

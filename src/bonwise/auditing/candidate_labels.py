@@ -45,7 +45,7 @@ class CandidateFigures:
     metrics : mapping of str to Estimate
         Every metric of an audit; one that these labels cannot tell holds the reason.
     bounds : mapping of str to tuple of float
-        Ends between which a metric lies at the audit's confidence whatever the labels are that nobody gave. Of
+        Ends between which a metric lies at the audit's confidence whatever the missing labels are. Of
         labels of an unknown scale recovery alone.
     how, scope : str
         What was labelled; what the figures stand for, as a sentence.

@@ -118,7 +118,7 @@ class PickComparison(DocumentedResult):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a metric: both sides and first minus second, paired by prompt.
+        """Return one row per metric: both sides and first minus second, paired by prompt.
 
         Columns: ``metric``; ``first``, ``second`` and ``difference``, each with ``_low`` and ``_high``;
         ``difference_se``, ``n`` prompts, and ``reason``: why the difference, or its interval, is missing.

@@ -75,7 +75,7 @@ def diagnose(
 
 
 def _dropped(panel: Panel, stated: StatedDraw | None) -> tuple[Dropped, ...]:
-    """Return what an audit would leave out, for want of scores or, of a few prompts, of labels."""
+    """Return what an audit would leave out, for lack of scores or, of a few prompts, of labels."""
     audited = bool(len(panel.sizes)) and bool((panel.labelled_cells == panel.sizes).any())
     return label_state(panel, stated).panel.dropped if audited else panel.dropped
 

@@ -70,7 +70,7 @@ class Labelling:
 def label_state(panel: Panel, stated: StatedDraw | None = None) -> Labelling:
     """Tell which prompts are labelled and what they stand for.
 
-    Without a stated draw up to 5 % of prompts are dropped for want of labels; beyond that they are kept, and the
+    Without a stated draw up to 5 % of prompts are dropped for lack of labels; beyond that they are kept, and the
     figures describe the labelled prompts alone.
 
     Parameters

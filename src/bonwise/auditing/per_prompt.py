@@ -18,7 +18,7 @@ _SEPARATOR = " | "
 
 
 def per_prompt(judges: Sequence[JudgeAudit]) -> pd.DataFrame:
-    """Return one row a judge and prompt, the greatest loss first.
+    """Return one row per judge and prompt, the greatest loss first.
 
     Columns: ``judge``, ``prompt_id``, ``pick`` and ``best`` (names, several where tied),
     ``value_pick`` (label of the pick, ties in expectation), ``value_best``, ``gain_lost`` (the

@@ -152,11 +152,11 @@ class Audit(DocumentedResult):
         return (*audited, *others)
 
     def per_prompt(self) -> pd.DataFrame:
-        """Return one row a prompt and judge: pick, best, gain lost, tie, margin; the worst first."""
+        """Return one row per prompt and judge: pick, best, gain lost, tie, margin; the worst first."""
         return per_prompt(tuple(self.judges.values()))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the metrics of all judges as a table, one row a judge and metric.
+        """Return the metrics of all judges as a table, one row per judge and metric.
 
         Columns: ``judge``, ``metric``, ``estimate``, ``low``, ``high``, ``se``, ``n`` prompts, ``interval`` and
         ``method``; where some metric has it ``reason``: why something is missing, ``ess`` and ``labelled_only``.

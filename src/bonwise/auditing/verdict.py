@@ -89,7 +89,7 @@ def candidate_validity(
     checks = _decision_alone(metrics, thresholds)
     level = _best_of_n_level(metrics, thresholds) if target == "best-of-n" else _system_level(checks)
     worst = interval(Ends(None, *bounds["recovery"]), "share")
-    bound = f"Whatever the labels are that nobody gave, recovery lies in {worst}."
+    bound = f"Whatever the missing labels are, recovery lies in {worst}."
     sentences = [
         _target_sentence(target, level),
         scope,
@@ -220,7 +220,7 @@ def _level_sentence(metrics: _Metrics, thresholds: Thresholds, checks: Mapping[C
     if found.estimate is None:
         return f"Level validity: {_state(checks['level'])} ({found.reason})."
     return (
-        f"Level validity: {_state(checks['level'])}. After calibration the mean of some candidate is off by "
+        f"Level validity: {_state(checks['level'])}. After calibration the worst per-candidate bias is "
         f"{_figure(metrics, 'level_bias')}, against a threshold of {setting(thresholds.level_bias)}."
     )
 
@@ -250,7 +250,7 @@ def _within_grade(found: Estimate, thresholds: Thresholds) -> str:
         return f"it is weak (below {setting(weak)})"
     if found.low > weak and found.high < useful:
         return f"it lies between weak ({setting(weak)}) and useful ({setting(useful)})"
-    return f"its strength is not settled: the interval covers {_covered(found.low, found.high, weak, useful)}"
+    return f"it could be weak or useful: the interval spans {_covered(found.low, found.high, weak, useful)}"
 
 
 def _covered(low: float, high: float, weak: float, useful: float) -> str:

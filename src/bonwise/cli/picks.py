@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bonwise.cli.summary import tally
+from bonwise.report.numbers import counted, number, percent
 
 if TYPE_CHECKING:
     from bonwise.documents.pick import DecidedBy
@@ -82,12 +83,12 @@ class Picks:
         if self.router is not None and seen:
             yield (
                 f"{self.router.strong.name} decided {routed.sent:,} of {seen:,} pools "
-                f"({routed.sent / seen:.1%}; the share is {self.router.share:.1%}), "
-                f"{routed.changed:,} of them otherwise than the first pass"
+                f"({number(routed.sent / seen, 'share')}; the share is {percent(self.router.share)}), "
+                f"changed {counted(routed.changed, 'pick')} of the first pass"
             )
             yield from tally(Counter(routed.reasons), f"{self.router.signal}")
             if self.router.report().without_signal == seen:
-                yield f"WARNING: no pool had a value of {self.router.signal}: the pools that were sent are any"
+                yield f"WARNING: no pool had a value of {self.router.signal}: pools were routed at random"
 
 
 def _about_order(order: OrderTotals) -> Iterator[str]:

@@ -174,7 +174,7 @@ class AuditDocument(Document):
         return next(iter(self.judges.values()))
 
     def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row a judge and metric."""
+        """Yield one row per judge and metric."""
         for name, judge in self.judges.items():
             for metric, found in judge.metrics.items():
                 yield {"judge": name, "metric": metric, **found.to_dict()}

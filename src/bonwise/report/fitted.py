@@ -68,7 +68,7 @@ class FittedTable:
         lost = [self._name(header) for header in self.headers if header not in shown]
         if lost:
             yield Text(
-                f"left out for want of room: {', '.join(lost)}; widen the terminal or use --json", style="yellow"
+                f"columns hidden, the terminal is too narrow: {', '.join(lost)}; --json has all", style="yellow"
             )
 
     def fit(self, console: Console, options: ConsoleOptions) -> tuple[str, ...]:

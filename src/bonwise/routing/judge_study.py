@@ -1,4 +1,4 @@
-"""Every signal of one judge held against the gain, and the one to take."""
+"""Every signal of one judge compared with the gain, and the one to take."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from bonwise.stats.voi_calibration import CalibrationCheck, confidence_calibrate
 __all__ = ["SHARES", "JudgeStudy", "study_judge"]
 
 SHARES = (0.05, 0.10, 0.15, 0.20, 0.25, 0.30, 0.40, 0.50, 0.75, 1.0)
-"""Shares at which every signal is held against the gain, besides the one asked for."""
+"""Shares at which every signal is compared with the gain, besides the one asked for."""
 
 
 @dataclass(frozen=True, eq=False)

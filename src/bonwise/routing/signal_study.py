@@ -1,4 +1,4 @@
-"""One signal held against the gain at every share."""
+"""One signal compared with the gain at every share."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SignalStudy:
     reason : str
         Why there are no figures; empty where there are.
     note : str
-        What the figures leave out, such as repeated scores for want of labels.
+        What the figures leave out, such as repeated scores for lack of labels.
     looks_at : tuple of str
         Features behind it.
     lacking : int

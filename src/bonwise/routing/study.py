@@ -95,7 +95,7 @@ class RouteStudy(DocumentedResult):
         return RouteDocument.of(judges, self.settings, self.not_studied)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a judge, signal and share; a signal without figures has one row that says why.
+        """Return one row per judge, signal and share; a signal without figures has one row that says why.
 
         Columns: ``judge``, ``signal``, ``share``; ``value`` and ``lift``, each with ``_low``, ``_high`` and ``_se``;
         ``captured`` with ``low``, ``high`` and ``se``; ``n`` prompts; ``recommended``: whether it is the signal to

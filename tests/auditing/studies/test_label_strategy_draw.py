@@ -66,7 +66,7 @@ def test_prompts_that_lack_labels_are_counted_and_not_drawn_of(pools, without, p
 
 
 def test_a_prompt_without_a_score_is_counted_beside_one_without_labels(pools):
-    """A prompt left out for want of a score is not counted again for want of labels."""
+    """A prompt left out for want of a score is not counted again for lack of labels."""
     scores = lacking(PROMPTS[:1], [])
     unscored = (scores["prompt_id"] == PROMPTS[3]) & (scores["candidate"] == "c2")
     scores["judge_score"] = scores["judge_score"].mask(unscored, np.nan)

@@ -98,10 +98,10 @@ def test_the_lead_of_the_first_shown_has_its_interval():
     rng = np.random.default_rng(0)
     even = alone(rng.choice([1, 2], 60), rng.choice([1, 2], 60), [1] * 60)[0]
     assert re.match(
-        r"Being shown first is worth [+-]0\.\d{2} \[-0\.\d{2}, \+0\.\d{2}\], which may be no difference;", even
+        r"The position effect is [+-]0\.\d{2} \[-0\.\d{2}, \+0\.\d{2}\], which may be no difference;", even
     )
     led = alone([1] * 60, [2] * 50 + [1] * 10, [1] * 60)[0]
-    assert re.match(r"Being shown first is worth \+0\.83 \[\+0\.\d{2}, \+0\.\d{2}\]; the verdict on 83% \[", led)
+    assert re.match(r"The position effect is \+0\.83 \[\+0\.\d{2}, \+0\.\d{2}\]; the verdict on 83% \[", led)
 
 
 def gaps(right, groups):

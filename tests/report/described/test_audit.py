@@ -55,9 +55,9 @@ def test_a_narrow_terminal_says_what_it_leaves_out():
     """Where meanings, counts or intervals give way they are named below the table, and at no other width."""
     document = bw.audit(cohort(60)).document()
     assert not any(line.startswith("left out for want of room") for line in on_a_terminal(document, 160))
-    assert "left out for want of room: what it says; widen the terminal or use --json" in on_a_terminal(document, 80)
+    assert "columns hidden, the terminal is too narrow: what it says; --json has all" in on_a_terminal(document, 80)
     said = " ".join(on_a_terminal(document, 50))
-    assert "left out for want of room: 95% interval, n, what it says;" in said
+    assert "columns hidden, the terminal is too narrow: 95% interval, n, what it says;" in said
     assert "effective_agreement_decided" in said
 
 
@@ -199,7 +199,7 @@ def test_balance_gives_way_to_its_difference():
     """Of labelled against unlabelled prompts the difference and its interval stay on a narrow terminal."""
     said = "\n".join(on_a_terminal(bw.audit(cohort(100, unlabelled=30)).document(), 60))
     below = said[said.index("Labelled against") :]
-    assert "left out for want of room: labelled, unlabelled;" in below
+    assert "columns hidden, the terminal is too narrow: labelled, unlabelled;" in below
     assert "[" in next(line for line in below.splitlines() if line.startswith("margin of the top score"))
 
 

@@ -30,7 +30,7 @@ NAMED = 3
 
 
 def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPrompts:
-    """Return a row a judge and prompt in the order of `per_prompt`, at most 500 over all judges.
+    """Return a row per judge and prompt in the order of `per_prompt`, at most 500 over all judges.
 
     A text is cut at 4,000 characters and a name at 300. Once the rows take 6,000,000 bytes of a page further ones
     come without words, and where names alone take as much without candidates; a row says what it lacks. Of a pool of

@@ -198,7 +198,7 @@ def _calibrated(judged: Judged, name: str, covariates: Covariates, folds: int) -
 
 
 def _counts(judged: Judged, name: str, panel: Panel) -> JudgeCounts:
-    """Return the counts of a judge, those left out for want of a covariate among the dropped."""
+    """Return the counts of a judge, those left out for lack of a covariate among the dropped."""
     dropped = Counter(judged.counts_as(JudgeCounts, name).dropped)
     dropped.update(one.reason for one in panel.dropped[len(judged.panels[name].dropped) :])
     rows = int(panel.sizes.sum())

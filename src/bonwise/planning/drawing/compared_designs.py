@@ -1,4 +1,4 @@
-"""The designs that are held against each other, and the variance of recovery under each."""
+"""The designs that are compared with each other, and the variance of recovery under each."""
 
 from __future__ import annotations
 

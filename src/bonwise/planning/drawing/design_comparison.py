@@ -1,4 +1,4 @@
-"""Label designs held against each other on a table whose labels are all known."""
+"""Label designs compared with each other on a table whose labels are all known."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class DesignComparison(DocumentedResult):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a design and share: variances over that of as many labels drawn at random.
+        """Return one row per design and share: variances over that of as many labels drawn at random.
 
         Columns: ``design``, ``feasible`` (whether it looks only at what is known before labelling), ``share``,
         ``labels`` (prompts), ``labels_only``, ``with_scores``, ``model``, ``drawn`` and ``drawn_se``.

@@ -46,7 +46,7 @@ class LabelledPools:
     label_spread, further_spread : ndarray of float64
         Standard deviation over the candidates of the labels, and of the further judges' scores.
     unlabelled : int
-        Prompts left out for want of labels.
+        Prompts left out for lack of labels.
     dropped : list of DroppedPrompt
         Prompts left out for any other cause.
     """

@@ -117,7 +117,7 @@ class Monitor(DocumentedResult):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the looks so far, one row a look, at most a dozen of them; empty before the first.
+        """Return the looks so far, one row per look, at most a dozen of them; empty before the first.
 
         Columns: ``question``, ``n`` (labelled prompts, or votes), ``estimate``, ``low``, ``high``, ``half_width``,
         ``stopped`` (whether the rule said stop there first) and ``reason``: why something is missing.

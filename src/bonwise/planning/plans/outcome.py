@@ -148,9 +148,7 @@ def small_study(sizing: Sizing, needed: Counts | None) -> tuple[str, ...]:
     """Return what to say of a study, or of a pilot, of a few prompts."""
     notes = []
     if needed is not None and needed.prompts < FEW and sizing.sequential != "votes" and sizing.design != "votes":
-        notes.append(
-            f"{needed.prompts} prompts are few for the normal law that this number rests on: take {FEW}, or more."
-        )
+        notes.append(f"{needed.prompts} prompts are too few for the normal approximation: use at least {FEW}.")
     of_pilot = None if sizing.pilot is None else sizing.pilot.prompts
     if of_pilot is not None and of_pilot < FEW:
         notes.append(f"A pilot of {of_pilot} prompts is a guess: its own standard error is not known well either.")

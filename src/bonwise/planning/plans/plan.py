@@ -138,7 +138,7 @@ class Plan(DocumentedResult):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the power table, one row a number of labels; empty where no number is enough.
+        """Return the power table, one row per number of labels; empty where no number is enough.
 
         Columns: ``question``, ``design``, ``labels``, ``prompts``, ``power``, ``half_width`` (one of the two is
         missing: questions are answered with a power or to a half-width) and ``planned``: whether it is the plan.

@@ -61,7 +61,7 @@ def _verdict(found: Plan) -> str:
     there = [f"{amount:,} {what}" for what, amount in amounts if amount is not None]
     needed = f"{found.labels:,} labels on {found.prompts:,} prompts"
     if not there:
-        return f"Feasible as far as is known: it takes {needed}, and what there is was not given."
+        return f"Feasible as far as is known: it takes {needed}; you did not say how many labels you have."
     if found.verdict == "feasible":
         return f"Feasible: it takes {needed}, and there are {' and '.join(there)}."
     return f"Underpowered: it takes {needed}, and there are {' and '.join(there)}. {_within_reach(found)}"

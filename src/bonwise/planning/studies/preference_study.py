@@ -91,7 +91,7 @@ class PreferenceStudy(DocumentedResult):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a pair and metric.
+        """Return one row per pair and metric.
 
         Columns: ``first``, ``second``, ``votes``, ``ties``, ``metric`` (``win_rate``, the second model's share of the
         votes; ``margin``, the same less 1/2; ``signal``, the mean squared margin of the prompts), ``estimate``,

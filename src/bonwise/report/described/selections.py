@@ -136,7 +136,7 @@ def _routed(routed: RoutedTotals, of: int) -> Iterator[Block]:
     sent = f"{count(routed.sent)} of {counted(routed.seen, 'pool')}{_share(routed.sent, routed.seen)}"
     yield Said(
         "finding",
-        f"A stronger judge decided {sent}, {count(routed.changed)} of them otherwise than the first pass.",
+        f"A stronger judge decided {sent} and changed {counted(routed.changed, 'pick')}.",
     )
     if routed.seen < of:
         yield Said("finding", f"{counted(of - routed.seen, 'pool')} never came before the router.")

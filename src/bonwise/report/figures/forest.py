@@ -1,4 +1,4 @@
-"""Dots with intervals, one row a figure: label and numbers above the line, so that a phone has room."""
+"""Dots with intervals, one row per figure: label and numbers above the line, so that a phone has room."""
 
 from __future__ import annotations
 

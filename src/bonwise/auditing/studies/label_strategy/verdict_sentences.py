@@ -48,7 +48,7 @@ def pairs_sentence(asked: Collection[frozenset[int]]) -> list[str]:
 def order_sentence(found: OrderEffects) -> str:
     """Say what the order of presentation did."""
     return (
-        f"Being shown first is worth {moved(found.first_shown_advantage)}; the verdict on "
+        f"The position effect is {moved(found.first_shown_advantage)}; the verdict on "
         f"{share_with_ends(found.flips)} of the pairs changes with the order."
     )
 

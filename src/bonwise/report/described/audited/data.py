@@ -145,9 +145,7 @@ def _such_as(prompts: Sequence[str], most: int) -> str:
 
 
 def _sampling(sampling: Sampling) -> Iterator[Said]:
-    worth = (
-        "" if sampling.ess is None else f"; worth {count(round(sampling.ess))} drawn alike (effective sample size)"
-    )
+    worth = "" if sampling.ess is None else f"; equivalent to {counted(round(sampling.ess), 'label')} drawn at random"
     yield Said("note", f"labels: {sampling.how}{worth}")
     if sampling.model is not None:
         yield Said("note", f"outcome model: {_model(sampling.model, sampling.share_explained)}")

@@ -26,7 +26,7 @@ _LONGEST = 60
 
 _READING = (
     "agreement: ties count one half. decided: accuracy where both orders together decide, which a verdict "
-    "beside a tie does. first: what being shown first is worth. flips: verdicts that change with the order."
+    "beside a tie does. first: position effect. flips: verdicts that change with the order."
 )
 _ORDERS_HOW = (
     "Agreement counts ties one half, so that of both orders is the mean of the two where no order ties. What two "
