@@ -89,6 +89,8 @@ def test_a_model_is_of_features_in_their_order():
         "names a feature twice": replace(LEARNT.model, names=("level", "level")),
         r"names\[0\] should be": replace(LEARNT.model, names=("nothing", "level")),
         "names are not": replace(LEARNT.model, names=("width", "disagreement"), **two),
+        r"coefficients\[0\] should be a finite number": replace(LEARNT.model, coefficients=(math.inf, 0.0)),
+        "names should not be empty": replace(LEARNT.model, names=(), means=(), scales=(), coefficients=()),
         r"scales\[1\] should be above 0": replace(LEARNT.model, scales=(1.0, 0.0)),
     }
     for words, model in models.items():
@@ -104,3 +106,4 @@ def test_a_fit_report_comes_back():
     again = SavedRouter.of(RouterDocument.model_validate(json.loads(router.document().to_json())))
     assert again.model == router.model
     assert again.model.fit is not None
+    assert np.array_equal(again.model.predict(features), router.model.predict(features))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bonwise.documents.draw_model import DrawModelDocument
 from bonwise.stats.beliefs import Beliefs
 from bonwise.stats.draw_model import DrawModel
 from bonwise.stats.draw_prior import DrawPrior, class_of, learn_prior, spread_of
@@ -247,10 +249,9 @@ def test_incomplete_prompts_are_counted(pilot):
 def test_the_model_survives_its_document(pilot):
     """What is read is what was written; anything else is refused."""
     model = DrawModel.fit(pilot)
-    stored = model.to_dict()
-    plain = stored | {name: list(stored[name]) for name in ("mean_calls", "prices")}
-    plain["prior"] = {name: list(one) if isinstance(one, tuple) else one for name, one in stored["prior"].items()}
-    assert DrawModel.from_dict(plain) == model
+    document = DrawModelDocument.of(model, "1.0")
+    plain = json.loads(document.to_json())
+    assert DrawModelDocument.model_validate(plain).model() == model
     for broken in (
         {},
         plain | {"call_sd": "0.1"},
@@ -264,7 +265,16 @@ def test_the_model_survives_its_document(pilot):
         plain | {"max_draws": True},
     ):
         with pytest.raises(ValueError, match=r"\w"):
-            DrawModel.from_dict(broken)
+            DrawModelDocument.model_validate(broken)
+
+
+def test_what_the_package_holds_is_read_without_a_document(pilot):
+    """The model that is assumed comes from a file of bonwise itself; every key must be there."""
+    model = DrawModel.fit(pilot)
+    stored = json.loads(json.dumps(model.to_dict()))
+    assert DrawModel.from_dict(stored) == model
+    with pytest.raises(ValueError, match="prices is missing"):
+        DrawModel.from_dict({key: value for key, value in stored.items() if key != "prices"})
 
 
 @pytest.mark.parametrize(
