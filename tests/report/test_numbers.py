@@ -1,10 +1,230 @@
+"""The policy of figures: what holds of every estimate, interval and bound, whatever its size."""
+
 from __future__ import annotations
 
 import re
+from math import log10
 
 import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
 
-from bonwise.report.numbers import Ends, estimate, interval, number
+from bonwise.report.numbers import (
+    NOTHING,
+    Ends,
+    against,
+    alike,
+    brief,
+    estimate,
+    interval,
+    money,
+    number,
+    per_unit,
+    percent,
+    score,
+    seconds,
+    setting,
+    unit_of_difference,
+    with_interval,
+)
+
+UNITS = ("number", "share", "points")
+SCALE = {"number": 1, "share": 100, "points": 100}
+
+finite = st.floats(-1e6, 1e6, allow_subnormal=False)
+shares = st.floats(0, 1, allow_subnormal=False)
+widths = st.floats(-7, 5).map(lambda power: 10**power)
+units = st.sampled_from(UNITS)
+
+
+@st.composite
+def found(draw):
+    """Draw an estimate inside an interval of any width."""
+    middle, width, at = draw(finite), draw(widths), draw(shares)
+    low = middle - at * width
+    high = low + width
+    assume(low < high)
+    return Ends(min(max(middle, low), high), low, high)
+
+
+def figures(text):
+    """Return the figures of a text as they are written, thousands together."""
+    return re.findall(r"[-+]?\d+(?:\.\d+)?(?:e[-+]\d+)?", text.replace(",", "").replace("[", " "))
+
+
+def ends_of(found, unit):
+    """Return both ends of an interval as they are written."""
+    return figures(interval(found, unit).replace(", ", " "))
+
+
+def decimals(figure):
+    """Return how many digits stand behind the point."""
+    return len(figure.partition(".")[2])
+
+
+@given(found(), units)
+def test_estimate_and_ends_have_as_many_decimals(found, unit):
+    """All three can be compared digit by digit, unless they are so small that each has an exponent."""
+    written = [*figures(estimate(found, unit)), *ends_of(found, unit)]
+    assert len(written) == 3
+    assume(not any("e" in one for one in written))
+    width = (found.high - found.low) * SCALE[unit]
+    assume(width > 1e-3)
+    assert len({decimals(one) for one in written}) == 1
+
+
+@given(found(), units)
+@example(Ends(0.2, 0.199, 0.201), "share")
+@example(Ends(0.99999, 0.99998, 1.0), "share")
+def test_the_written_interval_is_as_wide_as_it_is(found, unit):
+    """Both ends together are off by no more than a tenth of the width, so that they never look alike."""
+    width = (found.high - found.low) * SCALE[unit]
+    low, high = ends_of(found, unit)
+    assume("e" not in low + high)
+    assume(width > 1e-3)
+    slack = 1e-9 * max(abs(found.low), abs(found.high)) * SCALE[unit]
+    if width < 1:  # From 1 up the point stands where it stands: whole figures.
+        assert abs(float(high) - float(low) - width) <= width / 10 + slack
+    assert float(low) <= float(high)
+    assert low != high or width <= 1
+
+
+@given(found(), units)
+def test_what_is_written_is_the_figure(found, unit):
+    """Reading a figure back gives it to a twentieth of its interval, or to half a percent of itself."""
+    width = (found.high - found.low) * SCALE[unit]
+    (written,) = figures(estimate(found, unit))
+    value = found.estimate * SCALE[unit]
+    assert float(written) == pytest.approx(value, rel=5.1e-3, abs=max(width / 19, 1e-4 * (unit != "number"), 1e-12))
+
+
+@given(finite | widths | widths.map(lambda value: -value), units, st.booleans(), st.none() | found())
+@example(-1e-17, "number", True, None)
+@example(-1e-6, "points", True, Ends(0.1, 0.05, 0.15))
+@example(0.0, "share", True, None)
+def test_nothing_has_no_sign(value, unit, sign, like):
+    """No 0 is ever written with a sign, however it came about; another figure has the sign that it has."""
+    text = number(value, unit, like=like, sign=sign)
+    (written,) = figures(text)
+    if float(written) == 0:
+        assert written[0] not in "+-", text
+    else:
+        assert (written[0] == "-") == (value < 0), text
+        assert (written[0] == "+") == (sign and value > 0), text
+
+
+@given(shares, st.none() | found())
+def test_a_share_in_percent_is_100_times_itself(value, like):
+    """A percent sign stands behind a hundred times the figure, with or without an interval."""
+    text = number(value, "share")
+    assert text.endswith("%")
+    assert float(text[:-1]) == pytest.approx(100 * value, rel=5.1e-3, abs=5e-5)
+    if like is not None:
+        shifted = Ends(value, value - 0.01, value + 0.01)
+        assert float(estimate(shifted, "share")[:-1]) == pytest.approx(100 * value, abs=0.05 + 1e-9)
+
+
+@given(finite, widths, st.booleans(), st.sampled_from(["number", "share"]), st.none() | found())
+@example(0.2, 1e-7, True, "share", None)
+@example(0.2, 1e-7, False, "number", Ends(None, 0.1, 0.3))
+@example(0.5, 1e-6, True, "share", Ends(None, 0.1, 0.3))
+def test_a_bound_that_fails_a_gate_is_not_written_as_the_gate(gate, distance, below, unit, like):
+    """However close a bound comes to a gate, a reader sees on which side it lies."""
+    bound = gate - distance if below else gate + distance
+    assume(abs(bound - gate) > 1e-11 * abs(gate))
+    text = against(bound, gate, unit, like=like)
+    (written,) = figures(text)
+    scaled = gate * SCALE[unit]
+    assert float(written) != scaled
+    assert (float(written) < scaled) == below, (text, scaled)
+
+
+def test_a_bound_has_the_decimals_of_its_interval():
+    """Two bounds of one figure are written alike where both lie far from the gate; at the gate it is the gate."""
+    both = Ends(None, 0.1423, 0.4011)
+    assert [against(end, 0.2, like=both) for end in (0.1423, 0.4011)] == ["0.14", "0.40"]
+    assert against(0.2, 0.2, "share", like=both) == "20%"
+
+
+@given(found())
+def test_differences_of_shares_are_points(found):
+    """The sign of percent stands behind shares alone, points once in front of the interval."""
+    text = with_interval(found, unit_of_difference("share"), sign=True)
+    assert "%" not in text
+    assert text.count("points") == 1
+    assert with_interval(found, "share").count("%") == 3
+    assert unit_of_difference("number") == "number"
+
+
+@given(st.lists(st.none() | finite, max_size=6))
+def test_figures_of_a_column_are_in_their_order(values):
+    """With as many decimals each the order of what is written is that of the figures."""
+    texts = alike(values)
+    known = sorted(
+        (value, float(*figures(text))) for value, text in zip(values, texts, strict=True) if text != NOTHING
+    )
+    assert [text == NOTHING for text in texts] == [value is None for value in values]
+    assert [written for _, written in known] == sorted(written for _, written in known)
+
+
+@pytest.mark.parametrize("scale", [1e-11, 1e-9, 1e-4, 1.0, 1e6, 1e12, 1e300])
+def test_sizes_of_any_kind_are_written(scale):
+    """Tiny and huge figures keep their digits, and neither a unit nor an interval makes them fail."""
+    one = Ends(0.5 * scale, 0.25 * scale, 0.75 * scale)
+    for unit in UNITS:
+        assert figures(with_interval(one, unit))
+        assert figures(number(scale, unit, sign=True))
+    assert float(figures(estimate(one))[0]) == pytest.approx(0.5 * scale, rel=0.05)
+    assert len(ends_of(one, "number")) == 2
+    assert len(set(ends_of(one, "number"))) == 2
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0, -0.25, 1e-9, 1e9])
+def test_equal_ends_have_the_digits_of_a_figure_alone(value):
+    """An interval of no width says nothing of digits."""
+    for unit in UNITS:
+        point = Ends(value, value, value)
+        alone = number(value, unit)
+        assert estimate(point, unit) == alone
+        assert set(ends_of(point, unit)) == set(figures(alone))
+
+
+@pytest.mark.parametrize(
+    ("figure", "unit", "written"),
+    [
+        (Ends(1.0, 0.999999999, 1.0), "share", "100% [100%, 100%]"),
+        (Ends(-1e-9, -1e-9, 1e-9), "points", "0 points [0, 0]"),
+        (Ends(0.0, 0.0, 0.0369), "share", "0.0% [0.0%, 3.7%]"),
+        (Ends(0.9935, 0.982, 1.0), "share", "99.4% [98.2%, 100.0%]"),
+        (Ends(2e-6, 1e-6, 3e-6), "number", "2.00e-06 [1.00e-06, 3.00e-06]"),
+        (Ends(1_234_567.0, 1_134_567.0, 1_334_567.0), "number", "1,234,567 [1,134,567, 1,334,567]"),
+        (Ends(0.5, None, None), "points", "50.0 points (no interval)"),
+        (Ends(None, None, None), "share", NOTHING),
+    ],
+)
+def test_figures_at_the_edge(figure, unit, written):
+    """Certainty, nothing, and what is too small or too large for decimals."""
+    assert with_interval(figure, unit) == written
+
+
+@given(st.floats(1e-9, 1e9))
+def test_figures_alone_have_three_digits_and_those_before_the_point(value):
+    """Of what has no interval three digits are shown, more only before the point."""
+    (written,) = figures(number(value))
+    digits = re.sub(r"e.*|[-+.]", "", written).lstrip("0")
+    assert len(digits) == max(3, int(log10(float(written))) + 1)
+
+
+def test_what_was_set_is_as_short_as_it_was_typed():
+    """Settings, scores and money keep what a user typed."""
+    assert [setting(one) for one in (0.05, 20.0, -0.1, 0.123456)] == ["0.05", "20", "-0.1", "0.123456"]
+    assert [percent(one) for one in (0.9, 0.995, 1.0, 0.3)] == ["90%", "99.5%", "100%", "30%"]
+    assert setting(0.1, "points") == "10 points"
+    assert [brief(one) for one in (0.05, 4.0, 9.918)] == ["0.05", "4", "9.92"]
+    assert [score(one) for one in (7.0, 0.123456, 12345.6, -1e-5)] == ["7", "0.1235", "12,346", "-1e-05"]
+    assert [money(one) for one in (0.00012, 1.0, 1234.5)] == ["$0.0001", "$1.00", "$1,234.50"]
+    assert [per_unit(1, 7), per_unit(5, 1), per_unit(1, 10**6)] == ["0.143", "5", "under 0.001"]
+    assert seconds(0.01234) == "0.0123 s"
 
 
 @pytest.mark.parametrize(

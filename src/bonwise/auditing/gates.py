@@ -9,7 +9,7 @@ from math import ceil, isfinite
 from bonwise.documents.audited.gate import Gate, GateState
 from bonwise.documents.metrics import unit_of
 from bonwise.errors import UsageError
-from bonwise.report.numbers import against, counted, setting
+from bonwise.report.numbers import Ends, against, counted, setting
 from bonwise.stats.estimate import Estimate
 
 __all__ = ["Gate", "Labelled", "check_gate", "open_gate"]
@@ -32,9 +32,9 @@ class _Asked:
     def __str__(self) -> str:
         return f"{self.metric} > {setting(self.value, unit_of(self.metric))}"
 
-    def bound(self, end: float) -> str:
-        """Write a bound with digits enough to tell it from the gate."""
-        return against(end, self.value, unit_of(self.metric))
+    def bound(self, end: float, ends: _Ends) -> str:
+        """Write one of two bounds with digits enough to tell it from the gate."""
+        return against(end, self.value, unit_of(self.metric), like=Ends(None, *ends))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +96,15 @@ def check_gate(
     if found.method == "labelled_only":
         return _unknown_population(asked, ends)
     if ends[0] > value:
-        sentence = f"{asked}: met, the one-sided 95% lower bound is {asked.bound(ends[0])}."
+        sentence = f"{asked}: met, the one-sided 95% lower bound is {asked.bound(ends[0], ends)}."
         return _gate(asked, "met", sentence, ends)
     if ends[1] < value:
-        sentence = f"{asked}: not met, the one-sided 95% upper bound is {asked.bound(ends[1])}."
+        sentence = f"{asked}: not met, the one-sided 95% upper bound is {asked.bound(ends[1], ends)}."
         return _gate(asked, "not met", sentence, ends)
     more = _more_prompts(found.estimate, labelled.prompts, ends, value)
     sentence = (
-        f"{asked}: inconclusive, the one-sided 95% bounds are {asked.bound(ends[0])} and "
-        f"{asked.bound(ends[1])}; "
-        f"{_what_decides(more, labelled)}."
+        f"{asked}: inconclusive, the one-sided 95% bounds are {asked.bound(ends[0], ends)} and "
+        f"{asked.bound(ends[1], ends)}; {_what_decides(more, labelled)}."
     )
     counts = None if more is None else (ceil(more * labelled.labels_each), ceil(more))
     return _gate(asked, "inconclusive", sentence, ends, counts)

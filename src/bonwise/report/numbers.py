@@ -7,7 +7,7 @@ has three significant digits. A part of a whole is written in percent. A minus i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 from typing import Literal, Protocol
@@ -18,6 +18,7 @@ __all__ = [
     "Ends",
     "Unit",
     "against",
+    "alike",
     "brief",
     "count",
     "counted",
@@ -71,7 +72,7 @@ _SCALES: dict[Unit, int] = {"number": 1, "share": 100, "points": 100}
 _AFTER: dict[Unit, str] = {"number": "", "share": "%", "points": " points"}
 
 _MOST_OF_A_PERCENT = 4
-"""Decimals of a percent or a point: less is what computing leaves of 0."""
+"""Decimals of a percent or a point: less than that is what computing leaves of 0, and no width."""
 
 
 class Bounded(Protocol):
@@ -179,16 +180,43 @@ def number(value: float | None, unit: Unit = "number", *, like: Bounded | None =
     return _written(value, unit, None if like is None else _decimals_of(like, unit), sign=sign) + _AFTER[unit]
 
 
-def against(value: float, other: float, unit: Unit = "number") -> str:
+def against(value: float, other: float, unit: Unit = "number", *, like: Bounded | None = None) -> str:
     """Write a figure that is compared with another, with digits enough to tell the two apart.
+
+    Parameters
+    ----------
+    value, other : float
+    unit : Unit
+    like : Bounded, optional
+        What the figure belongs to, which has at least as many decimals.
 
     Examples
     --------
     >>> against(0.1031, 0.2, "share"), against(0.2003, 0.2, "share"), against(0.2, 0.2, "share")
     ('10%', '20.03%', '20.0%')
+    >>> against(0.4, 0.2, like=Ends(None, 0.14, 0.4))
+    '0.40'
     """
     distance = abs(value - other) * _SCALES[unit]
-    return _written(value, unit, _decimals(distance, 1) if distance > 0 else None) + _AFTER[unit]
+    needed = _decimals(distance, 1) if distance > 0 else None
+    beside = None if like is None else _decimals_of(like, unit)
+    if needed is None or (beside is not None and beside > needed):
+        return _written(value, unit, beside) + _AFTER[unit]
+    # However close the two are: one that fails a gate is not written as the gate.
+    return f"{value * _SCALES[unit]:,.{needed}f}{_AFTER[unit]}"
+
+
+def alike(values: Sequence[float | None], unit: Unit = "number") -> list[str]:
+    """Write a column of figures without intervals with the decimals that show three digits of the largest.
+
+    Examples
+    --------
+    >>> alike([0.00815, 0.0104, None]), alike([2.0, 0.5]), alike([1e-9, 2e-9])
+    (['0.0081', '0.0104', '-'], ['2.00', '0.50'], ['1.00e-09', '2.00e-09'])
+    """
+    largest = max((abs(value) * _SCALES[unit] for value in values if value is not None), default=0.0)
+    decimals = _decimals(largest, _ALONE) if largest > _ROUNDING_ERROR else None
+    return [NOTHING if value is None else _written(value, unit, decimals) + _AFTER[unit] for value in values]
 
 
 def unit_of_difference(unit: Unit) -> Unit:
@@ -364,8 +392,8 @@ def _decimals(width: float, digits: int = _OF_A_WIDTH) -> int:
 
 def _written(value: float, unit: Unit, decimals: int | None, *, sign: bool = False) -> str:
     scaled = value * _SCALES[unit]
-    if decimals is not None and unit != "number":
-        decimals = min(decimals, _MOST_OF_A_PERCENT)
+    if unit != "number" and (decimals is None or decimals > _MOST_OF_A_PERCENT):
+        return _significant(round(scaled, _MOST_OF_A_PERCENT), "+" if sign else "")
     if decimals is None or decimals > _MOST_DECIMALS:
         return _significant(scaled, "+" if sign else "")
     # Adding 0 turns a rounding error below 0 into a plain 0, which has no sign.

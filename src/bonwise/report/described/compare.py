@@ -7,12 +7,22 @@ from collections.abc import Iterator
 
 from bonwise.documents.compare import CompareDocument, SideRecord
 from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.described.compare_forests import compare_forests
 from bonwise.report.described.labels_left_out import labels_left_out
 from bonwise.report.figures.names import short
-from bonwise.report.numbers import count, counted, estimate, interval, percent, with_interval
+from bonwise.report.numbers import (
+    Unit,
+    count,
+    counted,
+    estimate,
+    interval,
+    percent,
+    unit_of_difference,
+    with_interval,
+)
 
 __all__ = ["describe"]
 
@@ -72,14 +82,15 @@ def _findings(document: CompareDocument) -> Iterator[Said]:
     for metric, words in _SUMMED_UP:
         one, other = first.metrics[metric], second.metrics[metric]
         if one.estimate is not None and other.estimate is not None:
-            apart = _difference(document.differences[metric])
-            yield Said("finding", f"{words}: first {_said(one)}, second {_said(other)}; {apart}.")
+            unit = unit_of(metric)
+            apart = _difference(document.differences[metric], unit_of_difference(unit))
+            yield Said("finding", f"{words}: first {_said(one, unit)}, second {_said(other, unit)}; {apart}.")
 
 
-def _difference(found: EstimateRecord) -> str:
+def _difference(found: EstimateRecord, unit: Unit) -> str:
     if found.estimate is None:
         return "no difference can be computed"
-    size, ends = estimate(found), interval(found)
+    size, ends = estimate(found, unit), interval(found, unit)
     figure = f"the first has {size.removeprefix('-')} {'less' if found.estimate < 0 else 'more'}"
     if found.estimate == 0:
         figure = "they do not differ"
@@ -89,8 +100,8 @@ def _difference(found: EstimateRecord) -> str:
     return f"{figure}, and the interval of the difference {ends} {'excludes' if apart else 'holds'} 0"
 
 
-def _said(found: EstimateRecord) -> str:
-    return estimate(found) if found.low is None else with_interval(found)
+def _said(found: EstimateRecord, unit: Unit) -> str:
+    return estimate(found, unit) if found.low is None else with_interval(found, unit)
 
 
 def _table(document: CompareDocument) -> Table:
@@ -106,9 +117,12 @@ def _table(document: CompareDocument) -> Table:
     rows = []
     for metric in document.metrics:
         found = document.differences[metric]
-        three = (document.first.metrics[metric], document.second.metrics[metric], found)
+        unit = unit_of(metric)
+        apart = unit_of_difference(unit)
+        both = (document.first.metrics[metric], document.second.metrics[metric])
         star = " *" if found.method == "labelled_only" else ""
-        rows.append((metric + star, *(cell for one in three for cell in (estimate(one), interval(one)))))
+        sides = [cell for one in both for cell in (estimate(one, unit), interval(one, unit))]
+        rows.append((metric + star, *sides, estimate(found, apart, sign=True), interval(found, apart, sign=True)))
     return Table.of(columns, rows, "Worth and cost of both, and their differences")
 
 

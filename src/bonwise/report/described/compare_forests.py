@@ -9,7 +9,7 @@ from bonwise.documents.compare import CompareDocument, SideRecord
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.report.blocks import Drawing
 from bonwise.report.figures.forest import Forest, Row, forest_figure
-from bonwise.report.numbers import estimate, with_interval
+from bonwise.report.numbers import Unit, estimate, with_interval
 
 __all__ = ["compare_forests"]
 
@@ -31,9 +31,9 @@ def compare_forests(document: CompareDocument) -> list[Drawing[Forest]]:
             _rows(shares),
             "compare-shares",
             "Differences of the picks",
-            f"First minus second, paired by prompt: {_in_words(shares)}. Right of 0 the first is better.",
+            f"First minus second, paired by prompt: {_in_words(shares, 'points')}. Right of 0 the first is better.",
             across="first - second",
-            said=_beside(shares),
+            said=_beside(shares, "points"),
         ),
         *forest_figure(
             _rows(gain),
@@ -74,18 +74,18 @@ def _rows(found: _Figures) -> list[Row]:
     return [(word, one.estimate, one.low, one.high) for word, one in found.items()]
 
 
-def _beside(found: _Figures) -> list[str]:
-    return [_written(one) for one in found.values()]
+def _beside(found: _Figures, unit: Unit = "number") -> list[str]:
+    return [_written(one, unit) for one in found.values()]
 
 
-def _written(found: EstimateRecord) -> str:
+def _written(found: EstimateRecord, unit: Unit) -> str:
     if found.estimate is None:
         return "no figure"
-    return with_interval(found)
+    return with_interval(found, unit, sign=unit == "points")
 
 
-def _in_words(found: _Figures) -> str:
+def _in_words(found: _Figures, unit: Unit = "number") -> str:
     known = {word: one for word, one in found.items() if one.estimate is not None}
     return "; ".join(
-        f"{word} {estimate(one) if one.low is None else with_interval(one)}" for word, one in known.items()
+        f"{word} {estimate(one, unit) if one.low is None else _written(one, unit)}" for word, one in known.items()
     )

@@ -9,9 +9,12 @@ from bonwise.documents.estimate import EstimateRecord
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.described.labels_left_out import labels_left_out
-from bonwise.report.numbers import count, counted, estimate, interval, listed_counts, number, percent, setting
+from bonwise.report.numbers import Unit, count, counted, estimate, interval, listed_counts, number, percent, setting
 
 __all__ = ["describe"]
+
+_UNITS: dict[str, Unit] = {"accuracy": "share", "coverage": "share"}
+"""What is not a probability, as it was stated, or a score of such."""
 
 _TIES = {"exclude": "; oracle ties excluded", "half": "; oracle ties count half"}
 
@@ -56,8 +59,9 @@ def _judge(judge: JudgeConfidence) -> Iterator[Block]:
 
 def _summary(judge: JudgeConfidence) -> Table:
     rows = [
-        (metric.replace("_", " "), estimate(found), interval(found), _note(found))
+        (metric.replace("_", " "), estimate(found, unit), interval(found, unit), _note(found))
         for metric, found in judge.metrics.items()
+        for unit in [_UNITS.get(metric, "number")]
     ]
     if judge.data.mean_width is not None:
         rows.append(("mean width", number(judge.data.mean_width), "", ""))
@@ -94,5 +98,8 @@ def _bins(bins: Sequence[Bin]) -> Table:
 
 def _levels(levels: Sequence[Level]) -> Table:
     columns = (Column("confidence", "name"), Column("statements"), Column("accuracy"), Column("interval"))
-    rows = [(str(one.level), count(one.statements), estimate(one.accuracy), interval(one.accuracy)) for one in levels]
+    rows = [
+        (str(one.level), count(one.statements), estimate(one.accuracy, "share"), interval(one.accuracy, "share"))
+        for one in levels
+    ]
     return Table.of(columns, rows)

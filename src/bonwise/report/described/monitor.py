@@ -30,7 +30,7 @@ def _title(document: MonitorDocument) -> str:
         first, second = (printable(side, longest=40) for side in settings.sides)
         what = f"Votes for {first} over {second}, above {setting(settings.than)} or not"
     elif settings.half_width is not None:
-        what = f"Recovery of {printable(settings.judge)}, to +-{setting(settings.half_width)}"
+        what = f"Recovery of {printable(settings.judge)}, to +-{setting(settings.half_width, 'points')}"
     else:
         what = f"Recovery of {printable(settings.judge)}, above {setting(settings.than or 0.0)} or not"
     return f"{what}, at {percent(settings.confidence)}"
@@ -112,5 +112,5 @@ def _looks(document: MonitorDocument) -> Table:
 
 
 def _row(look: Look) -> tuple[str, ...]:
-    width = NOTHING if look.low is None else number(look.half_width, "share")
+    width = NOTHING if look.low is None else number(look.half_width, "points", like=look)
     return count(look.n), estimate(look, "share"), interval(look, "share"), width

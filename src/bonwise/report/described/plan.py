@@ -16,7 +16,7 @@ from bonwise.documents.plan import (
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Role, Said, Table
 from bonwise.report.described.plan_curve import plan_curve
-from bonwise.report.numbers import NOTHING, brief, count, counted, number, percent, price, setting, with_interval
+from bonwise.report.numbers import brief, count, counted, number, percent, price, setting, with_interval
 
 __all__ = ["describe"]
 
@@ -67,7 +67,7 @@ def _lead(document: PlanDocument) -> str:
     if settings.power is not None:
         parts.append(f"with power {setting(settings.power)}")
     if settings.half_width is not None:
-        parts.append(f"with a half-width of {setting(settings.half_width)}")
+        parts.append(f"with a half-width of {setting(settings.half_width, 'points')}")
     effect = ", ".join(f"{name} {brief(value)}" for name, value in document.effect.items() if name != "half_width")
     if effect:
         parts.append(f"planned for {effect}")
@@ -161,5 +161,5 @@ def _powers(document: PlanDocument) -> Table:
 
 
 def _power(row: PowerRow) -> Sequence[str]:
-    shown = row.power if row.half_width is None else row.half_width
-    return count(row.labels), count(row.prompts), NOTHING if shown is None else number(shown, "share")
+    shown = number(row.power, "share") if row.half_width is None else number(row.half_width, "points")
+    return count(row.labels), count(row.prompts), shown

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bonwise.documents.plan import PlanDocument
 from bonwise.report.blocks import Drawing
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
-from bonwise.report.numbers import count, number, setting
+from bonwise.report.numbers import Unit, count, number, setting
 
 __all__ = ["plan_curve"]
 
@@ -19,8 +19,9 @@ def plan_curve(document: PlanDocument) -> list[Drawing[Curves]]:
     known = [(labels, value) for labels, value in found if value is not None]
     if not known:
         return []
+    unit: Unit = "share" if power else "points"
     name = document.shows.replace("_", "-")
-    points = ", ".join(f"{number(value, 'share')} with {count(labels)}" for labels, value in known)
+    points = ", ".join(f"{number(value, unit)} with {count(labels)}" for labels, value in known)
     return curves_figure(
         [Curve(name, [labels for labels, _ in known], [value for _, value in known], points=True)],
         f"plan-{name}",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.routed.judge import JudgeRoute
+from bonwise.documents.routed.signal import RoutedShareRecord
 from bonwise.report.blocks import Column, Table
 from bonwise.report.numbers import NOTHING, Ends, count, estimate, interval, number, percent
 
@@ -70,10 +71,7 @@ def curve_table(judge: JudgeRoute, share: float) -> Table:
     titles = [percent(one) for one in shares]
     spare = [title for title in titles if title not in kept]
     columns = [Column(title, spare=spare.index(title) + 1 if title in spare else 0) for title in titles]
-    rows = [
-        (name, *(number(signal.at(one).captured, "share") for one in shares))
-        for name, signal in judge.studied.items()
-    ]
+    rows = [(name, *(_captured(signal.at(one)) for one in shares)) for name, signal in judge.studied.items()]
     title = "Part of the possible lift captured, by share sent on"
     return Table.of((Column("signal", "name"), *columns), rows, title)
 
@@ -108,6 +106,10 @@ def grid_table(grid: Sequence[Sequence[EstimateRecord]]) -> Table:
     rows = [(margin, *map(_cell, row)) for margin, row in zip(_MARGINS, grid, strict=True)]
     columns = (Column("margin", "name"), *map(Column, _LEVELS))
     return Table.of(columns, rows, "Mean gain (and prompts) by margin and mean score")
+
+
+def _captured(at: RoutedShareRecord) -> str:
+    return estimate(Ends(at.captured, at.low, at.high), "share")
 
 
 def _pair(found: EstimateRecord) -> tuple[str, str]:

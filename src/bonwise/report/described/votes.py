@@ -30,6 +30,7 @@ from bonwise.report.numbers import (
     number,
     percent,
     setting,
+    with_interval,
 )
 
 __all__ = ["describe"]
@@ -81,11 +82,15 @@ def _opening(document: VotesDocument) -> Iterator[Said]:
             "finding",
             f"tie rate of a pair: median {_with_interval(rates.median)}, 90th percentile "
             f"{estimate(rates.p90, 'share')}; correlation with the margin of the other votes "
-            f"{estimate(rates.correlation_with_margin)} {interval(rates.correlation_with_margin)}",
+            f"{_correlation(rates.correlation_with_margin)}",
         )
     if data.dropped:
         few = f"; {count(data.pairs_left_out)} of the pairs" if data.pairs_left_out else ""
         yield Said("caveat", f"left out: {listed_counts(data.dropped.items())}{few}")
+
+
+def _correlation(found: EstimateRecord) -> str:
+    return "unknown" if found.estimate is None else with_interval(found)
 
 
 def _with_interval(found: EstimateRecord) -> str:
@@ -210,7 +215,8 @@ def _prompts(document: VotesDocument) -> Iterator[Said]:
     yield Said(
         "finding",
         f"prompts: clustering multiplies a pair's standard error by {estimate(found.median)} "
-        f"{interval(found.median)} at the median ({number(found.least)} to {number(found.most)}): "
+        f"{interval(found.median)} at the median ({number(found.least, like=found.median)} to "
+        f"{number(found.most, like=found.median)}): "
         f"{number(found.design_effect)} votes do the work of one independent vote",
     )
     if found.single_vote_prompts_only:

@@ -15,7 +15,7 @@ from bonwise.report.described.audited.data import dropped_of
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.figures.forest import Row as ForestRow
 from bonwise.report.figures.names import pair as two_judges
-from bonwise.report.numbers import count, counted, estimate, interval
+from bonwise.report.numbers import count, counted, estimate, interval, unit_of_difference
 from bonwise.report.wording import named
 
 __all__ = ["MOST_DRAWN", "dropped_prompts", "side_by_side"]
@@ -114,8 +114,10 @@ def _paired(pairs: Sequence[JudgesCompared]) -> Part:
 
 
 def _pair(pair: JudgesCompared) -> Sequence[str]:
-    found = [(pair.differences.get(name), unit_of(name)) for name in _DIFFERENCES]
-    figures = [cell for one, unit in found for cell in (estimate(one, unit), interval(one, unit))]
+    found = [(pair.differences.get(name), unit_of_difference(unit_of(name))) for name in _DIFFERENCES]
+    figures = [
+        cell for one, unit in found for cell in (estimate(one, unit, sign=True), interval(one, unit, sign=True))
+    ]
     return printable(pair.first), printable(pair.second), count(pair.prompts), *figures
 
 
@@ -127,7 +129,7 @@ def _forest(pairs: Sequence[JudgesCompared]) -> Iterator[Drawing[Forest]]:
             f"Difference of {name}",
             f"{name} of the first judge minus that of the second; right of 0 the first does better.",
             across=f"difference of {name}",
-            unit=unit_of(name),
+            unit=unit_of_difference(unit_of(name)),
         )
 
 

@@ -12,7 +12,7 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.described.studied.described_study import DescribedStudy
 from bonwise.report.figures.forest import MOST, Forest, Row, forest_figure
-from bonwise.report.numbers import count, counted, estimate, interval, number, percent
+from bonwise.report.numbers import Unit, count, counted, estimate, interval, number, percent
 
 __all__ = ["verdicts"]
 
@@ -114,7 +114,7 @@ def _figures(judges: Mapping[str, VerdictsJudge]) -> Iterator[Drawing[Forest]]:
 
 
 def _table(judges: Mapping[str, VerdictsJudge], *, two: bool) -> Table:
-    titles = [title for title, _ in _columns(next(iter(judges.values())))] if judges else []
+    titles = [title for title, _, _ in _columns(next(iter(judges.values())))] if judges else []
     spare = {"first order": 2, "second order": 3}
     columns = (
         Column("judge", "name"),
@@ -126,7 +126,7 @@ def _table(judges: Mapping[str, VerdictsJudge], *, two: bool) -> Table:
         (
             printable(name, longest=40),
             count(judge.data.pairs),
-            *(estimate(found, "share") for _, found in _columns(judge)),
+            *(estimate(found, unit, sign=unit == "number") for _, found, unit in _columns(judge)),
             interval(judge.best_known.agreement, "share"),
         )
         for name, judge in judges.items()
@@ -137,24 +137,27 @@ def _table(judges: Mapping[str, VerdictsJudge], *, two: bool) -> Table:
 
 def _ends(judges: Mapping[str, VerdictsJudge]) -> Iterator[Table]:
     """Yield the interval of every figure of the table above, for which a terminal has no room."""
-    titles = [title for title, _ in _columns(next(iter(judges.values())))] if judges else []
+    titles = [title for title, _, _ in _columns(next(iter(judges.values())))] if judges else []
     columns = (Column("judge", "name"), *(Column(title) for title in titles))
-    rows = [(name, *(interval(found, "share") for _, found in _columns(judge))) for name, judge in judges.items()]
+    rows = [
+        (name, *(interval(found, unit, sign=unit == "number") for _, found, unit in _columns(judge)))
+        for name, judge in judges.items()
+    ]
     yield Table.of(columns, rows, "The interval of each figure")
 
 
-def _columns(judge: VerdictsJudge) -> Sequence[tuple[str, EstimateRecord]]:
-    """Return the figures of a judge under their headings."""
+def _columns(judge: VerdictsJudge) -> Sequence[tuple[str, EstimateRecord, Unit]]:
+    """Return the figures of a judge under their headings; what being shown first is worth is a mean of verdicts."""
     ways = judge.ways
     if judge.order is None:
-        return [("first order", ways[_FIRST_ORDER].agreement)]
+        return [("first order", ways[_FIRST_ORDER].agreement, "share")]
     both = judge.best_known
     return [
-        ("first order", ways[_FIRST_ORDER].agreement),
-        ("second order", ways[_SECOND_ORDER].agreement),
-        ("both", both.agreement),
-        ("ties", both.tie_rate),
-        ("decided", both.accuracy_decided),
-        ("first", judge.order.first_shown_advantage),
-        ("flips", judge.order.flips),
+        ("first order", ways[_FIRST_ORDER].agreement, "share"),
+        ("second order", ways[_SECOND_ORDER].agreement, "share"),
+        ("both", both.agreement, "share"),
+        ("ties", both.tie_rate, "share"),
+        ("decided", both.accuracy_decided, "share"),
+        ("first", judge.order.first_shown_advantage, "number"),
+        ("flips", judge.order.flips, "share"),
     ]

@@ -10,7 +10,7 @@ from bonwise.documents.label_strategy.strategies import StrategiesJudge, Strateg
 from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
 from bonwise.report.blocks import Column, Table
-from bonwise.report.numbers import count, counted, estimate, interval, number
+from bonwise.report.numbers import NOTHING, alike, brief, count, counted, estimate, interval
 from bonwise.report.wording import named
 
 __all__ = [
@@ -39,9 +39,9 @@ _NAMES: Mapping[str, str] = {
 }
 
 _SMALL = ("gain_per_call", "gain_per_1000_tokens")
-"""Figures of any size: three digits of each are shown, whatever its decimals."""
+"""Figures that have the same decimals all down their column."""
 
-_WHOLE = "tokens_per_prompt"
+_CALLS, _WHOLE = "calls_per_prompt", "tokens_per_prompt"
 
 _SPARE: Mapping[str, int] = {
     "gain_per_1000_tokens": 1,
@@ -93,9 +93,11 @@ def ways_table(
 def _column(key: str, ways: Iterable[WayMetrics]) -> Sequence[str]:
     found = [_figure(way, key) for way in ways]
     if key in _SMALL:
-        return [number(value) for value in found]
+        return alike(found)
+    if key == _CALLS:
+        return [NOTHING if value is None else brief(value) for value in found]
     if key == _WHOLE:
-        return ["-" if value is None else count(round(value)) for value in found]
+        return [NOTHING if value is None else count(round(value)) for value in found]
     return [estimate(_record(way, key), unit_of(key)) for way in ways]
 
 

@@ -18,7 +18,16 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.described.studied.described_study import DescribedStudy
 from bonwise.report.figures.forest import Forest, forest_figure
-from bonwise.report.numbers import count, counted, estimate, interval, interval_title, percent, unit_of_difference
+from bonwise.report.numbers import (
+    count,
+    counted,
+    estimate,
+    interval,
+    interval_title,
+    number,
+    percent,
+    unit_of_difference,
+)
 from bonwise.report.wording import named
 
 __all__ = ["described"]
@@ -114,8 +123,7 @@ def _change(method: str, metric: str, found: CalibratedMethod, judge: Calibratio
     return (
         _words(method),
         f"{metric}{star}",
-        estimate(judge.raw.metrics[metric], unit),
-        estimate(found.metrics[metric], unit),
+        *(number(one.metrics[metric].estimate, unit, like=moved) for one in (judge.raw, found)),
         estimate(moved, apart, sign=True),
         interval(moved, apart, sign=True),
         *(("", "") if relative is None else _relative(relative)),

@@ -11,7 +11,16 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.described.studied.described_study import DescribedStudy
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
-from bonwise.report.numbers import count, counted, estimate, interval, interval_title, number, percent
+from bonwise.report.numbers import (
+    count,
+    counted,
+    estimate,
+    interval,
+    interval_title,
+    number,
+    percent,
+    unit_of_difference,
+)
 from bonwise.report.wording import named
 
 __all__ = ["described"]
@@ -125,12 +134,13 @@ def _change(judge: MixJudge, settings: MixSettings) -> Table:
     rows = []
     for key in _in_groups(judge):
         found, unit = judge.change[key], unit_of(key)
+        apart = unit_of_difference(unit)
         star = " *" if found.method == "labelled_only" else ""
         cells = (
             f"{named(key, settings.reference)}{star}",
-            *(estimate(end[key], unit) for end in ends),
-            estimate(found, unit),
-            interval(found, unit),
+            *(number(end[key].estimate, unit, like=found) for end in ends),
+            estimate(found, apart, sign=True),
+            interval(found, apart, sign=True),
             count(found.n),
         )
         rows.append(Row(cells, strong=key in _WITH_ENDS))
