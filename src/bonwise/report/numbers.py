@@ -198,12 +198,12 @@ def against(value: float, other: float, unit: Unit = "number", *, like: Bounded 
     '0.40'
     """
     distance = abs(value - other) * _SCALES[unit]
-    needed = _decimals(distance, 1) if distance > 0 else None
     beside = None if like is None else _decimals_of(like, unit)
-    if needed is None or (beside is not None and beside > needed):
+    if distance == 0:
         return _written(value, unit, beside) + _AFTER[unit]
+    decimals = max(_decimals(distance, 1), beside if beside is not None and beside <= _MOST_DECIMALS else 0)
     # However close the two are: one that fails a gate is not written as the gate.
-    return f"{value * _SCALES[unit]:,.{needed}f}{_AFTER[unit]}"
+    return f"{value * _SCALES[unit]:,.{decimals}f}{_AFTER[unit]}"
 
 
 def alike(values: Sequence[float | None], unit: Unit = "number") -> list[str]:

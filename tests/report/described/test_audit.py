@@ -248,7 +248,8 @@ def test_several_judges_have_a_summary_differences_and_a_part_each():
             assert all(sentence in said for sentence in judge.verdict.sentences)
         for pair in document.comparisons:
             found = pair.differences["recovery"]
-            assert f"{pair.first} {pair.second} 30 {estimate(found, 'share')} {interval(found, 'share')}" in said
+            apart = f"{estimate(found, 'points', sign=True)} {interval(found, 'points', sign=True)}"
+            assert f"{pair.first} {pair.second} 30 {apart}" in said
         assert f"x: {document.gates[0].sentence}" in said
     for at, name in enumerate(document.judges, start=1):
         assert f'href="#judge-{at}"' in shown

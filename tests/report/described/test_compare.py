@@ -51,10 +51,10 @@ def test_one_figure_has_the_same_digits_wherever_it_stands(document):
     one = changed(document, lambda plain: plain["differences"]["recovery"].update(ends))
     sentences, (shares, *_) = findings(one)
     (sentence,) = (said for said in sentences if said.startswith("Recovery"))
-    assert "the first has 0.03 more, and the interval of the difference [-0.07, 0.30] holds 0" in sentence
+    assert "the first has 3 points more, and the interval of the difference [-7, 30] holds 0" in sentence
     for shown in (shares.says, svg(shares)):
-        assert "0.03 [-0.07, 0.30]" in shown
-    assert [cell.strip() for cell in row_of(markdown(one), "recovery")[-2:]] == ["0.03", "\\[-0.07, 0.30\\]"]
+        assert "+3 points [-7, +30]" in shown
+    assert [cell.strip() for cell in row_of(markdown(one), "recovery")[-2:]] == ["+3 points", "\\[-7, +30\\]"]
     assert shares.to_frame().set_index("row").loc["recovery"].tolist() == list(ends.values())
 
 

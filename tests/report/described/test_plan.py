@@ -32,7 +32,7 @@ def test_figures_and_commands_are_all_on_the_page(kind):
         ("power", "192 labels on 96 prompts answer recovery>0, with power 0.9, planned for within_r 0.3."),
         (
             "half-width",
-            "960 labels on 240 prompts answer recovery, with a half-width of 0.1, planned for within_r 0.3.",
+            "960 labels on 240 prompts answer recovery, with a half-width of 10 points, planned for within_r 0.3.",
         ),
         ("pilot", "833 labels on 833 prompts answer margin, with power 0.9, planned for margin 0.06."),
     ],

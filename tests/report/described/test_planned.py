@@ -36,7 +36,10 @@ def test_every_sentence_is_said_once(kind):
 @pytest.mark.parametrize(
     ("kind", "lines"),
     [
-        ("precision", ["Recovery of judge, to +-0.4, at 95%", "stop: precise enough", "recovery", "half-width"]),
+        (
+            "precision",
+            ["Recovery of judge, to +-40 points, at 95%", "stop: precise enough", "recovery", "half-width"],
+        ),
         ("on", ["80 of 80 prompts completely labelled", "continue"]),
         ("early", ["recovery 10.2% after 20", "no interval before the first look at 30 labelled prompts"]),
         ("significance", ["Recovery of judge, above 0 or not, at 95%"]),

@@ -150,7 +150,7 @@ def test_tables_of_verdicts_hold_every_figure_with_its_interval():
     one = document.judges["j7"]
     assert column(orders, "flips")["j7"] == estimate(one.order.flips, "share")
     assert column(orders, "decided")["j7"] == estimate(one.ways["both_orders"].accuracy_decided, "share")
-    assert column(ends, "first")["j7"] == interval(one.order.first_shown_advantage, "share")
+    assert column(ends, "first")["j7"] == interval(one.order.first_shown_advantage, sign=True)
     assert "56.7% to 100%" in " ".join(text(document).split())
 
 
