@@ -199,7 +199,7 @@ def test_balance_gives_way_to_its_difference():
     """Of labelled against unlabelled prompts the difference and its interval stay on a narrow terminal."""
     said = "\n".join(on_a_terminal(bw.audit(cohort(100, unlabelled=30)).document(), 60))
     below = said[said.index("Labelled against") :]
-    assert "columns hidden, the terminal is too narrow: labelled, unlabelled;" in below
+    assert "columns hidden, the terminal is too narrow: labelled, unlabelled;" in " ".join(below.split())
     assert "[" in next(line for line in below.splitlines() if line.startswith("margin of the top score"))
 
 
@@ -217,7 +217,7 @@ def test_percentages_are_written_in_one_way(narrowed, told):
         "notes": ["few prompts"],
     }
     said = " ".join(text(changed(audited(), sampling=sampling)).split())
-    assert "labels: drawn alike; worth 1,234 drawn alike (effective sample size)" in said
+    assert "labels: drawn alike; equivalent to 1,234 labels drawn at random" in said
     assert "outcome model: ridge: the default; explains 41.2% of the variance" in said
     assert f"with second as covariates the interval of recovery is {told}" in said
     assert "note: few prompts" in said

@@ -155,7 +155,7 @@ def test_comparisons_routes_and_failures_are_told():
         "The seed decided among 2 candidates.",
         "picked, one of 2 tied",
         "no verdict",
-        "A stronger judge decided 1 of 1 pool (100%), 1 of them otherwise",
+        "A stronger judge decided 1 of 1 pool (100%) and changed 1 pick.",
         "1 pool never came before the router.",
         "Being shown first was worth +1.00 on average",
         "1 comparison has no verdict.",
