@@ -45,7 +45,7 @@ def word_of(schema: str) -> str | None:
 
     Examples
     --------
-    >>> word_of("bonwise.confidence/1"), word_of("bonwise.confidence/2")
+    >>> word_of("bonwise.confidence/1"), word_of("confidence")
     ('confidence', None)
     """
     found = _SCHEMA.fullmatch(schema)
