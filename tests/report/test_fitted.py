@@ -56,7 +56,7 @@ def test_columns_that_are_not_spare_go_from_the_right():
     """Where sparing is not enough others are left out from the right, an interval named by what it is of."""
     text = flat(on_terminal(METRICS, 60))
     assert "columns hidden, the terminal is too narrow: interval of first, interval of second, first - second" in text
-    assert "interval of first - second; widen" in text
+    assert "interval of first - second; --json has all" in text
 
 
 def test_a_long_name_runs_over_several_lines():

@@ -283,9 +283,9 @@ def test_a_study_of_few_prompts_is_pointed_at():
     """The normal law it rests on is not to be trusted with a dozen prompts; votes are counted exactly."""
     few = plan(question="recovery>0", candidates=4, within_r=0.8, design="complete")
     assert few.prompts < 20
-    assert any("take 20, or more" in one for one in few.notes)
-    assert not any("take 20" in one for one in plan(question="margin", effect=0.4).notes)
-    assert not any("take 20" in one for one in plan(question="recovery>0", candidates=4, within_r=0.3).notes)
+    assert any("use at least 20" in one for one in few.notes)
+    assert not any("use at least 20" in one for one in plan(question="margin", effect=0.4).notes)
+    assert not any("use at least 20" in one for one in plan(question="recovery>0", candidates=4, within_r=0.3).notes)
 
 
 def test_a_question_states_its_threshold():
