@@ -145,7 +145,8 @@ def _such_as(prompts: Sequence[str], most: int) -> str:
 
 
 def _sampling(sampling: Sampling) -> Iterator[Said]:
-    worth = "" if sampling.ess is None else f"; equivalent to {counted(round(sampling.ess), 'label')} drawn at random"
+    size = None if sampling.ess is None else counted(round(sampling.ess), "label")
+    worth = "" if size is None else f"; equivalent to {size} drawn at random (effective sample size)"
     yield Said("note", f"labels: {sampling.how}{worth}")
     if sampling.model is not None:
         yield Said("note", f"outcome model: {_model(sampling.model, sampling.share_explained)}")
