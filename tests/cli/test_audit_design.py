@@ -35,7 +35,7 @@ def test_a_drawn_sample_is_audited_for_all_prompts(folder, capsys):
     assert document["data"]["labelled_prompts"] == 80
     out = capsys.readouterr().out
     assert "drawn by the rule 'rule' (seed 1)" in out
-    assert "effective sample size" in out
+    assert "effective sample size" in " ".join(out.split())
 
 
 @pytest.mark.parametrize("output", ["--json", "--per-prompt"])

@@ -133,7 +133,7 @@ def test_a_router_sends_the_same_pools_again(capsys, folder, monkeypatch, among)
     sent = [line["prompt_id"] for line in picks(first) if line["routed"] and line["routed"]["strong"]]
     assert 0 < len(sent) <= 0.25 * 12 + 1
     assert f"pairwise:anthropic/s decided {len(sent)} of 12 pools" in first.err
-    assert "the share is 25.0%" in first.err
+    assert "the share is 25%" in first.err
     assert "shown first is worth" in first.err
 
 
@@ -172,7 +172,7 @@ def test_a_saved_router_names_signal_and_share(capsys, folder, monkeypatch):
     with served(monkeypatch, folder):
         done = selected(capsys, "interval:openai/m", "--strong", "pointwise:anthropic/s", "--route", "router.json")
     assert done.code == 0, done.err
-    assert "the share is 50.0%" in done.err
+    assert "the share is 50%" in done.err
     assert "was learnt from the first pass of interval:openai/other, not of interval:openai/m" in done.err
 
 
