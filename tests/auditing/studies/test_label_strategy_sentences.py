@@ -159,7 +159,7 @@ def test_weighted_shares_stand_apart_from_plain_counts():
 def test_no_figure_is_minus_nothing():
     """A difference that rounds to 0 has no sign, nor have its ends, whatever side they come from."""
     tiny = Estimate(-1e-9, -1e-9, 1e-9, None, 9, "jackknife")
-    assert points(tiny) == "0.0000 points [0.0000, 0.0000], which may be no difference"
+    assert points(tiny) == "0 points [0, 0], which may be no difference"
     assert moved(Estimate(-1e-4, -0.02, 0.02, None, 9, "jackknife")) == (
         "0.000 [-0.020, +0.020], which may be no difference"
     )
