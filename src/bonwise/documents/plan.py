@@ -8,13 +8,13 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import (
     Discriminator,
     Field,
-    ModelWrapValidatorHandler,
     PrivateAttr,
     SerializerFunctionWrapHandler,
     Tag,
     model_serializer,
     model_validator,
 )
+from pydantic.functional_validators import ModelWrapValidatorHandler
 
 from bonwise.documents.document import Document, FrameRow
 from bonwise.documents.record import Record
