@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from bonwise.judges.protocol import Judge
     from bonwise.judges.quantized import Quantized
     from bonwise.judges.resampled import Resampled
-    from bonwise.planning.drawing.design_comparison import DesignComparison, compare_designs
-    from bonwise.planning.drawing.label_draw import LabelDraw, draw_labels
     from bonwise.planning.monitoring.monitor import Monitor, monitor
     from bonwise.planning.plans.plan import Plan, plan
+    from bonwise.planning.sampling.design_comparison import DesignComparison, compare_designs
+    from bonwise.planning.sampling.label_draw import LabelDraw, draw_labels
     from bonwise.planning.studies.preference_study import PreferenceStudy, study_preferences
     from bonwise.routing.router import Router
     from bonwise.routing.study import RouteStudy, route
@@ -142,7 +142,7 @@ _HOMES = {
     "CallError": "bonwise.errors",
     "Candidate": "bonwise.data.pool",
     "ConfidenceAudit": "bonwise.auditing.confidence",
-    "DesignComparison": "bonwise.planning.drawing.design_comparison",
+    "DesignComparison": "bonwise.planning.sampling.design_comparison",
     "DrawModel": "bonwise.stats.draw_model",
     "Greedy": "bonwise.selection.strategies.greedy",
     "InputError": "bonwise.errors",
@@ -151,7 +151,7 @@ _HOMES = {
     "JudgeError": "bonwise.errors",
     "Knockout": "bonwise.selection.strategies.knockout",
     "LabelDesign": "bonwise.data.label_design",
-    "LabelDraw": "bonwise.planning.drawing.label_draw",
+    "LabelDraw": "bonwise.planning.sampling.label_draw",
     "LabelStrategyStudy": "bonwise.auditing.studies.label_strategy.result",
     "LedgerError": "bonwise.errors",
     "Logprob": "bonwise.judges.logprob",
@@ -190,8 +190,8 @@ _HOMES = {
     "audit_preferences": "bonwise.auditing.preferences",
     "best_of": "bonwise.selection.best_of",
     "compare": "bonwise.auditing.compare",
-    "compare_designs": "bonwise.planning.drawing.design_comparison",
-    "draw_labels": "bonwise.planning.drawing.label_draw",
+    "compare_designs": "bonwise.planning.sampling.design_comparison",
+    "draw_labels": "bonwise.planning.sampling.label_draw",
     "draw_pairs": "bonwise.auditing.studies.label_strategy.draw",
     "load": "bonwise.documents.reading",
     "monitor": "bonwise.planning.monitoring.monitor",

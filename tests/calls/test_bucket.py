@@ -72,7 +72,7 @@ def test_what_was_used_beyond_the_guess_is_waited_for():
 
 
 def test_an_absurd_count_costs_a_minute_at_most():
-    """A server that reports a billion tokens does not stop the lane for days."""
+    """A server that reports a billion tokens does not stop the endpoint for days."""
     bucket = Bucket(6000)
     bucket.charge(10**9, 0.0)
     assert bucket.wait(1, 0.0) < 66

@@ -210,10 +210,10 @@ def test_an_engine_shows_no_secret(tmp_path, capsys, logs, name, ending):
         except Exception as error:  # noqa: BLE001 - what it says is the point
             shown["error"] = "".join(traceback.format_exception(error, chain=True)) + repr(error) + repr(vars(error))
         ask = judge.asks("a prompt", ["a candidate"])[0]
-        lane = engine.lane(ask)
-        parts = [*vars(lane).values(), lane.provider, provider(name), ask, ask.model]
-        parts += [engine, engine.books, engine.spending, engine.totals, engine.terms, lane, lane.closed]
-        parts += [line.client for line in lane._lines]
+        endpoint = engine.endpoint(ask)
+        parts = [*vars(endpoint).values(), endpoint.provider, provider(name), ask, ask.model]
+        parts += [engine, engine.books, engine.spending, engine.totals, engine.terms, endpoint, endpoint.closed]
+        parts += [line.client for line in endpoint._lines]
         shown["parts"] = "\n".join(map(repr, parts))
         shown["live ledger"] = b"".join(files_below(tmp_path).values())
         await engine.aclose()

@@ -14,7 +14,7 @@ from bonwise.calls.ask import Ask, Model
 from bonwise.calls.bill import Bill
 from bonwise.calls.engine import Engine
 from bonwise.calls.ledger.ledger import Ledger
-from bonwise.calls.limiter import LaneLimiter
+from bonwise.calls.limiter import EndpointLimiter
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.reply import Choice, TokenLogprobs
 from bonwise.calls.usage import Usage
@@ -393,7 +393,7 @@ def test_a_refused_key_closes_the_lane(tmp_path):
 
 
 def test_a_refused_key_closes_no_other_lane():
-    """A lane that is closed says nothing about another model's."""
+    """A endpoint that is closed says nothing about another model's."""
     script = Script(models={"claude-opus-5"})
     found, engine = ask_all(script, [question(), question(model=CLAUDE)])
     assert len(owed(found[:1])) == 1
@@ -517,7 +517,7 @@ def test_no_call_at_once_is_refused():
         Engine(max_concurrency=0)
 
 
-class Watched(LaneLimiter):
+class Watched(EndpointLimiter):
     """A limiter that keeps what it was told."""
 
     def __init__(self, seen):

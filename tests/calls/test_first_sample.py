@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from bonwise.calls.ask import Ask, Model
+from bonwise.calls.ask_estimate import estimate_asks
 from bonwise.calls.bill import Bill
 from bonwise.calls.engine import Engine
-from bonwise.calls.foresight import foresee
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.providers.registry import provider
 from bonwise.data.verdicts import Unscored
@@ -108,12 +108,12 @@ def test_foresight_counts_draws(tmp_path):
 
     async def main():
         async with engine_to(script, tmp_path) as engine:
-            before = foresee(engine, asks)
+            before = estimate_asks(engine, asks)
             await engine.ask(asks[1])
-            after = foresee(engine, asks)
+            after = estimate_asks(engine, asks)
             for ask in asks:
                 await engine.ask(ask)
-            return before, after, foresee(engine, asks)
+            return before, after, estimate_asks(engine, asks)
 
     before, after, at_last = asyncio.run(main())
     assert [one.calls for one in (before, after, at_last)] == [3, 2, 0]

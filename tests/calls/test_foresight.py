@@ -6,8 +6,8 @@ import os
 
 import pytest
 
+from bonwise.calls.ask_estimate import estimate_asks
 from bonwise.calls.engine import Engine
-from bonwise.calls.foresight import foresee
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.usage import Usage
 from bonwise.errors import UsageError
@@ -71,7 +71,7 @@ def foreseen(script, specs, pools=POOLS, **settings):
 
     async def main():
         async with over(script, **settings) as engine:
-            return foresee(engine, questions(specs, pools))
+            return estimate_asks(engine, questions(specs, pools))
 
     requests = script.counts.requests
     found = asyncio.run(main())
@@ -162,7 +162,7 @@ def test_an_unknown_price_is_said():
 
     async def main():
         async with Engine() as engine:
-            return foresee(engine, judge.asks("Why?", ["one", "two"]))
+            return estimate_asks(engine, judge.asks("Why?", ["one", "two"]))
 
     found = asyncio.run(main())
     assert (found.calls, found.cost, found.cost_most) == (2, None, None)

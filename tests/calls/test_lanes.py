@@ -6,8 +6,8 @@ import json
 import pytest
 
 from bonwise.calls.ask import Ask, Model
+from bonwise.calls.endpoint import CLOSED_FOR
 from bonwise.calls.engine import Engine
-from bonwise.calls.lane import CLOSED_FOR
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.totals import MOST_REASONS, Totals
@@ -130,16 +130,18 @@ def test_a_wrong_address_closes_the_lane_before_many_calls_are_sent():
 
 
 def test_lanes_follow_the_address_of_the_moment(monkeypatch):
-    """The same server is one lane, however its address is given; another address is another lane."""
+    """The same server is one endpoint, however its address is given; another address is another endpoint."""
     script = Script()
 
     async def main():
         async with engine_over(script) as engine:
             monkeypatch.setenv("OPENAI_BASE_URL", "http://one.test/v1")
-            by_environment = engine.lane(question())
-            assert engine.lane(question(model=Model("openai", "gpt-5-mini", "http://one.test/v1"))) is by_environment
+            by_environment = engine.endpoint(question())
+            assert (
+                engine.endpoint(question(model=Model("openai", "gpt-5-mini", "http://one.test/v1"))) is by_environment
+            )
             monkeypatch.setenv("OPENAI_BASE_URL", "http://two.test/v1")
-            assert engine.lane(question()).base_url == "http://two.test/v1"
+            assert engine.endpoint(question()).base_url == "http://two.test/v1"
 
     run_virtual(main())
 
@@ -230,7 +232,7 @@ def test_calls_in_trouble_are_counted_while_they_wait():
 
 
 def test_a_temperature_that_no_request_carries_is_said_whoever_asks_first():
-    """The notice does not depend on whether the first question of a lane wanted one."""
+    """The notice does not depend on whether the first question of a endpoint wanted one."""
     claude = Model("anthropic", "claude-opus-5")
 
     async def main():
@@ -323,7 +325,7 @@ def test_only_the_samples_that_nobody_asks_for_are_asked_for(tmp_path):
     async def main(other):
         async with handled(counted, ledger=tmp_path) as engine:
             wanted = question(samples=3)
-            request = engine.lane(wanted).provider.request(wanted, 1, frozenset())
+            request = engine.endpoint(wanted).provider.request(wanted, 1, frozenset())
             claim = await other.claim(request.keys([0]), request, 0.0)
             asking = asyncio.create_task(engine.ask(wanted))
             while not asked:  # noqa: ASYNC110 - the server tells nobody

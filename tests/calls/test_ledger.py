@@ -11,9 +11,9 @@ from contextlib import closing
 import pytest
 
 from bonwise.calls.ledger.absent import NullLedger
-from bonwise.calls.ledger.clerk import Clerk
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.ledger.records import Stored
+from bonwise.calls.ledger.transactions import LedgerTransactions
 from bonwise.calls.usage import Usage
 from bonwise.errors import LedgerError
 from calls.ledgers import URL, ask, key, recorded, request
@@ -124,8 +124,8 @@ def test_nothing_is_handed_on_before_it_is_committed(ledger):
 def test_work_that_queues_shares_a_commit(ledger, monkeypatch):
     """What arrives during a commit is committed together."""
     commits = []
-    commit = Clerk.commit
-    monkeypatch.setattr(Clerk, "commit", lambda clerk: commits.append(1) or commit(clerk))
+    commit = LedgerTransactions.commit
+    monkeypatch.setattr(LedgerTransactions, "commit", lambda clerk: commits.append(1) or commit(clerk))
 
     async def main():
         await asyncio.gather(*(ask(ledger, key(number)) for number in range(50)))

@@ -1,4 +1,4 @@
-"""The pace of a lane, against servers that enforce theirs."""
+"""The pace of a endpoint, against servers that enforce theirs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from bonwise.calls.failure import Problem
-from bonwise.calls.limiter import DeadlineError, LaneLimiter
+from bonwise.calls.limiter import DeadlineError, EndpointLimiter
 from bonwise.calls.rate_limits import RateLimits
 from bonwise.calls.waiting import anthropic_limits, openai_limits
 from bonwise.errors import UsageError
@@ -153,7 +153,7 @@ def requests_of(starts):
 def test_no_minute_exceeds_the_request_limit_and_most_of_it_is_used(told):
     """Ten minutes at 64 workers: at most 600 starts in any minute, at least 90 % of 6,000 in all."""
     server = Server(1, requests=600, headers=told)
-    limiter = LaneLimiter(64, requests_per_minute=None if told else 600)
+    limiter = EndpointLimiter(64, requests_per_minute=None if told else 600)
     starts = run_virtual(drive(limiter, server, 600))
     assert busiest_minute(requests_of(starts)) <= 600 * 1.02
     assert server.answered >= 0.9 * 6000
@@ -166,7 +166,7 @@ def test_no_minute_exceeds_the_token_limit_and_most_of_it_is_used(expected, told
     """Ten minutes: at most 120,000 tokens in any minute, and at least 90 % of the allowance in all."""
     sizes = random.Random(2)  # noqa: S311
     server = Server(2, requests=10_000, tokens=120_000, headers=told)
-    limiter = LaneLimiter(64, tokens_per_minute=None if told else 120_000)
+    limiter = EndpointLimiter(64, tokens_per_minute=None if told else 120_000)
     run = drive(limiter, server, 600, tokens=lambda: sizes.randint(300, 700), expected=expected)
     starts = run_virtual(run)
     assert busiest_minute(starts) <= 120_000 * 1.02
@@ -178,7 +178,7 @@ def test_no_minute_exceeds_the_token_limit_and_most_of_it_is_used(expected, told
 def test_small_limits_hold_too(limit):
     """However small the limit is, no minute exceeds it, and nine tenths of it are used."""
     server = Server(3, headers=False)
-    starts = run_virtual(drive(LaneLimiter(8, requests_per_minute=limit), server, 1200))
+    starts = run_virtual(drive(EndpointLimiter(8, requests_per_minute=limit), server, 1200))
     assert busiest_minute(requests_of(starts)) <= limit
     assert len(starts) >= 0.9 * 20 * limit
 
@@ -186,16 +186,16 @@ def test_small_limits_hold_too(limit):
 def test_the_lower_of_two_limits_counts():
     """A limit of the user's below the server's is kept."""
     server = Server(4, requests=6000)
-    starts = run_virtual(drive(LaneLimiter(64, requests_per_minute=120), server, 180))
+    starts = run_virtual(drive(EndpointLimiter(64, requests_per_minute=120), server, 180))
     assert busiest_minute(requests_of(starts)) <= 120
 
 
 def test_an_allowance_shared_with_others_is_not_fought_over():
-    """Two lanes that share 600 requests a minute are refused rarely and use most of it."""
+    """Two endpoints that share 600 requests a minute are refused rarely and use most of it."""
     server = Server(5, requests=600)
 
     async def both():
-        await asyncio.gather(*(drive(LaneLimiter(32, seed=n), server, 600, workers=32) for n in (1, 2)))
+        await asyncio.gather(*(drive(EndpointLimiter(32, seed=n), server, 600, workers=32) for n in (1, 2)))
 
     run_virtual(both())
     assert server.answered >= 0.8 * 6000
@@ -206,7 +206,7 @@ def test_an_allowance_shared_with_others_is_not_fought_over():
 def test_without_headers_the_capacity_is_found(seed):
     """A silent server that takes 20 at once is kept at 70 % of its capacity, with under 10 % refusals."""
     server = Server(seed, capacity=20)
-    starts = run_virtual(drive(LaneLimiter(64, seed=seed), server, 300))
+    starts = run_virtual(drive(EndpointLimiter(64, seed=seed), server, 300))
     assert server.answered >= 0.7 * 20 / 0.5 * 300
     assert server.refused <= 0.1 * len(starts)
 
@@ -216,7 +216,7 @@ def test_calls_are_first_come_first_served():
     order = []
 
     async def main():
-        limiter = LaneLimiter(4, requests_per_minute=120, tokens_per_minute=50_000)
+        limiter = EndpointLimiter(4, requests_per_minute=120, tokens_per_minute=50_000)
 
         async def one(number):
             lease = await limiter.acquire(1000 if number % 3 else 4000)
@@ -231,10 +231,10 @@ def test_calls_are_first_come_first_served():
 
 
 def test_many_refusals_at_once_make_one_pause():
-    """64 calls told to wait 20 s make the lane wait 20 s, once, and then begin with a few."""
+    """64 calls told to wait 20 s make the endpoint wait 20 s, once, and then begin with a few."""
 
     async def main():
-        limiter = LaneLimiter(64)
+        limiter = EndpointLimiter(64)
         await grown(limiter)
         leases = [await limiter.acquire(1) for _ in range(64)]
         await asyncio.sleep(1)
@@ -255,7 +255,7 @@ def test_many_refusals_at_once_make_one_pause():
 
 
 async def grown(limiter, calls=400):
-    """Let the lane see enough answers to open fully."""
+    """Let the endpoint see enough answers to open fully."""
     server = Server(0)
 
     async def one():
@@ -270,7 +270,7 @@ def test_pauses_grow_while_refusals_go_on_and_start_over_after_an_answer():
     """A server that names no time is left alone longer each time, up to half a minute."""
 
     async def main():
-        limiter = LaneLimiter(8, seed=7)
+        limiter = EndpointLimiter(8, seed=7)
         starts = []
         for number in range(14):
             lease = await limiter.acquire(1)
@@ -290,7 +290,7 @@ def test_a_call_from_before_the_pause_does_not_prolong_it():
     """Late refusals of the same flight neither add a pause nor make the next one longer."""
 
     async def main():
-        limiter = LaneLimiter(8, seed=1)
+        limiter = EndpointLimiter(8, seed=1)
         first, late = await limiter.acquire(1), await limiter.acquire(1)
         first.settle(tokens=None, limits=SILENT, problem=throttled())
         await asyncio.sleep(5)
@@ -306,7 +306,7 @@ def test_a_deadline_that_cannot_be_met_is_refused_at_once():
     """A call that would start too late, by the pace or a pause, is told so without waiting."""
 
     async def main():
-        limiter = LaneLimiter(8, requests_per_minute=6)
+        limiter = EndpointLimiter(8, requests_per_minute=6)
         lease = await limiter.acquire(1)
         with pytest.raises(DeadlineError, match=r"10\.1 s"):
             await limiter.acquire(1, deadline=time() + 9)
@@ -329,7 +329,7 @@ def test_a_place_that_is_not_freed_in_time_is_given_up_at_the_deadline():
     """Where only other calls stand in the way, the wait ends at the deadline and leaves nothing behind."""
 
     async def main():
-        limiter = LaneLimiter(1)
+        limiter = EndpointLimiter(1)
         lease = await limiter.acquire(1)
         with pytest.raises(DeadlineError):
             await limiter.acquire(1, deadline=5.0)
@@ -345,7 +345,7 @@ def test_a_cancelled_waiter_leaks_nothing_and_lets_the_next_one_in(granted):
     """Whoever is cancelled, before or after being admitted, takes neither a place nor an allowance along."""
 
     async def main():
-        limiter = LaneLimiter(1, requests_per_minute=60, tokens_per_minute=60_000)
+        limiter = EndpointLimiter(1, requests_per_minute=60, tokens_per_minute=60_000)
         lease = await limiter.acquire(10)
         await asyncio.sleep(30)
         cancelled = asyncio.create_task(limiter.acquire(2000))
@@ -372,7 +372,7 @@ def test_random_cancellations_leave_a_working_lane(seed):
     chance = random.Random(seed)  # noqa: S311
 
     async def main():
-        limiter = LaneLimiter(6, requests_per_minute=3000, seed=seed)
+        limiter = EndpointLimiter(6, requests_per_minute=3000, seed=seed)
 
         async def one():
             await asyncio.sleep(chance.uniform(0, 20))
@@ -401,7 +401,7 @@ def test_connections_are_not_opened_all_at_once():
     """Even a server that allows everything sees eight calls first, and twice as many a round trip later."""
 
     async def main():
-        limiter = LaneLimiter(64)
+        limiter = EndpointLimiter(64)
         tasks = [asyncio.create_task(limiter.acquire(1)) for _ in range(64)]
         await asyncio.sleep(1)
         first = [task.result() for task in tasks if task.done()]
@@ -421,7 +421,7 @@ def test_only_signs_of_overload_shrink_the_window_and_once_a_round_trip(kind, sh
     """Sixteen calls that fail together cost three tenths of the window, not all of it."""
 
     async def main():
-        limiter = LaneLimiter(16)
+        limiter = EndpointLimiter(16)
         await grown(limiter, calls=100)
         assert limiter._window.size == 16
         leases = [await limiter.acquire(1) for _ in range(16)]
@@ -433,11 +433,11 @@ def test_only_signs_of_overload_shrink_the_window_and_once_a_round_trip(kind, sh
 
 
 def test_where_the_server_paces_a_refusal_does_not_cost_the_window():
-    """With headers the lane returns to its full width after a pause as fast as it first reached it."""
+    """With headers the endpoint returns to its full width after a pause as fast as it first reached it."""
     told = openai_limits({"x-ratelimit-limit-requests": "100000"}, now=0)
 
     async def main():
-        limiter = LaneLimiter(32)
+        limiter = EndpointLimiter(32)
         await grown(limiter, calls=100)
         lease = await limiter.acquire(1)
         lease.settle(tokens=None, limits=told, problem=throttled(1.0))
@@ -455,7 +455,7 @@ def test_anthropic_headers_pace_by_their_input_limit():
     }
 
     async def main():
-        limiter = LaneLimiter(64)
+        limiter = EndpointLimiter(64)
         limits, starts = anthropic_limits(said, now=0), []
 
         async def one():
@@ -480,7 +480,7 @@ def test_hardly_any_output_left_makes_the_lane_take_a_breath():
     )
 
     async def main():
-        limiter = LaneLimiter(8)
+        limiter = EndpointLimiter(8)
         (await limiter.acquire(1)).settle(tokens=1, limits=told, problem=None)
         await limiter.acquire(1)
         return time()
@@ -492,7 +492,7 @@ def test_a_lease_is_settled_once():
     """A second settling would free a place twice, and is refused."""
 
     async def main():
-        lease = await LaneLimiter().acquire(1)
+        lease = await EndpointLimiter().acquire(1)
         lease.settle(tokens=1, limits=SILENT, problem=None)
         with pytest.raises(RuntimeError):
             lease.settle(tokens=1, limits=SILENT, problem=None)
@@ -504,12 +504,12 @@ def test_a_lease_is_settled_once():
 def test_limits_below_one_are_refused(name):
     """A limit that would let nothing through is a mistake, named as such."""
     with pytest.raises(UsageError, match=name):
-        LaneLimiter(**{name: 0})
+        EndpointLimiter(**{name: 0})
 
 
 def test_one_limiter_serves_one_loop_after_another():
     """A limiter that several runs use, one after the other, keeps working after one was cut short."""
-    limiter = LaneLimiter(2, requests_per_minute=20)
+    limiter = EndpointLimiter(2, requests_per_minute=20)
 
     async def cut_short():
         lease = await limiter.acquire(1)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from bonwise.calls.failure import TRANSIENT, AttemptError, Problem
-from bonwise.calls.limiter import LaneLimiter
+from bonwise.calls.limiter import EndpointLimiter
 from bonwise.calls.rate_limits import RateLimits
 from bonwise.calls.retry import until_answered
 from calls.virtual_time import run_virtual
@@ -137,11 +137,11 @@ def test_cancelling_ends_it(after):
 
 
 def test_a_pause_of_the_lane_and_the_wait_of_a_call_are_one_wait():
-    """A call told to wait 20 s, in a lane that pauses 20 s, starts again after 20 s, not 40."""
+    """A call told to wait 20 s, in a endpoint that pauses 20 s, starts again after 20 s, not 40."""
     asked = []
 
     async def main():
-        limiter = LaneLimiter()
+        limiter = EndpointLimiter()
 
         async def attempt(number):
             lease = await limiter.acquire(1)

@@ -102,7 +102,7 @@ def test_what_is_too_large_is_charged_at_its_worst(tmp_path):
 
 
 def test_one_answer_that_is_too_large_stops_no_other(tmp_path):
-    """The lane stays open: each question is sent, once."""
+    """The endpoint stays open: each question is sent, once."""
     service = Service(200)
     readings, _ = ask(service, numbers=range(3), ledger=tmp_path)
     assert [reading.reason for reading in readings] == [REASON] * 3

@@ -104,7 +104,7 @@ def test_anthropic_headers_are_read():
 
 @pytest.mark.parametrize("limit", ["0", "-1", "many", "", "1e9", "12.5"])
 def test_a_limit_that_cannot_be_meant_names_no_window(limit):
-    """A limit of nothing would stop the lane for ever, and counts as not said."""
+    """A limit of nothing would stop the endpoint for ever, and counts as not said."""
     assert openai_limits({"x-ratelimit-limit-requests": limit}, NOW).requests is None
     assert anthropic_limits({"anthropic-ratelimit-tokens-limit": limit}, NOW).tokens is None
 

@@ -11,7 +11,7 @@ from bonwise.calls.reply import Choice
 from bonwise.calls.usage import Usage
 from bonwise.cli.progress import Goal, _figures
 from bonwise.cli.running import judge_all
-from bonwise.cli.summary import Course, summarise
+from bonwise.cli.summary import RunSummary, summarise
 from bonwise.data.pool_file import read_pools
 from bonwise.data.verdicts import Score
 from bonwise.errors import JudgeError
@@ -149,7 +149,7 @@ def test_characters_that_were_replaced_are_said(capsys):
     """Characters that were shown as another are counted in the summary."""
     engine = Engine()
     engine.totals.answers, engine.totals.replaced = 1, 3
-    summarise(Course(engine, [], Path("run")))
+    summarise(RunSummary(engine, [], Path("run")))
     assert "shown as U+FFFD 3 times" in capsys.readouterr().err
 
 

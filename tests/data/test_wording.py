@@ -4,21 +4,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.printable import printable
 
 
 @given(st.text())
 def test_words_stay_on_their_line(text):
     """Whatever a file holds, its words in a message are printable and can be encoded."""
-    for words in (printable(text), shown(text), listed([text])):
+    for words in (printable(text), quoted(text), listed([text])):
         assert words.isprintable()
         words.encode()
 
 
 @given(st.text(st.characters(categories=["L", "N", "P"])))
 def test_printable_text_is_left_alone(text):
-    """Text that can be printed is shown as it is, in any script."""
+    """Text that can be printed is quoted as it is, in any script."""
     assert printable(text) == text
 
 
@@ -32,14 +32,14 @@ class Loud:
 @pytest.mark.parametrize("value", ["x" * 10**6, ["x"] * 10**5, Loud(), b"x" * 10**6, 10**4000])
 def test_a_quoted_cell_is_short(value):
     """A cell is quoted in forty characters at most, whatever it holds."""
-    assert len(shown(value)) <= 40
-    assert shown(value).isprintable()
-    assert shown(value).endswith("...")
+    assert len(quoted(value)) <= 40
+    assert quoted(value).isprintable()
+    assert quoted(value).endswith("...")
 
 
 def test_short_cells_are_quoted_whole():
-    """A cell that fits is shown whole, text with its quotes."""
-    assert (shown("a'b"), shown(0.5), shown("")) == ('"a\'b"', "0.5", "''")
+    """A cell that fits is quoted whole, text with its quotes."""
+    assert (quoted("a'b"), quoted(0.5), quoted("")) == ('"a\'b"', "0.5", "''")
 
 
 def test_long_lists_are_cut():

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bonwise.judges.judged_table import PAIR_HEADER
-from bonwise.planning.drawing.label_draw import draw_labels
+from bonwise.planning.sampling.label_draw import draw_labels
 from bonwise.testing import simulate
 
 PROMPTS = 120

@@ -11,7 +11,7 @@ import pytest
 from bonwise.calls.engine import Engine
 from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import JudgeError
-from bonwise.judges.calling import FunctionJudge, as_judge, called_in_the_end
+from bonwise.judges.calling import FunctionJudge, as_judge, innermost
 from bonwise.judges.judging import judge_now, judge_with
 from bonwise.judges.local import Length, from_name
 from bonwise.judges.protocol import Judge
@@ -176,7 +176,7 @@ def test_who_takes_turns_is_told_by_what_is_called_in_the_end():
         return lambda _prompt, _text: mark
 
     def owner(given):
-        return called_in_the_end(as_judge(given))
+        return innermost(as_judge(given))
 
     scorer, judge = Scorer(), Scripted(None)
     assert owner(closure(1)) is owner(closure(2)) is owner(partial(partial(closure(3)), text="a"))
@@ -189,7 +189,7 @@ def test_a_judge_that_is_made_of_itself_is_looked_into_no_further():
     """Wrappers without an end are no reason to hang."""
     judge = Scripted(None)
     judge.of = judge
-    assert called_in_the_end(judge) is judge
+    assert innermost(judge) is judge
 
 
 @pytest.mark.parametrize(

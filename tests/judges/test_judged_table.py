@@ -18,7 +18,7 @@ from bonwise.judges.judged_table import PAIR_HEADER, pair_rows, score_table
 from bonwise.judges.judgment import Judgment
 from bonwise.judges.order_effect import OrderEffect, order_effects
 from bonwise.judges.registry import judges_from_specs
-from bonwise.judges.scoring import Judged, judge_pools
+from bonwise.judges.scoring import JudgedPool, judge_pools
 from bonwise.testing.faults import drawn_share
 from bonwise.testing.script import Script
 from bonwise.testing.scripted_judge import ScriptedJudge
@@ -49,7 +49,7 @@ def judge(name):
 
 def judged(*verdicts, name="p", preferences=()):
     """Return a pool with the verdicts of one judge."""
-    return Judged(pool(name, len(verdicts)), (Judgment(verdicts, preferences),))
+    return JudgedPool(pool(name, len(verdicts)), (Judgment(verdicts, preferences),))
 
 
 def table(*found, judges=("j",)):
@@ -62,7 +62,7 @@ def table(*found, judges=("j",)):
 def test_there_is_one_row_per_prompt_candidate_and_judge():
     """Rows come in input order: pools, their candidates, and for each candidate the judges."""
     two = Judgment((Score(0.1), Score(0.2))), Judgment((Score(0.3), Score(0.4)))
-    found = [Judged(pool("b"), two), Judged(pool("a"), two)]
+    found = [JudgedPool(pool("b"), two), JudgedPool(pool("a"), two)]
     header, rows = score_table(found, [judge("x"), judge("y")])
     assert header == ALWAYS
     assert rows == [
@@ -173,7 +173,7 @@ def test_effects_are_told_apart_by_judge():
     biased = Judgment((Score(0.5), Score(0.5)), (Preference(0, 1, 1.0, 0.0),))
     fair = Judgment((Score(1.0), Score(0.0)), (Preference(0, 1, 1.0, 1.0),))
     plain = Judgment((Score(1.0), Score(0.0)))
-    found = order_effects([Judged(pool("p"), (plain, biased, fair))], [judge(name) for name in "abc"])
+    found = order_effects([JudgedPool(pool("p"), (plain, biased, fair))], [judge(name) for name in "abc"])
     assert [(one.judge, one.advantage, one.differing) for one in found] == [("b", 1.0, 1), ("c", 0.0, 0)]
 
 
@@ -325,13 +325,13 @@ def test_tokens_add_up_to_what_a_pool_took(run):
             bill = judgment.bill
             took = bill.input_tokens + bill.output_tokens + bill.reused_tokens
             mine = [row[-1] for row in rows if row[0] == one.pool.prompt_id and row[2] == asked.name]
-            pairs = [row[-1] for row in pair_rows([Judged(one.pool, (judgment,))], [asked], tokens=True)]
+            pairs = [row[-1] for row in pair_rows([JudgedPool(one.pool, (judgment,))], [asked], tokens=True)]
             if bill.from_ledger and not bill.reused_tokens:
                 assert set(mine) == {""}
             else:
                 assert sum(mine) == pytest.approx(took)
                 assert not pairs or sum(pairs) == pytest.approx(took)
-    owed = Judged(pool("p"), (Judgment((Score(1.0), Unscored("late", owed=True)), bill=Bill(calls=1, owed=1)),))
+    owed = JudgedPool(pool("p"), (Judgment((Score(1.0), Unscored("late", owed=True)), bill=Bill(calls=1, owed=1)),))
     assert [row[-1] for row in score_table([owed], [judge("j")], tokens=True)[1]] == ["", ""]
 
 

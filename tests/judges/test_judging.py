@@ -436,7 +436,7 @@ def test_only_so_many_pools_are_under_way():
                     break
             await running.aclose()
             # The calls of the pools that were given up may still land.
-            assert all("Flight" in repr(task) for task in asyncio.all_tasks() - {asyncio.current_task()})
+            assert all("CallAttempts" in repr(task) for task in asyncio.all_tasks() - {asyncio.current_task()})
 
     run_virtual(main())
     assert taken == [f"p{number}" for number in range(20)]

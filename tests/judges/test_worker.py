@@ -15,7 +15,7 @@ import pytest
 
 from bonwise.errors import JudgeError
 from bonwise.judges import worker
-from bonwise.judges.worker import MOST_ABANDONED, MOST_ABANDONED_IN_ALL, MOST_NESTED, beside
+from bonwise.judges.worker import MOST_ABANDONED, MOST_ABANDONED_IN_ALL, MOST_NESTED, run_in_thread
 
 PATIENCE = 20.0
 
@@ -57,7 +57,7 @@ class Hanging:
 
     async def abandoned(self, owner):
         """Begin, and be given up."""
-        task = asyncio.create_task(beside(owner, "hanging", self))
+        task = asyncio.create_task(run_in_thread(owner, "hanging", self))
         await asyncio.to_thread(self.begun.acquire, timeout=PATIENCE)
         task.cancel()
         with suppress(asyncio.CancelledError):
@@ -82,7 +82,7 @@ def test_whatever_a_call_raises_comes_as_a_value(error):
     def raising():
         raise error
 
-    assert asyncio.run(beside(Owner(), "x", raising)).error is error
+    assert asyncio.run(run_in_thread(Owner(), "x", raising)).error is error
 
 
 def test_calls_of_one_owner_are_made_in_order_in_one_thread():
@@ -95,7 +95,7 @@ def test_calls_of_one_owner_are_made_in_order_in_one_thread():
         inside.remove(at)
 
     async def main():
-        await asyncio.gather(*(beside(owner, "x", lambda at=at: call(at)) for at in range(50)))
+        await asyncio.gather(*(run_in_thread(owner, "x", lambda at=at: call(at)) for at in range(50)))
 
     asyncio.run(main())
     asyncio.run(main())
@@ -108,8 +108,8 @@ def test_one_that_hangs_holds_up_nobody_else(hanging):
     """While a call of one owner hangs, calls of others are made."""
 
     async def main():
-        stuck = asyncio.create_task(beside(Owner(), "stuck", hanging))
-        found = await asyncio.wait_for(beside(Owner(), "other", lambda: 7), PATIENCE)
+        stuck = asyncio.create_task(run_in_thread(Owner(), "stuck", hanging))
+        found = await asyncio.wait_for(run_in_thread(Owner(), "other", lambda: 7), PATIENCE)
         assert not stuck.done()
         hanging.let_go.set()
         return found.value, (await stuck).value
@@ -123,7 +123,7 @@ def test_an_abandoned_call_holds_up_nobody_who_comes_later(hanging):
 
     async def main():
         await hanging.abandoned(owner)
-        value = (await asyncio.wait_for(beside(owner, "x", lambda: 7), PATIENCE)).value
+        value = (await asyncio.wait_for(run_in_thread(owner, "x", lambda: 7), PATIENCE)).value
         return value, len(threads() - before)
 
     assert asyncio.run(main()) == (7, 2)
@@ -133,7 +133,7 @@ def test_an_abandoned_call_holds_up_nobody_who_comes_later(hanging):
 
 
 async def _thread(owner):
-    return (await beside(owner, "x", threading.current_thread)).value
+    return (await run_in_thread(owner, "x", threading.current_thread)).value
 
 
 def test_a_call_that_waits_is_made_when_the_one_before_it_is_given_up(hanging):
@@ -141,9 +141,9 @@ def test_a_call_that_waits_is_made_when_the_one_before_it_is_given_up(hanging):
     owner = Owner()
 
     async def main():
-        stuck = asyncio.create_task(beside(owner, "stuck", hanging))
+        stuck = asyncio.create_task(run_in_thread(owner, "stuck", hanging))
         await asyncio.to_thread(hanging.begun.acquire, timeout=PATIENCE)
-        waiting = asyncio.create_task(beside(owner, "x", lambda: 7))
+        waiting = asyncio.create_task(run_in_thread(owner, "x", lambda: 7))
         await asyncio.sleep(0)
         stuck.cancel()
         return (await asyncio.wait_for(waiting, PATIENCE)).value
@@ -156,12 +156,12 @@ def test_what_is_given_up_together_costs_one_thread(hanging):
     owner, before = Owner(), threads()
 
     async def main():
-        tasks = [asyncio.create_task(beside(owner, "x", hanging)) for _ in range(30)]
+        tasks = [asyncio.create_task(run_in_thread(owner, "x", hanging)) for _ in range(30)]
         await asyncio.to_thread(hanging.begun.acquire, timeout=PATIENCE)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        assert (await asyncio.wait_for(beside(owner, "x", lambda: 7), PATIENCE)).value == 7
+        assert (await asyncio.wait_for(run_in_thread(owner, "x", lambda: 7), PATIENCE)).value == 7
         return hanging.begun.acquire(blocking=False), len(threads() - before)
 
     assert asyncio.run(main()) == (False, 2)
@@ -174,12 +174,12 @@ def test_abandoned_calls_of_one_judge_do_not_pile_up(hanging):
     async def main():
         for _ in range(MOST_ABANDONED - 1):
             await hanging.abandoned(owner)
-        last = asyncio.create_task(beside(owner, "stuck", hanging))
+        last = asyncio.create_task(run_in_thread(owner, "stuck", hanging))
         await asyncio.to_thread(hanging.begun.acquire, timeout=PATIENCE)
-        waiting = asyncio.create_task(beside(owner, "x", lambda: 7))
+        waiting = asyncio.create_task(run_in_thread(owner, "x", lambda: 7))
         await asyncio.sleep(0)
         last.cancel()
-        found = [await asyncio.wait_for(waiting, PATIENCE), await beside(owner, "x", lambda: 7)]
+        found = [await asyncio.wait_for(waiting, PATIENCE), await run_in_thread(owner, "x", lambda: 7)]
         return found, len(threads() - before)
 
     found, most = asyncio.run(main())
@@ -189,7 +189,7 @@ def test_abandoned_calls_of_one_judge_do_not_pile_up(hanging):
     assert most == MOST_ABANDONED
     hanging.let_go.set()
     until(lambda: not worker._ABANDONED)
-    assert asyncio.run(beside(owner, "x", lambda: 7)).value == 7
+    assert asyncio.run(run_in_thread(owner, "x", lambda: 7)).value == 7
 
 
 def test_abandoned_calls_of_all_judges_do_not_pile_up(hanging):
@@ -197,12 +197,12 @@ def test_abandoned_calls_of_all_judges_do_not_pile_up(hanging):
     good, before = Owner(), threads()
 
     async def main():
-        await beside(good, "good", lambda: 7)
+        await run_in_thread(good, "good", lambda: 7)
         owners = [Owner() for _ in range(MOST_ABANDONED_IN_ALL)]
         for owner in owners:
             await hanging.abandoned(owner)
-        refused = await beside(Owner(), "new", lambda: 7)
-        return refused.error, (await beside(good, "good", lambda: 7)).value, len(threads() - before)
+        refused = await run_in_thread(Owner(), "new", lambda: 7)
+        return refused.error, (await run_in_thread(good, "good", lambda: 7)).value, len(threads() - before)
 
     error, value, most = asyncio.run(main())
     assert "'new' is not called: 64 calls" in error.message
@@ -213,7 +213,7 @@ def test_a_thread_ends_with_its_judge():
     """The worker holds nobody: when an owner is gone its threads are, and so is what is known of it."""
     owners = [Owner() for _ in range(5)]
     for owner in owners:
-        asyncio.run(beside(owner, "x", lambda owner=owner: owner))
+        asyncio.run(run_in_thread(owner, "x", lambda owner=owner: owner))
     serving = {asyncio.run(_thread(owner)) for owner in owners}
     seen, places = [weakref.ref(owner) for owner in owners], {(id(owner), 0) for owner in owners}
     assert len(serving) == 5
@@ -249,7 +249,7 @@ def test_context_variables_reach_the_call_and_stay_there():
 
     async def main():
         mark.set(5)
-        return (await beside(Owner(), "x", call)).value, mark.get()
+        return (await run_in_thread(Owner(), "x", call)).value, mark.get()
 
     assert asyncio.run(main()) == (5, 5)
 
@@ -261,7 +261,7 @@ def test_calls_within_calls_of_one_owner_are_made_until_they_are_too_deep():
     def nested(loop, depth):
         if not depth:
             return 0
-        inner = asyncio.run_coroutine_threadsafe(beside(owner, "x", lambda: nested(loop, depth - 1)), loop)
+        inner = asyncio.run_coroutine_threadsafe(run_in_thread(owner, "x", lambda: nested(loop, depth - 1)), loop)
         outcome = inner.result(PATIENCE)
         if outcome.error is not None:
             raise outcome.error
@@ -269,7 +269,7 @@ def test_calls_within_calls_of_one_owner_are_made_until_they_are_too_deep():
 
     async def main(depth):
         loop = asyncio.get_running_loop()
-        return await asyncio.wait_for(beside(owner, "x", lambda: nested(loop, depth)), PATIENCE)
+        return await asyncio.wait_for(run_in_thread(owner, "x", lambda: nested(loop, depth)), PATIENCE)
 
     assert asyncio.run(main(MOST_NESTED - 1)).value == MOST_NESTED - 1
     assert "'x' calls itself, 8 times over" in asyncio.run(main(MOST_NESTED)).error.message
@@ -289,11 +289,11 @@ def test_a_loop_that_ended_is_told_nothing(hanging, caplog):
 
 PROGRAM = """
 import asyncio, threading, time
-from bonwise.judges.worker import beside
+from bonwise.judges.worker import run_in_thread
 
 async def main():
     for _ in range(3):
-        task = asyncio.create_task(beside(main, "x", {hang}))
+        task = asyncio.create_task(run_in_thread(main, "x", {hang}))
         await asyncio.sleep(0.05)
         task.cancel()
     print("end")
@@ -313,24 +313,24 @@ def test_a_program_ends_while_calls_hang(hang):
 
 FORKED = """
 import asyncio, os, threading
-from bonwise.judges.worker import beside
+from bonwise.judges.worker import run_in_thread
 
 class Owner: pass
 owner = Owner()
 hang = threading.Event()
 
 async def main():
-    await beside(owner, "x", lambda: 1)
-    task = asyncio.create_task(beside(owner, "x", hang.wait))
+    await run_in_thread(owner, "x", lambda: 1)
+    task = asyncio.create_task(run_in_thread(owner, "x", hang.wait))
     await asyncio.sleep(0.05)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    await beside(owner, "x", lambda: 1)
+    await run_in_thread(owner, "x", lambda: 1)
 
 asyncio.run(main())
 child = os.fork()
 if not child:
-    found = asyncio.run(asyncio.wait_for(beside(owner, "x", lambda: 7), 20)).value
+    found = asyncio.run(asyncio.wait_for(run_in_thread(owner, "x", lambda: 7), 20)).value
     os._exit(found)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """

@@ -18,13 +18,13 @@ from bonwise.errors import CallError, JudgeError
 from bonwise.judges.calling import as_judge
 from bonwise.judges.registry import judge_from_spec
 from bonwise.routing.first_pass import Route
-from bonwise.selection.bench import HereBench
 from bonwise.selection.choosing import choose
-from bonwise.selection.field import field_of
+from bonwise.selection.distinct_texts import distinct_texts
 from bonwise.selection.job import Job
-from bonwise.selection.plan import plan_of
+from bonwise.selection.judge_runner import ThreadJudgeRunner
 from bonwise.selection.selection import Routed
 from bonwise.selection.selector import Selector
+from bonwise.selection.settings import settings_of
 from bonwise.selection.strategies.adaptive import Adaptive
 from bonwise.selection.strategies.knockout import Knockout
 from bonwise.selection.strategies.resample import Resample
@@ -318,7 +318,7 @@ def test_a_model_behind_a_router_alone_is_asked():
 def test_the_turn_of_a_pool_is_waited_for():
     """Pools pass a router in the order in which they are let through, not in that of their answers."""
     router = Fixed(STAYS)
-    plan = plan_of(JUDGE, router=router)
+    plan = settings_of(JUDGE, router=router)
 
     async def main():
         async with Engine(connection=Connection(transport=FakeTransport(by_worth()))) as engine:
@@ -402,9 +402,9 @@ def test_what_chance_hangs_on_may_be_told_apart_from_the_id():
     """With the prompt as the salt a tie is decided alike wherever the pool stands in a stream."""
 
     async def tied(salt, name):
-        plan = plan_of(lambda *_: 1)
+        plan = settings_of(lambda *_: 1)
         pool = [Candidate(one, f"text {one}") for one in "abcd"]
-        return (await choose(plan, HereBench(), "p", pool, prompt_id=name, salt=salt)).best_id
+        return (await choose(plan, ThreadJudgeRunner(), "p", pool, prompt_id=name, salt=salt)).best_id
 
     picks = [[asyncio.run(tied(salt, str(at))) for at in range(20)] for salt in ("p", None)]
     assert (len(set(picks[0])), len(set(picks[1]))) == (1, 4)
@@ -433,7 +433,7 @@ async def waiting(prompt, text):
 )
 def test_an_asynchronous_function_is_run_in_a_loop(judge, asynchronous):
     """What is to be awaited needs an event loop, in which it judges all candidates at once; else none is needed."""
-    plan = plan_of(judge)
+    plan = settings_of(judge)
     assert (plan.needs_a_loop, plan.asks_models) == (asynchronous, False)
     if asynchronous:
         assert bw.select("p", [f"{'x' * at}y" for at in range(20)], judge=judge).index == 19
@@ -442,7 +442,7 @@ def test_an_asynchronous_function_is_run_in_a_loop(judge, asynchronous):
 def test_some_entrants_keep_the_lot_of_their_pool():
     """Among contenders the same number is drawn as among all."""
     pool = [Candidate(one, f"text {one}") for one in "abcd"]
-    its = field_of(pool, as_judge(lambda *_: 1), seed=3, salt="p")
+    its = distinct_texts(pool, as_judge(lambda *_: 1), seed=3, salt="p")
     assert its.among([0, 2]).lot == its.entrants.lot != 0.5
 
 

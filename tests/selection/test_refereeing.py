@@ -13,8 +13,8 @@ from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import JudgeError, UsageError
 from bonwise.judges.calling import as_judge
 from bonwise.routing.first_pass import FirstPass, Route
+from bonwise.selection.checked_contest import CheckedContest, consulted, most_calls_of
 from bonwise.selection.protocol import Draw, Entrants, Match, Standing
-from bonwise.selection.refereeing import Referee, consulted, most_calls_of
 from bonwise.selection.strategies.resample import Resample
 
 POOL = ["aa", "b", "ccc"]
@@ -131,7 +131,7 @@ def test_new_questions_without_end_are_cut_off():
         self.rounds += 1
         return [Draw(0, self.rounds)]
 
-    referee = Referee(Mine(next=following), Entrants(2, order=(0, 1)), as_judge(length))
+    referee = CheckedContest(Mine(next=following), Entrants(2, order=(0, 1)), as_judge(length))
     assert all(referee.next() for _ in range(20_000))
     with pytest.raises(JudgeError, match="more than 20,000 questions about 2"):
         referee.next()

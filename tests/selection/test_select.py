@@ -20,8 +20,8 @@ from bonwise.calls.providers.protocol import Connection
 from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import JudgeError, UsageError
 from bonwise.selection.job import Job
-from bonwise.selection.plan import plan_of
 from bonwise.selection.ranking import ranked, seeded_order
+from bonwise.selection.settings import settings_of
 from bonwise.testing import Script, simulate
 from bonwise.testing.transport import FakeTransport
 
@@ -335,7 +335,7 @@ def by_engine(judge, *, max_calls=None, **script):
     async def main():
         connection = Connection(transport=FakeTransport(Script(**script)))
         async with Engine(connection=connection, max_calls=max_calls) as engine:
-            return await job.by(engine, plan_of(judge, on_failure="owe"))
+            return await job.by(engine, settings_of(judge, on_failure="owe"))
 
     return asyncio.run(main())
 

@@ -134,7 +134,7 @@ class Pool:
 
 
 def played(prior, draws, rank, price, most):
-    """Play one pool to its end; return further calls, in order, and the posterior means."""
+    """ContestRun one pool to its end; return further calls, in order, and the posterior means."""
     pool, calls = Pool(prior, [ys[0] for ys in draws], rank), []
     while (who := pool.choice(most)) is not None and pool.cost() >= price:
         pool.hear(who, draws[who][pool.asked[who]])

@@ -11,7 +11,7 @@ import pandas as pd
 
 from bonwise.data.label_design import LabelDesign
 from bonwise.data.panel import MAY_LACK, Panel
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.errors import InputError, UsageError
 from bonwise.stats.partial.candidate_labels import CandidateDraw
 from bonwise.stats.top_of_scores import at_top
@@ -68,12 +68,12 @@ def drawn_candidates(panel: Panel, design: LabelDesign) -> DrawnCandidates:
             hint="audit with the labels of all their candidates",
         )
     if design.judge and design.judge != panel.judge:
-        raise _for_another(design, panel, f"it names the judge {shown(design.judge)}")
+        raise _for_another(design, panel, f"it names the judge {quoted(design.judge)}")
     at = design.prompt_ids.get_indexer(panel.prompt_ids)
     if (strange := at < 0).any():
         raise InputError(
             f"{design.source}: {int(strange.sum()):,} of {len(strange):,} scored prompts could not have been drawn, "
-            f"as {shown(panel.prompt_ids[strange][0])}",
+            f"as {quoted(panel.prompt_ids[strange][0])}",
             hint="give the design that was drawn from these prompts",
         )
     top, drawn = at_top(panel.scores, panel.sizes), design.drawn[at]
@@ -96,7 +96,7 @@ def drawn_candidates(panel: Panel, design: LabelDesign) -> DrawnCandidates:
 
 def _for_another(design: LabelDesign, panel: Panel, why: str) -> InputError:
     return InputError(
-        f"{design.source}: the design was drawn for another judge than {shown(panel.judge)}: {why}",
+        f"{design.source}: the design was drawn for another judge than {quoted(panel.judge)}: {why}",
         hint="audit the judge it was drawn for with the scores it was drawn from, or draw one for this judge",
     )
 
@@ -114,7 +114,7 @@ def _cells(panel: Panel, design: LabelDesign, names: Sequence[str], drawn: _Mask
     if absent.any():
         x = int(np.flatnonzero(absent)[0])
         raise InputError(
-            f"{design.source}: {shown(panel.prompt_ids[x])} has no candidate {shown(names[x])}",
+            f"{design.source}: {quoted(panel.prompt_ids[x])} has no candidate {quoted(names[x])}",
             hint="give the table that the design was drawn from, and its file as it was written",
         )
     return np.where(drawn, place, -1)
@@ -129,7 +129,7 @@ def _refuse_misfit(design: LabelDesign, panel: Panel, cells: _Ints, fits: _Mask,
         raise _for_another(
             design,
             panel,
-            f"the {role} {shown(name)} of {shown(prompt)} {stands} the candidates with the highest score (so in "
+            f"the {role} {quoted(name)} of {quoted(prompt)} {stands} the candidates with the highest score (so in "
             f"{int(wrong.sum()):,} of {len(wrong):,} prompts)",
         )
 
@@ -142,7 +142,7 @@ def _refuse_other_chances(design: LabelDesign, panel: Panel, at: _Ints, whole: _
         x = int(np.flatnonzero(wrong)[0])
         why = "was drawn, and this judge ties it entirely" if whole[x] else "could not be drawn"
         count = f"(so in {int(wrong.sum()):,} of {len(wrong):,} prompts)"
-        raise _for_another(design, panel, f"{shown(panel.prompt_ids[x])} {why} {count}")
+        raise _for_another(design, panel, f"{quoted(panel.prompt_ids[x])} {why} {count}")
 
 
 def _with_label(cells: _Ints, panel: Panel) -> _Mask:
@@ -153,7 +153,7 @@ def _with_label(cells: _Ints, panel: Panel) -> _Mask:
 def _refuse_gaps(design: LabelDesign, panel: Panel, lacking: _Mask, drawn: _Mask) -> None:
     """Refuse a draw of which too much was left unlabelled to stand for the prompts it was drawn from."""
     if lacking.sum() > MAY_LACK * drawn.sum() or not (drawn & ~lacking).any():
-        named = f", as {shown(panel.prompt_ids[lacking][0])}" if lacking.any() else ""
+        named = f", as {quoted(panel.prompt_ids[lacking][0])}" if lacking.any() else ""
         raise InputError(
             f"{int(lacking.sum()):,} of {int(drawn.sum()):,} prompts that {design.source} drew lack the labels that "
             f"were drawn{named}; why is unknown, so the others may not stand for all prompts",

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from bonwise.data.identifiers import as_categories
 from bonwise.data.lines import json_lines
 from bonwise.data.picks import Pick, Picks
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.documents.picks import PickLine
 from bonwise.documents.refusal import refusal
 from bonwise.errors import FileError, RowError
@@ -107,7 +107,7 @@ def _prompts(rows: list[int], lines: Sequence[PickLine], source: str) -> list[st
     for row, prompt in zip(rows, prompts, strict=True):
         if prompt in first:
             raise RowError(
-                f"{source}, row {row}: {shown(prompt)} is picked again (first in row {first[prompt]})",
+                f"{source}, row {row}: {quoted(prompt)} is picked again (first in row {first[prompt]})",
                 hint="keep one pick per prompt; two policies belong in two files, for bonwise compare",
             )
         first[prompt] = row

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from bonwise.data.label_design import LabelDesign
 from bonwise.data.panel import MAY_LACK
 from bonwise.data.propensities import propensities
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.errors import InputError, UsageError
 from bonwise.stats.partial.label_sample import LabelSample
 
@@ -122,7 +122,7 @@ def stated_draw(design: str | Path | LabelDesign | None, table: ScoreTable) -> S
         return StatedDraw("uniform")
     if not Path(design).exists():
         raise UsageError(
-            f"no design {shown(str(design))}",
+            f"no design {quoted(str(design))}",
             hint="give the file that bonwise labels draw wrote, or uniform",
         )
     return _of_these(LabelDesign.read(design), table)
@@ -154,7 +154,7 @@ def _as_designed(design: LabelDesign, panel: Panel, labelled: _Mask) -> Drawn:
     if (strange := at < 0).any():
         raise InputError(
             f"{design.source}: {int(strange.sum()):,} scored prompts could not have been drawn, as "
-            f"{shown(panel.prompt_ids[strange][0])}",
+            f"{quoted(panel.prompt_ids[strange][0])}",
             hint="give the design that was drawn from these prompts",
         )
     drawn = design.drawn[at]

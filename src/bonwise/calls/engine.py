@@ -9,16 +9,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from bonwise.calls.ask_run import AskRun
+from bonwise.calls.attempts import CallAttempts, Terms
+from bonwise.calls.call_outcome import CallOutcome
+from bonwise.calls.endpoint import Endpoint
+from bonwise.calls.endpoints import Endpoints
 from bonwise.calls.failure import AttemptError
-from bonwise.calls.flight import Flight, Terms
-from bonwise.calls.inquiry import Inquiry
-from bonwise.calls.landed import Landed
-from bonwise.calls.lane import Lane
-from bonwise.calls.lanes import Lanes
 from bonwise.calls.ledger.absent import NullLedger
-from bonwise.calls.ledger.books import Books
 from bonwise.calls.ledger.ledger import Ledger
-from bonwise.calls.limiter import LaneLimiter, Limiter
+from bonwise.calls.ledger.protocol import LedgerProtocol
+from bonwise.calls.limiter import EndpointLimiter, Limiter
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.providers.registry import provider
@@ -89,15 +89,15 @@ class Engine:
         self.spending = Spending(max_calls, max_tokens, max_cost)
         self.prices = Prices.load() if prices is None else prices
         self.deadline, self.reask = deadline, reask
-        self.books: Books = _books(ledger)
+        self.books: LedgerProtocol = _opened_ledger(ledger)
         self._owns_books = not isinstance(ledger, Ledger)
         self._terms = Terms(self.books, self.spending, self.totals, attempts, self.prices.version)
-        self._limiter = limiter or (lambda _model: LaneLimiter(max_concurrency))
+        self._limiter = limiter or (lambda _model: EndpointLimiter(max_concurrency))
         self._connection = connection or Connection(connections=max_concurrency)
-        self._lanes = Lanes()
+        self._endpoints = Endpoints()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._flights: dict[bytes, asyncio.Task[Landed]] = {}
-        self._aloft: dict[asyncio.Task[Landed], Flight] = {}
+        self._flights: dict[bytes, asyncio.Task[CallOutcome]] = {}
+        self._aloft: dict[asyncio.Task[CallOutcome], CallAttempts] = {}
         self.stopped = ""
         """Why nothing new is sent, empty while the engine runs."""
 
@@ -121,10 +121,10 @@ class Engine:
         self._loop = loop
         self.totals.shortened += ask.shortened
         self.totals.replaced += ask.replaced
-        return await Inquiry(self, ask).run()
+        return await AskRun(self, ask).run()
 
-    def lane(self, ask: Ask, request: Request | None = None) -> Lane:
-        """Return the lane of an ask: the model, at the server to which a request would go now.
+    def endpoint(self, ask: Ask, request: Request | None = None) -> Endpoint:
+        """Return the endpoint of an ask: the model, at the server to which a request would go now.
 
         Parameters
         ----------
@@ -136,29 +136,29 @@ class Engine:
         adapter = provider(model.provider)
         base_url = (request or adapter.request(ask, 1, frozenset())).base_url
 
-        def make() -> Lane:
+        def make() -> Endpoint:
             refused = self.books.dropped(base_url, model.name)
             price = self.prices.price(model.provider, model.name, base_url)
-            return Lane(adapter, model, base_url, refused, price, self._limiter, self._connection)
+            return Endpoint(adapter, model, base_url, refused, price, self._limiter, self._connection)
 
-        return self._lanes.of(model, base_url, make)
+        return self._endpoints.of(model, base_url, make)
 
     def prepare(self, ask: Ask) -> None:
         """Have a client for an ask's model at hand, so that the first call does not wait for one to be made."""
         with suppress(AttemptError, CallError):  # what is wrong is said when something is asked
-            self.lane(ask).open()
+            self.endpoint(ask).open()
 
-    def flights(self, keys: Sequence[bytes]) -> dict[bytes, asyncio.Task[Landed]]:
-        """Return the flights under way for some keys."""
+    def running(self, keys: Sequence[bytes]) -> dict[bytes, asyncio.Task[CallOutcome]]:
+        """Return the running under way for some keys."""
         return {key: self._flights[key] for key in keys if key in self._flights}
 
-    def launch(self, flight: Flight, keys: Sequence[bytes]) -> asyncio.Task[Landed]:
+    def launch(self, flight: CallAttempts, keys: Sequence[bytes]) -> asyncio.Task[CallOutcome]:
         """Send a flight on its way in a task of its own, which the end of whoever asked does not end."""
         task = asyncio.create_task(flight.run())
         self._aloft[task] = flight
         self._flights.update(dict.fromkeys(keys, task))
 
-        def forget(done: asyncio.Task[Landed]) -> None:
+        def forget(done: asyncio.Task[CallOutcome]) -> None:
             del self._aloft[done]
             for key in keys:
                 del self._flights[key]
@@ -187,10 +187,10 @@ class Engine:
 
     def denial(self) -> CallError | None:
         """Return what a person has to mend before any call of some model will be answered: key, model or address."""
-        for lane in self._lanes:
-            if lane.denied is not None:
+        for endpoint in self._endpoints:
+            if endpoint.denied is not None:
                 return CallError(
-                    f"{lane.model} at {lane.base_url}: {lane.denied.message}",
+                    f"{endpoint.model} at {endpoint.base_url}: {endpoint.denied.message}",
                     hint="mend the key, the model's name or the address (many end in /v1), and run it again",
                 )
         return None
@@ -200,8 +200,8 @@ class Engine:
         self.stop(self.stopped or "the engine is closed")
         if self._aloft:
             await asyncio.wait(list(self._aloft))
-        for lane in self._lanes:
-            await lane.aclose()
+        for endpoint in self._endpoints:
+            await endpoint.aclose()
         if self._owns_books:
             self.books.close()
 
@@ -215,11 +215,11 @@ class Engine:
 
     @property
     def terms(self) -> Terms:
-        """What all flights share."""
+        """What all running share."""
         return self._terms
 
 
-def _books(ledger: Ledger | str | Path | None) -> Books:
+def _opened_ledger(ledger: Ledger | str | Path | None) -> LedgerProtocol:
     if ledger is None:
         return NullLedger()
     return ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)

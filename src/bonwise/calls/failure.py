@@ -11,7 +11,7 @@ Kind = Literal[
     "throttled", "overloaded", "broken", "timeout", "unsupported", "rejected", "oversized", "denied", "quota"
 ]
 """
-throttled    429: the whole lane pauses; asked again
+throttled    429: the whole endpoint pauses; asked again
 overloaded   408, 409, 5xx, 529: asked again
 broken       no connection, or a body that was cut or is no JSON: asked again
 timeout      no answer in time: asked again

@@ -14,7 +14,7 @@ from bonwise.calls.waiting import PATIENCE
 from bonwise.calls.window import ConcurrencyWindow
 from bonwise.errors import UsageError
 
-__all__ = ["DeadlineError", "LaneLimiter", "Lease", "Limiter"]
+__all__ = ["DeadlineError", "EndpointLimiter", "Lease", "Limiter"]
 
 SLACK = 1e-6
 """Seconds; a timer may fire this much early without being set again."""
@@ -81,10 +81,10 @@ class Limiter(Protocol):
         ...
 
 
-class LaneLimiter:
-    """The limiter of one lane: one server, account and model. Belongs to one event loop at a time.
+class EndpointLimiter:
+    """The limiter of one endpoint: one server, account and model. Belongs to one event loop at a time.
 
-    Where responses name limits, those pace the lane, together with the ones given here; calls at once then
+    Where responses name limits, those pace the endpoint, together with the ones given here; calls at once then
     stay below `max_concurrency` only. Where they name none, the calls at once are found by trying: see
     `bonwise.calls.window`. Starts are spread evenly: see `bonwise.calls.bucket`.
 
@@ -111,7 +111,7 @@ class LaneLimiter:
     >>> async def one_call(limiter: Limiter) -> None:
     ...     lease = await limiter.acquire(tokens=500)
     ...     lease.settle(tokens=480, limits=RateLimits(), problem=None)
-    >>> asyncio.run(one_call(LaneLimiter(requests_per_minute=60)))
+    >>> asyncio.run(one_call(EndpointLimiter(requests_per_minute=60)))
     """
 
     def __init__(
@@ -297,31 +297,31 @@ class LaneLimiter:
 
 
 class _LaneLease:
-    """One started call, and what the lane looked like when it started."""
+    """One started call, and what the endpoint looked like when it started."""
 
-    __slots__ = ("_lane", "_settled", "cuts", "pauses", "since", "started", "started_tokens", "tokens")
+    __slots__ = ("_endpoint", "_settled", "cuts", "pauses", "since", "started", "started_tokens", "tokens")
 
-    def __init__(self, lane: LaneLimiter, tokens: int, now: float) -> None:
-        self._lane = lane
+    def __init__(self, endpoint: EndpointLimiter, tokens: int, now: float) -> None:
+        self._endpoint = endpoint
         self._settled = False
         self.tokens = tokens
         self.since = now
-        self.started = lane._started  # noqa: SLF001 - one class in two pieces
-        self.started_tokens = lane._started_tokens  # noqa: SLF001
-        self.pauses = lane._pauses  # noqa: SLF001
-        self.cuts = lane._window.cuts  # noqa: SLF001
+        self.started = endpoint._started  # noqa: SLF001 - one class in two pieces
+        self.started_tokens = endpoint._started_tokens  # noqa: SLF001
+        self.pauses = endpoint._pauses  # noqa: SLF001
+        self.cuts = endpoint._window.cuts  # noqa: SLF001
 
     def settle(self, *, tokens: int | None, limits: RateLimits, problem: Problem | None) -> None:
         """Say how the call went; see `Lease.settle`."""
         if self._settled:
             raise RuntimeError("a lease is settled once")
         self._settled = True
-        self._lane._settle(self, tokens, limits, problem)  # noqa: SLF001
+        self._endpoint._settle(self, tokens, limits, problem)  # noqa: SLF001
 
     def withdraw(self) -> None:
         """Give the right back unused."""
         self._settled = True
-        self._lane._withdraw(self)  # noqa: SLF001
+        self._endpoint._withdraw(self)  # noqa: SLF001
 
 
 class _Waiter:

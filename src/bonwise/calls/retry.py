@@ -32,7 +32,7 @@ async def until_answered(
     """Repeat an attempt until it brings an answer, or a problem that waiting does not mend.
 
     Before the next attempt it waits as long as the server asked for, else a jittered time that doubles from
-    0.25-0.5 s up to 22-45 s. After ``throttled`` the lane pauses as well; both waits run from the same moment,
+    0.25-0.5 s up to 22-45 s. After ``throttled`` the endpoint pauses as well; both waits run from the same moment,
     side by side, so nobody waits twice, and a limiter that does not pause is still not hammered.
 
     Parameters

@@ -17,40 +17,42 @@ if TYPE_CHECKING:
     from bonwise.calls.estimate import Estimate, ModelEstimate
     from bonwise.data.pool import Pool
     from bonwise.judges.protocol import Judge
-    from bonwise.selection.plan import Plan
+    from bonwise.selection.settings import SelectionSettings
 
 __all__ = ["show_estimate", "show_plan"]
 
 
 def show_estimate(pools: Sequence[Pool], judges: Sequence[Judge], run: Path, reask: int) -> int:
     """Print what judging would use, given what the ledger of the run folder holds already."""
-    from bonwise.calls.foresight import foresee
+    from bonwise.calls.ask_estimate import estimate_asks
 
     with _engine(run, reask) as engine:
-        found = foresee(engine, _asks(pools, judges))
+        found = estimate_asks(engine, _asks(pools, judges))
     _show([*_rows(found), *_remarks([found])])
     return 0
 
 
-def show_plan(source: Callable[[], Iterator[Pool]], plan: Plan, run: Path, reask: int, *, share: float) -> int:
+def show_plan(
+    source: Callable[[], Iterator[Pool]], plan: SelectionSettings, run: Path, reask: int, *, share: float
+) -> int:
     """Print what selecting would use: the first pass exactly, and bounds of what follows from its answers.
 
     Parameters
     ----------
     source : callable
         Returns the pools, from the first one on.
-    plan : Plan
+    plan : SelectionSettings
     run : pathlib.Path
     reask : int
     share : float
         Part of the pools that may go to the stronger judge of the plan's router.
     """
-    from bonwise.calls.foresight import foresee
+    from bonwise.calls.ask_estimate import estimate_asks
     from bonwise.cli.foreseen import FirstPass, Further, Stronger
 
     with _engine(run, reask) as engine:
         first, further, stronger = FirstPass(plan), Further(plan), Stronger(plan)
-        found = [foresee(engine, part.asks(source())) for part in (first, further, stronger)]
+        found = [estimate_asks(engine, part.asks(source())) for part in (first, further, stronger)]
     later = not found[0].asks and any(one.asks for one in found)
     lines = ["the first pass asks no model"] if later else [*_rows(found[0])]
     if further.more:

@@ -9,12 +9,12 @@ from itertools import chain
 from bonwise.calls.ask import Ask
 from bonwise.data.pool import Pool
 from bonwise.data.verdicts import Preference, Score
-from bonwise.selection.bench import Call
-from bonwise.selection.field import Field, field_of
-from bonwise.selection.plan import Plan, default_strategy
+from bonwise.selection.checked_contest import CheckedContest, most_calls_of
+from bonwise.selection.distinct_texts import DistinctTexts, distinct_texts
+from bonwise.selection.judge_runner import Call
 from bonwise.selection.protocol import Match, Question
-from bonwise.selection.questions import asks_of, put_together
-from bonwise.selection.refereeing import Referee, most_calls_of
+from bonwise.selection.questions import asks_of, calls_for
+from bonwise.selection.settings import SelectionSettings, default_strategy
 
 __all__ = ["FirstPass", "Further", "Stronger"]
 
@@ -28,10 +28,10 @@ class FirstPass:
 
     Parameters
     ----------
-    plan : Plan
+    plan : SelectionSettings
     """
 
-    plan: Plan
+    plan: SelectionSettings
 
     def asks(self, pools: Iterable[Pool]) -> Iterator[Ask]:
         """Yield what models will be asked, blank and single candidates left out."""
@@ -48,7 +48,7 @@ class Further:
 
     Parameters
     ----------
-    plan : Plan
+    plan : SelectionSettings
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Further:
         Those among them that are yielded.
     """
 
-    plan: Plan
+    plan: SelectionSettings
     more: int = field(default=0, init=False)
     played: int = field(default=0, init=False)
 
@@ -87,7 +87,7 @@ class Stronger:
 
     Parameters
     ----------
-    plan : Plan
+    plan : SelectionSettings
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Stronger:
         In which there is something to judge; counted while the asks go by.
     """
 
-    plan: Plan
+    plan: SelectionSettings
     pools: int = field(default=0, init=False)
 
     @property
@@ -107,16 +107,18 @@ class Stronger:
         """Yield them; none without a router."""
         if self.plan.router is None:
             return
-        plan = Plan(self.plan.router.strong, default_strategy(self.plan.router.strong), seed=self.plan.seed)
+        plan = SelectionSettings(
+            self.plan.router.strong, default_strategy(self.plan.router.strong), seed=self.plan.seed
+        )
         for pool, its in _contested(self.plan, pools):
             self.pools += 1
             for asks in _rounds(plan, pool, its):
                 yield from asks
 
 
-def _contested(plan: Plan, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Field]]:
+def _contested(plan: SelectionSettings, pools: Iterable[Pool]) -> Iterator[tuple[Pool, DistinctTexts]]:
     for pool in pools:
-        its = field_of(
+        its = distinct_texts(
             pool.candidates,
             plan.judge,
             seed=plan.seed,
@@ -128,11 +130,11 @@ def _contested(plan: Plan, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Field]
             yield pool, its
 
 
-def _contest(plan: Plan, its: Field) -> Referee:
-    return Referee(plan.strategy, its.entrants, plan.judge)
+def _contest(plan: SelectionSettings, its: DistinctTexts) -> CheckedContest:
+    return CheckedContest(plan.strategy, its.entrants, plan.judge)
 
 
-def _rounds(plan: Plan, pool: Pool, its: Field) -> Iterator[list[Ask]]:
+def _rounds(plan: SelectionSettings, pool: Pool, its: DistinctTexts) -> Iterator[list[Ask]]:
     """Yield what each round asks, every answer being the same."""
     contest = _contest(plan, its)
     most, asked = most_calls_of(plan.strategy, plan.judge, len(its.texts)), 0
@@ -147,8 +149,8 @@ def _rounds(plan: Plan, pool: Pool, its: Field) -> Iterator[list[Ask]]:
             contest.hear(question, level)
 
 
-def _asked(questions: Sequence[Question], plan: Plan, pool: Pool, its: Field) -> Iterator[Ask]:
-    for call, _ in put_together(questions, plan.judge, pool.prompt, its.texts):
+def _asked(questions: Sequence[Question], plan: SelectionSettings, pool: Pool, its: DistinctTexts) -> Iterator[Ask]:
+    for call, _ in calls_for(questions, plan.judge, pool.prompt, its.texts):
         yield from asks_of(call)
 
 

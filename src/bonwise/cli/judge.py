@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from bonwise.data.pool import Pool
     from bonwise.judges.protocol import Judge
-    from bonwise.judges.scoring import Judged
+    from bonwise.judges.scoring import JudgedPool
 
 __all__ = ["judge"]
 
@@ -88,27 +88,27 @@ def judge(
         deadline=deadline,
         reask=reask,
     )
-    judged: list[Judged] = []
-    course = judge_all(asked, judges, engine, run, judged.append)
+    judged: list[JudgedPool] = []
+    summary = judge_all(asked, judges, engine, run, judged.append)
     _write(judged, judges, out, pairs, raw=raw, tokens=tokens)
-    return outcome(course)
+    return outcome(summary)
 
 
 def _refuse_nul(pools: Sequence[Pool], source: Path) -> None:
     """Refuse names that no table of text can hold, before anything is paid."""
-    from bonwise.data.wording import shown
+    from bonwise.data.wording import quoted
 
     for pool in pools:
         for name in (pool.prompt_id, *(candidate.id for candidate in pool.candidates)):
             if "\0" in name:
                 raise InputError(
-                    f"{source}: the identifier {shown(name)} holds a NUL, as no table of text can",
+                    f"{source}: the identifier {quoted(name)} holds a NUL, as no table of text can",
                     hint="leave it out",
                 )
 
 
 def _write(
-    judged: Sequence[Judged], judges: Sequence[Judge], out: str, pairs: str | None, *, raw: bool, tokens: bool
+    judged: Sequence[JudgedPool], judges: Sequence[Judge], out: str, pairs: str | None, *, raw: bool, tokens: bool
 ) -> None:
     from bonwise.data.verdicts import Unscored
     from bonwise.data.writing import csv_text

@@ -12,7 +12,7 @@ from bonwise.errors import UsageError
 from bonwise.printable import printable, shell_path, shell_word
 
 if TYPE_CHECKING:
-    from bonwise.planning.drawing.label_draw import LabelDraw
+    from bonwise.planning.sampling.label_draw import LabelDraw
 
 __all__ = ["app"]
 
@@ -66,7 +66,7 @@ def draw(
     given.refuse_overwriting((file, after, label_file), (out, sheet, json))
     from bonwise.data.flags import table_flags
     from bonwise.data.scales import parse_scale
-    from bonwise.planning.drawing.label_draw import draw_labels
+    from bonwise.planning.sampling.label_draw import draw_labels
     from bonwise.report.blocks import Said
 
     columns = given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, None)
@@ -123,7 +123,7 @@ def compare(
     shape = given.forced_shape(rectangular, ragged)
     given.refuse_overwriting((file, label_file), (json,))
     from bonwise.data.scales import parse_scale
-    from bonwise.planning.drawing.design_comparison import SHARES, compare_designs
+    from bonwise.planning.sampling.design_comparison import SHARES, compare_designs
 
     document = compare_designs(
         file,

@@ -11,7 +11,7 @@ from bonwise.cli.arguments import say
 from bonwise.errors import BonwiseError
 
 if TYPE_CHECKING:
-    from bonwise.cli.summary import Course
+    from bonwise.cli.summary import RunSummary
     from bonwise.data.pool import Pool
     from bonwise.documents.selections import CandidateWords, SelectionsDocument, ShownPick
     from bonwise.routing.router import Router
@@ -125,19 +125,19 @@ class PickedPage:
         )
         return SelectionsDocument(settings=settings, totals=totals, picks=list(self._fitting()), of=totals.pools)
 
-    def leave(self, course: Course | None) -> bool:
+    def leave(self, summary: RunSummary | None) -> bool:
         """Write the page, where anything was picked, and tell whether that could be done.
 
         Parameters
         ----------
-        course : Course or None
+        summary : RunSummary or None
             How the run went; None where an error ended it.
         """
         if not self._settings:
             say(f"nothing was picked, so {self.path} is not written")
             return True
         try:
-            self.document(_ended(course)).to_html(self.path)
+            self.document(_ended(summary)).to_html(self.path)
         except BonwiseError as error:
             say(str(error))  # what ended the run decides the exit code
             return False
@@ -207,8 +207,8 @@ def _wordless(one: ShownPick) -> ShownPick:
     return one.model_copy(update={"prompt": "", "prompt_left_out": left_out, "candidates": candidates})
 
 
-def _ended(course: Course | None) -> str:
+def _ended(summary: RunSummary | None) -> str:
     """Return why not every pool may be there, nothing where they all are."""
-    if course is None or course.failure is not None:
+    if summary is None or summary.failure is not None:
         return "an error ended the run"
-    return "the run was interrupted" if course.interrupted else ""
+    return "the run was interrupted" if summary.interrupted else ""

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from bonwise.documents.pick import DecidedBy
     from bonwise.documents.selections import OrderTotals, RoutedTotals
     from bonwise.routing.router import Router
-    from bonwise.selection.plan import Plan
     from bonwise.selection.selection import Selection
+    from bonwise.selection.settings import SelectionSettings
     from bonwise.selection.totals import Totals
 
 __all__ = ["Picks"]
@@ -35,12 +35,12 @@ class Picks:
 
     Parameters
     ----------
-    plan : Plan
+    plan : SelectionSettings
     router : Router, optional
         That of the plan.
     """
 
-    plan: Plan
+    plan: SelectionSettings
     router: Router | None = None
     totals: Totals = field(init=False)
 
@@ -72,7 +72,7 @@ class Picks:
         yield from tally(_never_scored(found.unscored), "unscored")
 
     def _who(self) -> str:
-        from bonwise.selection.plan import default_strategy
+        from bonwise.selection.settings import default_strategy
 
         strategy = self.plan.strategy.name
         usual = strategy == default_strategy(self.plan.judge).name

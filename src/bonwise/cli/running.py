@@ -15,16 +15,16 @@ import typer
 
 from bonwise.cli.arguments import say
 from bonwise.cli.progress import Goal, watched
-from bonwise.cli.summary import Course, summarise
+from bonwise.cli.summary import RunSummary, summarise
 from bonwise.errors import CallError
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.data.pool import Pool
     from bonwise.judges.protocol import Judge
-    from bonwise.judges.scoring import Judged
-    from bonwise.selection.plan import Plan
+    from bonwise.judges.scoring import JudgedPool
     from bonwise.selection.selection import Selection
+    from bonwise.selection.settings import SelectionSettings
 
 __all__ = [
     "RUN",
@@ -95,7 +95,7 @@ def engine_from(
     from bonwise.calls.engine import Engine
     from bonwise.calls.providers.protocol import Connection
     from bonwise.judges.protocol import is_asking
-    from bonwise.selection.means import hurried
+    from bonwise.selection.engine_settings import hurried
 
     return Engine(
         run if asking or any(is_asking(judge) for judge in judges) else None,
@@ -114,41 +114,41 @@ def judge_all(
     judges: Sequence[Judge],
     engine: Engine,
     run: Path,
-    each: Callable[[Judged], None],
-) -> Course:
+    each: Callable[[JudgedPool], None],
+) -> RunSummary:
     """Judge pools, hand each on in input order, and return how it went; whatever ends it, what was paid is said."""
     from bonwise.judges.scoring import expected_answers, judge_pools
 
-    course = Course(engine, judges, run)
+    summary = RunSummary(engine, judges, run)
     goal = Goal("answers", lambda: engine.totals.answers, expected_answers(pools, judges))
 
     async def work() -> None:
         async with watched(engine, goal):
             async for judged in judge_pools(pools, judges, engine):
-                course.note(judged)
+                summary.note(judged)
                 each(judged)
 
-    _finish(course, work)
-    return course
+    _finish(summary, work)
+    return summary
 
 
 def choose_all(
     pools: Iterator[Pool],
-    plan: Plan,
+    plan: SelectionSettings,
     engine: Engine,
     run: Path,
     each: Callable[[Selection], None],
     *,
     total: int | None,
     at_once: int,
-) -> Course:
+) -> RunSummary:
     """Pick from pools as they come, hand each pick on in input order, and return how it went.
 
     Parameters
     ----------
     pools : iterator of Pool
         Read in a thread of its own; what it raises is raised after the picks before it.
-    plan : Plan
+    plan : SelectionSettings
         Its router sees the pools in input order.
     engine : Engine
     run : pathlib.Path
@@ -161,7 +161,7 @@ def choose_all(
     from bonwise.cli.stream import Arriving, Turns, in_order
     from bonwise.selection.job import Job
 
-    course, turns = Course(engine, [plan.judge], run), Turns()
+    summary, turns = RunSummary(engine, [plan.judge], run), Turns()
 
     async def choose(position: int, pool: Pool) -> Selection:
         try:
@@ -172,73 +172,73 @@ def choose_all(
     under_way = at_once if plan.deadline is not None else max(AT_ONCE, at_once)
 
     async def work() -> None:
-        found = in_order(Arriving(pools), choose, at_once=under_way, stop=course.interruption)
-        async with watched(engine, Goal("pools", lambda: course.picks, total)), aclosing(found):
+        found = in_order(Arriving(pools), choose, at_once=under_way, stop=summary.interruption)
+        async with watched(engine, Goal("pools", lambda: summary.picks, total)), aclosing(found):
             async for pick in found:
-                course.note_pick(pick)
+                summary.note_pick(pick)
                 each(pick)
 
     try:
-        _finish(course, work)
+        _finish(summary, work)
     except CallError as error:
-        course.failure = error
-    return course
+        summary.failure = error
+    return summary
 
 
-def outcome(course: Course) -> int:
+def outcome(summary: RunSummary) -> int:
     """Say how a run went and return its exit code."""
-    if course.failure is None:
-        summarise(course)
+    if summary.failure is None:
+        summarise(summary)
     else:
-        say(str(course.failure))
-    denial, owed = course.engine.denial(), course.engine.totals.bill.owed
+        say(str(summary.failure))
+    denial, owed = summary.engine.denial(), summary.engine.totals.bill.owed
     if denial is not None:
         say(str(denial))
         return BAD_INPUT
-    if course.interrupted:
+    if summary.interrupted:
         return INTERRUPTED
     if owed:
         say(f"incomplete: {owed:,} answers are owed; the same command asks for them, and only for them")
         return INCOMPLETE
-    if course.owed or course.cut or course.failure is not None:
-        say(f"incomplete: {_lacking(course)}; the same command goes on")
+    if summary.owed or summary.cut or summary.failure is not None:
+        say(f"incomplete: {_lacking(summary)}; the same command goes on")
         return INCOMPLETE
     return 0
 
 
-def _lacking(course: Course) -> str:
+def _lacking(summary: RunSummary) -> str:
     """Say of how many pools an answer is missing."""
-    found = [f"{course.owed:,} pools have no pick"] if course.owed else []
-    if course.cut:
-        found.append(f"{course.cut:,} picks rest on less than was asked for")
+    found = [f"{summary.owed:,} pools have no pick"] if summary.owed else []
+    if summary.cut:
+        found.append(f"{summary.cut:,} picks rest on less than was asked for")
     return " and ".join(found) or "a judge was not answered"
 
 
-def _finish(course: Course, work: Callable[[], Coroutine[None, None, None]]) -> None:
+def _finish(summary: RunSummary, work: Callable[[], Coroutine[None, None, None]]) -> None:
     """Run to the end; whatever ends it, what was paid is said."""
     try:
-        _run(course, work)
+        _run(summary, work)
     except BaseException:
-        summarise(course)
+        summarise(summary)
         raise
 
 
-def _run(course: Course, work: Callable[[], Coroutine[None, None, None]]) -> None:
-    """Run asynchronous work with the engine of a course, and close it.
+def _run(summary: RunSummary, work: Callable[[], Coroutine[None, None, None]]) -> None:
+    """Run asynchronous work with the engine of a summary, and close it.
 
     The first Ctrl-C sends nothing new and waits for the calls on the wire, which are paid; the second leaves.
     """
 
     async def main() -> None:
-        async with course.engine as engine:
+        async with summary.engine as engine:
             loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
             def interrupt() -> None:
-                if course.interrupted and task is not None:
+                if summary.interrupted and task is not None:
                     engine.abandon("interrupted")
                     task.cancel()
                     return
-                course.interruption.set()
+                summary.interruption.set()
                 say("interrupted: waiting for the calls on the wire (Ctrl-C again to leave them)")
                 engine.stop("interrupted")
 

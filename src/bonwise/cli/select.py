@@ -35,12 +35,12 @@ from bonwise.cli.running import (
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
-    from bonwise.cli.summary import Course
+    from bonwise.cli.summary import RunSummary
     from bonwise.data.pool import Pool
     from bonwise.judges.protocol import Judge
     from bonwise.routing.router import Router
-    from bonwise.selection.plan import OnFailure, Plan
     from bonwise.selection.selection import Selection
+    from bonwise.selection.settings import OnFailure, SelectionSettings
 
 __all__ = ["select"]
 
@@ -128,7 +128,7 @@ def select(
 
 
 def _pick_all(
-    source: Callable[[], Iterator[Pool]], run_of: Callable[..., Course], picks: Picks, page: PickedPage | None
+    source: Callable[[], Iterator[Pool]], run_of: Callable[..., RunSummary], picks: Picks, page: PickedPage | None
 ) -> int:
     """Write the picks as they come, then the page; whatever ends the run, what was found is said."""
 
@@ -138,15 +138,15 @@ def _pick_all(
             page.note(pick)
         emit(json.dumps(pick.to_dict(), allow_nan=False, ensure_ascii=False) + "\n")
 
-    course, kept = None, True
+    summary, kept = None, True
     try:
-        course = run_of(source() if page is None else page.passing(source()), each=write)
+        summary = run_of(source() if page is None else page.passing(source()), each=write)
     finally:
         for line in picks.lines():
             say(line)
         if page is not None:
-            kept = page.leave(course)
-    return outcome(course) or (0 if kept else BAD_INPUT)
+            kept = page.leave(summary)
+    return outcome(summary) or (0 if kept else BAD_INPUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +164,12 @@ class _Makers:
 
     def plan(
         self, judge: str, strategy: str | None, router: Router | None, on_failure: str, deadline: float | None
-    ) -> Plan:
-        from bonwise.selection.plan import plan_of
+    ) -> SelectionSettings:
         from bonwise.selection.registry import strategy_from_spec
+        from bonwise.selection.settings import settings_of
 
         shared = {"model": self.model, "base_url": self.base_url}
-        return plan_of(
+        return settings_of(
             self.judge(judge),
             strategy=None if strategy is None else strategy_from_spec(strategy, **shared, seed=self.seed),
             router=router,

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from bonwise.calls.totals import Totals
     from bonwise.errors import CallError
     from bonwise.judges.protocol import Judge
-    from bonwise.judges.scoring import Judged
+    from bonwise.judges.scoring import JudgedPool
     from bonwise.selection.selection import Selection
 
-__all__ = ["Course", "summarise", "tally", "times"]
+__all__ = ["RunSummary", "summarise", "tally", "times"]
 
 ENOUGH = 5
 """Questions after which draws that are always alike are no chance."""
@@ -39,7 +39,7 @@ CUT = {"deadline", "partial", *GUESSED}
 
 
 @dataclass(slots=True)
-class Course:
+class RunSummary:
     """How a run goes.
 
     Parameters
@@ -73,7 +73,7 @@ class Course:
     failure: CallError | None = None
     _parameters: dict[str, dict[str, None]] = field(default_factory=dict)
 
-    def note(self, judged: Judged) -> None:
+    def note(self, judged: JudgedPool) -> None:
         """Take in what was found about one pool."""
         from bonwise.data.verdicts import Unscored
 
@@ -111,11 +111,11 @@ class Course:
                 yield name, list(parameters)
 
 
-def summarise(course: Course) -> None:
+def summarise(summary: RunSummary) -> None:
     """Say how a run went; nothing where no model was asked."""
-    totals = course.engine.totals
-    if totals.answers or totals.bill.owed or totals.bill.calls or course.engine.spending.calls:
-        for line in _lines(course, totals):
+    totals = summary.engine.totals
+    if totals.answers or totals.bill.owed or totals.bill.calls or summary.engine.spending.calls:
+        for line in _lines(summary, totals):
             say(line)
 
 
@@ -139,9 +139,9 @@ def times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
 
 
-def _lines(course: Course, totals: Totals) -> Iterator[str]:
-    yield _figures(totals, course.run)
-    yield from _risks(course.engine, totals)
+def _lines(summary: RunSummary, totals: Totals) -> Iterator[str]:
+    yield _figures(totals, summary.run)
+    yield from _risks(summary.engine, totals)
     yield from _texts(totals)
     if totals.repeated >= ENOUGH and totals.alike == totals.repeated:
         yield (
@@ -150,11 +150,11 @@ def _lines(course: Course, totals: Totals) -> Iterator[str]:
         )
     for notice, count in totals.notices.most_common():
         yield f"{notice}" + (f" (seen {times(count)})" if count > 1 else "")
-    for name, sets in course.mixtures:
+    for name, sets in summary.mixtures:
         more = " | ..." if len(sets) > SHOWN else ""
         yield f"{name} was not always asked with the same parameters: {' | '.join(sets[:SHOWN])}{more}"
-    if course.refused:
-        yield f"requests refused for good: {course.refused:,} verdicts are missing; --reask 1 asks again"
+    if summary.refused:
+        yield f"requests refused for good: {summary.refused:,} verdicts are missing; --reask 1 asks again"
     yield from tally(totals.owed_because, "owed")
 
 

@@ -13,7 +13,7 @@ from bonwise.data.identifiers import as_categories, is_text
 from bonwise.data.numbers import check_propensities, parse_numbers
 from bonwise.data.repeats import averaged, draw_columns, mean_of_draws, span
 from bonwise.data.scales import Scale, to_unit
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.errors import ColumnError, RowError, UsageError
 
 __all__ = ["canonical", "resolved", "spoken_columns"]
@@ -29,7 +29,7 @@ def resolved(frame: pd.DataFrame, columns: Mapping[str, str], source: str) -> di
     taken = resolve_columns(frame, columns, source=source, required=("prompt_id", "candidate"))
     if "draw" in taken:
         raise ColumnError(
-            f"{source}: draws stand in the columns {span(wide)} and in rows told apart by {shown(taken['draw'])}",
+            f"{source}: draws stand in the columns {span(wide)} and in rows told apart by {quoted(taken['draw'])}",
             hint="keep one of the two",
         )
     taken.setdefault("judge_score", averaged(wide))
@@ -88,12 +88,12 @@ def spoken_columns(frame: pd.DataFrame, taken: Mapping[str, str]) -> pd.DataFram
 def _refuse_no_text(name: str, column: pd.Series, source: str) -> None:
     """Refuse half a surrogate pair, which is a Python string but no text that can be stored."""
     if not is_text(name):
-        raise ColumnError(f"{source}: the name of column {shown(name)} is no text", hint="write valid Unicode")
+        raise ColumnError(f"{source}: the name of column {quoted(name)} is no text", hint="write valid Unicode")
     if column.dtype.kind != "O" or isinstance(column.array, pd.arrays.ArrowExtensionArray):
         return  # numbers, or a column of Arrow's, which holds valid text alone
     for row, value in column.items():
         if isinstance(value, str) and not is_text(value):
-            raise RowError(f"{source}, row {row}: {shown(name)} holds what is no text", hint="write valid Unicode")
+            raise RowError(f"{source}, row {row}: {quoted(name)} holds what is no text", hint="write valid Unicode")
 
 
 def _judges(frame: pd.DataFrame, taken: Mapping[str, str], source: str) -> pd.Categorical:
@@ -107,7 +107,7 @@ def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Ind
     unknown = [name for name in scales if name and name not in judges.categories]
     if unknown:
         raise UsageError(
-            f"{source}: a scale is declared for {shown(unknown[0])}, which is no judge of this table",
+            f"{source}: a scale is declared for {quoted(unknown[0])}, which is no judge of this table",
             hint=f"the judges are {listed(judges.categories)}",
         )
     if not scales:

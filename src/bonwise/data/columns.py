@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from bonwise.data.numbers import first_text_row
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.errors import ColumnError, UsageError
 
 if TYPE_CHECKING:
@@ -135,12 +135,12 @@ def _refuse_bad_overrides(overrides: Mapping[str, str], source: str) -> None:
     for role, column in overrides.items():
         if role not in ROLES:
             raise UsageError(
-                f"{source}: a column is named for {shown(role)}, which is no role",
+                f"{source}: a column is named for {quoted(role)}, which is no role",
                 hint=f"the roles are {', '.join(ROLES)}",
             )
         if column in roles:
             raise ColumnError(
-                f"{source}: {shown(column)} is named for both {roles[column]} and {role}",
+                f"{source}: {quoted(column)} is named for both {roles[column]} and {role}",
                 hint="name one column for each",
             )
         roles[column] = role
@@ -150,7 +150,7 @@ def _named(frame: pd.DataFrame, role: str, overrides: Mapping[str, str], source:
     column = overrides.get(role)
     if column is not None and column not in frame.columns:
         raise ColumnError(
-            f"{source}: no column named {shown(column)} for {role}", hint=f"the columns are {listed(frame.columns)}"
+            f"{source}: no column named {quoted(column)} for {role}", hint=f"the columns are {listed(frame.columns)}"
         )
     return column
 

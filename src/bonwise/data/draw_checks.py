@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.data.numbers import parse_numbers
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.errors import InputError, RowError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def draw_numbers(column: pd.Series, *, role: str, source: str) -> _Floats:
     bad = np.flatnonzero(np.broadcast_to(np.asarray(truth), len(column)))
     if bad.size:
         raise RowError(
-            f"{source}, row {column.index[bad[0]]}: {role} holds {shown(column.iloc[bad[0]])}, which is no number",
+            f"{source}, row {column.index[bad[0]]}: {role} holds {quoted(column.iloc[bad[0]])}, which is no number",
             hint=AS_WRITTEN,
         )
     return parse_numbers(column, role=role, source=source)
@@ -142,6 +142,6 @@ def refuse_words(
         said = (
             f"{role} is blank where one was drawn"
             if wanted[x]
-            else f"{role} is {shown(words[x])}, and none was drawn"
+            else f"{role} is {quoted(words[x])}, and none was drawn"
         )
         raise RowError(f"{source}, row {rows[x]}: {said}", hint=AS_WRITTEN)

@@ -20,7 +20,7 @@ from bonwise.data.draw_checks import (
 )
 from bonwise.data.identifiers import as_categories
 from bonwise.data.reading import read_raw
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.data.writing import csv_frame, write_whole
 from bonwise.errors import ColumnError, InputError, RowError
 
@@ -154,7 +154,7 @@ class LabelDesign:
         rule, judge = (_one(raw, column, source) for column in ("rule", "judge"))
         if rule not in (*BY_PROMPT, *BY_CANDIDATE):
             raise InputError(
-                f"{source}: unknown rule {shown(rule)}", hint=f"the rules are {listed((*BY_PROMPT, *BY_CANDIDATE))}"
+                f"{source}: unknown rule {quoted(rule)}", hint=f"the rules are {listed((*BY_PROMPT, *BY_CANDIDATE))}"
             )
         if rule in BY_CANDIDATE:
             _require(raw, source, _DRAWN)
@@ -186,7 +186,7 @@ def _require(raw: pd.DataFrame, source: str, columns: Sequence[str] = _COLUMNS) 
     for column in columns:
         if column not in raw.columns:
             raise ColumnError(
-                f"{source}: no column named {shown(column)}, so this is no label design",
+                f"{source}: no column named {quoted(column)}, so this is no label design",
                 hint="give the file that draw_labels(...).write (bonwise labels draw --out) wrote, or uniform",
             )
     if not len(raw):
@@ -202,7 +202,7 @@ def _one(raw: pd.DataFrame, column: str, source: str) -> str:
     found = list(dict.fromkeys(word.strip() for word in _words(raw[column])))
     if len(found) > 1:
         raise InputError(
-            f"{source}: {column} holds {shown(found[0])} and {shown(found[1])}",
+            f"{source}: {column} holds {quoted(found[0])} and {quoted(found[1])}",
             hint="a design is one draw by one rule for one judge: keep its file as it was written",
         )
     if not found[0]:
@@ -223,7 +223,7 @@ def _candidates(raw: pd.DataFrame, rule: str, drawn: npt.NDArray[np.bool_], sour
     same = np.flatnonzero([bool(pick) and pick == other for pick, other in zip(*found, strict=True)])
     if same.size:
         raise RowError(
-            f"{source}, row {raw.index[same[0]]}: {shown(found[0][same[0]])} is the pick and the other candidate too",
+            f"{source}, row {raw.index[same[0]]}: {quoted(found[0][same[0]])} is both the pick and the other one",
             hint=AS_WRITTEN,
         )
     return found[0], found[1]
@@ -233,7 +233,7 @@ def _refuse_twice(prompts: pd.Categorical, rows: pd.Index, source: str) -> None:
     again = np.flatnonzero(pd.Series(prompts.codes).duplicated())
     if again.size:
         raise RowError(
-            f"{source}, row {rows[again[0]]}: {shown(prompts[again[0]])} stands in the design twice",
+            f"{source}, row {rows[again[0]]}: {quoted(prompts[again[0]])} stands in the design twice",
             hint="keep one row a prompt",
         )
 
@@ -244,7 +244,7 @@ def _whole(raw: pd.DataFrame, column: str, source: str) -> _Ints:
     bad = np.flatnonzero(~whole)
     if bad.size:
         raise RowError(
-            f"{source}, row {raw.index[bad[0]]}: {column} is {shown(raw[column].iloc[bad[0]])}",
+            f"{source}, row {raw.index[bad[0]]}: {column} is {quoted(raw[column].iloc[bad[0]])}",
             hint=f"{column} is a whole number, 0 or more",
         )
     return values.astype(np.int64)

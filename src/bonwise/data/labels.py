@@ -14,7 +14,7 @@ from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import check_propensities, parse_numbers
 from bonwise.data.rows import open_rows
 from bonwise.data.scales import to_unit
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.errors import ColumnError, InputError, RowError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class _Labels:
         return _Labels(self.source, *kept, chances)
 
     def pair(self, at: int) -> str:
-        return f"{shown(self.prompts[at])} / {shown(self.names[at])}"
+        return f"{quoted(self.prompts[at])} / {quoted(self.names[at])}"
 
 
 def join_labels(
@@ -125,7 +125,7 @@ def _by_prompt(labels: _Labels, table: ScoreTable) -> npt.NDArray[np.float64]:
     apart = (stated.max() - least) > 0
     if apart.any():
         raise RowError(
-            f"{labels.source}: {shown(labels.prompts.categories[least.index[apart][0]])} has two propensities",
+            f"{labels.source}: {quoted(labels.prompts.categories[least.index[apart][0]])} has two propensities",
             hint="a prompt is drawn for labelling as a whole: give each of its rows the same",
         )
     by_prompt = least.reindex(labels.prompts.categories.get_indexer(table.prompts)).to_numpy(dtype=np.float64)
@@ -167,7 +167,7 @@ def _wanted(raw: pd.DataFrame, table: ScoreTable, columns: Mapping[str, str], so
         # The labels come from this file alone; the ids may go by another name in the table.
         if role == "oracle_label" or table.columns.get(role) != column:
             raise ColumnError(
-                f"{source}: no column named {shown(column)} for {role}",
+                f"{source}: no column named {quoted(column)} for {role}",
                 hint=f"{FLAGS[role]} names one of {listed(raw.columns)}",
             )
     return {role: column for role, column in columns.items() if column in raw.columns}

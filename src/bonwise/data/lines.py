@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from bonwise.data.bytes_check import LONGEST_LINE, check_text, file_errors, open_text
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.errors import FileError, RowError
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _object(line: str, where: str, made: Callable[[list[tuple[str, Any]]], Any] 
     except UnicodeError as error:
         raise RowError(f"{where}: half a surrogate pair", hint="write valid text") from error
     except KeyError as error:
-        raise RowError(f"{where}: the key {shown(error.args[0])} stands twice in one object", hint=hint) from None
+        raise RowError(f"{where}: the key {quoted(error.args[0])} stands twice in one object", hint=hint) from None
     except ValueError as error:
         raise RowError(f"{where}: a number with too many digits", hint="write it as text") from error
     if not isinstance(record, dict):

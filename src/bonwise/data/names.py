@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.errors import UsageError
 
 __all__ = ["names_of"]
@@ -26,6 +26,6 @@ def names_of(argument: str, given: str | Sequence[str] | None) -> tuple[str, ...
     found = (given,) if isinstance(given, str) else given or ()
     if not isinstance(found, Sequence) or not all(isinstance(name, str) for name in found):
         raise UsageError(
-            f"{argument} takes a name or several, not {shown(given)}", hint=f"such as {argument}=['the name']"
+            f"{argument} takes a name or several, not {quoted(given)}", hint=f"such as {argument}=['the name']"
         )
     return tuple(found)

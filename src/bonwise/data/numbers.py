@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.errors import RowError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def parse_numbers(column: pd.Series, *, role: str, source: str) -> npt.NDArray[n
     if text.any():
         at = int(np.flatnonzero(text)[0])
         raise RowError(
-            f"{source}, row {column.index[at]}: {role} holds {shown(column.iloc[at])}, which is no number",
+            f"{source}, row {column.index[at]}: {role} holds {quoted(column.iloc[at])}, which is no number",
             hint="write a number, or leave the cell blank for none",
         )
     with np.errstate(invalid="ignore"):
@@ -57,7 +57,7 @@ def parse_numbers(column: pd.Series, *, role: str, source: str) -> npt.NDArray[n
         at = int(np.flatnonzero(wild)[0])
         kind = "infinite" if np.isinf(values[at]) else "too large to square"
         raise RowError(
-            f"{source}, row {column.index[at]}: {role} holds {shown(column.iloc[at])}, which is {kind}",
+            f"{source}, row {column.index[at]}: {role} holds {quoted(column.iloc[at])}, which is {kind}",
             hint="write a finite number, or leave the cell blank for none",
         )
     return values

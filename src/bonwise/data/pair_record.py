@@ -14,7 +14,7 @@ from bonwise.data.draw_checks import AS_WRITTEN, draw_numbers
 from bonwise.data.identifiers import as_categories
 from bonwise.data.pair_verdicts import PairVerdicts
 from bonwise.data.rows import open_rows
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.errors import ColumnError, InputError, RowError
 
 __all__ = ["RECORD_HEADER", "PairRecord"]
@@ -66,7 +66,7 @@ class PairRecord:
         again = np.flatnonzero(frame["pair_id"].duplicated())
         if again.size:
             raise RowError(
-                f"{name}, row {frame.index[again[0]]}: {shown(frame['pair_id'].iloc[again[0]])} stands twice",
+                f"{name}, row {frame.index[again[0]]}: {quoted(frame['pair_id'].iloc[again[0]])} stands twice",
                 hint=AS_WRITTEN,
             )
         _refuse_pairs(frame, name)
@@ -94,8 +94,8 @@ class PairRecord:
         if not same.all():
             first = mine[~same].iloc[0]
             raise RowError(
-                f"{verdicts.source}, row {first['row']}: {shown(first['prompt_id'])} is a pair of "
-                f"{shown(first['a_drawn'])} and {shown(first['b_drawn'])} in {self.source}",
+                f"{verdicts.source}, row {first['row']}: {quoted(first['prompt_id'])} is a pair of "
+                f"{quoted(first['a_drawn'])} and {quoted(first['b_drawn'])} in {self.source}",
                 hint="give the record of these pairs",
             )
         counts = Counter(
@@ -114,7 +114,7 @@ def _refuse_pairs(frame: pd.DataFrame, source: str) -> None:
     alone = np.flatnonzero(frame["a"] == frame["b"])
     if alone.size:
         raise RowError(
-            f"{source}, row {frame.index[alone[0]]}: {shown(frame['a'].iloc[alone[0]])} is paired with itself",
+            f"{source}, row {frame.index[alone[0]]}: {quoted(frame['a'].iloc[alone[0]])} is paired with itself",
             hint=AS_WRITTEN,
         )
     sides = frame[["a", "b"]].to_numpy(dtype=object)
@@ -132,7 +132,7 @@ def _refuse_draw(raw: pd.DataFrame, frame: pd.DataFrame, source: str) -> None:
             bad = np.flatnonzero(~(values >= 0) | ((column == "seed") & (values != np.round(values))))
             if bad.size:
                 raise RowError(
-                    f"{source}, row {raw.index[bad[0]]}: {column} is {shown(raw[column].iloc[bad[0]])}",
+                    f"{source}, row {raw.index[bad[0]]}: {column} is {quoted(raw[column].iloc[bad[0]])}",
                     hint=AS_WRITTEN,
                 )
     for column, known in (("gap_of", {"oracle", "score"}), ("seed", None)):
@@ -149,13 +149,13 @@ def _refuse_weights(stratum: pd.Series, weight: pd.Series, source: str) -> None:
     for name, weights in weight.groupby(stratum, sort=False):
         if weights.max() - weights.min() > _ROUNDING * weights.max():
             raise InputError(
-                f"{source}: stratum {shown(name)} has the weights {weights.min():g} and {weights.max():g}",
+                f"{source}: stratum {quoted(name)} has the weights {weights.min():g} and {weights.max():g}",
                 hint=AS_WRITTEN,
             )
         whole = float(weights.sum())
         if abs(whole - round(whole)) > _ROUNDING * whole:
             raise InputError(
-                f"{source}: the {len(weights):,} pairs of stratum {shown(name)} stand for {whole:g} pairs, "
+                f"{source}: the {len(weights):,} pairs of stratum {quoted(name)} stand for {whole:g} pairs, "
                 "which is no whole number",
                 hint=AS_WRITTEN,
             )

@@ -12,7 +12,7 @@ import pandas as pd
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import distinct, parse_numbers
 from bonwise.data.rows import open_rows
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.errors import ColumnError, RowError, UsageError
 
 __all__ = ["PairVerdicts"]
@@ -96,7 +96,7 @@ def _one_judge(raw: pd.DataFrame, source: str, judge: str | None) -> tuple[pd.Da
     wanted = str(names.categories[0]) if judge is None else judge
     if wanted not in names.categories:
         raise UsageError(
-            f"{source}: no verdicts of {shown(wanted)}", hint=f"there are those of {listed(names.categories)}"
+            f"{source}: no verdicts of {quoted(wanted)}", hint=f"there are those of {listed(names.categories)}"
         )
     return raw[np.asarray(names == wanted)], wanted
 
@@ -136,7 +136,7 @@ def _refuse_bad_pairs(frame: pd.DataFrame, source: str, judge: str) -> None:
     if alike.size:
         row = frame.iloc[alike[0]]
         raise RowError(
-            f"{source}, row {frame.index[alike[0]]}: {shown(row['a'])} is compared with itself",
+            f"{source}, row {frame.index[alike[0]]}: {quoted(row['a'])} is compared with itself",
             hint="a and b name two candidates",
         )
     swapped = frame["a"] > frame["b"]
@@ -147,7 +147,7 @@ def _refuse_bad_pairs(frame: pd.DataFrame, source: str, judge: str) -> None:
         at = int(np.flatnonzero(again)[0])
         row = frame.iloc[at]
         raise RowError(
-            f"{source}, row {frame.index[at]}: {shown(judge)} judges {shown(row['a'])} and {shown(row['b'])} of "
-            f"{shown(row['prompt_id'])} again",
+            f"{source}, row {frame.index[at]}: {quoted(judge)} judges {quoted(row['a'])} and {quoted(row['b'])} of "
+            f"{quoted(row['prompt_id'])} again",
             hint="keep one row a pair, both orders in it",
         )

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.data.cells import distinct_cells, label_by_cell, mean_by_cell, positions
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.errors import InputError, RowError, UsageError
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _included(table: ScoreTable, exclude: Sequence[str]) -> npt.NDArray[np.bool_
     unknown = [name for name in exclude if name not in table.candidates]
     if unknown:
         raise UsageError(
-            f"{table.source}: no candidate named {shown(unknown[0])} to leave out",
+            f"{table.source}: no candidate named {quoted(unknown[0])} to leave out",
             hint=f"the candidates are {listed(table.candidates)}",
         )
     if not exclude:
@@ -260,7 +260,7 @@ def _cell_labels(table: ScoreTable, rows: _Ints, at: _Ints | None, count: int) -
     if contradictions.size:
         row = table.frame.iloc[rows[contradictions[0]]]
         raise RowError(
-            f"{table.source}, row {row.name}: {shown(row['prompt_id'])} / {shown(row['candidate'])} carries two "
+            f"{table.source}, row {row.name}: {quoted(row['prompt_id'])} / {quoted(row['candidate'])} carries two "
             "different oracle labels",
             hint="give a candidate the same label in each of its rows, or in one of them",
         )

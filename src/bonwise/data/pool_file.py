@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from bonwise.data.lines import json_lines, json_lines_of
 from bonwise.data.pool import Candidate, Pool, first_repeat, identifier
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.errors import FileError, RowError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _pools(records: Iterable[tuple[int, dict[str, Any]]], source: str) -> Iterat
         pool = Pool(_prompt_id(record, where), _prompt(record, where), _candidates(record, where))
         if pool.prompt_id in first_rows:
             raise RowError(
-                f"{where}: prompt_id {shown(pool.prompt_id)} stands in row {first_rows[pool.prompt_id]} already",
+                f"{where}: prompt_id {quoted(pool.prompt_id)} stands in row {first_rows[pool.prompt_id]} already",
                 hint="give every pool a prompt_id of its own",
             )
         first_rows[pool.prompt_id] = row
@@ -86,7 +86,7 @@ def _prompt_id(record: dict[str, Any], where: str) -> str:
 def _prompt(record: dict[str, Any], where: str) -> str:
     prompt = record.get("prompt")
     if not isinstance(prompt, str):
-        found = f"prompt is {shown(prompt)}, which is no text" if "prompt" in record else "no prompt"
+        found = f"prompt is {quoted(prompt)}, which is no text" if "prompt" in record else "no prompt"
         raise RowError(f"{where}: {found}", hint=_SHAPE)
     return prompt
 
@@ -102,7 +102,7 @@ def _candidates(record: dict[str, Any], where: str) -> tuple[Candidate, ...]:
     if repeated is not None:
         raise RowError(
             f"{where}: candidates {repeated[0]} and {repeated[1]} (counted from 0) are both named "
-            f"{shown(candidates[repeated[0]].id)}",
+            f"{quoted(candidates[repeated[0]].id)}",
             hint="give each candidate of a pool an id of its own; one without is named c and its position",
         )
     return candidates
@@ -112,17 +112,17 @@ def _candidate(entry: object, at: int, where: str) -> Candidate:
     if isinstance(entry, str):
         return Candidate(f"c{at}", entry)
     if not isinstance(entry, dict):
-        raise RowError(f"{where}: candidate {at} is {shown(entry)}, neither text nor an object", hint=_SHAPE)
+        raise RowError(f"{where}: candidate {at} is {quoted(entry)}, neither text nor an object", hint=_SHAPE)
     if not isinstance(entry.get("text"), str):
         raise RowError(
-            f"{where}: the text of candidate {at} is {shown(entry.get('text'))}, which is none", hint=_SHAPE
+            f"{where}: the text of candidate {at} is {quoted(entry.get('text'))}, which is none", hint=_SHAPE
         )
     if entry.get("id") is None:
         return Candidate(f"c{at}", entry["text"])
     name = identifier(entry["id"])
     if name is None:
         raise RowError(
-            f"{where}: the id of candidate {at} is {shown(entry['id'])}, neither text nor a number",
+            f"{where}: the id of candidate {at} is {quoted(entry['id'])}, neither text nor a number",
             hint="give it an id, or leave the id out",
         )
     return Candidate(name, entry["text"])

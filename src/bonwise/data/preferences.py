@@ -13,7 +13,7 @@ import pandas as pd
 
 from bonwise.data.rows import open_rows
 from bonwise.data.verdict_words import joined_names, preferences_of, require_columns
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 
 __all__ = ["PreferenceTable"]
@@ -108,13 +108,13 @@ def _refuse_twice(verdicts: Sequence[str], taken: Mapping[str, Sequence[str]]) -
     for at, column in enumerate(verdicts):
         if column in verdicts[:at]:
             raise UsageError(
-                f"verdict column {shown(column)} is named twice",
+                f"verdict column {quoted(column)} is named twice",
                 hint="two presentation orders are two columns; of one order name its column once",
             )
         role = next((role for role, columns in taken.items() if column in columns), None)
         if role is not None:
             raise UsageError(
-                f"verdict column {shown(column)} is a {role} column too",
+                f"verdict column {quoted(column)} is a {role} column too",
                 hint="name the column that holds the verdicts",
             )
 
@@ -125,7 +125,7 @@ def _refuse_split_prompts(table: PreferenceTable) -> None:
     if again.size:
         prompt = table.prompt.categories[pairs["prompt"].to_numpy()[again[0]]]
         raise InputError(
-            f"{table.source}: prompt {shown(prompt)} stands in two contexts",
+            f"{table.source}: prompt {quoted(prompt)} stands in two contexts",
             hint="name the context among the prompt columns too, such as --prompt-col dataset,item",
         )
 
@@ -135,6 +135,6 @@ def _refuse_repeats(table: PreferenceTable, pairs: pd.Categorical, rows: pd.Inde
     if again.any():
         at = int(np.flatnonzero(again)[0])
         raise RowError(
-            f"{table.source}, row {rows[at]}: {shown(table.judge[at])} judges {shown(pairs[at])} again",
+            f"{table.source}, row {rows[at]}: {quoted(table.judge[at])} judges {quoted(pairs[at])} again",
             hint="name all columns of the judge with --judge-col a,b; what tells its pairs apart, with --pair-col",
         )

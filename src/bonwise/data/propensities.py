@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.errors import RowError
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ def propensities(table: ScoreTable, prompt_ids: pd.Index, labelled: npt.NDArray[
     at = table.prompts.get_indexer(prompt_ids)
     if (absent := np.isnan(least[at]) & labelled).any():
         raise RowError(
-            f"{table.source}: {shown(prompt_ids[absent][0])} is labelled but has no propensity",
+            f"{table.source}: {quoted(prompt_ids[absent][0])} is labelled but has no propensity",
             hint="give each labelled prompt the probability with which it was drawn for labelling",
         )
     if (apart := least[at] < most[at]).any():
         raise RowError(
-            f"{table.source}: {shown(prompt_ids[apart][0])} has two propensities",
+            f"{table.source}: {quoted(prompt_ids[apart][0])} has two propensities",
             hint="a prompt is drawn for labelling as a whole: give each of its rows the same",
         )
     found: npt.NDArray[np.float64] = least[at]

@@ -19,7 +19,7 @@ import pandas as pd
 
 from bonwise.data.bytes_check import LONGEST_LINE, check_text, file_errors, open_bytes, open_text
 from bonwise.data.lines import json_lines
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.data.writing import plain_cell
 from bonwise.errors import ColumnError, FileError, RowError
 from bonwise.extras import TABLES
@@ -121,7 +121,7 @@ def _csv_header(path: Path, separator: str) -> list[str]:
     names = [plain_cell(cell) or f"column {position}" for position, cell in enumerate(cells, start=1)]
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
-        raise ColumnError(f"{path}: two columns are named {shown(repeated[0])}", hint="rename one of them")
+        raise ColumnError(f"{path}: two columns are named {quoted(repeated[0])}", hint="rename one of them")
     return names
 
 

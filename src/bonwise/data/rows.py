@@ -7,11 +7,11 @@ from pathlib import Path
 import pandas as pd
 
 from bonwise.data.reading import read_raw
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.errors import ColumnError, UsageError
 from bonwise.extras import TABLES
 
-__all__ = ["counted_rows", "open_rows", "refuse_twins"]
+__all__ = ["counted_rows", "open_rows", "refuse_duplicate_columns"]
 
 
 def counted_rows(frame: pd.DataFrame, source: str) -> pd.DataFrame:
@@ -25,7 +25,7 @@ def counted_rows(frame: pd.DataFrame, source: str) -> pd.DataFrame:
         The extra that holds tables is not installed.
     """
     TABLES.require("a table of scores, labels or votes")
-    refuse_twins(frame, source)
+    refuse_duplicate_columns(frame, source)
     if not len(frame):
         raise ColumnError(f"{source}: no rows", hint="check how the frame was made")
     return frame.set_axis(pd.RangeIndex(len(frame)), axis=0)
@@ -60,7 +60,7 @@ def open_rows(source: str | Path | pd.DataFrame, name: str = "table") -> tuple[p
     raise UsageError(f"{type(source).__name__} is no table", hint="give the path of a file, or a pandas DataFrame")
 
 
-def refuse_twins(frame: pd.DataFrame, source: str) -> None:
+def refuse_duplicate_columns(frame: pd.DataFrame, source: str) -> None:
     """Refuse two columns of one name.
 
     Raises
@@ -70,4 +70,4 @@ def refuse_twins(frame: pd.DataFrame, source: str) -> None:
     """
     if frame.columns.has_duplicates:
         name = frame.columns[frame.columns.duplicated()][0]
-        raise ColumnError(f"{source}: two columns are named {shown(name)}", hint="rename one of them")
+        raise ColumnError(f"{source}: two columns are named {quoted(name)}", hint="rename one of them")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.errors import RowError, UsageError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def parse_scale(text: str) -> Scale:
     try:
         return Scale(float(low), float(high))
     except ValueError:
-        raise UsageError(f"not a scale: {shown(text)}", hint="write LOW:HIGH, such as 0:100") from None
+        raise UsageError(f"not a scale: {quoted(text)}", hint="write LOW:HIGH, such as 0:100") from None
 
 
 def to_unit(

@@ -17,9 +17,9 @@ from bonwise.data.cells import distinct_cells, mean_by_cell, positions
 from bonwise.data.columns import ROLES, SPENT
 from bonwise.data.reading import read_raw
 from bonwise.data.repeats import averaged, draw_columns
-from bonwise.data.rows import counted_rows, refuse_twins
+from bonwise.data.rows import counted_rows, refuse_duplicate_columns
 from bonwise.data.scales import Scale, mismatch
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.errors import RowError, UsageError
 
 __all__ = ["ScoreTable"]
@@ -135,7 +135,7 @@ class ScoreTable:
         judge_scale: Mapping[str, Scale] | Scale | None,
         label_scale: Scale | None,
     ) -> ScoreTable:
-        refuse_twins(frame, source)
+        refuse_duplicate_columns(frame, source)
         taken = resolved(frame, columns or {}, source)
         scales = judge_scale if isinstance(judge_scale, Mapping) else ({"": judge_scale} if judge_scale else {})
         table = cls(
@@ -214,11 +214,11 @@ class ScoreTable:
         """
         if judge not in self.judges:
             raise UsageError(
-                f"{self.source}: no judge named {shown(judge)}", hint=f"the judges are {listed(self.judges)}"
+                f"{self.source}: no judge named {quoted(judge)}", hint=f"the judges are {listed(self.judges)}"
             )
         if len(self.judges) < 2:
             raise UsageError(
-                f"{self.source}: {shown(judge)} is the only judge",
+                f"{self.source}: {quoted(judge)} is the only judge",
                 hint="score the same pools with another judge too",
             )
         is_reference = (self.frame["judge"] == judge).to_numpy()
@@ -277,7 +277,7 @@ class ScoreTable:
         for judge, scores, labels, at in self._mismatches():
             source, row = self._giveaway(at)
             raise RowError(
-                f"{source}, row {row}: scores of {shown(judge)} run to {np.nanmax(scores):g} but labels "
+                f"{source}, row {row}: scores of {quoted(judge)} run to {np.nanmax(scores):g} but labels "
                 f"to {np.nanmax(labels):g}: another scale",
                 hint="declare both, such as --judge-scale 0:100 --label-scale 0:1",
             )
@@ -298,7 +298,7 @@ def _refuse_duplicates(table: ScoreTable) -> None:
         first, second = order[at], order[at + 1]
         row = frame.iloc[second]
         raise RowError(
-            f"{table.source}, row {frame.index[second]}: {shown(row['prompt_id'])} / {shown(row['candidate'])} is "
-            f"scored again by {shown(row['judge'])} (first in row {frame.index[first]})",
+            f"{table.source}, row {frame.index[second]}: {quoted(row['prompt_id'])} / {quoted(row['candidate'])} is "
+            f"scored again by {quoted(row['judge'])} (first in row {frame.index[first]})",
             hint="remove one of the rows, or number repeated scores in a column named draw",
         )

@@ -11,7 +11,7 @@ import pandas as pd
 
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import is_blank
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.errors import ColumnError, RowError
 
 __all__ = ["joined_names", "preferences_of", "require_columns"]
@@ -32,7 +32,7 @@ def require_columns(raw: pd.DataFrame, columns: Sequence[str], source: str) -> N
     for column in columns:
         if column not in raw.columns:
             raise ColumnError(
-                f"{source}: no column named {shown(column)}",
+                f"{source}: no column named {quoted(column)}",
                 hint=f"the columns are {', '.join(str(c)[:40] for c in raw.columns[:12])}",
             )
 
@@ -56,7 +56,7 @@ def preferences_of(column: pd.Series, source: str) -> _Floats:
     if unknown.any():
         at = int(np.flatnonzero(unknown)[0])
         raise RowError(
-            f"{source}, row {column.index[at]}: {column.name!r} holds {shown(column.iloc[at])}, which is no verdict",
+            f"{source}, row {column.index[at]}: {column.name!r} holds {quoted(column.iloc[at])}, which is no verdict",
             hint="write 1 or 2, a or b, model_a or model_b, or tie; leave the cell blank for none",
         )
     return values

@@ -9,16 +9,16 @@ from bonwise.printable import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["listed", "shown"]
+__all__ = ["listed", "quoted"]
 
 _LONGEST = 40
 _MOST = 12
 
 
-def shown(value: object) -> str:
+def quoted(value: object) -> str:
     """Quote a cell, a name or an identifier."""
     if hasattr(value, "item"):
-        value = value.item()  # a number of numpy's, shown as the number it is
+        value = value.item()  # a number of numpy's, quoted as the number it is
     # A text is cut before it is quoted: a cell may hold megabytes.
     text = printable(repr(value[: _LONGEST + 1] if isinstance(value, str) else value))
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

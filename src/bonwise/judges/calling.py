@@ -19,7 +19,7 @@ from bonwise.errors import BonwiseError, JudgeError
 from bonwise.judges.protocol import AskingJudge, Conclusion, Judge
 from bonwise.printable import printable
 
-__all__ = ["FunctionJudge", "as_judge", "asked", "called_in_the_end", "checked", "concluded", "faults_of"]
+__all__ = ["FunctionJudge", "as_judge", "asked", "checked", "concluded", "faults_of", "innermost"]
 
 
 _LAYERS = 8
@@ -84,7 +84,7 @@ def as_judge(judge: Judge | Callable[[str, str], Any]) -> Judge:
     )
 
 
-def called_in_the_end(judge: Judge) -> object:
+def innermost(judge: Judge) -> object:
     """Return what is at work when a judge is called, and stays the same where what leads to it is made anew.
 
     Returns
@@ -96,7 +96,7 @@ def called_in_the_end(judge: Judge) -> object:
     Examples
     --------
     >>> first, second = (FunctionJudge(lambda prompt, text: len(text)) for _ in range(2))
-    >>> first.function is second.function, called_in_the_end(first) is called_in_the_end(second)
+    >>> first.function is second.function, innermost(first) is innermost(second)
     (False, True)
     """
     found: object = judge

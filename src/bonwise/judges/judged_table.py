@@ -1,4 +1,4 @@
-"""Judged pools as the rows of long tables: one of scores, one of comparisons."""
+"""JudgedPool pools as the rows of long tables: one of scores, one of comparisons."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from bonwise.calls.bill import Bill
 from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
 from bonwise.judges.protocol import Judge
-from bonwise.judges.scoring import Judged
+from bonwise.judges.scoring import JudgedPool
 from bonwise.printable import printable, writable
 
 __all__ = ["PAIR_HEADER", "pair_rows", "score_table"]
@@ -25,7 +25,7 @@ PAIR_HEADER = (
 
 
 def score_table(
-    judged: Sequence[Judged], judges: Sequence[Judge], *, raw: bool = False, tokens: bool = False
+    judged: Sequence[JudgedPool], judges: Sequence[Judge], *, raw: bool = False, tokens: bool = False
 ) -> Table:
     """Return header and rows: one row per prompt, candidate and judge, in input order.
 
@@ -59,7 +59,7 @@ def score_table(
 
 
 def pair_rows(
-    judged: Iterable[Judged], judges: Sequence[Judge], *, tokens: bool = False
+    judged: Iterable[JudgedPool], judges: Sequence[Judge], *, tokens: bool = False
 ) -> Iterator[tuple[Cell, ...]]:
     """Yield one row per prompt, judge and compared pair; the columns are `PAIR_HEADER`.
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from bonwise.calls.bill import Bill
 from bonwise.data.verdicts import Unscored
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
-from bonwise.judges.calling import FunctionJudge, asked, called_in_the_end, checked, concluded
+from bonwise.judges.calling import FunctionJudge, asked, checked, concluded, innermost
 from bonwise.judges.judgment import Judgment
 from bonwise.judges.protocol import Judge, is_asking
-from bonwise.judges.worker import beside
+from bonwise.judges.worker import run_in_thread
 from bonwise.printable import printable
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ async def _answer(judge: Judge, prompt: str, texts: Sequence[str]) -> Any:
     if awaited:
         answer: Any = judge.judge(prompt, texts)
     else:
-        outcome = await beside(called_in_the_end(judge), judge.name, lambda: _found(judge, prompt, texts))
+        outcome = await run_in_thread(innermost(judge), judge.name, lambda: _found(judge, prompt, texts))
         error, answer = outcome.error, outcome.value
         if isinstance(error, BonwiseError):
             raise error

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bonwise.judges.protocol import Judge
-from bonwise.judges.scoring import Judged
+from bonwise.judges.scoring import JudgedPool
 
 __all__ = ["OrderEffect", "order_effects"]
 
@@ -48,7 +48,7 @@ class OrderEffect:
         return text + (f"; {self.unscored:,} comparisons unscored" if self.unscored else "")
 
 
-def order_effects(judged: Sequence[Judged], judges: Sequence[Judge]) -> list[OrderEffect]:
+def order_effects(judged: Sequence[JudgedPool], judges: Sequence[Judge]) -> list[OrderEffect]:
     """Return the effect of each judge that compared pairs in both orders."""
     found = []
     for at, judge in enumerate(judges):

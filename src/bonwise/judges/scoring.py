@@ -17,11 +17,11 @@ from bonwise.judges.wrapping import calls_of
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
-__all__ = ["Judged", "expected_answers", "judge_pools", "judge_pools_now"]
+__all__ = ["JudgedPool", "expected_answers", "judge_pools", "judge_pools_now"]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedPool:
     """A pool with what each judge found.
 
     Parameters
@@ -37,7 +37,7 @@ class Judged:
 
 async def judge_pools(
     pools: Iterable[Pool], judges: Sequence[Judge], engine: Engine, *, at_once: int = 64
-) -> AsyncIterator[Judged]:
+) -> AsyncIterator[JudgedPool]:
     """Yield each pool with its judgments, in input order, while up to `at_once` pools are under way.
 
     Raises
@@ -45,7 +45,7 @@ async def judge_pools(
     bonwise.errors.JudgeError
         A judge that does not keep its contract.
     """
-    waiting: deque[asyncio.Task[Judged]] = deque()
+    waiting: deque[asyncio.Task[JudgedPool]] = deque()
     try:
         for pool in pools:
             waiting.append(asyncio.create_task(_judged(pool, judges, engine)))
@@ -59,10 +59,12 @@ async def judge_pools(
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
-def judge_pools_now(pools: Iterable[Pool], judges: Sequence[Judge]) -> list[Judged]:
+def judge_pools_now(pools: Iterable[Pool], judges: Sequence[Judge]) -> list[JudgedPool]:
     """Judge pools one after the other from synchronous code."""
     return [
-        Judged(pool, tuple(judge_now(judge, pool.prompt, [one.text for one in pool.candidates]) for judge in judges))
+        JudgedPool(
+            pool, tuple(judge_now(judge, pool.prompt, [one.text for one in pool.candidates]) for judge in judges)
+        )
         for pool in pools
     ]
 
@@ -73,7 +75,7 @@ def expected_answers(pools: Iterable[Pool], judges: Sequence[Judge]) -> int:
     return sum(number * calls_of(judge, size) for size, number in sizes.items() for judge in judges)
 
 
-async def _judged(pool: Pool, judges: Sequence[Judge], engine: Engine) -> Judged:
+async def _judged(pool: Pool, judges: Sequence[Judge], engine: Engine) -> JudgedPool:
     texts = [candidate.text for candidate in pool.candidates]
     found = await asyncio.gather(*(judge_with(engine, judge, pool.prompt, texts) for judge in judges))
-    return Judged(pool, tuple(found))
+    return JudgedPool(pool, tuple(found))

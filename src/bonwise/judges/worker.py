@@ -1,4 +1,4 @@
-"""Threads beside the event loop for judges that block: one for each judge, and none that a program waits for."""
+"""Threads for judges that block: one for each judge, and none that a program waits for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 
 from bonwise.errors import JudgeError
 
-__all__ = ["MOST_ABANDONED", "MOST_ABANDONED_IN_ALL", "MOST_NESTED", "Outcome", "beside"]
+__all__ = ["MOST_ABANDONED", "MOST_ABANDONED_IN_ALL", "MOST_NESTED", "Outcome", "run_in_thread"]
 
 MOST_ABANDONED = 8
 """Calls of one judge that nobody waits for any more, and that run on all the same; then it is not called again."""
@@ -43,7 +43,7 @@ class Outcome:
     error: BaseException | None = None
 
 
-async def beside(owner: object, name: str, call: Callable[[], Any]) -> Outcome:
+async def run_in_thread(owner: object, name: str, call: Callable[[], Any]) -> Outcome:
     """Make a call in the thread of its owner, and wait for it while the event loop goes on.
 
     Calls of one owner are made one after the other, in the order in which they were asked for, and in one thread as
@@ -73,7 +73,7 @@ async def beside(owner: object, name: str, call: Callable[[], Any]) -> Outcome:
 
     Examples
     --------
-    >>> print(asyncio.run(beside(Outcome, "adder", lambda: 1 + 1)))
+    >>> print(asyncio.run(run_in_thread(Outcome, "adder", lambda: 1 + 1)))
     Outcome(value=2, error=None)
     """
     owner = owner if _can_be_held_weakly(owner) else type(owner)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.errors import RowError
 from bonwise.prompts.modes import MODES, Field
 from bonwise.prompts.sections import Sections, problem
@@ -59,27 +59,27 @@ def answer_problems(
         if f'"{name}"' not in sections.system.text + sections.user.text:
             # A server without schema support gets the text alone.
             hint = f'say in the text that the answer is a JSON object with the key "{name}"'
-            yield problem(source, line, f"the text does not ask for {shown(name)}", hint)
+            yield problem(source, line, f"the text does not ask for {quoted(name)}", hint)
 
 
 def _fragment_problems(name: str, fragment: object, line: int, source: str) -> Iterator[RowError]:
     """Yield what no schema of ours may hold: not every server knows every keyword."""
     if not isinstance(fragment, dict):
         hint = f'write {name} = {{ type = "integer" }}'
-        yield problem(source, line, f"the schema of {shown(name)} is {shown(fragment)}, not a table", hint)
+        yield problem(source, line, f"the schema of {quoted(name)} is {quoted(fragment)}, not a table", hint)
         return
     unknown = [key for key in fragment if key not in _KEYWORDS]
     if unknown:
         hint = f"use {', '.join(_KEYWORDS)}; state limits in words"
-        yield problem(source, line, f"the schema of {shown(name)} uses {listed(unknown)}", hint)
+        yield problem(source, line, f"the schema of {quoted(name)} uses {listed(unknown)}", hint)
     kind, values = fragment.get("type"), fragment.get("enum")
     if not isinstance(kind, str) or kind not in _TYPES:
         hint = f"type is one of {', '.join(_TYPES)}"
-        yield problem(source, line, f"the type of {shown(name)} is {shown(kind)}", hint)
+        yield problem(source, line, f"the type of {quoted(name)} is {quoted(kind)}", hint)
     elif values is not None and not _are_values(values, kind):
-        yield problem(source, line, f"the enum of {shown(name)} is no list of {kind} values", "mend the list")
+        yield problem(source, line, f"the enum of {quoted(name)} is no list of {kind} values", "mend the list")
     if not isinstance(fragment.get("description", ""), str):
-        yield problem(source, line, f"the description of {shown(name)} is no text", "write it in quotes")
+        yield problem(source, line, f"the description of {quoted(name)} is no text", "write it in quotes")
 
 
 def _are_values(values: object, kind: str) -> bool:
@@ -93,8 +93,8 @@ def _misfits(name: str, fragment: Mapping[str, Any], wanted: Field, line: int, s
     """Yield where a property that the mode reads is not what the mode reads."""
     if isinstance(fragment.get("type"), str) and fragment["type"] in _TYPES and fragment["type"] not in wanted.types:
         hint = f'write type = "{wanted.types[0]}"'
-        yield problem(source, line, f"the type of {shown(name)} is {shown(fragment['type'])}", hint)
+        yield problem(source, line, f"the type of {quoted(name)} is {quoted(fragment['type'])}", hint)
     values = fragment.get("enum")
     if wanted.values and {repr(one) for one in values or ()} != {repr(one) for one in wanted.values}:
         hint = f"write enum = {list(wanted.values)}".replace("'", '"')
-        yield problem(source, line, f"the enum of {shown(name)} does not list its values", hint)
+        yield problem(source, line, f"the enum of {quoted(name)} does not list its values", hint)

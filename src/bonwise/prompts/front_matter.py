@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.errors import RowError
 from bonwise.prompts.modes import MODES
 from bonwise.prompts.sections import Section, problem
@@ -52,13 +52,13 @@ def front_matter_problems(found: Mapping[str, Any], section: Section, source: st
     for key in found:
         if key not in _EXAMPLES:
             hint = f"the keys are {', '.join((*_REQUIRED, *_OPTIONAL))}"
-            yield problem(source, section.line_of(key), f"unknown key {shown(key)}", hint)
+            yield problem(source, section.line_of(key), f"unknown key {quoted(key)}", hint)
     for key in _REQUIRED:
         if key not in found:
             yield problem(source, section.line, f"the front matter has no {key}", _EXAMPLES[key])
     for key, value in found.items():
         if key in _EXAMPLES and not _fits(key, value):
-            yield problem(source, section.line_of(key), f"{key} is {shown(value)}", _EXAMPLES[key])
+            yield problem(source, section.line_of(key), f"{key} is {quoted(value)}", _EXAMPLES[key])
     yield from _variable_problems(found, section, source)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.errors import UsageError
 from bonwise.prompts.answer import answer_schema
 from bonwise.prompts.fence import LONGEST, boundary, enclosed
@@ -128,5 +128,5 @@ class PromptFile:
         texts: tuple[object, ...] = (prompt, *candidates)
         for one in texts:
             if not isinstance(one, str):
-                raise UsageError(f"{shown(one)} is no text", hint="give prompt and candidates as texts")
+                raise UsageError(f"{quoted(one)} is no text", hint="give prompt and candidates as texts")
         return dict(zip(MODES[self.mode].variables, (prompt, *candidates), strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.errors import RowError
 from bonwise.prompts.sections import Section, Sections, problem
 
@@ -30,7 +30,7 @@ def template_problems(sections: Sections, declared: Sequence[str], source: str) 
     for found in _VARIABLE.finditer(sections.system.text):
         line = sections.system.line_at(found.start())
         hint = "keep the system part the same for every call, and put variables under [user]"
-        yield problem(source, line, f"{shown(found[0])} in the system part", hint)
+        yield problem(source, line, f"{quoted(found[0])} in the system part", hint)
     yield from _misused(sections.user, declared, source)
     used = [found["name"] for found in _VARIABLE.finditer(sections.user.text)]
     for name in declared:
@@ -48,7 +48,7 @@ def _misused(user: Section, declared: Sequence[str], source: str) -> Iterator[Ro
             yield problem(source, line, "{{ begins no variable", "write {{name}}, or put a space between the braces")
         elif name not in declared:
             hint = f"the declared variables are {', '.join(declared)}" if declared else "declare it in variables"
-            yield problem(source, line, f"unknown variable {shown(found[0])}", hint)
+            yield problem(source, line, f"unknown variable {quoted(found[0])}", hint)
         elif name in seen:
             yield problem(source, line, f"{found[0]} is used twice", "use each variable once")
         elif lines[line - user.line] != found[0]:

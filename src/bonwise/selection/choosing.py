@@ -9,15 +9,15 @@ from typing import Any, TypeVar
 from bonwise.data.pool import Candidate
 from bonwise.data.verdicts import Score, Unscored
 from bonwise.routing.first_pass import FirstPass, Route
-from bonwise.selection.bench import Bench
-from bonwise.selection.deciding import Found, decide
-from bonwise.selection.field import Field, field_of
-from bonwise.selection.plan import Plan, Routing, default_strategy
-from bonwise.selection.play import Play
+from bonwise.selection.checked_contest import CheckedContest, consulted
+from bonwise.selection.contest_run import ContestRun
+from bonwise.selection.deciding import Evidence, decide
+from bonwise.selection.distinct_texts import DistinctTexts, distinct_texts
+from bonwise.selection.judge_runner import JudgeRunner
 from bonwise.selection.protocol import Standing
 from bonwise.selection.ranking import ranked
-from bonwise.selection.refereeing import Referee, consulted
 from bonwise.selection.selection import Routed, Selection
+from bonwise.selection.settings import Routing, SelectionSettings, default_strategy
 
 __all__ = ["choose"]
 
@@ -30,8 +30,8 @@ Turn = Callable[[], Awaitable[None]]
 
 
 async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller names it
-    plan: Plan,
-    bench: Bench,
+    settings: SelectionSettings,
+    runner: JudgeRunner,
     prompt: str,
     pool: Sequence[Candidate],
     *,
@@ -40,12 +40,12 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
     turn: Turn | None = None,
     salt: str | None = None,
 ) -> Selection:
-    """Judge the candidates of one prompt as a plan says, and pick the best.
+    """Judge the candidates of one prompt as a settings says, and pick the best.
 
     Parameters
     ----------
-    plan : Plan
-    bench : Bench
+    settings : SelectionSettings
+    runner : JudgeRunner
         Where judges run.
     prompt : str
     pool : sequence of Candidate
@@ -68,84 +68,97 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
     bonwise.errors.LedgerError
         An answer cannot be kept, and `on_failure` is ``raise`` or ``owe``.
     """
-    started = bench.now()
+    started = runner.now()
     if salt is None:
         salt = prompt if prompt_id is None else prompt_id
-    field = field_of(
+    distinct = distinct_texts(
         pool,
-        plan.judge,
-        seed=plan.seed,
+        settings.judge,
+        seed=settings.seed,
         salt=salt,
-        first_pass_alone=plan.router is not None,
-        compares=plan.strategy.compares,
+        first_pass_alone=settings.router is not None,
+        compares=settings.strategy.compares,
     )
-    found = Found()
+    found = Evidence()
     # One text, or one that has words, needs no judge.
-    if len(field.texts) > 1:
-        until = None if plan.deadline is None else started + plan.deadline
-        found = await _Course(plan, bench, prompt, field, until).run(turn, salt)
-    latency = bench.now() - started
-    return decide(plan, field, found, prompt_id=prompt_id, originals=originals, latency=latency)
+    if len(distinct.texts) > 1:
+        until = None if settings.deadline is None else started + settings.deadline
+        found = await PoolRun(settings, runner, prompt, distinct, until).run(turn, salt)
+    latency = runner.now() - started
+    return decide(settings, distinct, found, prompt_id=prompt_id, originals=originals, latency=latency)
 
 
-class _Course:
-    """One pool on its way through a plan."""
+class PoolRun:
+    """One pool on its way through a settings."""
 
-    def __init__(self, plan: Plan, bench: Bench, prompt: str, field: Field, until: float | None) -> None:
-        self._plan, self._bench, self._prompt, self._field, self._until = plan, bench, prompt, field, until
-        self._play = Play(
-            Referee(plan.strategy, field.entrants, plan.judge),
-            plan.judge,
-            bench,
+    def __init__(
+        self,
+        settings: SelectionSettings,
+        runner: JudgeRunner,
+        prompt: str,
+        distinct: DistinctTexts,
+        until: float | None,
+    ) -> None:
+        self._settings, self._runner, self._prompt, self._distinct, self._until = (
+            settings,
+            runner,
             prompt,
-            field.texts,
+            distinct,
+            until,
+        )
+        self._contest = ContestRun(
+            CheckedContest(settings.strategy, distinct.entrants, settings.judge),
+            settings.judge,
+            runner,
+            prompt,
+            distinct.texts,
             until=until,
-            second=None if plan.router is None else plan.router.second,
-            pool=[one.text for one in field.pool],
+            second=None if settings.router is None else settings.router.second,
+            pool=[one.text for one in distinct.pool],
         )
 
-    async def run(self, turn: Turn | None, salt: str) -> Found:
-        play, router = self._play, self._plan.router
-        await play.round()
+    async def run(self, turn: Turn | None, salt: str) -> Evidence:
+        contest, router = self._contest, self._settings.router
+        await contest.round()
         routed = None
         if turn is not None:
             await turn()
-        before = None if router is None or play.over else play.standing()
-        if router is not None and before is not None and not play.over:
-            first = tuple(play.first.get(at, one) for at, one in enumerate(before.verdicts))
-            route = consulted(router, FirstPass(first, play.others, before.p_best), salt)
+        before = None if router is None or contest.over else contest.standing()
+        if router is not None and before is not None and not contest.over:
+            first = tuple(contest.first.get(at, one) for at, one in enumerate(before.verdicts))
+            route = consulted(router, FirstPass(first, contest.others, before.p_best), salt)
             if route.strong:
                 return await self._by_the_strong(router, route, before)
             routed = Routed(None, route.signal, route.reason)
-        await play.finish()
-        return Found.of(play, play.standing(), routed)
+        await contest.finish()
+        return Evidence.of(contest, contest.standing(), routed)
 
-    async def _by_the_strong(self, router: Routing, route: Route, before: Standing) -> Found:
+    async def _by_the_strong(self, router: Routing, route: Route, before: Standing) -> Evidence:
         """Let the stronger judge decide.
 
         Where it scores nothing or the time is up, the first pass stands. Where it fails or is not answered,
         `on_failure` decides as where any judge fails: the first pass, though complete, is kept as ``partial`` with
         ``first`` and ``random`` only; ``raise`` raises, and ``owe`` picks nothing, so that a later run asks again.
         """
-        some = tuple(sorted(route.contenders)) or tuple(range(len(self._field.texts)))
-        texts = [self._field.texts[one] for one in some]
-        contest = Referee(default_strategy(router.strong), self._field.among(some), router.strong)
-        play = Play(contest, router.strong, self._bench, self._prompt, texts, until=self._until)
-        await play.finish()
+        some = tuple(sorted(route.contenders)) or tuple(range(len(self._distinct.texts)))
+        texts = [self._distinct.texts[one] for one in some]
+        checked = CheckedContest(default_strategy(router.strong), self._distinct.among(some), router.strong)
+        contest = ContestRun(checked, router.strong, self._runner, self._prompt, texts, until=self._until)
+        await contest.finish()
         first = self._first_pick(before)
-        after = play.standing()
-        decided = not play.over and any(isinstance(one, Score) for one in after.verdicts)
+        after = contest.standing()
+        decided = not contest.over and any(isinstance(one, Score) for one in after.verdicts)
         if decided:
             routed = Routed(router.strong.name, route.signal, route.reason, first)
-            return Found.of(self._play, _spread(after, some, len(self._field.texts)), routed, play, some)
-        why = "was not heard" if play.over else "scored nothing"
+            return Evidence.of(self._contest, _spread(after, some, len(self._distinct.texts)), routed, contest, some)
+        why = "was not heard" if contest.over else "scored nothing"
         routed = Routed(None, route.signal, f"{route.reason}, but {router.strong.name} {why}", first)
-        return Found.of(self._play, before, routed, play, some)
+        return Evidence.of(self._contest, before, routed, contest, some)
 
     def _first_pick(self, standing: Standing) -> str | None:
         values = [one.value if isinstance(one, Score) else None for one in standing.verdicts]
-        best = ranked(values, self._field.entrants.order, standing.second).order[:1]
-        return self._field.ids(best[0])[0] if best else None
+        best = ranked(values, self._distinct.entrants.order, standing.second).order[:1]
+        return self._distinct.ids(best[0])[0] if best else None
 
 
 def _spread(standing: Standing, some: Sequence[int], count: int) -> Standing:

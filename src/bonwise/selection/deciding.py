@@ -1,4 +1,4 @@
-"""From what was found about a pool to the pick."""
+"""From what is known about a pool to the pick."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
 from bonwise.errors import BonwiseError, CallError, LedgerError
 from bonwise.judges.words import EMPTY
 from bonwise.release import release
-from bonwise.selection.field import Field
-from bonwise.selection.plan import Plan
-from bonwise.selection.play import Play
+from bonwise.selection.contest_run import ContestRun
+from bonwise.selection.distinct_texts import DistinctTexts
 from bonwise.selection.protocol import Standing
 from bonwise.selection.ranking import Ranked, ranked
 from bonwise.selection.selection import Comparison, Routed, Selection
+from bonwise.selection.settings import SelectionSettings
 
-__all__ = ["Found", "decide"]
+__all__ = ["Evidence", "decide"]
 
 NOBODY = Ranked((), (), ())
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Evidence:
     """What is known of a pool when nothing more is asked.
 
     Parameters
@@ -60,33 +60,33 @@ class Found:
     @classmethod
     def of(
         cls,
-        play: Play,
+        contest: ContestRun,
         standing: Standing,
         routed: Routed | None = None,
-        strong: Play | None = None,
+        strong: ContestRun | None = None,
         some: Sequence[int] = (),
     ) -> Self:
-        """Put together what a play found, and the one of a stronger judge among some of the entrants."""
-        plays = [play] if strong is None else [play, strong]
+        """Join what a contest found with what a stronger judge found among some of the entrants."""
+        contests = [contest] if strong is None else [contest, strong]
         theirs = [] if strong is None else strong.preferences
         among = [replace(one, a=some[one.a], b=some[one.b]) for one in theirs]
         return cls(
             standing,
-            sum((one.bill for one in plays), Bill()),
-            [one for its in plays for one in its.effective],
-            play.draws,
-            (*play.preferences, *among),
-            late=any(one.late for one in plays),
-            error=next((one.error for one in plays if one.error is not None), None),
+            sum((one.bill for one in contests), Bill()),
+            [one for its in contests for one in its.effective],
+            contest.draws,
+            (*contest.preferences, *among),
+            late=any(one.late for one in contests),
+            error=next((one.error for one in contests if one.error is not None), None),
             routed=routed,
-            owed=play.owed,
+            owed=contest.owed,
         )
 
 
 def decide(
-    plan: Plan,
-    field: Field,
-    found: Found,
+    settings: SelectionSettings,
+    distinct: DistinctTexts,
+    evidence: Evidence,
     *,
     prompt_id: str | None = None,
     originals: Sequence[Any] | None = None,
@@ -96,9 +96,9 @@ def decide(
 
     Parameters
     ----------
-    plan : Plan
-    field : Field
-    found : Found
+    settings : SelectionSettings
+    distinct : DistinctTexts
+    evidence : Evidence
     prompt_id : str, optional
     originals : sequence, optional
         The candidates as the caller holds them.
@@ -114,146 +114,150 @@ def decide(
     bonwise.errors.LedgerError
         An answer cannot be kept, and `on_failure` is ``raise`` or ``owe``.
     """
-    verdicts, spread = _verdicts(field, found), _spread(field, found.standing)
+    verdicts, spread = _verdicts(distinct, evidence), _spread(distinct, evidence.standing)
     scores = [one.value if isinstance(one, Score) else None for one in verdicts]
-    ranking = _unjudged(field) if found.standing is None else ranked(scores, field.order, spread["second"])
-    best, how, failure = _decided(plan, field, found, ranking)
+    ranking = _unjudged(distinct) if evidence.standing is None else ranked(scores, distinct.order, spread["second"])
+    best, how, failure = _decided(settings, distinct, evidence, ranking)
     if how in {"owed", "first", "random"}:
         ranking = NOBODY
-    ids, held = [one.id for one in field.pool], field.pool if originals is None else originals
+    ids, held = [one.id for one in distinct.pool], distinct.pool if originals is None else originals
     return Selection(
         prompt_id=prompt_id,
         best=None if best is None else held[best],
         best_id=None if best is None else ids[best],
         index=best,
-        text=None if best is None else field.pool[best].text,
+        text=None if best is None else distinct.pool[best].text,
         ids=tuple(ids),
         scores=tuple(scores),
         ranking=tuple(ids[one] for one in ranking.order),
         tied=tuple(ids[one] for one in ranking.tied),
         decided_by=how,
         unscored={ids[at]: one.reason for at, one in enumerate(verdicts) if isinstance(one, Unscored)},
-        settings=_settings(plan, found),
+        settings=_settings_used(settings, evidence),
         standard_errors=spread["standard_errors"],
         p_best=spread["p_best"],
-        expected_regret=None if found.standing is None else found.standing.expected_regret,
-        draws=tuple(found.draws.get(-1 if one is None else one, 0) for one in field.entrant) if found.draws else (),
+        expected_regret=None if evidence.standing is None else evidence.standing.expected_regret,
+        draws=tuple(evidence.draws.get(-1 if one is None else one, 0) for one in distinct.entrant)
+        if evidence.draws
+        else (),
         level=tuple(ids[one] for one in ranking.level),
-        stopped=_stopped(found),
-        comparisons=_comparisons(field, found.preferences),
-        routed=found.routed,
+        stopped=_stopped(evidence),
+        comparisons=_comparisons(distinct, evidence.preferences),
+        routed=evidence.routed,
         failure=failure,
         latency=latency,
-        bill=found.bill,
+        bill=evidence.bill,
     )
 
 
-def _verdicts(field: Field, found: Found) -> list[Verdict | None]:
+def _verdicts(distinct: DistinctTexts, evidence: Evidence) -> list[Verdict | None]:
     """Return what is known of each candidate, None where no judge was needed."""
-    if found.standing is None:
-        return [EMPTY if one is None and len(field.pool) > 1 else None for one in field.entrant]
+    if evidence.standing is None:
+        return [EMPTY if one is None and len(distinct.pool) > 1 else None for one in distinct.entrant]
     known = [
-        found.owed.get(at, one) if isinstance(one, Unscored) and one.owed else one
-        for at, one in enumerate(found.standing.verdicts)
+        evidence.owed.get(at, one) if isinstance(one, Unscored) and one.owed else one
+        for at, one in enumerate(evidence.standing.verdicts)
     ]
-    return [EMPTY if one is None else known[one] for one in field.entrant]
+    return [EMPTY if one is None else known[one] for one in distinct.entrant]
 
 
-def _spread(field: Field, standing: Standing | None) -> dict[str, tuple[float | None, ...]]:
+def _spread(distinct: DistinctTexts, standing: Standing | None) -> dict[str, tuple[float | None, ...]]:
     """Give each candidate what its entrant has; candidates of one text share the probability of being the best."""
     names = ("standard_errors", "p_best", "second")
     if standing is None:
         return dict.fromkeys(names, ())
-    found: dict[str, tuple[float | None, ...]] = {}
-    twins = Counter(field.entrant)
+    placed_values: dict[str, tuple[float | None, ...]] = {}
+    twins = Counter(distinct.entrant)
     for name in names:
         values = getattr(standing, name)
-        placed = (None if one is None else values[one] for one in field.entrant) if values else ()
-        found[name] = tuple(placed)
-    found["p_best"] = tuple(
+        placed = (None if one is None else values[one] for one in distinct.entrant) if values else ()
+        placed_values[name] = tuple(placed)
+    placed_values["p_best"] = tuple(
         None if value is None else value / twins[one]
-        for value, one in zip(found["p_best"], field.entrant, strict=False)
+        for value, one in zip(placed_values["p_best"], distinct.entrant, strict=False)
     )
-    return found
+    return placed_values
 
 
-def _unjudged(field: Field) -> Ranked:
+def _unjudged(distinct: DistinctTexts) -> Ranked:
     """Rank the candidates of one text, among which only the seed can decide."""
-    alone = len(field.pool) == 1
-    order = tuple(at for at in field.order if alone or field.entrant[at] is not None)
+    alone = len(distinct.pool) == 1
+    order = tuple(at for at in distinct.order if alone or distinct.entrant[at] is not None)
     level = tuple(sorted(order)) if len(order) > 1 else ()
     return Ranked(order, level, level)
 
 
-def _decided(plan: Plan, field: Field, found: Found, ranking: Ranked) -> tuple[int | None, str, str]:
+def _decided(
+    settings: SelectionSettings, distinct: DistinctTexts, evidence: Evidence, ranking: Ranked
+) -> tuple[int | None, str, str]:
     """Return the pick, what decided, and what went wrong."""
     best = ranking.order[0] if ranking.order else None
-    error = found.error
-    if found.late:
+    error = evidence.error
+    if evidence.late:
         if best is not None:
-            return best, "deadline", f"the time of {plan.deadline:g} s was up before every answer was there"
-        late = CallError(f"no answer within {plan.deadline:g} s", hint="allow more time, or set on_failure")
-        return _failed(plan, field, late)
+            return best, "deadline", f"the time of {settings.deadline:g} s was up before every answer was there"
+        late = CallError(f"no answer within {settings.deadline:g} s", hint="allow more time, or set on_failure")
+        return _failed(settings, distinct, late)
     if error is not None:
         # What a broken ledger owes no later run could pay for once.
-        if plan.on_failure == "raise" or (plan.on_failure == "owe" and isinstance(error, LedgerError)):
+        if settings.on_failure == "raise" or (settings.on_failure == "owe" and isinstance(error, LedgerError)):
             raise error
         return (
-            _failed(plan, field, error)
-            if best is None or plan.on_failure == "owe"
+            _failed(settings, distinct, error)
+            if best is None or settings.on_failure == "owe"
             else (best, "partial", error.message)
         )
-    if best is None and plan.on_failure in {"first", "random"}:
-        return _failed(plan, field, CallError("nothing could be scored"))
-    return best, _how(found, ranking), ""
+    if best is None and settings.on_failure in {"first", "random"}:
+        return _failed(settings, distinct, CallError("nothing could be scored"))
+    return best, _how(evidence, ranking), ""
 
 
-def _failed(plan: Plan, field: Field, error: BonwiseError) -> tuple[int | None, str, str]:
+def _failed(settings: SelectionSettings, distinct: DistinctTexts, error: BonwiseError) -> tuple[int | None, str, str]:
     """Do what is to be done where nothing can be picked by merit."""
-    if plan.on_failure == "raise":
+    if settings.on_failure == "raise":
         raise error
-    if plan.on_failure == "owe":
+    if settings.on_failure == "owe":
         return None, "owed", error.message
-    best = 0 if plan.on_failure == "first" else field.order[0]
-    return best, plan.on_failure, error.message
+    best = 0 if settings.on_failure == "first" else distinct.order[0]
+    return best, settings.on_failure, error.message
 
 
-def _how(found: Found, ranking: Ranked) -> str:
+def _how(evidence: Evidence, ranking: Ranked) -> str:
     if not ranking.order:
         return "nothing scored"
-    if found.standing is None:
+    if evidence.standing is None:
         return "same text" if ranking.level else "only candidate"
     if not ranking.tied:
         return "score"
     return "tie-break" if ranking.level else "comparison"
 
 
-def _stopped(found: Found) -> str:
-    if found.late:
+def _stopped(evidence: Evidence) -> str:
+    if evidence.late:
         return "the time was up"
-    if found.error is not None:
-        return found.error.message
-    return "no question was needed" if found.standing is None else found.standing.stopped
+    if evidence.error is not None:
+        return evidence.error.message
+    return "no question was needed" if evidence.standing is None else evidence.standing.stopped
 
 
-def _comparisons(field: Field, preferences: Sequence[Preference]) -> tuple[Comparison, ...]:
+def _comparisons(distinct: DistinctTexts, preferences: Sequence[Preference]) -> tuple[Comparison, ...]:
     return tuple(
-        Comparison(field.ids(one.a)[0], field.ids(one.b)[0], one.value, one.order_effect) for one in preferences
+        Comparison(distinct.ids(one.a)[0], distinct.ids(one.b)[0], one.value, one.order_effect) for one in preferences
     )
 
 
-def _settings(plan: Plan, found: Found) -> dict[str, Any]:
-    settings: dict[str, Any] = {
-        "judge": plan.judge.name,
-        "judge_version": plan.judge.version,
-        "strategy": plan.strategy.name,
-        "seed": plan.seed,
-        "parameters": [dict(one) for one in found.effective],
-        "on_failure": plan.on_failure,
+def _settings_used(settings: SelectionSettings, evidence: Evidence) -> dict[str, Any]:
+    used: dict[str, Any] = {
+        "judge": settings.judge.name,
+        "judge_version": settings.judge.version,
+        "strategy": settings.strategy.name,
+        "seed": settings.seed,
+        "parameters": [dict(one) for one in evidence.effective],
+        "on_failure": settings.on_failure,
         "version": release(),
     }
-    if plan.deadline is not None:
-        settings["deadline"] = plan.deadline
-    if plan.router is not None:
-        settings["strong"] = plan.router.strong.name
-    return settings
+    if settings.deadline is not None:
+        used["deadline"] = settings.deadline
+    if settings.router is not None:
+        used["strong"] = settings.router.strong.name
+    return used

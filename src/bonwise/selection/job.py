@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bonwise.data.pool import Candidate, Pool
 from bonwise.errors import UsageError
-from bonwise.selection.bench import EngineBench, HereBench
 from bonwise.selection.candidates import as_candidates
 from bonwise.selection.choosing import Turn, choose
-from bonwise.selection.plan import Plan
+from bonwise.selection.judge_runner import EngineJudgeRunner, ThreadJudgeRunner
 from bonwise.selection.selection import Selection
+from bonwise.selection.settings import SelectionSettings
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
@@ -87,12 +87,16 @@ class Job:
         )
 
     async def by(
-        self, engine: Engine, plan: Plan, turn: Turn | None = None, gate: asyncio.Semaphore | None = None
+        self,
+        engine: Engine,
+        settings: SelectionSettings,
+        turn: Turn | None = None,
+        gate: asyncio.Semaphore | None = None,
     ) -> Selection:
         """Choose with the help of an engine, in its event loop, when the gate lets the pool in."""
         return await choose(
-            plan,
-            EngineBench(engine, gate),
+            settings,
+            EngineJudgeRunner(engine, gate),
             self.prompt,
             self.candidates,
             prompt_id=self.prompt_id,
@@ -101,11 +105,11 @@ class Job:
             salt=self.salt,
         )
 
-    def here(self, plan: Plan) -> Selection:
+    def here(self, settings: SelectionSettings) -> Selection:
         """Choose without waiting for anything, in the caller's own thread."""
         course = choose(
-            plan,
-            HereBench(),
+            settings,
+            ThreadJudgeRunner(),
             self.prompt,
             self.candidates,
             prompt_id=self.prompt_id,

@@ -8,13 +8,13 @@ from bonwise.calls.ask import Ask
 from bonwise.judges.calling import FunctionJudge, asked
 from bonwise.judges.judging import redrawn
 from bonwise.judges.protocol import Judge, is_asking
-from bonwise.selection.bench import Call
+from bonwise.selection.judge_runner import Call
 from bonwise.selection.protocol import Draw, Match, Question
 
-__all__ = ["asks_of", "put_together"]
+__all__ = ["asks_of", "calls_for"]
 
 
-def put_together(
+def calls_for(
     questions: Iterable[Question], judge: Judge, prompt: str, texts: Sequence[str], pool: Sequence[str] = ()
 ) -> Iterator[tuple[Call, tuple[Question, ...]]]:
     """Yield each use of a judge with the questions that its judgment answers.
@@ -34,7 +34,7 @@ def put_together(
     Examples
     --------
     >>> from bonwise.judges.pointwise import Pointwise
-    >>> found = put_together([Draw(0), Draw(1)], Pointwise("openai/gpt-5-mini"), "Say hi", ["hi", "hello"])
+    >>> found = calls_for([Draw(0), Draw(1)], Pointwise("openai/gpt-5-mini"), "Say hi", ["hi", "hello"])
     >>> [(call.texts, len(answered)) for call, answered in found]
     [(('hi',), 1), (('hello',), 1)]
     """

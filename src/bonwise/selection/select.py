@@ -8,10 +8,10 @@ from typing import Any
 
 from bonwise.judges.protocol import Judge
 from bonwise.selection.job import Job
-from bonwise.selection.plan import OnFailure, Routing, plan_of
 from bonwise.selection.protocol import Strategy
 from bonwise.selection.selection import Selection
 from bonwise.selection.selector import Selector
+from bonwise.selection.settings import OnFailure, Routing, settings_of
 
 __all__ = ["aselect", "select"]
 
@@ -96,14 +96,16 @@ def select(  # noqa: PLR0913 - the front door; all but the pool by keyword
             return selector.select(prompt, candidates, prompt_id=prompt_id)
         finally:
             selector.close(wait=False)
-    plan = plan_of(judge, strategy=strategy, router=router, deadline=deadline, on_failure=on_failure, seed=seed)
+    settings = settings_of(
+        judge, strategy=strategy, router=router, deadline=deadline, on_failure=on_failure, seed=seed
+    )
     job = Job.of(prompt, candidates, text, prompt_id)
-    if not plan.needs_a_loop:
-        return job.here(plan)
+    if not settings.needs_a_loop:
+        return job.here(settings)
     # Models are asked in the loop that all such calls share, so that connections are kept.
     from bonwise.calls.portal import default_portal  # noqa: PLC0415 - judges that ask none need no event loop
 
-    return default_portal().run(job.by, plan)
+    return default_portal().run(job.by, settings)
 
 
 async def aselect(  # noqa: PLR0913 - as above

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from bonwise.errors import UsageError
 from bonwise.judges.protocol import Judge
-from bonwise.selection.home import Home, LoopHome, PortalHome
+from bonwise.selection.engine_settings import EngineSettings
 from bonwise.selection.job import Job
-from bonwise.selection.means import Means
-from bonwise.selection.plan import OnFailure, Routing, plan_of
+from bonwise.selection.loop_host import LoopHost, OwnThreadHost, RunningLoopHost
 from bonwise.selection.protocol import Strategy
 from bonwise.selection.selection import Selection
+from bonwise.selection.settings import OnFailure, Routing, settings_of
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
@@ -99,15 +99,15 @@ class Selector:
         text: Callable[[Any], str] | None = None,
         connection: Connection | None = None,
     ) -> None:
-        self._plan = plan_of(
+        self._settings = settings_of(
             judge, strategy=strategy, router=router, deadline=deadline, on_failure=on_failure, seed=seed
         )
-        self._means = Means(
+        self._engine_settings = EngineSettings(
             ledger, max_concurrency, max_calls, max_tokens, max_cost, deadline, reask, offline, connection
         )
         self._text = text
-        self._here = not (self._plan.needs_a_loop or self._means.bind)
-        self._homes: dict[type[Home], Home] = {}
+        self._here = not (self._settings.needs_a_loop or self._engine_settings.bind)
+        self._hosts: dict[type[LoopHost], LoopHost] = {}
         self._lock = threading.Lock()
         self._closed = False
 
@@ -138,7 +138,7 @@ class Selector:
         job = Job.of(prompt, candidates, self._text, prompt_id)
         if self._here:
             self._check_open()
-            return job.here(self._plan)
+            return job.here(self._settings)
         return _result(self._begun(job))
 
     async def aselect_many(self, pools: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[Selection]:
@@ -160,7 +160,7 @@ class Selector:
         waiting: set[asyncio.Future[Any]] = set()
         try:
             while coming or waiting:
-                full = len(waiting) >= self._means.max_concurrency
+                full = len(waiting) >= self._engine_settings.max_concurrency
                 watched = waiting if full or coming is None else {*waiting, coming}
                 done, _ = await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
                 ready = waiting & done
@@ -185,13 +185,13 @@ class Selector:
         if self._here:
             for job in jobs:
                 self._check_open()
-                yield job.here(self._plan)
+                yield job.here(self._settings)
             return
         waiting: set[concurrent.futures.Future[Selection]] = set()
         try:
             for job in jobs:
                 waiting.add(self._begun(job))
-                full = len(waiting) >= self._means.max_concurrency
+                full = len(waiting) >= self._engine_settings.max_concurrency
                 yield from _settled(waiting, None if full else 0)
             while waiting:
                 yield from _settled(waiting, None)
@@ -207,8 +207,8 @@ class Selector:
         wait : bool
             False gives up the calls on the wire, which may be billed all the same.
         """
-        for home in self._leave():
-            await home.aclose(wait=wait)
+        for host in self._leave():
+            await host.aclose(wait=wait)
 
     def close(self, *, wait: bool = True) -> None:
         """Do what `aclose` does, from synchronous code.
@@ -218,16 +218,16 @@ class Selector:
         bonwise.errors.UsageError
             Called in the event loop in which the selector works: there, await `aclose`.
         """
-        if any(home.is_here for home in self._homes.values()):
+        if any(host.is_here for host in self._hosts.values()):
             raise UsageError(
                 "close() would wait for the event loop it stands in", hint="await aclose() in asynchronous code"
             )
-        for home in self._leave():
-            home.close(wait=wait)
+        for host in self._leave():
+            host.close(wait=wait)
 
     async def __aenter__(self) -> Self:
         if not self._here:
-            self._home(LoopHome)
+            self._host(RunningLoopHost)
         return self
 
     async def __aexit__(
@@ -237,7 +237,7 @@ class Selector:
 
     def __enter__(self) -> Self:
         if not self._here:
-            self._home(PortalHome)
+            self._host(OwnThreadHost)
         return self
 
     def __exit__(
@@ -246,11 +246,11 @@ class Selector:
         self.close()
 
     async def _awaited(self, job: Job) -> Selection:
-        home = self._home(LoopHome)
-        if home.is_here:
-            return await home.work(job.by, self._plan, None, home.gate)
+        host = self._host(RunningLoopHost)
+        if host.is_here:
+            return await host.work(job.by, self._settings, None, host.gate)
         try:
-            return await asyncio.wrap_future(home.submit(job.by, self._plan, None, home.gate))
+            return await asyncio.wrap_future(host.submit(job.by, self._settings, None, host.gate))
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if self._closed and task is not None and not task.cancelling():
@@ -258,44 +258,44 @@ class Selector:
             raise
 
     def _begun(self, job: Job) -> concurrent.futures.Future[Selection]:
-        home = self._home(PortalHome)
-        return home.submit(job.by, self._plan, None, home.gate)
+        host = self._host(OwnThreadHost)
+        return host.submit(job.by, self._settings, None, host.gate)
 
-    def _home(self, kind: type[Home]) -> Home:
+    def _host(self, kind: type[LoopHost]) -> LoopHost:
         """Return where the work is done: the running loop, or a thread that does not wait for itself."""
         with self._lock:
             self._check_open()
-            fit = [home for home in self._homes.values() if self._fits(home, kind)]
+            fit = [host for host in self._hosts.values() if self._fits(host, kind)]
             if fit:
                 return fit[0]
-            if self._homes and self._means.limited:
+            if self._hosts and self._engine_settings.limited:
                 raise UsageError(
                     "a limit on what is spent holds in one event loop, and the selector works in another one",
                     hint="make a Selector for each event loop, or leave the limit out",
                 )
-            gone = self._homes.pop(kind, None)
+            gone = self._hosts.pop(kind, None)
             if gone is not None and not gone.stands_still:
-                self._homes[kind] = gone
+                self._hosts[kind] = gone
                 raise UsageError(
                     "select() would wait for the thread it stands in", hint="inside a judge await aselect()"
                 )
             if gone is not None:
                 gone.close(wait=False)
-            made = self._homes[kind] = kind(self._engine, self._means.max_concurrency)
+            made = self._hosts[kind] = kind(self._engine, self._engine_settings.max_concurrency)
             return made
 
-    def _fits(self, home: Home, kind: type[Home]) -> bool:
+    def _fits(self, host: LoopHost, kind: type[LoopHost]) -> bool:
         """Tell whether work of a kind can be done there: what waits for it must not be what it runs in."""
-        return not home.stands_still and (kind is LoopHome or not home.is_here)
+        return not host.stands_still and (kind is RunningLoopHost or not host.is_here)
 
     def _engine(self) -> Engine:
-        return self._means.engine(self._plan.judges)
+        return self._engine_settings.engine(self._settings.judges)
 
-    def _leave(self) -> list[Home]:
+    def _leave(self) -> list[LoopHost]:
         with self._lock:
             self._closed = True
-            homes, self._homes = list(self._homes.values()), {}
-            return homes
+            hosts, self._hosts = list(self._hosts.values()), {}
+            return hosts
 
     def _check_open(self) -> None:
         if self._closed:

@@ -9,7 +9,7 @@ from auditing.tables import cohort, table, two_judges
 from bonwise.auditing.audit import audit
 from bonwise.auditing.exhibits.exhibits import exhibits
 from bonwise.data.words import Words
-from bonwise.planning.drawing.label_draw import draw_labels
+from bonwise.planning.sampling.label_draw import draw_labels
 
 
 def shown(found):

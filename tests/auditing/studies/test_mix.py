@@ -10,7 +10,7 @@ import pytest
 from auditing.tables import cohort, two_judges
 from bonwise.auditing.audit import audit
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.studies.judged import open_judged
+from bonwise.auditing.studies.labelled_panels import open_judged
 from bonwise.auditing.studies.mix import mix_of, study_mix
 from bonwise.errors import InputError, UsageError
 from bonwise.stats.catalog import ESTIMANDS

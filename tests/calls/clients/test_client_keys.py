@@ -1,4 +1,4 @@
-"""What of a user's client enters the ledger's key, and what tells the lanes of clients apart."""
+"""What of a user's client enters the ledger's key, and what tells the endpoints of clients apart."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 import bonwise as bw
 from bonwise.calls.ask import Ask, Model, model_from_spec
+from bonwise.calls.endpoints import MOST_CLIENTS
 from bonwise.calls.engine import Engine
-from bonwise.calls.lanes import MOST_CLIENTS
 from bonwise.calls.providers.registry import provider
 from calls.clients.makers import SECRETS, SIGNS, Maker
 
@@ -141,43 +141,45 @@ def test_a_subclass_of_the_user_s_is_its_parent():
 
 
 def test_lanes_are_told_apart_by_client():
-    """Two clients of one server have lanes of their own, and no word of a lane shows a key."""
+    """Two clients of one server have endpoints of their own, and no word of a endpoint shows a key."""
     maker = Maker("OpenAI")
 
     async def main():
         async with Engine() as engine:
             with maker(URL) as first, maker(URL, api_key="canary-other-key-77") as second:
                 judges = [bw.Pointwise(maker.model, client=one) for one in (first, first, second)]
-                lanes = [engine.lane(judge.asks("p", ["a"])[0]) for judge in judges]
-                plain = engine.lane(bw.Pointwise(maker.model, base_url=f"{URL}/v1").asks("p", ["a"])[0])
-                assert lanes[0] is lanes[1]
-                assert len({*map(id, lanes), id(plain)}) == 3
-                accounts = [lane.provider.account(lane.model) for lane in lanes]
+                endpoints = [engine.endpoint(judge.asks("p", ["a"])[0]) for judge in judges]
+                plain = engine.endpoint(bw.Pointwise(maker.model, base_url=f"{URL}/v1").asks("p", ["a"])[0])
+                assert endpoints[0] is endpoints[1]
+                assert len({*map(id, endpoints), id(plain)}) == 3
+                accounts = [endpoint.provider.account(endpoint.model) for endpoint in endpoints]
                 assert accounts[0] != accounts[2]
-                shown = " ".join([*accounts, *map(repr, lanes), *(repr(lane.model) for lane in lanes)])
+                shown = " ".join(
+                    [*accounts, *map(repr, endpoints), *(repr(endpoint.model) for endpoint in endpoints)]
+                )
                 assert "canary" not in shown
 
     asyncio.run(main())
 
 
 def test_an_engine_does_not_keep_every_client():
-    """An engine that all share outlives clients made for one request each: it keeps the last lanes only."""
+    """An engine that all share outlives clients made for one request each: it keeps the last endpoints only."""
     maker = Maker("OpenAI")
 
     async def main():
         async with Engine() as engine:
             clients = [maker(URL) for _ in range(MOST_CLIENTS + 1)]
             asks = [bw.Pointwise(maker.model, client=one).asks("p", ["a"])[0] for one in clients]
-            first = engine.lane(asks[0])
+            first = engine.endpoint(asks[0])
             for ask in asks[:-1]:
-                engine.lane(ask)
-            assert engine.lane(asks[0]) is first
-            second = engine.lane(asks[1])
-            engine.lane(asks[0])
+                engine.endpoint(ask)
+            assert engine.endpoint(asks[0]) is first
+            second = engine.endpoint(asks[1])
+            engine.endpoint(asks[0])
             for ask in asks[2:]:
-                engine.lane(ask)
-            assert engine.lane(asks[0]) is first
-            assert engine.lane(asks[1]) is not second
+                engine.endpoint(ask)
+            assert engine.endpoint(asks[0]) is first
+            assert engine.endpoint(asks[1]) is not second
             for one in clients:
                 one.close()
 

@@ -82,9 +82,17 @@ def asked(maker, client, run, **settings):
         except Exception as error:  # noqa: BLE001 - what it says is the point
             shown["error"] = "".join(traceback.format_exception(error, chain=True)) + repr(error) + repr(vars(error))
         ask = judge.asks("a prompt", ["a candidate"])[0]
-        lane = engine.lane(ask)
-        parts = [*vars(lane).values(), ask, ask.model, ask.model.client, engine.totals, engine.terms, lane.denied]
-        parts += [provider(maker.service).request(ask, 1, frozenset()), *(line.client for line in lane._lines)]
+        endpoint = engine.endpoint(ask)
+        parts = [
+            *vars(endpoint).values(),
+            ask,
+            ask.model,
+            ask.model.client,
+            engine.totals,
+            engine.terms,
+            endpoint.denied,
+        ]
+        parts += [provider(maker.service).request(ask, 1, frozenset()), *(line.client for line in endpoint._lines)]
         shown["parts"] = "\n".join(map(repr, parts))
         await engine.aclose()
         if maker.asynchronous:

@@ -9,11 +9,11 @@ import pytest
 
 from bonwise.data.scales import Scale
 from bonwise.errors import InputError
-from bonwise.planning.drawing.compared_designs import ShareOfLabels
-from bonwise.planning.drawing.comparison_words import comparison_sentences
-from bonwise.planning.drawing.design_comparison import compare_designs
-from bonwise.planning.drawing.label_population import label_population
-from bonwise.planning.drawing.labelled_pools import labelled_pools
+from bonwise.planning.sampling.compared_designs import ShareOfLabels
+from bonwise.planning.sampling.comparison_words import comparison_sentences
+from bonwise.planning.sampling.design_comparison import compare_designs
+from bonwise.planning.sampling.label_population import label_population
+from bonwise.planning.sampling.labelled_pools import labelled_pools
 from bonwise.stats.partial.design_variance import VarianceRatio
 from bonwise.testing import simulate
 

@@ -14,9 +14,9 @@ from bonwise.data.label_design import LabelDesign
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, UsageError
-from bonwise.planning.drawing.label_draw import draw_labels
-from bonwise.planning.drawing.label_population import label_population
-from bonwise.planning.drawing.label_rules import _residuals
+from bonwise.planning.sampling.label_draw import draw_labels
+from bonwise.planning.sampling.label_population import label_population
+from bonwise.planning.sampling.label_rules import _residuals
 from bonwise.stats.partial.label_allocation import size_measure, strata
 from bonwise.testing import simulate
 

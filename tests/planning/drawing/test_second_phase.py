@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bonwise.data.table import ScoreTable
-from bonwise.planning.drawing.label_draw import draw_labels
+from bonwise.planning.sampling.label_draw import draw_labels
 from bonwise.stats.estimation import IntervalRule
 from bonwise.stats.partial.aipw import partial_estimates
 from bonwise.stats.partial.label_features import label_features

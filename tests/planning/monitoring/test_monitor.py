@@ -10,11 +10,11 @@ from bonwise.data.label_design import LabelDesign
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, RowError, UsageError
-from bonwise.planning.drawing.label_draw import draw_labels
 from bonwise.planning.monitoring.label_order import labelled_in_order
 from bonwise.planning.monitoring.monitor import monitor
 from bonwise.planning.monitoring.request import Request
 from bonwise.planning.monitoring.vote_order import votes_in_order
+from bonwise.planning.sampling.label_draw import draw_labels
 from bonwise.testing import simulate
 
 CELL = ["prompt_id", "candidate"]

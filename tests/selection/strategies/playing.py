@@ -23,7 +23,7 @@ def said(value):
 
 
 def rounds(contest, answer):
-    """Play a contest to its end and return the questions of each round."""
+    """ContestRun a contest to its end and return the questions of each round."""
     asked = []
     while questions := contest.next():
         asked.append(tuple(questions))
@@ -65,7 +65,7 @@ def order_of(standing, field):
 
 
 def played(strategy, field, answer):
-    """Play to the end and return the ranking, the standing, and the number of questions."""
+    """ContestRun to the end and return the ranking, the standing, and the number of questions."""
     contest = strategy.contest(field)
     asked = rounds(contest, answer)
     standing = contest.standing()

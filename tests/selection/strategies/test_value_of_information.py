@@ -30,7 +30,7 @@ def model(draws):
 
 
 def played(strategy, draws, order=None, lot=0.5):
-    """Play one pool from stored draws, NaN unscored; return the contest and what it asked."""
+    """ContestRun one pool from stored draws, NaN unscored; return the contest and what it asked."""
     contest = strategy.contest(Entrants(len(draws), order or tuple(range(len(draws))), lot=lot))
     asked = []
     while questions := contest.next():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bonwise.auditing.exhibits.exhibits import exhibits
 from bonwise.auditing.exhibits.note import Note
 from bonwise.auditing.exhibits.rest import refuse_another, rest_of_prompts
-from bonwise.auditing.studies.judged import Judged
+from bonwise.auditing.studies.labelled_panels import LabelledPanels
 from bonwise.auditing.studies.registration import studies
 from bonwise.data.words import Words
 from bonwise.data.writing import csv_frame, is_in_place, refuse_unwritable, write_whole
@@ -135,7 +135,7 @@ def _studies(audit: Audit, given: Collection[str]) -> list[Document]:
     return found
 
 
-def _judged(audit: Audit) -> Judged | None:
+def _judged(audit: Audit) -> LabelledPanels | None:
     """Return the audit's own panels for a study; None where picks hold no scores, or no pool is labelled whole."""
     usable = {
         name: judge.labelling
@@ -144,7 +144,7 @@ def _judged(audit: Audit) -> Judged | None:
     }
     if audit.table is None or not usable:
         return None
-    return Judged(
+    return LabelledPanels(
         audit.table,
         {name: one.panel.keep(one.labelled) for name, one in usable.items()},
         {name: len(one.panel.sizes) for name, one in usable.items()},

@@ -12,7 +12,7 @@ from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.calibrating.covariates import Covariates, covariates_of
 from bonwise.auditing.studies.calibrating.judge_calibration import JudgeCalibration, calibrate_judge
 from bonwise.auditing.studies.calibrating.sentences import calibration_sentences
-from bonwise.auditing.studies.judged import Judged, open_judged
+from bonwise.auditing.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.auditing.studies.registration import Flag, Study
 from bonwise.data.names import names_of
 from bonwise.data.panel import Panel, Shape
@@ -151,7 +151,7 @@ def study_calibration(  # noqa: PLR0913 - the one front door of the study; all b
 
 
 def calibration_of(
-    judged: Judged, *, covariates: Sequence[str] = (), pools: str | Path | None = None, folds: int = 5
+    judged: LabelledPanels, *, covariates: Sequence[str] = (), pools: str | Path | None = None, folds: int = 5
 ) -> CalibrationStudy:
     """Calibrate judges whose prompts are laid out already; the parameters are those of `study_calibration`.
 
@@ -186,7 +186,7 @@ def calibration_of(
     return CalibrationStudy(judges, settings, refused)
 
 
-def _calibrated(judged: Judged, name: str, covariates: Covariates, folds: int) -> JudgeCalibration:
+def _calibrated(judged: LabelledPanels, name: str, covariates: Covariates, folds: int) -> JudgeCalibration:
     panel, values = covariates.join(judged.panels[name])
     if len(panel.sizes) < 2 * folds:
         lost = len(judged.panels[name].sizes) - len(panel.sizes)
@@ -197,7 +197,7 @@ def _calibrated(judged: Judged, name: str, covariates: Covariates, folds: int) -
     return replace(found, sentences=calibration_sentences(found, judged.prompts[name]))
 
 
-def _counts(judged: Judged, name: str, panel: Panel) -> JudgeCounts:
+def _counts(judged: LabelledPanels, name: str, panel: Panel) -> JudgeCounts:
     """Return the counts of a judge, those left out for lack of a covariate among the dropped."""
     dropped = Counter(judged.counts_as(JudgeCounts, name).dropped)
     dropped.update(one.reason for one in panel.dropped[len(judged.panels[name].dropped) :])

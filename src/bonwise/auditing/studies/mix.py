@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.studies.judged import Judged, open_judged
+from bonwise.auditing.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.auditing.studies.mix_findings import mix_findings
 from bonwise.auditing.studies.registration import NO_FLAG, Flag, Study, WithAudit
 from bonwise.data.names import names_of
@@ -18,7 +18,7 @@ from bonwise.data.opening import open_table
 from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.documented import DocumentedResult
 from bonwise.documents.estimate import estimate_records
 from bonwise.documents.studies.mix import CurveAt, MixCounts, MixDocument, MixJudge, MixSettings
@@ -162,14 +162,14 @@ def _check_left(table: ScoreTable, settings: Settings) -> None:
     left = [name for name in table.candidates if name not in out]
     # Fewer than two from the start are told of when the table is laid out.
     if settings.control and len(left) < 2 <= len(table.candidates):
-        beside = f"only {shown(left[0])} is left" if left else "no candidate is left"
+        beside = f"only {quoted(left[0])} is left" if left else "no candidate is left"
         raise UsageError(
             f"{table.source}: {beside} beside the control, and there is no choice to study",
             hint="name as --control what is easy to tell apart, and leave two or more others",
         )
 
 
-def mix_of(judged: Judged) -> MixStudy:
+def mix_of(judged: LabelledPanels) -> MixStudy:
     """Make the study on judges whose table is open; the controls are those of the settings.
 
     Raises
@@ -196,13 +196,13 @@ def mix_of(judged: Judged) -> MixStudy:
                 found[panel.judge] = mixed
     if not found:
         raise InputError(
-            f"{table.source}: no labelled prompt holds the control {shown(easy[0])} with a score",
+            f"{table.source}: no labelled prompt holds the control {quoted(easy[0])} with a score",
             hint="score and label the control in the pools of the other candidates",
         )
     return MixStudy(found, refused, judged.settings_as(MixSettings))
 
 
-def _mix(judged: Judged, panel: Panel, easy: Sequence[str]) -> JudgeMix | None:
+def _mix(judged: LabelledPanels, panel: Panel, easy: Sequence[str]) -> JudgeMix | None:
     """Mix one judge's pools, given its panel with the controls; None where no pool holds one."""
     without = judged.panels[panel.judge]
     labelled = panel.labelled_cells == panel.sizes

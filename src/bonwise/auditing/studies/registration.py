@@ -11,7 +11,7 @@ from bonwise.documents.study import StudyDocument, study_class, study_names
 
 if TYPE_CHECKING:
     from bonwise.auditing.settings import Settings
-    from bonwise.auditing.studies.judged import Judged
+    from bonwise.auditing.studies.labelled_panels import LabelledPanels
     from bonwise.documented import DocumentedResult
 
 __all__ = ["NO_FLAG", "Flag", "NoFlag", "Study", "WithAudit", "studies", "study_of"]
@@ -62,7 +62,7 @@ class WithAudit:
     """
 
     title: str
-    study: Callable[[Judged], DocumentedResult]
+    study: Callable[[LabelledPanels], DocumentedResult]
     when: Callable[[Settings], bool] = _always
 
 

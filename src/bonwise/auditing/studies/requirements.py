@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.studies.judged import Judged, open_judged
+from bonwise.auditing.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.auditing.studies.registration import Flag, Study, WithAudit
 from bonwise.auditing.studies.requirement_words import requirement_sentences
 from bonwise.data.names import names_of
@@ -151,7 +151,7 @@ def study_requirements(  # noqa: PLR0913 - all but the source are named
 
 
 def requirements_of(
-    judged: Judged, *, targets: Sequence[float] = TARGETS, within_r: Sequence[float] = ()
+    judged: LabelledPanels, *, targets: Sequence[float] = TARGETS, within_r: Sequence[float] = ()
 ) -> RequirementsStudy:
     """Study the judges of a table that is open already; the parameters are those of `study_requirements`."""
     asked = (

@@ -10,11 +10,11 @@ from types import TracebackType
 from typing import Self
 
 from bonwise.calls.ledger import pruning
-from bonwise.calls.ledger.clerk import Clerk
 from bonwise.calls.ledger.entries import as_text, request_columns, response_columns
 from bonwise.calls.ledger.place import ledger_file, prepare
 from bonwise.calls.ledger.reading import Reader, integrity, read_rows, read_stats
 from bonwise.calls.ledger.records import Claim, LedgerStats, Recorded, Row, State, Stored
+from bonwise.calls.ledger.transactions import LedgerTransactions
 from bonwise.calls.ledger.writer import Writer
 from bonwise.calls.request import Request
 
@@ -117,7 +117,7 @@ class Ledger:
         """
         where, body = request_columns(request)
         wanted = tuple(dict.fromkeys(keys))
-        return await self._writer.do(lambda clerk: clerk.claim(wanted, where, body, wall), _withdraw)
+        return await self._writer.do(lambda ledger_file: ledger_file.claim(wanted, where, body, wall), _withdraw)
 
     async def answer(self, call_id: int, recorded: Recorded) -> None:
         """Record what came of a call; samples that got no choice are released, unless it was rejected.
@@ -130,7 +130,7 @@ class Ledger:
             The file cannot be written: the answer is not kept.
         """
         columns, choices = response_columns(recorded), dict(recorded.choices)
-        await self._writer.do(lambda clerk: clerk.answer(call_id, columns, recorded.raw, choices))
+        await self._writer.do(lambda ledger_file: ledger_file.answer(call_id, columns, recorded.raw, choices))
 
     async def give_up(self, call_id: int, attempts: int, lost_attempts: int, note: str) -> None:
         """Record that a call brought no answer, and release its samples.
@@ -149,7 +149,7 @@ class Ledger:
             The file cannot be written.
         """
         why = as_text(note)
-        await self._writer.do(lambda clerk: clerk.give_up(call_id, attempts, lost_attempts, why))
+        await self._writer.do(lambda ledger_file: ledger_file.give_up(call_id, attempts, lost_attempts, why))
 
     def note_reading(self, key: bytes, reading: str) -> None:
         """Queue what was read from a sample, as JSON text; nobody waits for it.
@@ -159,7 +159,7 @@ class Ledger:
         bonwise.errors.LedgerError
             The ledger is closed.
         """
-        self._writer.take_along(partial(Clerk.note_reading, key=key, reading=as_text(reading)))
+        self._writer.take_along(partial(LedgerTransactions.note_reading, key=key, reading=as_text(reading)))
 
     def dropped(self, base_url: str, model: str) -> frozenset[str]:
         """Return the parameters that a model was found not to take.
@@ -180,7 +180,7 @@ class Ledger:
             The file cannot be written.
         """
         said = as_text(message)
-        await self._writer.do(lambda clerk: clerk.drop(base_url, model, parameter, said))
+        await self._writer.do(lambda ledger_file: ledger_file.drop(base_url, model, parameter, said))
 
     def close(self) -> None:
         """Commit what has queued and give back the leases; a call without an answer becomes unknown."""
@@ -273,9 +273,9 @@ class Ledger:
         return integrity(self.path, self._busy_timeout)
 
 
-def _withdraw(clerk: Clerk, claim: Claim) -> None:
+def _withdraw(ledger_file: LedgerTransactions, claim: Claim) -> None:
     if claim.call_id is not None:
-        clerk.withdraw(claim.call_id)
+        ledger_file.withdraw(claim.call_id)
 
 
 def _close(writer: Writer, reader: Reader) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from bonwise.calls.ledger.clerk import Clerk
 from bonwise.calls.ledger.forks import watch
+from bonwise.calls.ledger.transactions import LedgerTransactions
 from bonwise.errors import BonwiseError, LedgerError
 
 __all__ = ["Writer"]
@@ -29,7 +29,7 @@ class _Job:
 
     __slots__ = ("error", "future", "loop", "result", "work")
 
-    def __init__(self, work: Callable[[Clerk], Any]) -> None:
+    def __init__(self, work: Callable[[LedgerTransactions], Any]) -> None:
         self.work = work
         self.loop: asyncio.AbstractEventLoop | None = None
         self.future: asyncio.Future[Any] | None = None
@@ -55,7 +55,9 @@ class Writer:
         self._begin()
         watch(self)
 
-    async def do(self, work: Callable[[Clerk], T], undo: Callable[[Clerk, T], None] | None = None) -> T:
+    async def do(
+        self, work: Callable[[LedgerTransactions], T], undo: Callable[[LedgerTransactions, T], None] | None = None
+    ) -> T:
         """Run one piece of work and return what it returned, once it is committed.
 
         Parameters
@@ -79,15 +81,15 @@ class Writer:
             if undo is not None:
                 with suppress(LedgerError):
                     # Queued after the work itself, so its result is known by then.
-                    self.post(lambda clerk: undo(clerk, job.result) if job.error is None else None)
+                    self.post(lambda ledger_file: undo(ledger_file, job.result) if job.error is None else None)
             raise
         return result
 
-    def post(self, work: Callable[[Clerk], object]) -> None:
+    def post(self, work: Callable[[LedgerTransactions], object]) -> None:
         """Queue one piece of work that nobody waits for."""
         self._put(_Job(work))
 
-    def take_along(self, work: Callable[[Clerk], object]) -> None:
+    def take_along(self, work: Callable[[LedgerTransactions], object]) -> None:
         """Queue work that nobody waits for and that wakes nobody: it goes with the next transaction."""
         with self._door:
             if self._closed:
@@ -128,7 +130,7 @@ class Writer:
         self._door = threading.Lock()
         self._turn = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._clerk: Clerk | None = None
+        self._clerk: LedgerTransactions | None = None
         self._owner: int | None = None
         self._failure = ""
 
@@ -174,14 +176,14 @@ class Writer:
     def _write(self, batch: list[_Job]) -> None:
         if batch and not self._failure:
             try:
-                clerk = self._arrive()
-                clerk.begin()
-                if not _run_together(batch, clerk):
-                    clerk.roll_back()
-                    clerk.begin()
+                ledger_file = self._arrive()
+                ledger_file.begin()
+                if not _run_together(batch, ledger_file):
+                    ledger_file.roll_back()
+                    ledger_file.begin()
                     for job in batch:
-                        _run_piece(job, clerk)
-                clerk.commit()
+                        _run_piece(job, ledger_file)
+                ledger_file.commit()
             except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
                 self._failure = f"the ledger {self._file} cannot be written: {_says(error)}"
                 self._hang_up()
@@ -190,9 +192,9 @@ class Writer:
         for job in batch:
             job.error = LedgerError(self._failure, hint=_LOST)
 
-    def _arrive(self) -> Clerk:
+    def _arrive(self) -> LedgerTransactions:
         if self._clerk is None:
-            self._clerk = Clerk(self._file, self._busy_timeout, self._owner)
+            self._clerk = LedgerTransactions(self._file, self._busy_timeout, self._owner)
             self._owner = self._clerk.owner
         return self._clerk
 
@@ -208,32 +210,32 @@ class Writer:
             self._clerk = None
 
 
-def _run_together(batch: list[_Job], clerk: Clerk) -> bool:
+def _run_together(batch: list[_Job], ledger_file: LedgerTransactions) -> bool:
     # A savepoint for each piece would cost as much as the piece, and hardly any piece ever fails.
     try:
         for job in batch:
-            job.result = job.work(clerk)
+            job.result = job.work(ledger_file)
     except Exception:  # noqa: BLE001 - the pieces that run one by one say which it was, and whom it concerns
         return False
     return True
 
 
-def _run_piece(job: _Job, clerk: Clerk) -> None:
-    clerk.mark()
+def _run_piece(job: _Job, ledger_file: LedgerTransactions) -> None:
+    ledger_file.mark()
     try:
-        job.result = job.work(clerk)
+        job.result = job.work(ledger_file)
     except BonwiseError as error:
         job.error = error
-        clerk.undo()
+        ledger_file.undo()
     except _ONE_ONLY as error:
         job.error = LedgerError(f"the ledger cannot hold this: {error}")
-        clerk.undo()
+        ledger_file.undo()
     except sqlite3.Error:
         raise
     except Exception as error:  # noqa: BLE001 - one caller's value must not fail the others
         job.error = LedgerError(f"the ledger cannot hold this: {error}")
-        clerk.undo()
-    clerk.keep()
+        ledger_file.undo()
+    ledger_file.keep()
 
 
 def _says(error: Exception) -> str:

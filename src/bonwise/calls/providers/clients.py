@@ -11,9 +11,9 @@ from bonwise.calls.failure import AttemptError, Problem
 from bonwise.calls.providers.address import Address
 from bonwise.calls.providers.capped import LARGEST, TooLargeError, cap
 from bonwise.calls.providers.custom_headers import CustomHeaders
-from bonwise.calls.providers.echoes import Echoes
 from bonwise.calls.providers.http import http_library
 from bonwise.calls.providers.protocol import Connection, Response
+from bonwise.calls.providers.secret_scrubber import SecretScrubber
 from bonwise.calls.providers.transport_problems import no_response, too_large
 from bonwise.calls.providers.versions import version_alone
 from bonwise.calls.request import Request
@@ -49,7 +49,7 @@ class SdkClient:
         self._http = http_library(sdk)
         self._origin = origin
         self._version_header = version_header
-        self._echoes = Echoes(secrets)
+        self._scrubber = SecretScrubber(secrets)
 
     def __repr__(self) -> str:
         return f"SdkClient({self._origin!r})"
@@ -86,9 +86,9 @@ class SdkClient:
             # Raised here, outside the handlers: the SDK's error holds the request with its key.
             raise AttemptError(response)
         # Looked up one by one, as `dict` would, each header is searched among all.
-        headers = self._echoes.hidden_in_headers(dict(response.headers.items()))
+        headers = self._scrubber.hidden_in_headers(dict(response.headers.items()))
         return Response(
-            response.status_code, headers, self._echoes.hidden(response.content, answer=response.is_success)
+            response.status_code, headers, self._scrubber.hidden(response.content, answer=response.is_success)
         )
 
     async def aclose(self) -> None:

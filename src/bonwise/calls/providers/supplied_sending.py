@@ -13,10 +13,10 @@ from bonwise.calls.providers.capped import LARGEST
 from bonwise.calls.providers.client_loops import check_loop, claim_loop
 from bonwise.calls.providers.client_secrets import sent_secrets
 from bonwise.calls.providers.daemon_threads import in_daemon_thread
-from bonwise.calls.providers.echoes import Echoes
 from bonwise.calls.providers.http import http_library, library_of
 from bonwise.calls.providers.protocol import Connection, Response
 from bonwise.calls.providers.redaction import one_line
+from bonwise.calls.providers.secret_scrubber import SecretScrubber
 from bonwise.calls.providers.supplied import SuppliedClient
 from bonwise.calls.providers.transport_problems import no_response, too_large
 from bonwise.calls.providers.versions import version_alone
@@ -58,7 +58,7 @@ class SuppliedSender:
         self._sdk = import_module(supplied.sdk)
         self._http = http_library(self._sdk)
         self._origin = supplied.address.origin
-        self._echoes = (frozenset[str](), Echoes(()))
+        self._scrubber = (frozenset[str](), SecretScrubber(()))
 
     def __repr__(self) -> str:
         return f"SuppliedSender({self._origin!r})"
@@ -82,9 +82,9 @@ class SuppliedSender:
         if isinstance(response, Problem):
             # Raised here, outside the handlers: the SDK's error holds the request with its key.
             raise AttemptError(response)
-        echoes = self._echoes_of(sent_secrets(response))
-        received = echoes.hidden_in_headers(dict(response.headers.items()))
-        content = echoes.hidden(response.content, answer=response.is_success)
+        scrubber = self._echoes_of(sent_secrets(response))
+        received = scrubber.hidden_in_headers(dict(response.headers.items()))
+        content = scrubber.hidden(response.content, answer=response.is_success)
         return Response(response.status_code, received, content)
 
     async def aclose(self) -> None:
@@ -151,11 +151,11 @@ class SuppliedSender:
     def _hidden(self, text: str) -> str:
         return self._echoes_of(frozenset()).hidden(text.encode(errors="replace")).decode(errors="replace")
 
-    def _echoes_of(self, sent: frozenset[str]) -> Echoes:
+    def _echoes_of(self, sent: frozenset[str]) -> SecretScrubber:
         secrets = self._supplied.secrets | sent
-        if secrets != self._echoes[0]:
-            self._echoes = secrets, Echoes(secrets)
-        return self._echoes[1]
+        if secrets != self._scrubber[0]:
+            self._scrubber = secrets, SecretScrubber(secrets)
+        return self._scrubber[1]
 
 
 def _is_cancelled() -> bool:

@@ -14,7 +14,7 @@ import pandas as pd
 from bonwise.data.opening import open_table
 from bonwise.data.panel import Dropped, Panel, Shape, lay_out
 from bonwise.data.table import ScoreTable
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.errors import UsageError
 from bonwise.planning.monitoring.request import Request
 from bonwise.planning.monitoring.uniform_draw import Described, stated_draw
@@ -110,7 +110,7 @@ def _of_judge(panels: tuple[Panel, ...], judge: str | None, source: str) -> Pane
             hint=f"name it, judge (--judge): {listed(names)}",
         )
     if judge is not None and judge not in names:
-        raise UsageError(f"{source}: no judge named {shown(judge)}", hint=f"the judges are {listed(names)}")
+        raise UsageError(f"{source}: no judge named {quoted(judge)}", hint=f"the judges are {listed(names)}")
     return panels[0 if judge is None else names.index(judge)]
 
 

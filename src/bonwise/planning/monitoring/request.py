@@ -16,7 +16,7 @@ from bonwise.data.label_design import LabelDesign
 from bonwise.data.panel import Shape
 from bonwise.data.scales import Scale
 from bonwise.data.votes import Ties, tie_value
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.errors import UsageError
 from bonwise.stats.sequential.confidence_sequence import EARLIEST
 from bonwise.stats.sequential.sequential_precision import first_look
@@ -103,15 +103,15 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.question not in get_args(Question):
-            raise UsageError(f"no question {shown(self.question)}", hint=f"choose of {listed(get_args(Question))}")
+            raise UsageError(f"no question {quoted(self.question)}", hint=f"choose of {listed(get_args(Question))}")
         self._check_question()
         self._check_numbers()
         for name, (kinds, words) in _KINDS.items():
             value = getattr(self, name)
             if value is not None and not isinstance(value, kinds):
-                raise UsageError(f"{_spelt(name)} is {shown(value)}", hint=f"it is {words}")
+                raise UsageError(f"{_spelt(name)} is {quoted(value)}", hint=f"it is {words}")
         if self.shape not in (None, "rectangular", "ragged"):
-            raise UsageError(f"no shape {shown(self.shape)}", hint="choose of rectangular, ragged")
+            raise UsageError(f"no shape {quoted(self.shape)}", hint="choose of rectangular, ragged")
         if self.ties is not None:
             tie_value(self.ties)
 
@@ -142,7 +142,7 @@ class Request:
             return
         number = isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)  # type: ignore[arg-type]
         if not number or not fits(value):
-            raise UsageError(f"{_spelt(name)} is {shown(value)}", hint=f"it is {words}")
+            raise UsageError(f"{_spelt(name)} is {quoted(value)}", hint=f"it is {words}")
 
     @property
     def earliest_look(self) -> int:

@@ -12,7 +12,7 @@ from bonwise.data.label_design import LabelDesign
 from bonwise.data.panel import MAY_LACK, Panel
 from bonwise.data.propensities import propensities
 from bonwise.data.table import ScoreTable
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.errors import InputError, UsageError
 
 __all__ = ["Described", "stated_draw"]
@@ -94,7 +94,7 @@ def stated_draw(
     if not isinstance(design, LabelDesign):
         if not Path(design).exists():
             raise UsageError(
-                f"no design {shown(str(design))}",
+                f"no design {quoted(str(design))}",
                 hint="write uniform, or give the file of bonwise labels draw --design uniform",
             )
         design = LabelDesign.read(design)
@@ -113,20 +113,20 @@ def _refuse_unequal(chances: npt.NDArray[np.float64], source: str) -> None:
 def _check_design(design: LabelDesign, panel: Panel, labelled: _Mask) -> None:
     if design.rule != "uniform":
         raise InputError(
-            f"{design.source}: drawn by the rule {shown(design.rule)}, with unequal chances",
+            f"{design.source}: drawn by the rule {quoted(design.rule)}, with unequal chances",
             hint="repeated looks are for a uniform draw; audit this one: bonwise audit --design",
         )
     unknown = ~panel.prompt_ids.isin(design.prompt_ids)
     if unknown.any():
         raise InputError(
             f"{design.source}: {int(unknown.sum()):,} scored prompts could not have been drawn, such as "
-            f"{shown(panel.prompt_ids[unknown][0])}",
+            f"{quoted(panel.prompt_ids[unknown][0])}",
             hint="give the design that was drawn from these prompts",
         )
     strange = labelled & ~panel.prompt_ids.isin(design.prompt_ids[design.drawn])
     if strange.any():
         raise InputError(
             f"{design.source}: {int(strange.sum()):,} labelled prompts were not drawn by it, such as "
-            f"{shown(panel.prompt_ids[strange][0])}",
+            f"{quoted(panel.prompt_ids[strange][0])}",
             hint="leave their labels out, or give the design they come from",
         )

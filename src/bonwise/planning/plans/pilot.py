@@ -10,7 +10,7 @@ import numpy as np
 from bonwise.data.panel import Panel, lay_out
 from bonwise.data.rows import open_rows
 from bonwise.data.table import ScoreTable
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.errors import InputError, UsageError
 from bonwise.planning.plans.pilot_figures import GainPilot, Moments, RivalPilot
 from bonwise.planning.plans.pilot_source import PilotSource
@@ -76,7 +76,7 @@ def _panels(source: PilotSource) -> tuple[Panel, ...]:
     found = {panel.judge: panel for panel in lay_out(_table(source), exclude=source.exclude)}
     for judge in source.judge:
         if judge not in found:
-            raise UsageError(f"{source.name}: no judge named {shown(judge)}", hint=f"the judges are {listed(found)}")
+            raise UsageError(f"{source.name}: no judge named {quoted(judge)}", hint=f"the judges are {listed(found)}")
     if len(set(source.judge)) < len(source.judge):
         raise UsageError("judge names a judge twice", hint="name each judge once")
     return tuple(found[judge] for judge in source.judge or found)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bonwise.data.names import names_of
 from bonwise.data.votes import TIES, Ties
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ class PilotSource:
             Something said about a pilot that there is not, or a way to count ties that does not exist.
         """
         if ties is not None and ties not in TIES:
-            raise UsageError(f"ties cannot count as {shown(ties)}", hint=f"choose of {listed(TIES)}")
+            raise UsageError(f"ties cannot count as {quoted(ties)}", hint=f"choose of {listed(TIES)}")
         if columns is not None and not isinstance(columns, Mapping):
-            raise UsageError(f"columns is {shown(columns)}", hint="columns maps a role to the name of its column")
+            raise UsageError(f"columns is {quoted(columns)}", hint="columns maps a role to the name of its column")
         names = names_of("judge", judge), names_of("exclude", exclude)
         pair = names_of("pair_col", pair_col)
         found = cls("" if source is None else source, *names, columns or {}, verdict_col, pair, ties)

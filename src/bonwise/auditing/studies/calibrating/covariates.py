@@ -13,7 +13,7 @@ from bonwise.data.cells import mean_by_cell, positions
 from bonwise.data.numbers import first_text_row, parse_numbers
 from bonwise.data.panel import Dropped, Panel
 from bonwise.data.table import ScoreTable
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.data.words import Words
 from bonwise.errors import ColumnError, UsageError
 from bonwise.stats.sums import Floats
@@ -115,11 +115,11 @@ def _refuse(table: ScoreTable, name: str, *, with_texts: bool) -> None:
         hint = (
             f"the columns of numbers are {listed(numeric)}" if numeric else "the table has no column of numbers left"
         )
-        raise ColumnError(f"{table.source}: no column named {shown(name)} to serve as covariate", hint=hint)
+        raise ColumnError(f"{table.source}: no column named {quoted(name)} to serve as covariate", hint=hint)
     row = first_text_row(table.frame[name])
     if row is not None:
         raise ColumnError(
-            f"{table.source}: the covariate {shown(name)} holds text in row {row}", hint="a covariate is a number"
+            f"{table.source}: the covariate {quoted(name)} holds text in row {row}", hint="a covariate is a number"
         )
 
 

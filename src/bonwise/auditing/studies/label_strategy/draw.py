@@ -18,7 +18,7 @@ from bonwise.data.pool import Pool
 from bonwise.data.pool_file import read_pools
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.documents.label_strategy.draw import DrawnStratum, DrawSettings, GapOf
 from bonwise.errors import InputError, UsageError
 from bonwise.release import release
@@ -159,9 +159,9 @@ def _panel(table: ScoreTable, judge: str | None, exclude: Sequence[str], shape: 
         )
     name = next(iter(panels)) if judge is None else judge
     if name not in panels:
-        raise UsageError(f"{table.source}: no judge named {shown(name)}", hint=f"the judges are {listed(panels)}")
+        raise UsageError(f"{table.source}: no judge named {quoted(name)}", hint=f"the judges are {listed(panels)}")
     if not len(panels[name].sizes):
-        raise InputError(f"{table.source}: {shown(name)} scored no prompt completely", hint="see bonwise doctor")
+        raise InputError(f"{table.source}: {quoted(name)} scored no prompt completely", hint="see bonwise doctor")
     return panels[name]
 
 
@@ -172,7 +172,7 @@ def _of_use(table: ScoreTable, panel: Panel) -> tuple[Panel, dict[str, int]]:
     if found.any():
         if not whole.any():
             raise InputError(
-                f"{table.source}: labels, but no prompt that {shown(panel.judge)} scored has them for all candidates",
+                f"{table.source}: no prompt that {quoted(panel.judge)} scored has labels for all candidates",
                 hint="label all candidates of some prompts, or draw without the labels",
             )
         reasons = np.where(found > 0, "some of its candidates lack labels", "no labels")[~whole].tolist()
@@ -212,9 +212,9 @@ def _words(record: pd.DataFrame, source: str | Path) -> tuple[Pool, ...]:
         pool = found.get(prompt_id)
         texts = {} if pool is None else {one.id: one for one in pool.candidates}
         if pool is None or a not in texts or b not in texts:
-            lacking = "" if pool is None else f" with {shown(a if a not in texts else b)}"
+            lacking = "" if pool is None else f" with {quoted(a if a not in texts else b)}"
             raise InputError(
-                f"{source}: no pool {shown(prompt_id)}{lacking}", hint="give the pools that were scored (--pools)"
+                f"{source}: no pool {quoted(prompt_id)}{lacking}", hint="give the pools that were scored (--pools)"
             )
         out.append(Pool(pair_id, pool.prompt, (texts[a], texts[b])))
     return tuple(out)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.studies.judged import Judged, open_judged
 from bonwise.auditing.studies.label_strategy.best_of_two import best_of_two
 from bonwise.auditing.studies.label_strategy.matched_verdicts import match
 from bonwise.auditing.studies.label_strategy.result import LabelStrategyStudy
 from bonwise.auditing.studies.label_strategy.sentences import strategy_sentences
 from bonwise.auditing.studies.label_strategy.strategies import Asking, compared
+from bonwise.auditing.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.data.names import names_of
 from bonwise.data.pair_record import PairRecord
 from bonwise.data.pair_verdicts import PairVerdicts
@@ -141,7 +141,7 @@ def check_asking(bins: int, edges: int | None, gap_groups: int) -> None:
 
 
 def label_strategy_of(
-    judged: Judged,
+    judged: LabelledPanels,
     verdicts: PairVerdicts,
     *,
     record: PairRecord | None = None,
@@ -153,7 +153,7 @@ def label_strategy_of(
 
     Parameters
     ----------
-    judged : Judged
+    judged : LabelledPanels
     verdicts : PairVerdicts
     record : PairRecord, optional
         Where the verdicts are on pairs that were drawn.
@@ -197,7 +197,7 @@ def _no_pair(verdicts: PairVerdicts) -> InputError:
 
 
 def _judge(
-    judged: Judged, panel: Panel, verdicts: PairVerdicts, asking: Asking, missing: Mapping[str, int]
+    judged: LabelledPanels, panel: Panel, verdicts: PairVerdicts, asking: Asking, missing: Mapping[str, int]
 ) -> StrategiesJudge | None:
     settings, method = judged.settings, judged.methods[panel.judge]
     matched = match(panel, verdicts, settings.seed)

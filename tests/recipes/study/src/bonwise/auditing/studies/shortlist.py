@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.studies.judged import Judged, open_judged
+from bonwise.auditing.studies.labelled_panels import Judged, open_judged
 from bonwise.auditing.studies.registration import Flag, Study, WithAudit
 from bonwise.documented import DocumentedResult
 from bonwise.documents.estimate import EstimateRecord

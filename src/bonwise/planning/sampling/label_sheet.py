@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bonwise.data.label_design import LabelDesign
     from bonwise.data.panel import Panel
     from bonwise.data.scales import Scale
-    from bonwise.planning.drawing.label_population import LabelPopulation
+    from bonwise.planning.sampling.label_population import LabelPopulation
 
 __all__ = ["drawn_pairs", "label_sheet", "with_texts"]
 

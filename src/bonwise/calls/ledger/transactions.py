@@ -14,7 +14,7 @@ from bonwise.calls.ledger.place import connect
 from bonwise.calls.ledger.records import Claim, Stored
 from bonwise.errors import LedgerError
 
-__all__ = ["Clerk"]
+__all__ = ["LedgerTransactions"]
 
 HEARTBEAT = 10.0
 """Seconds after which a commit carries a new sign of life."""
@@ -37,7 +37,7 @@ _FILL = """
 _LOSE = "UPDATE call SET state = 'unknown', lost_attempts = 1, note = 'its process ended' WHERE id = ?"
 
 
-class Clerk:
+class LedgerTransactions:
     """One connection that writes, on behalf of one process.
 
     Parameters

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bonwise.calls.ask import Ask, Model
+from bonwise.calls.endpoint import Endpoint
 from bonwise.calls.engine import Engine
 from bonwise.calls.estimate import Estimate, estimate
-from bonwise.calls.lane import Lane
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.notices import refuse_impossible
 from bonwise.data.verdicts import Unscored
@@ -17,10 +17,10 @@ from bonwise.data.verdicts import Unscored
 if TYPE_CHECKING:
     from bonwise.calls.ledger.records import Stored
 
-__all__ = ["foresee"]
+__all__ = ["estimate_asks"]
 
 
-def foresee(engine: Engine, asks: Iterable[Ask]) -> Estimate:
+def estimate_asks(engine: Engine, asks: Iterable[Ask]) -> Estimate:
     """Estimate calls, tokens and cost of questions. Nothing is sent, and no key is needed.
 
     Parameters
@@ -46,7 +46,7 @@ def foresee(engine: Engine, asks: Iterable[Ask]) -> Estimate:
         engine.prices,
         samples_at_once=view.at_once,
         observed_output=_observed(engine),
-        address=lambda model: view.lanes[model].base_url,
+        address=lambda model: view.endpoints[model].base_url,
     )
 
 
@@ -56,16 +56,16 @@ class _View:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._met: set[bytes] = set()
-        self.lanes: dict[Model, Lane] = {}
+        self.endpoints: dict[Model, Endpoint] = {}
         self.stored = 0
         """Samples that the latest part need not be asked for."""
 
     def parts(self, asks: Iterable[Ask]) -> Iterator[Ask]:
         """Yield each question; what is asked anew and what is asked again are different requests, so parts of it."""
         for ask in asks:
-            lane = self.lanes[ask.model] = self._engine.lane(ask)
-            refuse_impossible(ask, lane.provider.capabilities)
-            needed = self._needed(ask, lane)
+            endpoint = self.endpoints[ask.model] = self._engine.endpoint(ask)
+            refuse_impossible(ask, endpoint.provider.capabilities)
+            needed = self._needed(ask, endpoint)
             first, *again = needed or [0]
             self.stored = ask.samples - sum(needed)
             yield replace(ask, samples=self.stored + first)
@@ -75,12 +75,12 @@ class _View:
 
     def at_once(self, model: Model) -> bool:
         """Tell whether one call brings several samples."""
-        lane = self.lanes[model]
-        return lane.provider.capabilities.samples and "n" not in lane.refused
+        endpoint = self.endpoints[model]
+        return endpoint.provider.capabilities.samples and "n" not in endpoint.refused
 
-    def _needed(self, ask: Ask, lane: Lane) -> list[int]:
+    def _needed(self, ask: Ask, endpoint: Endpoint) -> list[int]:
         """Return how many samples are to be asked for in each generation that needs any."""
-        request = lane.provider.request(ask, 1, lane.refused)
+        request = endpoint.provider.request(ask, 1, endpoint.refused)
         samples, found = list(range(ask.first_sample, ask.first_sample + ask.samples)), []
         for generation in range(self._engine.reask + 1):
             missing, unusable = 0, []
@@ -89,18 +89,18 @@ class _View:
                 missing += stored is None and key not in self._met
                 if stored is None:
                     self._met.add(key)
-                elif generation < self._engine.reask and not _usable(stored, ask, lane):
+                elif generation < self._engine.reask and not _usable(stored, ask, endpoint):
                     unusable.append(sample)
             found += [missing] if missing else []
             samples = unusable
         return found
 
 
-def _usable(stored: Stored, ask: Ask, lane: Lane) -> bool:
+def _usable(stored: Stored, ask: Ask, endpoint: Endpoint) -> bool:
     if stored.choice is None:
         return False
     try:
-        return not isinstance(ask.read(lane.provider.reply(stored.raw).choices[stored.choice]), Unscored)
+        return not isinstance(ask.read(endpoint.provider.reply(stored.raw).choices[stored.choice]), Unscored)
     except Exception:  # noqa: BLE001 - what cannot be read, by whosever reader, is unscored
         return False
 

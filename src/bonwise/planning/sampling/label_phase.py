@@ -10,9 +10,9 @@ import numpy.typing as npt
 from bonwise.data.label_design import BY_CANDIDATE, LabelDesign
 from bonwise.documents.labels import DrawCounts, DrawnStratum, DrawRule, WidthRatio
 from bonwise.errors import UsageError
-from bonwise.planning.drawing.label_population import LabelPopulation
-from bonwise.planning.drawing.label_rules import MEANING, Rule
-from bonwise.planning.drawing.label_sheet import drawn_pairs
+from bonwise.planning.sampling.label_population import LabelPopulation
+from bonwise.planning.sampling.label_rules import MEANING, Rule
+from bonwise.planning.sampling.label_sheet import drawn_pairs
 from bonwise.stats.partial.design_variance import effective_sample_size, pilot_size, width_ratio
 from bonwise.stats.partial.label_allocation import allocate, draw_within
 from bonwise.stats.sums import Floats

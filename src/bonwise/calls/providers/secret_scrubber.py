@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Mapping
 from urllib.parse import quote, quote_plus
 
-__all__ = ["Echoes"]
+__all__ = ["SecretScrubber"]
 
 _HIDDEN = "[key]"
 _SHORTEST = 6
@@ -15,7 +15,7 @@ SHORTEST_IN_ANSWERS = 12
 """Keys of services are longer than this."""
 
 
-class Echoes:
+class SecretScrubber:
     r"""Looks for secrets in responses.
 
     Parameters
@@ -25,7 +25,7 @@ class Echoes:
 
     Examples
     --------
-    >>> Echoes(["canary/1"]).hidden(b'{"sent": "canary/1", "again": "canary\\/1 canary%2F1"}')
+    >>> SecretScrubber(["canary/1"]).hidden(b'{"sent": "canary/1", "again": "canary\\/1 canary%2F1"}')
     b'{"sent": "[key]", "again": "[key] [key]"}'
     """
 
@@ -36,7 +36,7 @@ class Echoes:
         self._bytes = [text.encode(errors="surrogateescape") for text in self._texts]
 
     def __repr__(self) -> str:
-        return f"Echoes({len(self._texts)} spellings)"
+        return f"SecretScrubber({len(self._texts)} spellings)"
 
     def hidden(self, content: bytes, *, answer: bool = False) -> bytes:
         """Return the content without secrets, and untouched where it holds none.

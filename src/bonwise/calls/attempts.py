@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bonwise.calls.bill import Bill
+from bonwise.calls.call_outcome import CallOutcome, Outcome
 from bonwise.calls.failure import AttemptError, Problem
-from bonwise.calls.landed import Landed, Outcome
 from bonwise.calls.ledger.records import Recorded
 from bonwise.calls.limiter import DeadlineError
 from bonwise.calls.prices import Prices
@@ -24,14 +24,14 @@ from bonwise.data.verdicts import Unscored
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
-    from bonwise.calls.lane import Lane
-    from bonwise.calls.ledger.books import Books
+    from bonwise.calls.endpoint import Endpoint
+    from bonwise.calls.ledger.protocol import LedgerProtocol
     from bonwise.calls.reply import Reply
     from bonwise.calls.request import Request
     from bonwise.calls.spending import Reservation, Spending
     from bonwise.calls.totals import Totals
 
-__all__ = ["Flight", "Load", "Terms", "UnsupportedError"]
+__all__ = ["CallAttempts", "CallSize", "Terms", "UnsupportedError"]
 
 
 _REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid")
@@ -60,7 +60,7 @@ class Terms:
 
     Parameters
     ----------
-    books : Books
+    books : LedgerProtocol
         The ledger.
     spending : Spending
     totals : Totals
@@ -69,7 +69,7 @@ class Terms:
     price_version : str
     """
 
-    books: Books
+    books: LedgerProtocol
     spending: Spending
     totals: Totals
     attempts: int
@@ -77,7 +77,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class CallSize:
     """How large one call is.
 
     Parameters
@@ -106,18 +106,18 @@ class _Exchange:
     limits: RateLimits = field(default_factory=RateLimits)
 
 
-class Flight:
+class CallAttempts:
     """Ask once for some samples of one request.
 
     Parameters
     ----------
     terms : Terms
-    lane : Lane
+    endpoint : Endpoint
     build : callable
         From a number of samples to their request; the keys do not depend on the number.
     keys : sequence of bytes
         One a sample.
-    load : Load
+    size : CallSize
     refused : frozenset of str
         Parameters left out already; if the server complains of one of them again, that is final.
     until : float or None
@@ -127,15 +127,15 @@ class Flight:
     def __init__(
         self,
         terms: Terms,
-        lane: Lane,
+        endpoint: Endpoint,
         build: Callable[[int], Request],
         keys: Sequence[bytes],
-        load: Load,
+        size: CallSize,
         *,
         refused: frozenset[str] = frozenset(),
         until: float | None = None,
     ) -> None:
-        self._terms, self._lane, self._build, self._load = terms, lane, build, load
+        self._terms, self._endpoint, self._build, self._size = terms, endpoint, build, size
         self._refused, self._until = refused, until
         self._keys = tuple(keys)
         self._request = build(len(self._keys))
@@ -149,7 +149,7 @@ class Flight:
         self.last_attempt = False
         """Whether the attempt that is being made is the last one, however it ends."""
 
-    async def run(self) -> Landed:
+    async def run(self) -> CallOutcome:
         """Return what came of it: an answer that did not arrive is an owed `Unscored`.
 
         Raises
@@ -174,7 +174,7 @@ class Flight:
             raise
         finally:
             self._wait(for_another_attempt=False)
-        return Landed(self._outcomes, self.bill, len(self._keys), self._busy)
+        return CallOutcome(self._outcomes, self.bill, len(self._keys), self._busy)
 
     @property
     def bill(self) -> Bill:
@@ -182,19 +182,19 @@ class Flight:
         return self._bill + Bill(unknown=self._lost)
 
     async def _attempt(self, number: int) -> None:
-        self._lane.open()
+        self._endpoint.open()
         self._refuse_unpriced()
         self._wait(for_another_attempt=False)
         async with asyncio.timeout_at(self._until):
-            reservation = await self._terms.spending.reserve(self._load.most, self._load.most_cost)
+            reservation = await self._terms.spending.reserve(self._size.most, self._size.most_cost)
         try:
-            lease = await self._lane.limiter.acquire(self._load.expected, self._until)
+            lease = await self._endpoint.limiter.acquire(self._size.expected, self._until)
         except BaseException:
             reservation.cancel()
             raise
         exchange = _Exchange()
         try:
-            self._lane.open()  # it may have been closed while this one waited
+            self._endpoint.open()  # it may have been closed while this one waited
             self._refuse_stale()
             if self._call is not None or await self._claim():
                 self._terms.totals.retries += number > 1
@@ -217,14 +217,15 @@ class Flight:
             lease.settle(tokens=used, limits=exchange.limits, problem=problem)
 
     def _refuse_unpriced(self) -> None:
-        if self._load.most_cost is None and self._terms.spending.needs_prices:
+        if self._size.most_cost is None and self._terms.spending.needs_prices:
+            asked = f"{self._endpoint.model} at {self._endpoint.base_url}"
             raise UsageError(
-                f"max_cost cannot hold for {self._lane.model} at {self._lane.base_url}: its price is not known",
+                f"max_cost cannot hold for {asked}: its price is not known",
                 hint="state it in a TOML file and name the file in BONWISE_PRICES, or limit calls or tokens instead",
             )
 
     def _refuse_stale(self) -> None:
-        if self._call is None and not self._lane.refused <= self._refused:
+        if self._call is None and not self._endpoint.refused <= self._refused:
             raise _StaleError
 
     def _wait(self, *, for_another_attempt: bool, trouble: str = "") -> None:
@@ -254,16 +255,16 @@ class Flight:
             await self._reject(Response(response.status or 200, {}, b""), response)
             return
         now = time.time()
-        exchange.limits = self._lane.provider.rate_limits(response.headers, now)
+        exchange.limits = self._endpoint.provider.rate_limits(response.headers, now)
         if not 200 <= response.status < 300:
-            problem = self._lane.provider.problem(response, now)
+            problem = self._endpoint.provider.problem(response, now)
             if not self._is_final(problem):
                 raise AttemptError(problem)
             exchange.problem = problem
             await self._reject(response, problem)
             return
         try:
-            exchange.reply = self._lane.provider.reply(response.content)
+            exchange.reply = self._endpoint.provider.reply(response.content)
         except ValueError as error:
             message = f"no answer in the response: {error}"
             raise AttemptError(Problem("broken", message, response.status, sent=True)) from error
@@ -274,7 +275,7 @@ class Flight:
     async def _receive(self) -> Response | Problem:
         """Return the response; the problem, where it is one that another attempt would only pay for again."""
         try:
-            return await self._lane.send(self._request)
+            return await self._endpoint.send(self._request)
         except AttemptError as error:
             if error.problem.kind != "oversized":
                 raise
@@ -290,7 +291,7 @@ class Flight:
         choices = {key: at for at, key in enumerate(self._keys[: len(reply.choices)])}
         await self._keep(self._recorded(response, reply, cost, choices))
         self._outcomes.update((key, reply.choices[at]) for key, at in choices.items())
-        self._lane.note_answer()
+        self._endpoint.note_answer()
         usage = reply.usage or Usage()
         self._bill += Bill(calls=1, input_tokens=usage.input, output_tokens=usage.output, cost=cost)
 
@@ -332,9 +333,9 @@ class Flight:
             await self._terms.books.answer(call, recorded)
 
     def _cost(self, reply: Reply) -> float | None:
-        if self._lane.price is None or reply.usage is None:
+        if self._endpoint.price is None or reply.usage is None:
             return None
-        return Prices.cost(self._lane.price, reply.usage)
+        return Prices.cost(self._endpoint.price, reply.usage)
 
     def _settle(self, reservation: Reservation, exchange: _Exchange) -> int | None:
         """Close the books on one attempt; return the tokens it really took, None where nobody counted."""
@@ -356,11 +357,11 @@ class Flight:
         problem = error.problem
         if problem.kind == "unsupported":
             # Before anything else runs: the next call in line is not to carry it.
-            self._lane.refused |= {problem.parameter}
+            self._endpoint.refused |= {problem.parameter}
             await self._let_go(problem.message)
             raise UnsupportedError(problem, self.bill) from error
         if problem.kind in {"denied", "quota"} or (problem.retry_after or 0.0) > PATIENCE:
-            self._lane.close(problem)
+            self._endpoint.close(problem)
         await self._owe(problem.message)
 
     async def _owe(self, reason: str) -> None:

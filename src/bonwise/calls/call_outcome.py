@@ -9,14 +9,14 @@ from bonwise.calls.bill import Bill
 from bonwise.calls.reply import Choice
 from bonwise.data.verdicts import Unscored
 
-__all__ = ["Landed", "Outcome"]
+__all__ = ["CallOutcome", "Outcome"]
 
 Outcome = Choice | Unscored
 """An answer to be read; or why there is none: the server refused the request for good, or it is owed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Landed:
+class CallOutcome:
     """The outcomes of one call by key, and what they cost.
 
     Parameters

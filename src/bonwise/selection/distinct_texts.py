@@ -11,11 +11,11 @@ from bonwise.judges.words import has_words
 from bonwise.selection.protocol import Entrants
 from bonwise.selection.ranking import seeded_lot, seeded_order
 
-__all__ = ["Field", "field_of"]
+__all__ = ["DistinctTexts", "distinct_texts"]
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class DistinctTexts:
     """The candidates of a pool and the entrants that stand for them.
 
     Parameters
@@ -47,7 +47,7 @@ class Field:
         return Entrants(len(some), order, lot=self.entrants.lot)
 
 
-def field_of(
+def distinct_texts(
     pool: Sequence[Candidate],
     judge: Judge,
     *,
@@ -55,7 +55,7 @@ def field_of(
     salt: str,
     first_pass_alone: bool = False,
     compares: bool = False,
-) -> Field:
+) -> DistinctTexts:
     """Say which texts of a pool are to be judged.
 
     A model is not asked about a text without words; a judge that asks none may have a use for it, except where the
@@ -66,7 +66,7 @@ def field_of(
     --------
     >>> from bonwise.judges.calling import as_judge
     >>> pool = [Candidate("a", "yes"), Candidate("b", "no"), Candidate("c", "yes")]
-    >>> field = field_of(pool, as_judge(lambda prompt, text: 1), seed=0, salt="p")
+    >>> field = distinct_texts(pool, as_judge(lambda prompt, text: 1), seed=0, salt="p")
     >>> field.texts, field.entrant
     (('yes', 'no'), (0, 1, 0))
     """
@@ -79,4 +79,4 @@ def field_of(
     entrant = tuple(place.get(one.text) for one in pool)
     first_met = dict.fromkeys(its for at in order if (its := entrant[at]) is not None)
     entrants = Entrants(len(texts), tuple(first_met), first_pass_alone, seeded_lot(seed=seed, salt=salt))
-    return Field(tuple(pool), order, texts, entrant, entrants)
+    return DistinctTexts(tuple(pool), order, texts, entrant, entrants)

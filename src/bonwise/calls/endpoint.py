@@ -1,4 +1,4 @@
-"""A lane: one model at one server under one account, with its own pace."""
+"""An endpoint: one model at one server under one account, with its own pace."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from bonwise.calls.providers.protocol import Client, Connection, Provider, Response
     from bonwise.calls.request import Request
 
-__all__ = ["Lane"]
+__all__ = ["Endpoint"]
 
 MOST_CALLS = 2
 """Calls under way by one client: at each call its pool looks at the sockets of all connections that rest."""
 
 CLOSED_FOR = 30.0
-"""Seconds until a closed lane is tried again: a service that lives long outlives the mending."""
+"""Seconds until a closed endpoint is tried again: a service that lives long outlives the mending."""
 
 
-class Lane:
+class Endpoint:
     """What all calls of one model at one server share.
 
     Parameters
@@ -80,7 +80,7 @@ class Lane:
         Raises
         ------
         bonwise.calls.failure.AttemptError
-            The lane is closed.
+            The endpoint is closed.
         bonwise.errors.CallError
             There is no key.
         """
@@ -122,7 +122,7 @@ class Lane:
 
     @property
     def limiter(self) -> Limiter:
-        """The limiter of this lane."""
+        """The limiter of this endpoint."""
         if self._limiter is None:
             self._limiter = self._make_limiter(self.model)
         return self._limiter

@@ -17,7 +17,7 @@ from bonwise.judges.protocol import Judge
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
-__all__ = ["Bench", "Call", "EngineBench", "HereBench", "Result"]
+__all__ = ["Call", "EngineJudgeRunner", "JudgeRunner", "Result", "ThreadJudgeRunner"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ Result = Judgment | BonwiseError | None
 """What came of a call: None where it had not ended when the time was up."""
 
 
-class Bench(Protocol):
+class JudgeRunner(Protocol):
     """Runs judges."""
 
     def now(self) -> float:
@@ -58,7 +58,7 @@ class Bench(Protocol):
         ...
 
 
-class EngineBench:
+class EngineJudgeRunner:
     """Runs judges beside one another in the event loop of an engine.
 
     Parameters
@@ -120,7 +120,7 @@ def _of(task: asyncio.Task[Result], call: Call) -> Result:
     return failed(call.judge, asyncio.CancelledError()) if task.cancelled() else task.result()
 
 
-class HereBench:
+class ThreadJudgeRunner:
     """Runs judges that ask no model in the caller's own thread, one after the other, and never suspends."""
 
     def now(self) -> float:

@@ -11,7 +11,7 @@ from bonwise.data.panel import MAY_LACK
 from bonwise.documents.dropped_prompt import DroppedPrompt
 from bonwise.documents.label_designs import ComparedCounts
 from bonwise.errors import InputError
-from bonwise.planning.drawing.label_population import LabelPopulation
+from bonwise.planning.sampling.label_population import LabelPopulation
 from bonwise.stats.partial.label_features import LabelFeatures, label_features, outcomes
 from bonwise.stats.partial.score_residuals import recovery_deviations, score_residuals
 from bonwise.stats.sums import Floats, prompt_sums

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.calls.providers.protocol import Connection
 
-__all__ = ["Means", "hurried"]
+__all__ = ["EngineSettings", "hurried"]
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class EngineSettings:
     """The settings of an engine; see `bonwise.Selector`.
 
     Raises

@@ -1,4 +1,4 @@
-"""A contest on its way: its questions go to a bench, the answers come back, and what they cost is added up."""
+"""A contest on its way: its questions go to a runner, the answers come back, and what they cost is added up."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from bonwise.data.verdicts import Preference, Unscored, Verdict
 from bonwise.errors import BonwiseError, CallError, UsageError
 from bonwise.judges.judgment import Judgment
 from bonwise.judges.protocol import Judge
-from bonwise.selection.bench import Bench, Call, Result
+from bonwise.selection.checked_contest import CheckedContest
+from bonwise.selection.judge_runner import Call, JudgeRunner, Result
 from bonwise.selection.protocol import Heard, Match, Question, Standing
-from bonwise.selection.questions import put_together
+from bonwise.selection.questions import calls_for
 from bonwise.selection.ranking import rounded
-from bonwise.selection.refereeing import Referee
 
-__all__ = ["Play"]
+__all__ = ["ContestRun"]
 
 Asked = tuple[Call, tuple[Question, ...]]
 """A call, and the questions that its judgment answers."""
 
 
-class Play:
+class ContestRun:
     """One contest, asked and heard.
 
     Parameters
     ----------
-    contest : Referee
+    contest : CheckedContest
     judge : Judge
         Answers what names no other judge.
-    bench : Bench
+    runner : JudgeRunner
     prompt : str
     texts : sequence of str
         One an entrant.
     until : float or None
-        Second of the bench's clock after which nothing is waited for.
+        Second of the runner's clock after which nothing is waited for.
     second : Judge, optional
         Judges all texts too, beside the first round; the contest does not hear of it.
     pool : sequence of str, optional
@@ -46,9 +46,9 @@ class Play:
 
     def __init__(  # noqa: PLR0913 - all that a contest needs of the world around it
         self,
-        contest: Referee,
+        contest: CheckedContest,
         judge: Judge,
-        bench: Bench,
+        runner: JudgeRunner,
         prompt: str,
         texts: Sequence[str],
         *,
@@ -71,7 +71,7 @@ class Play:
         """Whether the time was up before every answer was there."""
         self.error: BonwiseError | None = None
         """What went wrong first; nothing was asked after that."""
-        self._bench, self._prompt, self._texts, self._until = bench, prompt, tuple(texts), until
+        self._runner, self._prompt, self._texts, self._until = runner, prompt, tuple(texts), until
         self._contest, self._deaf = contest, False
         self._second, self._pool = second, tuple(pool)
 
@@ -81,7 +81,7 @@ class Play:
         return self.late or self.error is not None
 
     async def finish(self) -> None:
-        """Play to the end."""
+        """ContestRun to the end."""
         while await self.round():
             pass
 
@@ -90,11 +90,11 @@ class Play:
         questions = self._next()
         if not questions:
             return False
-        asked: list[Asked] = list(put_together(questions, self.judge, self._prompt, self._texts, self._pool))
+        asked: list[Asked] = list(calls_for(questions, self.judge, self._prompt, self._texts, self._pool))
         if self._second is not None:
             asked.append((Call(self._second, self._prompt, self._texts), ()))
             self._second = None
-        results = await self._bench.judge([call for call, _ in asked], self._until)
+        results = await self._runner.judge([call for call, _ in asked], self._until)
         for (call, answered), result in zip(asked, results, strict=True):
             self._take(call, answered, result)
         return not self.over

@@ -10,10 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bonwise.calls.answer import Answer, Answers
+from bonwise.calls.attempts import CallAttempts, CallSize, UnsupportedError, refused_for_good
 from bonwise.calls.bill import Bill
+from bonwise.calls.call_outcome import CallOutcome, Outcome
 from bonwise.calls.failure import Problem
-from bonwise.calls.flight import Flight, Load, UnsupportedError, refused_for_good
-from bonwise.calls.landed import Landed, Outcome
 from bonwise.calls.notices import ignored, left_out, refuse_impossible
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Response
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bonwise.calls.ledger.records import Stored
     from bonwise.calls.request import Request
 
-__all__ = ["Inquiry"]
+__all__ = ["AskRun"]
 
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
 """Seconds between looks for an answer that another process is asking for."""
@@ -38,7 +38,7 @@ Open = dict[bytes, int]
 """Keys that have no outcome yet, with their sample index."""
 
 
-class Inquiry:
+class AskRun:
     """One ask on its way.
 
     Parameters
@@ -49,12 +49,12 @@ class Inquiry:
 
     def __init__(self, engine: Engine, ask: Ask) -> None:
         whole = provider(ask.model.provider).request(ask, 1, frozenset())
-        self._engine, self._ask, self._lane = engine, ask, engine.lane(ask, whole)
-        capabilities = self._lane.provider.capabilities
+        self._engine, self._ask, self._endpoint = engine, ask, engine.endpoint(ask, whole)
+        capabilities = self._endpoint.provider.capabilities
         refuse_impossible(ask, capabilities)
-        for notice in left_out(ask, self._lane.remembered, capabilities):
+        for notice in left_out(ask, self._endpoint.remembered, capabilities):
             engine.totals.notices.setdefault(notice, 1)
-        self._refused = self._lane.refused
+        self._refused = self._endpoint.refused
         self._request: Request = self._build(1) if self._refused else whole
         self._answers: dict[int, Answer] = {}
         self._bill = Bill()
@@ -77,11 +77,11 @@ class Inquiry:
         return Answers(answers, self._bill, self._request.parameters)
 
     def _build(self, samples: int) -> Request:
-        return self._lane.provider.request(self._ask, samples, self._refused)
+        return self._endpoint.provider.request(self._ask, samples, self._refused)
 
     def _leave_out_what_is_refused(self) -> None:
-        if self._refused != self._lane.refused:
-            self._refused = self._lane.refused
+        if self._refused != self._endpoint.refused:
+            self._refused = self._endpoint.refused
             self._request = self._build(1)
 
     def _unusable(self) -> list[int]:
@@ -120,7 +120,7 @@ class Inquiry:
             if stored is None:
                 missing[key] = sample
             else:
-                self._lane.answered = True
+                self._endpoint.answered = True
                 self._answers[sample] = self._read(self._outcome(stored), from_ledger=True)
         return missing
 
@@ -135,19 +135,19 @@ class Inquiry:
             if task.cancelled():
                 continue
             try:
-                landed = task.result()
+                outcome = task.result()
             except UnsupportedError as error:
                 self._bill += error.bill if task in paid else Bill()
                 await self._leave_out(error.problem.parameter, error.problem.message)
                 continue
             if task in paid:
-                self._bill += landed.bill
-                got = len(landed.outcomes)
-                if 0 < got < landed.asked:
-                    await self._leave_out("n", f"sent {got} of {landed.asked} answers")
-            outcomes = landed.outcomes if task in paid else self._shared(landed.outcomes)
-            self._take(missing, outcomes, paid=task in paid, reused=0.0 if task in paid else landed.tokens_each)
-            busy = busy or landed.busy
+                self._bill += outcome.bill
+                got = len(outcome.outcomes)
+                if 0 < got < outcome.asked:
+                    await self._leave_out("n", f"sent {got} of {outcome.asked} answers")
+            outcomes = outcome.outcomes if task in paid else self._shared(outcome.outcomes)
+            self._take(missing, outcomes, paid=task in paid, reused=0.0 if task in paid else outcome.tokens_each)
+            busy = busy or outcome.busy
         return busy
 
     def _shared(self, outcomes: Mapping[bytes, Outcome]) -> Mapping[bytes, Outcome]:
@@ -156,43 +156,43 @@ class Inquiry:
             return outcomes
         return {key: one for key, one in outcomes.items() if not (isinstance(one, Unscored) and one.owed)}
 
-    def _launch(self, missing: Open) -> tuple[set[asyncio.Task[Landed]], set[asyncio.Task[Landed]]]:
-        under_way = self._engine.flights(list(missing))
+    def _launch(self, missing: Open) -> tuple[set[asyncio.Task[CallOutcome]], set[asyncio.Task[CallOutcome]]]:
+        under_way = self._engine.running(list(missing))
         fresh = [key for key in missing if key not in under_way]
-        at_once = self._lane.provider.capabilities.samples and "n" not in self._refused
+        at_once = self._endpoint.provider.capabilities.samples and "n" not in self._refused
         groups = [fresh] if at_once and fresh else [[key] for key in fresh]
         paid = {self._engine.launch(self._flight(group), group) for group in groups}
         return paid, set(under_way.values())
 
-    def _flight(self, keys: list[bytes]) -> Flight:
+    def _flight(self, keys: list[bytes]) -> CallAttempts:
         single = self._request
-        several = partial(self._lane.provider.request, self._ask, dropped=self._refused)
-        return Flight(
+        several = partial(self._endpoint.provider.request, self._ask, dropped=self._refused)
+        return CallAttempts(
             self._engine.terms,
-            self._lane,
+            self._endpoint,
             lambda samples: single if samples == 1 else several(samples),
             keys,
-            self._load(len(keys)),
+            self._size(len(keys)),
             refused=self._refused,
             until=self._until,
         )
 
-    def _load(self, samples: int) -> Load:
-        ask, price = self._ask, self._lane.price
+    def _size(self, samples: int) -> CallSize:
+        ask, price = self._ask, self._endpoint.price
         output = ask.max_tokens * samples
         expected = expected_input_tokens(ask.system) + expected_input_tokens(ask.user)
         most = most_input_tokens(len(self._request.content), 2)
-        return Load(
+        return CallSize(
             expected + output, most + output, None if price is None else Prices.most_cost(price, most, output)
         )
 
     async def _leave_out(self, parameter: str, message: str) -> None:
-        if parameter in self._lane.written_down:
+        if parameter in self._endpoint.written_down:
             return
-        self._lane.written_down.add(parameter)
-        self._lane.refused |= {parameter}
+        self._endpoint.written_down.add(parameter)
+        self._endpoint.refused |= {parameter}
         self._engine.totals.notices[f"{self._ask.model} does not take {parameter}: left out ({message})"] += 1
-        await self._engine.books.drop(self._lane.base_url, self._ask.model.name, parameter, message)
+        await self._engine.books.drop(self._endpoint.base_url, self._ask.model.name, parameter, message)
 
     def _take(self, missing: Open, outcomes: Mapping[bytes, Outcome], *, paid: bool, reused: float = 0.0) -> None:
         for key, outcome in list(outcomes.items()):
@@ -216,7 +216,7 @@ class Inquiry:
         return Answer(reading, outcome.text, from_ledger)
 
     def _outcome(self, stored: Stored) -> Outcome:
-        adapter = self._lane.provider
+        adapter = self._endpoint.provider
         if stored.choice is None:
             if 200 <= stored.status < 300:  # a success is refused only for its size
                 return refused_for_good(Problem("oversized", stored.note, stored.status, sent=True))
@@ -233,7 +233,7 @@ class Inquiry:
     def _count(self, answers: tuple[Answer, ...]) -> None:
         readings = [answer.reading for answer in answers if isinstance(answer.reading, Unscored)]
         owed = sum(reading.owed for reading in readings)
-        # What was paid is in the totals since it landed.
+        # What was paid is in the totals since it outcome.
         reused = sum(answer.from_ledger for answer in answers)
         unpaid = Bill(owed=owed, from_ledger=reused, reused_tokens=round(self._reused_tokens))
         self._bill += unpaid

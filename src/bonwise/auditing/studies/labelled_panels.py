@@ -24,14 +24,14 @@ from bonwise.release import release
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Judged", "open_judged"]
+__all__ = ["LabelledPanels", "open_judged"]
 
 S = TypeVar("S", bound=StudySettings)
 C = TypeVar("C", bound=JudgeCounts)
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class LabelledPanels:
     """The judges of a table, each on the prompts that it scored completely and that are labelled.
 
     Parameters
@@ -116,7 +116,7 @@ def open_judged(
     columns: Mapping[str, str] | None = None,
     judge_scale: Mapping[str, Scale] | Scale | None = None,
     label_scale: Scale | None = None,
-) -> Judged:
+) -> LabelledPanels:
     """Open a table for a study; the parameters are those of `bonwise.audit`.
 
     Excluded candidates and the control are left out of the panels.
@@ -133,7 +133,7 @@ def open_judged(
     return _judged(table, settings, (*settings.exclude, *settings.control), settings.shape)
 
 
-def _judged(table: ScoreTable, settings: Settings, exclude: Sequence[str], shape: Shape | None) -> Judged:
+def _judged(table: ScoreTable, settings: Settings, exclude: Sequence[str], shape: Shape | None) -> LabelledPanels:
     found: dict[str, Labelling] = {}
     refused: dict[str, str] = {}
     for panel in lay_out(table, exclude=exclude, shape=shape):
@@ -145,7 +145,7 @@ def _judged(table: ScoreTable, settings: Settings, exclude: Sequence[str], shape
     if not found:
         first, reason = next(iter(refused.items()))
         raise InputError(f"{table.source}: no judge can be studied; {first!r}: {reason}", hint="see bonwise doctor")
-    return Judged(
+    return LabelledPanels(
         table,
         {name: one.panel.keep(one.labelled) for name, one in found.items()},
         {name: len(one.panel.sizes) for name, one in found.items()},

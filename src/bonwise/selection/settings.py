@@ -11,10 +11,10 @@ from bonwise.errors import UsageError
 from bonwise.judges.calling import FunctionJudge, as_judge
 from bonwise.judges.protocol import Judge, is_asking
 from bonwise.routing.first_pass import FirstPass, Route
+from bonwise.selection.checked_contest import most_calls_of
 from bonwise.selection.protocol import Strategy
-from bonwise.selection.refereeing import most_calls_of
 
-__all__ = ["OnFailure", "Plan", "Routing", "default_strategy", "plan_of"]
+__all__ = ["OnFailure", "Routing", "SelectionSettings", "default_strategy", "settings_of"]
 
 OnFailure = Literal["raise", "first", "random", "owe"]
 
@@ -38,7 +38,7 @@ class Routing(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SelectionSettings:
     """The settings of a selection, checked.
 
     Parameters
@@ -78,7 +78,7 @@ class Plan:
         return [self.judge, *(one for one in others if one is not None)]
 
 
-def plan_of(
+def settings_of(
     judge: Judge | Callable[[str, str], Any],
     *,
     strategy: Strategy | None = None,
@@ -86,7 +86,7 @@ def plan_of(
     deadline: float | None = None,
     on_failure: OnFailure = "raise",
     seed: int = 0,
-) -> Plan:
+) -> SelectionSettings:
     """Check the settings of a selection and fill in the strategy.
 
     Raises
@@ -110,7 +110,7 @@ def plan_of(
     if on_failure not in get_args(OnFailure):
         raise UsageError(f"on_failure is {on_failure!r}", hint=f"one of {', '.join(get_args(OnFailure))}")
     most_calls_of(taken, chosen, 2)
-    return Plan(chosen, taken, router, deadline, on_failure, seed)
+    return SelectionSettings(chosen, taken, router, deadline, on_failure, seed)
 
 
 def default_strategy(judge: Judge) -> Strategy:

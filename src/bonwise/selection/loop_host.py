@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
-__all__ = ["Home", "LoopHome", "PortalHome"]
+__all__ = ["LoopHost", "OwnThreadHost", "RunningLoopHost"]
 
 T = TypeVar("T")
 Work = Callable[..., Coroutine[Any, Any, T]]
 
 
-class Home(ABC):
+class LoopHost(ABC):
     """An event loop with an engine in it.
 
     Parameters
@@ -59,7 +59,7 @@ class Home(ABC):
         """Close the engine, from synchronous code."""
 
 
-class LoopHome(Home):
+class RunningLoopHost(LoopHost):
     """The event loop that runs when it is made."""
 
     def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None:
@@ -108,7 +108,7 @@ class LoopHome(Home):
         await self._engine.aclose()
 
 
-class PortalHome(Home):
+class OwnThreadHost(LoopHost):
     """A thread of its own."""
 
     stands_still = False

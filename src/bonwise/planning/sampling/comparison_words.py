@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bonwise.planning.drawing.compared_designs import UNKNOWABLE, DesignVariance
+from bonwise.planning.sampling.compared_designs import UNKNOWABLE, DesignVariance
 from bonwise.report.numbers import number, percent
 
 __all__ = ["comparison_sentences"]

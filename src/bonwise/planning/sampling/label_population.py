@@ -17,11 +17,11 @@ from bonwise.data.names import names_of
 from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.documents.dropped_prompt import DroppedPrompt
 from bonwise.documents.label_population import PopulationSettings
 from bonwise.errors import UsageError
-from bonwise.planning.drawing.checked import text_or_none
+from bonwise.planning.sampling.checked import text_or_none
 from bonwise.stats.partial.label_features import LabelFeatures, label_features, mean_of_judges
 from bonwise.stats.sums import Floats
 
@@ -139,14 +139,14 @@ def _by_judge(scale: Mapping[str, Scale] | Scale | None) -> Mapping[str, Scale]:
 
 def _refuse_kinds(source: object, label_file: object, judge: object, shape: object) -> None:
     if not isinstance(source, str | Path | pd.DataFrame | ScoreTable):
-        raise UsageError(f"scores are a file or a table, not {shown(source)}", hint="such as 'scores.csv'")
+        raise UsageError(f"scores are a file or a table, not {quoted(source)}", hint="such as 'scores.csv'")
     if label_file is not None and not isinstance(label_file, str | Path | pd.DataFrame):
         raise UsageError(
-            f"label_file is a file or a table, not {shown(label_file)}", hint="such as label_file='labels.csv'"
+            f"label_file is a file or a table, not {quoted(label_file)}", hint="such as label_file='labels.csv'"
         )
     text_or_none("judge", judge, "judge='first'")
     if shape not in (None, "rectangular", "ragged"):
-        raise UsageError(f"no shape {shown(shape)}", hint="choose of rectangular, ragged")
+        raise UsageError(f"no shape {quoted(shape)}", hint="choose of rectangular, ragged")
 
 
 def _table(
@@ -179,6 +179,6 @@ def _audited(table: ScoreTable, judge: str | None) -> str:
         )
     if judge not in table.judges:
         raise UsageError(
-            f"{table.source}: no judge named {shown(judge)}", hint=f"the judges are {listed(table.judges)}"
+            f"{table.source}: no judge named {quoted(judge)}", hint=f"the judges are {listed(table.judges)}"
         )
     return judge

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.documents.label_designs import ComparedShare, DesignName
-from bonwise.planning.drawing.label_rules import MEANING
-from bonwise.planning.drawing.labelled_pools import LabelledPools
+from bonwise.planning.sampling.label_rules import MEANING
+from bonwise.planning.sampling.labelled_pools import LabelledPools
 from bonwise.stats.partial.design_variance import (
     VarianceRatio,
     by_strata,

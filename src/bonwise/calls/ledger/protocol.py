@@ -5,6 +5,6 @@ from __future__ import annotations
 from bonwise.calls.ledger.absent import NullLedger
 from bonwise.calls.ledger.ledger import Ledger
 
-__all__ = ["Books"]
+__all__ = ["LedgerProtocol"]
 
-Books = Ledger | NullLedger
+LedgerProtocol = Ledger | NullLedger

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.errors import UsageError
 
 __all__ = ["number", "text_or_none", "whole_number"]
@@ -24,7 +24,7 @@ def whole_number(name: str, value: object, least: float, such_as: str) -> int:
     200
     """
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise UsageError(f"{name} must be a whole number, not {shown(value)}", hint=f"such as {name}={such_as}")
+        raise UsageError(f"{name} must be a whole number, not {quoted(value)}", hint=f"such as {name}={such_as}")
     if value < least:
         raise UsageError(f"{name} must be at least {least:g}, not {value}", hint=f"such as {name}={such_as}")
     return int(value)
@@ -39,7 +39,7 @@ def number(name: str, value: object, such_as: str) -> float:
         It is none.
     """
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise UsageError(f"{name} must be a number, not {shown(value)}", hint=f"such as {such_as}")
+        raise UsageError(f"{name} must be a number, not {quoted(value)}", hint=f"such as {such_as}")
     return float(value)
 
 
@@ -52,4 +52,4 @@ def text_or_none(name: str, value: object, such_as: str) -> None:
         With the argument.
     """
     if value is not None and not isinstance(value, str):
-        raise UsageError(f"{name} is a text, not {shown(value)}", hint=f"such as {such_as}")
+        raise UsageError(f"{name} is a text, not {quoted(value)}", hint=f"such as {such_as}")

@@ -9,10 +9,10 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.data.wording import listed, shown
+from bonwise.data.wording import listed, quoted
 from bonwise.documents.labels import DrawRule
 from bonwise.errors import UsageError
-from bonwise.planning.drawing.label_population import LabelPopulation
+from bonwise.planning.sampling.label_population import LabelPopulation
 from bonwise.stats.partial.label_allocation import (
     level_by_spread,
     pick_factor,
@@ -59,7 +59,7 @@ def known_rule(name: str) -> DrawRule:
     for rule in MEANING:
         if rule == name:
             return rule
-    raise UsageError(f"unknown rule {shown(name)}", hint=f"the rules are {listed(MEANING)}")
+    raise UsageError(f"unknown rule {quoted(name)}", hint=f"the rules are {listed(MEANING)}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from bonwise.printable import printable
 from bonwise.routing.first_pass import FirstPass, Route
 from bonwise.selection.protocol import Contest, Draw, Entrants, Heard, Match, Question, Standing, Strategy
 
-__all__ = ["Considering", "Referee", "consulted", "most_calls_of"]
+__all__ = ["CheckedContest", "Considering", "consulted", "most_calls_of"]
 
 MOST_QUESTIONS = 10_000
 """About each candidate, where a strategy does not say how many calls of a model it takes at most."""
@@ -29,7 +29,7 @@ class Considering(Protocol):
         ...
 
 
-class Referee:
+class CheckedContest:
     """The contest of one pool, whose every word is checked.
 
     Its questions are about entrants that there are and none is asked for ever; its standing has one verdict an
@@ -48,8 +48,8 @@ class Referee:
     --------
     >>> from bonwise.judges.calling import as_judge
     >>> from bonwise.selection.strategies.greedy import Greedy
-    >>> referee = Referee(Greedy(), Entrants(2, order=(1, 0)), as_judge(lambda prompt, text: 1))
-    >>> [question.candidate for question in referee.next()]
+    >>> contest = CheckedContest(Greedy(), Entrants(2, order=(1, 0)), as_judge(lambda prompt, text: 1))
+    >>> [question.candidate for question in contest.next()]
     [0, 1]
     """
 

@@ -15,16 +15,16 @@ import pandas as pd
 from bonwise.data.label_design import BY_CANDIDATE, LabelDesign
 from bonwise.data.panel import Shape
 from bonwise.data.scales import Scale
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.documented import DocumentedResult
 from bonwise.documents.labels import DrawCounts, DrawnStratum, DrawSettings, LabelsDocument, WidthRatio
 from bonwise.errors import InputError, UsageError
-from bonwise.planning.drawing.checked import text_or_none, whole_number
-from bonwise.planning.drawing.label_files import write_draw
-from bonwise.planning.drawing.label_phase import LabelPhase, share_out
-from bonwise.planning.drawing.label_population import LabelPopulation, label_population
-from bonwise.planning.drawing.label_rules import Rule, known_rule, refined, rule_of
-from bonwise.planning.drawing.label_sheet import label_sheet, with_texts
+from bonwise.planning.sampling.checked import text_or_none, whole_number
+from bonwise.planning.sampling.label_files import write_draw
+from bonwise.planning.sampling.label_phase import LabelPhase, share_out
+from bonwise.planning.sampling.label_population import LabelPopulation, label_population
+from bonwise.planning.sampling.label_rules import Rule, known_rule, refined, rule_of
+from bonwise.planning.sampling.label_sheet import label_sheet, with_texts
 from bonwise.release import release
 from bonwise.stats.partial.label_allocation import LEAST
 from bonwise.stats.top_of_scores import top_of_scores
@@ -233,7 +233,7 @@ def _earlier(after: object) -> LabelDesign | None:
     if after is None or isinstance(after, LabelDesign):
         return after
     if not isinstance(after, str | Path):
-        raise UsageError(f"after is an earlier draw, not {shown(after)}", hint="give its file, or its LabelDesign")
+        raise UsageError(f"after is an earlier draw, not {quoted(after)}", hint="give its file, or its LabelDesign")
     return LabelDesign.read(after)
 
 
@@ -263,7 +263,7 @@ def _placed(earlier: LabelDesign, population: LabelPopulation) -> LabelDesign:
     panel = population.panel
     if earlier.judge != panel.judge:
         raise InputError(
-            f"{earlier.source} was drawn for the audit of {shown(earlier.judge)}, not of {shown(panel.judge)}",
+            f"{earlier.source} was drawn for the audit of {quoted(earlier.judge)}, not of {quoted(panel.judge)}",
             hint="name the same judge",
         )
     at = earlier.prompt_ids.get_indexer(panel.prompt_ids)

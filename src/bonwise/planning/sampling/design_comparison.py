@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from bonwise.data.panel import Shape
 from bonwise.data.scales import Scale
-from bonwise.data.wording import shown
+from bonwise.data.wording import quoted
 from bonwise.documented import DocumentedResult
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.label_designs import (
@@ -24,11 +24,11 @@ from bonwise.documents.label_designs import (
     ProxyLinkRecord,
 )
 from bonwise.errors import InputError, UsageError
-from bonwise.planning.drawing.checked import number, whole_number
-from bonwise.planning.drawing.compared_designs import COMPARED, UNKNOWABLE, DesignVariance, ShareOfLabels
-from bonwise.planning.drawing.comparison_words import comparison_sentences
-from bonwise.planning.drawing.label_population import label_population
-from bonwise.planning.drawing.labelled_pools import LabelledPools, labelled_pools
+from bonwise.planning.sampling.checked import number, whole_number
+from bonwise.planning.sampling.compared_designs import COMPARED, UNKNOWABLE, DesignVariance, ShareOfLabels
+from bonwise.planning.sampling.comparison_words import comparison_sentences
+from bonwise.planning.sampling.label_population import label_population
+from bonwise.planning.sampling.labelled_pools import LabelledPools, labelled_pools
 from bonwise.printable import printable
 from bonwise.release import release
 from bonwise.stats.correlation import correlation
@@ -231,7 +231,7 @@ def compare_designs(  # noqa: PLR0913 - the one front door of the comparison; al
 
 def _checked_shares(shares: object) -> tuple[float, ...]:
     if isinstance(shares, str) or not isinstance(shares, Sequence | np.ndarray):
-        raise UsageError(f"shares are several numbers, not {shown(shares)}", hint="such as shares=[0.25]")
+        raise UsageError(f"shares are several numbers, not {quoted(shares)}", hint="such as shares=[0.25]")
     found = tuple(number("a share", share, "0.25 for a quarter") for share in shares)
     for share in found:
         if not 0 < share < 1:
