@@ -16,6 +16,7 @@ SELECTION = AUDIT.with_name("selection.py")
 LABELS = AUDIT.with_name("labels.py")
 PAGES = AUDIT.with_name("pages.py")
 REQUIREMENTS = AUDIT.with_name("requirements.py")
+CHANGES = AUDIT.with_name("changes_of_file.py")
 CONTENDERS = [
     "bonwise, default",
     "bonwise, bootstrap, 200 resamples",
@@ -217,3 +218,46 @@ def test_the_table_of_changed_labels_is_made_again():
         needed = [[float(figure) for figure in cell.split()] for cell in row[1:3]]
         assert all(len(one) == 4 and one == sorted(one) and 0 < one[0] < one[-1] < 1 for one in needed)
     assert int(body[0][3].rstrip("%")) < int(body[3][3].rstrip("%"))
+
+
+@pytest.fixture
+def changes(monkeypatch):
+    """Return the benchmark of changes of file as a module."""
+    return module_of(CHANGES, monkeypatch)
+
+
+def test_a_change_of_file_is_a_call_from_another_file_or_from_none(changes, tmp_path, monkeypatch):
+    """Calls through functions of others count by who is above them; comprehensions and calls within a file do not."""
+    monkeypatch.setattr(changes, "HOME", tmp_path)
+    sources = {
+        "a.py": "import b\ndef work():\n    return [b.one(at) for at in range(3)] + list(map(near, b.two()))\n"
+        "def near(value):\n    return value\n",
+        "b.py": "def one(at):\n    return at\ndef two():\n    yield one(1)\n    yield one(2)\n",
+    }
+    for name, source in sources.items():
+        (tmp_path / name).write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    names = {file: importlib.util.spec_from_file_location(file, tmp_path / f"{file}.py") for file in "ba"}
+    modules = {file: importlib.util.module_from_spec(spec) for file, spec in names.items()}
+    for file, module in modules.items():
+        monkeypatch.setitem(sys.modules, file, module)
+        names[file].loader.exec_module(module)
+    passed = changes.passed_by(modules["a"].work)
+    # Three calls of one; two is resumed until it ends, beneath `map`; near is called within its own file.
+    assert dict(passed.pairs) == {("", "a.py"): 1, ("a.py", "b.py"): 6}
+    assert passed.functions == {("a.py", "work"), ("a.py", "near"), ("b.py", "one"), ("b.py", "two")}
+
+
+@pytest.mark.shared
+def test_changes_of_file_of_a_pick_and_of_an_audit_are_counted(shared, tmp_path):
+    """Both workloads run, and what they pass is counted by pair."""
+    file = tmp_path / "changes.json"
+    table = shared / "data" / "arena100" / "scores.csv"
+    command = [sys.executable, str(CHANGES), "--table", str(table), "--pairs", "1", "--json", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(file.read_text(encoding="utf-8"))
+    for name in ("pick", "audit"):
+        assert f"{name}: {document[name]['changes']} changes of file" in done.stdout
+        assert sum(pair[-1] for pair in document[name]["pairs"]) == document[name]["changes"] > 0
+    assert document["package"]["lines"] > 10 * document["package"]["files"] > 0
