@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["printable", "shell_path", "shell_word", "writable"]
+__all__ = ["all_printable", "printable", "shell_path", "shell_word", "writable"]
 
 _UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """Halves of surrogate pairs, and the control characters but for tabs and line ends."""
@@ -28,6 +29,17 @@ def printable(value: object, *, longest: int | None = None) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def all_printable(values: Iterable[object]) -> list[str]:
+    r"""Return texts as `printable` returns each.
+
+    Examples
+    --------
+    >>> all_printable(["a\nb", 3])
+    ['a\\nb', '3']
+    """
+    return [printable(value) for value in values]
 
 
 def writable(text: str) -> str:

@@ -28,7 +28,7 @@ from bonwise.release import release
 from bonwise.report.numbers import counted
 from bonwise.stats.catalog import OF_PICKS
 from bonwise.stats.efficiency import Spent, efficiency, efficiency_difference
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimate import Estimate, under_method
 from bonwise.stats.estimation import difference, estimate
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 
@@ -250,7 +250,7 @@ def _compared(
     first, second = (
         PicksSide(
             picks,
-            _under(method, {**mine, **efficiency(cost, settings.confidence)}),
+            under_method({**mine, **efficiency(cost, settings.confidence)}, method),
             _total(cost.answers),
             _total(cost.tokens),
             only,
@@ -258,11 +258,7 @@ def _compared(
         )
         for picks, mine, cost, only in zip(sides, worth, spent, alone, strict=True)
     )
-    return first, second, _under(method, differences)
-
-
-def _under(method: str, found: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    return {name: e.with_method(method) for name, e in found.items()}
+    return first, second, under_method(differences, method)
 
 
 def _spent(picks: Picks, panel: Panel, sums: Floats) -> Spent:

@@ -13,7 +13,7 @@ from bonwise.data.panel import Panel
 from bonwise.documents.audited.compared import JudgesCompared
 from bonwise.documents.estimate import estimate_records
 from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimate import Estimate, under_method
 from bonwise.stats.estimation import difference
 from bonwise.stats.level_bias import level_bias_difference
 from bonwise.stats.partial.label_sample import LabelSample
@@ -73,7 +73,7 @@ def _compare(first: JudgeAudit, second: JudgeAudit, settings: Settings) -> Compa
         method = "complete" if complete else "labelled_only"
     biases = [panel_level_bias(panel, settings, weights) for panel in (left, right)]
     found["level_bias"] = level_bias_difference(biases[0], biases[1], settings.confidence)
-    differences = {name: e.with_method(method) for name, e in found.items()}
+    differences = under_method(found, method)
     return Comparison(first.judge, second.judge, len(left.sizes), differences)
 
 

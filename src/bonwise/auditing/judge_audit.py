@@ -26,7 +26,7 @@ from bonwise.documents.estimate import estimate_records
 from bonwise.documents.record import given
 from bonwise.errors import InputError
 from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimate import Estimate, under_method
 from bonwise.stats.estimation import estimate
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 
@@ -277,8 +277,8 @@ def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> Jud
     panel = labelling.panel.keep(labelling.labelled)
     rule = settings.rule(panel.labels)
     sums = _complete_sums(labelling)
-    found = {name: e.with_method(labelling.method) for name, e in estimate(ESTIMANDS, sums, rule).items()}
-    found["level_bias"] = panel_level_bias(panel, settings).with_method(labelling.method)
+    found = {**estimate(ESTIMANDS, sums, rule), "level_bias": panel_level_bias(panel, settings)}
+    found = under_method(found, labelling.method)
     if labelling.method == "labelled_only":
         found.update(judge_only(labelling.panel, settings))
     return JudgeMetrics(found)

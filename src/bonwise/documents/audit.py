@@ -71,11 +71,12 @@ class AuditDocument(Document):
 
     @model_validator(mode="after")
     def _one_or_several(self) -> Self:
-        alone, together = ([key for key in keys if key in self] for keys in (_ALONE, _TOGETHER))
-        if together and any(key in self for key in (*_ALONE, *_OPTIONAL)):
+        keys = {*self.keys()}
+        together = keys & {*_TOGETHER}
+        if together and keys & {*_ALONE, *_OPTIONAL}:
             raise ValueError("one judge or several: the keys of one judge stand beside those of several")
         wanted = _TOGETHER if together else _ALONE
-        lacking = [key for key in wanted if key not in (*alone, *together)]
+        lacking = [key for key in wanted if key not in keys]
         if lacking:
             raise ValueError(f"{lacking[0]} is missing")
         return self
@@ -114,8 +115,7 @@ class AuditDocument(Document):
         optional = given(covariates=dict(covariates or {}) or None, gates=list(gates) or None)
         if len(judges) == 1 and not not_audited:
             ((name, found),) = judges.items()
-            own = {key: found[key] for key in JudgeFound.model_fields if key in found}
-            return cls(judge=name, **own, settings=settings, **optional)
+            return cls(judge=name, **found.given_values(), settings=settings, **optional)
         together: dict[str, Any] = {
             "judges": dict(judges),
             "comparisons": list(comparisons),
@@ -132,8 +132,12 @@ class AuditDocument(Document):
         """What was found of each judge, of the only one too."""
         if self.several_judges is not None:
             return self.several_judges
-        own = {key: self[key] for key in JudgeFound.model_fields if key in self}
-        return {} if self.judge is None else {self.judge: JudgeFound(**own)}
+        if self.judge is None:
+            return {}
+        given = self.given_values()
+        own = {key: given[key] for key in JudgeFound.model_fields if key in given}
+        # These values were checked when this document was made.
+        return {self.judge: JudgeFound.model_construct(**own)}
 
     @property
     def comparisons(self) -> Sequence[JudgesCompared]:

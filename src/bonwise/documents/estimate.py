@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bonwise.documents.record import Record, given
+from bonwise.documents.record import Record
 from bonwise.documents.values import Count, NonNegative, Number
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ class EstimateRecord(Record):
     @classmethod
     def of(cls, found: Estimate) -> EstimateRecord:
         """Return the record of an estimate; optional keys only where they say something."""
+        labelled_only = None if found.labelled_only is None else cls.of(found.labelled_only)
+        optional: dict[str, Any] = {"reason": found.reason, "ess": found.ess, "labelled_only": labelled_only}
         return cls(
             estimate=found.estimate,
             low=found.low,
@@ -61,11 +63,7 @@ class EstimateRecord(Record):
             n=found.n,
             interval=found.interval,
             method=found.method,
-            **given(
-                reason=found.reason,
-                ess=found.ess,
-                labelled_only=None if found.labelled_only is None else cls.of(found.labelled_only),
-            ),
+            **{key: value for key, value in optional.items() if value is not None},
         )
 
 

@@ -15,14 +15,11 @@ class StudyCounts(Record):
 
     def plain(self) -> dict[str, int]:
         """Return the counts by key."""
-        return {key: value for key, value in self._given() if isinstance(value, int)}
+        return {key: value for key, value in self.given_values().items() if isinstance(value, int)}
 
     def lost(self) -> dict[str, dict[str, int]]:
         """Return, by key, how often something was left out for which reason."""
-        return {key: dict(value) for key, value in self._given() if isinstance(value, dict) and value}
-
-    def _given(self) -> list[tuple[str, object]]:
-        return [(key, getattr(self, key)) for key in type(self).model_fields if key in self.model_fields_set]
+        return {key: dict(value) for key, value in self.given_values().items() if isinstance(value, dict) and value}
 
 
 class JudgeCounts(StudyCounts):

@@ -65,6 +65,11 @@ class Record(BaseModel):
         given = self.model_fields_set
         return any((field.alias or name) == key and name in given for name, field in type(self).model_fields.items())
 
+    def given_values(self) -> dict[str, Any]:
+        """Return the values that were given, by JSON key: records within stay records."""
+        fields, given = type(self).model_fields, self.model_fields_set
+        return {field.alias or name: getattr(self, name) for name, field in fields.items() if name in given}
+
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler, /) -> JsonSchemaValue:
         # What a key means is said once, in the docstring of the class.

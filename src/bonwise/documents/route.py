@@ -159,8 +159,11 @@ class RouteDocument(Document):
         """What was found of each judge, of the only one too."""
         if self.several_judges is not None:
             return self.several_judges
-        own = {key: self[key] for key in _OF_ONE if key in self}
-        return {} if self.judge is None else {self.judge: JudgeRoute(**own)}
+        if self.judge is None:
+            return {}
+        given = self.given_values()
+        own = {key: given[key] for key in _OF_ONE if key in given}
+        return {self.judge: JudgeRoute(**own)}
 
     @property
     def not_studied(self) -> Mapping[str, str]:

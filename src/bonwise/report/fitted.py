@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -64,12 +65,12 @@ class FittedTable:
         table = self._table(shown, self._cap(options))
         if not console.is_terminal:
             options = options.update(width=max(1, _width(console, options, table)))
-        yield from console.render(table, options)
+        parts: list[RenderableType | Segment] = [*console.render(table, options)]
         lost = [self._name(header) for header in self.headers if header not in shown]
         if lost:
-            yield Text(
-                f"columns hidden, the terminal is too narrow: {', '.join(lost)}; --json has all", style="yellow"
-            )
+            hidden = f"columns hidden, the terminal is too narrow: {', '.join(lost)}; --json has all"
+            parts.append(Text(hidden, style="yellow"))
+        return parts
 
     def fit(self, console: Console, options: ConsoleOptions) -> tuple[str, ...]:
         """Return the headers for which there is room, in their order."""

@@ -22,9 +22,12 @@ __all__ = [
     "brief",
     "count",
     "counted",
+    "counts",
     "estimate",
+    "estimates",
     "interval",
     "interval_title",
+    "intervals",
     "listed_counts",
     "money",
     "number",
@@ -144,6 +147,29 @@ def interval(found: Bounded | None, unit: Unit = "number", *, sign: bool = False
     return f"[{low}, {high}]"
 
 
+def estimates(found: Iterable[tuple[Bounded | None, Unit]]) -> list[str]:
+    """Write a column of estimates, each in its unit.
+
+    Examples
+    --------
+    >>> found = Ends(0.2126, 0.0809, 0.3427)
+    >>> estimates([(found, "number"), (found, "share"), (None, "share")])
+    ['0.21', '21%', '-']
+    """
+    return [estimate(one, unit) for one, unit in found]
+
+
+def intervals(found: Iterable[tuple[Bounded | None, Unit]]) -> list[str]:
+    """Write the column of their intervals.
+
+    Examples
+    --------
+    >>> intervals([(Ends(0.2126, 0.0809, 0.3427), "number"), (None, "share")])
+    ['[0.08, 0.34]', '-']
+    """
+    return [interval(one, unit) for one, unit in found]
+
+
 def with_interval(found: Bounded, unit: Unit = "number", *, sign: bool = False) -> str:
     """Write an estimate and its interval, for a sentence.
 
@@ -261,6 +287,17 @@ def count(value: int | None) -> str:
     '1,200'
     """
     return NOTHING if value is None else f"{value:,}"
+
+
+def counts(values: Iterable[int | None]) -> list[str]:
+    """Write a column of counts.
+
+    Examples
+    --------
+    >>> counts([1200, None])
+    ['1,200', '-']
+    """
+    return [count(value) for value in values]
 
 
 def counted(value: int, noun: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from bonwise.printable import printable
+from bonwise.printable import all_printable, printable
 from bonwise.report.blocks import Block, Part, Role, Said, Table
 from bonwise.report.commands import command
 from bonwise.report.fitted import FittedTable
@@ -68,11 +69,13 @@ def _table(table: Table) -> FittedTable:
     grouped = any(row.group for row in table.rows)
     rows: list[Sequence[str]] = []
     styles: list[str] = []
-    for row in table.rows[: table.at_a_glance or None]:
-        if row.group:
-            rows.append((printable(row.group), *("" for _ in headers[1:])))
+    shown = table.rows[: table.at_a_glance or None]
+    written = iter(all_printable(text for row in shown for text in (row.group, *row.cells)))
+    for row in shown:
+        group, *cells = islice(written, 1 + len(row.cells))
+        if group:
+            rows.append((group, *("" for _ in headers[1:])))
             styles.append("bold")
-        cells = [printable(cell) for cell in row.cells]
         rows.append([f"  {cells[0]}", *cells[1:]] if grouped else cells)
         styles.append("bold" if row.strong else "")
     left = 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["named"]
+from collections.abc import Iterable
+
+__all__ = ["all_named", "named"]
 
 
 def named(text: str, reference: str | None) -> str:
@@ -18,3 +20,14 @@ def named(text: str, reference: str | None) -> str:
     for word, instead in (("oracle", "reference"), ("labels", "reference scores"), ("label", "reference score")):
         text = text.replace(word, instead)
     return text
+
+
+def all_named(texts: Iterable[str], reference: str | None) -> list[str]:
+    """Name each text of a column as `named` does.
+
+    Examples
+    --------
+    >>> all_named(["mean label", "tie rate"], "another judge")
+    ['mean reference score', 'tie rate']
+    """
+    return [named(text, reference) for text in texts]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bonwise.stats.laws import Law
 
-__all__ = ["NOT_DISTINGUISHABLE", "Estimate"]
+__all__ = ["NOT_DISTINGUISHABLE", "Estimate", "under_method"]
 
 NOT_DISTINGUISHABLE = "denominator not distinguishable from 0"
 
@@ -85,6 +86,11 @@ class Estimate:
         if ends is None:
             return cls(estimate, None, None, se_or_none, n, None, reason=_NO_INTERVAL[law.kind])
         return cls(estimate, *ends, se_or_none, n, law.kind, law=law)
+
+
+def under_method(found: Mapping[str, Estimate], method: str) -> dict[str, Estimate]:
+    """Return the same estimates under another method name."""
+    return {name: one.with_method(method) for name, one in found.items()}
 
 
 _NO_INTERVAL = {

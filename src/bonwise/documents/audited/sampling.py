@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from bonwise.documents.record import Record
 from bonwise.documents.values import Count, NonNegative, Number
@@ -54,10 +54,6 @@ class SampleUse(Record):
     further_judges: list[str] | None = None
     narrowed: Number | None = None
     notes: list[str] | None = None
-
-    def given_values(self) -> dict[str, Any]:
-        """Return the values that were given, for a `Sampling`."""
-        return {name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set}
 
 
 class Sampling(Record):

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.calibrating.calibrators import COVARIATE_METHODS, METHODS
-from bonwise.auditing.studies.calibrating.method_calibration import MethodCalibration, under
+from bonwise.auditing.studies.calibrating.method_calibration import MethodCalibration
 from bonwise.auditing.studies.calibrating.raw_scores import RawScores
 from bonwise.data.panel import Panel
 from bonwise.documents.estimate import EstimateRecord, estimate_records
 from bonwise.documents.judge_counts import JudgeCounts
 from bonwise.documents.studies.calibration import CalibrationJudge, RawFigures
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimate import Estimate, under_method
 from bonwise.stats.sums import Floats
 
 __all__ = ["JudgeCalibration", "calibrate_judge"]
@@ -94,7 +94,7 @@ def calibrate_judge(
         panel.judge,
         data,
         tuple(covariates),
-        under(method, raw.metrics),
+        under_method(raw.metrics, method),
         raw.level.with_method(method),
         {name: raw.calibrated(name).with_method(method) for name in used},
         int(raw.refits.groups),

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from bonwise.documents.estimate import EstimateRecord, estimate_records
 from bonwise.documents.studies.calibration import FIXED, CalibratedMethod, Intervals, LevelChange, PickCounts, Picks
 from bonwise.stats.calibration.pick_changes import PickChanges
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimate import Estimate, under_method
 
-__all__ = ["MethodCalibration", "under"]
+__all__ = ["MethodCalibration"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +75,9 @@ class MethodCalibration:
         """Return the same estimates under another method name."""
         return replace(
             self,
-            metrics=under(method, self.metrics),
-            changes=under(method, self.changes),
-            relative=under(method, self.relative),
+            metrics=under_method(self.metrics, method),
+            changes=under_method(self.changes, method),
+            relative=under_method(self.relative, method),
             level=self.level.with_method(method),
             level_change=self.level_change.with_method(method),
             tie_breaks=self.tie_breaks.with_method(method),
@@ -86,8 +86,3 @@ class MethodCalibration:
 
 def _counts(found: PickChanges) -> PickCounts:
     return PickCounts(**asdict(found))
-
-
-def under(method: str, found: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    """Return the estimates under another method name."""
-    return {name: one.with_method(method) for name, one in found.items()}

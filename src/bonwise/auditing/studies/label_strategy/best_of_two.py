@@ -9,8 +9,7 @@ import numpy as np
 from bonwise.auditing.same_picks import differing_by_nothing, pick_alike
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.label_strategy.matched_verdicts import MatchedVerdicts
-from bonwise.auditing.studies.label_strategy.records import records_under
-from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.estimate import EstimateRecord, estimate_records
 from bonwise.documents.label_strategy.pairs import (
     GapGroup,
     MatchedPairs,
@@ -21,6 +20,7 @@ from bonwise.documents.label_strategy.pairs import (
 )
 from bonwise.documents.record import given
 from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.estimate import under_method
 from bonwise.stats.estimation import difference, estimate
 from bonwise.stats.label_strategy.matched import OF_PAIRS, gap_groups, of_pairs, pair_scores, pair_sums
 from bonwise.stats.label_strategy.order_effect import order_effects
@@ -62,7 +62,7 @@ def best_of_two(matched: MatchedVerdicts, settings: Settings, groups: int, *, me
     sums = {name: pair_sums(one, labels, pairs, matched.weights) for name, one in scores.items()}
     ways: dict[PairWay, WayMetrics] = {}
     for name, mine in sums.items():
-        metrics = records_under(method, estimate(wanted, mine, rule))
+        metrics = estimate_records(under_method(estimate(wanted, mine, rule), method))
         if name == "pointwise":
             ways[name] = WayMetrics(metrics=metrics)
             continue
@@ -70,7 +70,7 @@ def best_of_two(matched: MatchedVerdicts, settings: Settings, groups: int, *, me
         if pick_alike(scores[name], scores["pointwise"], np.full(len(pairs.prompt), 2)):
             # Of two candidates the pick is the whole order.
             less = differing_by_nothing(less, OF_PAIRS)
-        ways[name] = WayMetrics(metrics=metrics, minus_pointwise=records_under(method, less))
+        ways[name] = WayMetrics(metrics=metrics, minus_pointwise=estimate_records(under_method(less, method)))
     return MatchedPairs(
         prompts=len(np.unique(pairs.prompt)),
         pairs=len(pairs.prompt),
@@ -86,7 +86,7 @@ def best_of_two(matched: MatchedVerdicts, settings: Settings, groups: int, *, me
 def _order(matched: MatchedVerdicts, confidence: float, method: str) -> OrderEffects:
     shown = matched.shown_first, matched.shown_second
     effects = order_effects(*shown, matched.pairs.prompt, confidence, matched.weights)
-    return OrderEffects(**records_under(method, effects))
+    return OrderEffects(**estimate_records(under_method(effects, method)))
 
 
 def _where_tied(matched: MatchedVerdicts, confidence: float, groups: int, method: str) -> WhereTied:

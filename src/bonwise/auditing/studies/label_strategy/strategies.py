@@ -11,12 +11,13 @@ from bonwise.auditing.same_picks import differing_by_nothing, pick_alike
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.label_strategy.asked import Asked, added_up, asked
 from bonwise.auditing.studies.label_strategy.matched_verdicts import MatchedVerdicts
-from bonwise.auditing.studies.label_strategy.records import records_under
 from bonwise.data.table import ScoreTable
+from bonwise.documents.estimate import estimate_records
 from bonwise.documents.label_strategy.pairs import WayMetrics
 from bonwise.documents.label_strategy.strategies import PromptGroup, PromptsWithVerdicts, Way
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.efficiency import Spent, efficiency, efficiency_difference
+from bonwise.stats.estimate import under_method
 from bonwise.stats.estimation import difference, estimate
 from bonwise.stats.label_strategy.borda import borda, connected_edges
 from bonwise.stats.label_strategy.rescored import between_top, quantised, tie_broken
@@ -121,7 +122,7 @@ def _group(
         tokens = way.spent.tokens
         spent = Spent(t.J - t.R, t.M - t.R, way.spent.answers, tokens, no_tokens=way.spent.no_tokens)
         found = {**estimate(_WANTED, sums, rule), **efficiency(spent, settings.confidence)}
-        metrics = records_under(method, found)
+        metrics = estimate_records(under_method(found, method))
         if base is None:
             base = way, sums, spent
             rows[way.name] = WayMetrics(metrics=metrics)
@@ -130,7 +131,7 @@ def _group(
         if pick_alike(way.scores, base[0].scores, panel.sizes):
             less = differing_by_nothing(less)
         less |= efficiency_difference(spent, base[2], settings.confidence)
-        rows[way.name] = WayMetrics(metrics=metrics, minus_pointwise=records_under(method, less))
+        rows[way.name] = WayMetrics(metrics=metrics, minus_pointwise=estimate_records(under_method(less, method)))
     in_no_pair = np.ones(len(panel.scores), dtype=bool)
     in_no_pair[np.concatenate([matched.pairs.i, matched.pairs.j])] = False
     return PromptGroup(

@@ -9,8 +9,8 @@ from bonwise.documents.audited.settings import AuditSettings
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.metrics import Metric, MetricGroup, groups_of
 from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
-from bonwise.report.numbers import count, estimate, interval, interval_title, setting
-from bonwise.report.wording import named
+from bonwise.report.numbers import counts, estimates, interval_title, intervals, setting
+from bonwise.report.wording import all_named, named
 
 __all__ = ["ALONE", "metrics"]
 
@@ -57,12 +57,13 @@ def _table(judge: JudgeFound, settings: AuditSettings, groups: Sequence[MetricGr
         Column("n", spare=4),
         Column("what it says", "meaning", spare=1),
     )
-    rows = []
-    for group in groups:
-        shown = [one for one in group.metrics if _has_row(judge, one)]
-        for at, metric in enumerate(shown):
-            cells = _cells(metric, judge, settings.reference, [column.title for column in beside])
-            rows.append(Row(cells, metric.headline, "" if at else group.title))
+    shown = [(group.title, [one for one in group.metrics if _has_row(judge, one)]) for group in groups]
+    cells = _cells([one for _, some in shown for one in some], judge, settings.reference, beside)
+    rows = [
+        Row(next(cells), metric.headline, "" if at else title)
+        for title, some in shown
+        for at, metric in enumerate(some)
+    ]
     return Table(columns, rows)
 
 
@@ -81,22 +82,27 @@ def _beside(judge: JudgeFound, groups: Sequence[MetricGroup]) -> Sequence[Column
     )
 
 
-def _cells(metric: Metric, judge: JudgeFound, reference: str | None, beside: Sequence[str]) -> Sequence[str]:
-    found, unit = judge.metrics[metric.name], metric.unit
-    star = " *" if found.method == "labelled_only" else ""
-    controlled: Mapping[str, EstimateRecord] = judge.with_control or {}
-    figures = {
-        _LABELS_ALONE: "" if found.labelled_only is None else estimate(found.labelled_only, unit),
-        _WITH_CONTROL: estimate(controlled.get(metric.name), unit),
-    }
-    return (
-        f"{named(metric.name, reference)}{star}",
-        estimate(found, unit),
-        interval(found, unit),
-        *(figures[title] for title in beside),
-        count(found.n),
-        named(metric.meaning, reference),
-    )
+def _cells(
+    shown: Sequence[Metric], judge: JudgeFound, reference: str | None, beside: Sequence[Column]
+) -> Iterator[Sequence[str]]:
+    """Return the cells of each row, written column by column."""
+    found = [judge.metrics[one.name] for one in shown]
+    units = [one.unit for one in shown]
+    figures = list(zip(found, units, strict=True))
+    names = all_named((one.name for one in shown), reference)
+    starred = [f"{name} *" if one.method == "labelled_only" else name for name, one in zip(names, found, strict=True)]
+    written = [starred, estimates(figures), intervals(figures)]
+    for column in beside:
+        if column.title == _LABELS_ALONE:
+            alone = estimates((one.labelled_only, unit) for one, unit in figures)
+            written.append(
+                ["" if one.labelled_only is None else cell for one, cell in zip(found, alone, strict=True)]
+            )
+        else:
+            controlled: Mapping[str, EstimateRecord] = judge.with_control or {}
+            written.append(estimates((controlled.get(one.name), one.unit) for one in shown))
+    written += [counts(one.n for one in found), all_named((one.meaning for one in shown), reference)]
+    return zip(*written, strict=True)
 
 
 def _reasons(judge: JudgeFound, settings: AuditSettings, groups: Sequence[MetricGroup]) -> Mapping[str, list[str]]:
