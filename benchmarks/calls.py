@@ -136,7 +136,7 @@ HEADER = (
     "CPU ms a call",
     "of it system",
     "calls per CPU s",
-    "calls a second",
+    "calls per second",
     "against the first row",
 )
 

@@ -33,7 +33,7 @@ def replaced(text: str, name: str, content: str) -> str:
     Raises
     ------
     MarkerError
-        A marker is missing, stands twice, or the end comes before the start.
+        A marker is missing, occurs twice, or the end comes before the start.
     """
     start, end = (f"<!-- {name}: {edge} -->" for edge in ("start", "end"))
     for marker in (start, end):

@@ -120,7 +120,7 @@ CONTENDERS: dict[str, dict[str, Callable[[int], None]]] = {
         "Selector.aselect": by_aselect(MODEL, in_memory),
     },
 }
-"""By what is asked; the first of each is what the others are held against."""
+"""By what is asked; the first of each is what the others are compared with."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import bonwise as bw
 from bonwise.testing import simulate
 
 with TemporaryDirectory() as folder:
-    # Your own table has the same columns: one row a candidate, with the judge's score and a label that
+    # Your own table has the same columns: one row per candidate, with the judge's score and a label that
     # you trust. Here both are simulated: 1,000 prompts with 4 candidates each.
     table = Path(folder) / "scores.csv"
     simulate("arena", n=1000, seed=1).frame().to_csv(table, index=False)

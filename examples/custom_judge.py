@@ -11,7 +11,7 @@ class Fresh:
     name, version = "fresh", "1"
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> list[bw.Score | bw.Unscored]:
-        """Return one verdict a candidate, in order."""
+        """Return one verdict per candidate, in order."""
         return [self.one(set(prompt.split()), set(text.split())) for text in candidates]
 
     def one(self, said: set[str], words: set[str]) -> bw.Score | bw.Unscored:

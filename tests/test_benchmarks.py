@@ -118,7 +118,7 @@ def test_at_5000_prompts_nothing_is_scaled_or_left_out(audit):
 
 
 def test_ratios_are_to_the_run_of_the_same_interval(audit):
-    """A bootstrap is held against a bootstrap first, then against the default."""
+    """A bootstrap is compared with a bootstrap first, then against the default."""
     seconds = {"bonwise, default": 1.0, "bonwise, bootstrap": 2.0, "pandas bootstrap": 6.0}
     jobs = [job for job in audit.plan((5_000,), 1_000, seed=0) if job.contender in seconds]
     rows = [audit.Row(job, seconds[job.contender], 100.0, 200.0, {}) for job in jobs]

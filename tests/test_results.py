@@ -54,7 +54,7 @@ def test_every_public_result_has_a_frame():
 
 
 def test_the_power_table_of_a_plan():
-    """One row a number of labels, the plan marked; a half-width stands in its own column."""
+    """One row a number of labels, the plan marked; a half-width is in its own column."""
     plan = bw.plan(question="recovery>0", candidates=4, within_r=0.3)
     frame = plan.to_frame()
     assert list(frame["labels"]) == [row["labels"] for row in plan.power_table]
@@ -67,7 +67,7 @@ def test_the_power_table_of_a_plan():
 
 
 def test_every_signal_at_every_share():
-    """One row a judge, signal and share as the document has them, one of them recommended; others say why not."""
+    """One row per judge, signal and share as the document has them, one of them recommended; others say why not."""
     study = bw.route(arena(80), share=0.25)
     document, frame = study.to_dict(), study.to_frame()
     figures = frame[frame["share"].notna()]
@@ -86,7 +86,7 @@ def test_every_signal_at_every_share():
 
 
 def test_every_candidate_of_a_selection():
-    """One row a candidate in the order given: its rank, whether it was picked, and why it has no score."""
+    """One row per candidate in the order given: its rank, whether it was picked, and why it has no score."""
 
     def judge(_prompt, text):
         return float(len(text)) if text != "none" else float("nan")
@@ -105,7 +105,7 @@ def test_every_candidate_of_a_selection():
 
 
 def test_both_sides_of_a_comparison(compared):
-    """One row a metric: the difference is first less second, with its ends and its prompts."""
+    """One row per metric: the difference is first less second, with its ends and its prompts."""
     frame = compared.to_frame().set_index("metric")
     assert set(frame.index) == set(compared.differences) == set(compared.first.metrics)
     row, found = frame.loc["recovery"], compared.differences["recovery"]
@@ -145,7 +145,7 @@ def test_every_design_at_every_share():
 
 
 def test_metrics_of_stated_confidence():
-    """One row a judge and metric, each with its ends and the count behind it."""
+    """One row per judge and metric, each with its ends and the count behind it."""
     chance = np.random.default_rng(7)
     said = chance.random(80).round(2)
     rows = {"judge": ["j", "k"] * 40, "probability": said, "outcome": (chance.random(80) < said).astype(int)}
@@ -157,7 +157,7 @@ def test_metrics_of_stated_confidence():
 
 
 def test_metrics_of_preferences():
-    """One row a judge and metric, the estimates being those of the result."""
+    """One row per judge and metric, the estimates being those of the result."""
     gold = np.random.default_rng(6).integers(1, 3, 40)
     verdicts = pd.DataFrame({"item": range(40), "set": list("ab") * 20, "v": np.roll(gold, 1), "gold": gold})
     found = bw.audit_preferences(verdicts, verdicts=["v"], oracle="gold", prompt=["item"], context=["set"])
@@ -167,7 +167,7 @@ def test_metrics_of_preferences():
 
 
 def test_metrics_of_pairs_of_models():
-    """One row a pair and metric; the margin is the win rate less a half, and so are its ends."""
+    """One row per pair and metric; the margin is the win rate less a half, and so are its ends."""
     won = np.random.default_rng(5).choice(["a", "b"], 80, p=[0.6, 0.4])
     votes = pd.DataFrame({"a": "x", "b": "y", "q": np.arange(80) // 4, "won": won})
     settings = {"verdict_col": "won", "pair_col": ["a", "b"], "prompt_col": "q"}

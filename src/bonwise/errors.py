@@ -57,7 +57,7 @@ class BonwiseError(Exception):
     """Whether the same call may succeed later without anything being mended."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        # File and candidate names stand in messages: whatever they hold, a message stays one printable line.
+        # File and candidate names are in messages: whatever they hold, a message stays one printable line.
         self.message = printable(message)
         self.hint = printable(hint)
         super().__init__(self.message)

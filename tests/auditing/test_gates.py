@@ -107,7 +107,7 @@ def test_an_undefined_metric_settles_no_gate():
 
 
 def test_an_unknown_metric_is_refused(found):
-    """A gate on a name that is no metric names those there are."""
+    """A gate on a name that is not a metric names those there are."""
     with pytest.raises(UsageError, match=r"no metric named 'recall'.*recovery"):
         found.check({"recall": 0.5})
 

@@ -159,7 +159,7 @@ def test_what_picks_cannot_answer_is_refused(tmp_path, asked, error, words):
 
 
 def test_labels_that_match_no_candidate_are_refused(tmp_path):
-    """A label of a candidate that stood in no pool is an error, as it is beside scores."""
+    """A label of a candidate that was in no pool is an error, as it is beside scores."""
     frame = cohort(10)
     labels = pd.concat([labels_of(frame), labels_of(frame).head(1).assign(candidate="stranger")])
     with pytest.raises(RowError, match="match no scored candidate"):
@@ -168,7 +168,7 @@ def test_labels_that_match_no_candidate_are_refused(tmp_path):
 
 @pytest.mark.parametrize("role", ["prompt_id", "candidate", "oracle_label"])
 def test_columns_named_with_picks_are_those_of_the_label_file(tmp_path, role):
-    """Picks have no columns of a table, so a named column must stand in the label file, their own name or not."""
+    """Picks have no columns of a table, so a named column must be in the label file, their own name or not."""
     frame = cohort(10)
     path = logged(tmp_path / "picks.jsonl", greedy_lines(frame))
     renamed = labels_of(frame).rename(columns={role: "other"})

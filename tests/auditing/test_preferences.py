@@ -186,7 +186,7 @@ def test_a_verdict_column_is_nothing_else(asked, said):
 
 
 def test_a_prompt_in_two_contexts_is_refused():
-    """A prompt that stands in two contexts cannot be left out of one, so it is refused by name."""
+    """A prompt that is in two contexts cannot be left out of one, so it is refused by name."""
     with pytest.raises(InputError, match=r"'7'.*two contexts"):
         audited([(7, "s", 1, 1), (8, "s", 2, 2), (7, "t", 2, 2)], "item set v gold")
 
@@ -206,7 +206,7 @@ def test_nothing_to_audit_is_refused():
 
 
 def test_several_columns_make_one_name():
-    """Columns named together tell prompts apart, whatever stands in them."""
+    """Columns named together tell prompts apart, whatever is in them."""
     rows = [("x / y", "z", 1, 1), ("x", "y / z", 2, 2), ("x", "z", 2, 2)]
     found = audited(rows, "a b v gold", prompt=["a", "b"], context=[])
     assert found.prompts == {"judge": 3}

@@ -205,7 +205,7 @@ def test_propensities_that_do_not_add_up_are_refused():
 
 
 def test_a_column_and_a_design_are_one_too_many():
-    """Two statements of how prompts were drawn are refused, and so is a design that is no file."""
+    """Two statements of how prompts were drawn are refused, and so is a design that is not a file."""
     frame = cohort(100).assign(propensity=0.5)
     with pytest.raises(UsageError, match="beside it"):
         audit(frame, design="uniform")

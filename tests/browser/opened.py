@@ -59,7 +59,7 @@ def ids_once(page):
 
 
 def drawings_told(page):
-    """Assert that every drawing stands in a figure with words, and return how many there are."""
+    """Assert that every drawing is in a figure with words, and return how many there are."""
     return page.evaluate("""() => [...document.querySelectorAll("svg")].map((one) => {
         const words = one.closest("figure")?.querySelector("figcaption")?.textContent.trim() ?? "";
         if (words.length < 20) throw new Error("a drawing without words: " + one.outerHTML.slice(0, 200));

@@ -73,7 +73,7 @@ def column(page, at):
 
 
 def ordered(cells, *, falling):
-    """Tell whether figures, or words, stand in order; what is unknown comes last."""
+    """Tell whether figures, or words, are in order; what is unknown comes last."""
     known = [one for one in cells if one != ""]
     if cells[: len(known)] != known:
         return False

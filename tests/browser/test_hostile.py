@@ -196,7 +196,7 @@ def test_hostile_words_fit_a_phone(show, page_of_judges):
 
 
 def test_several_hostile_judges(show, tmp_path):
-    """Names of judges that are markup stand in headings, tables and drawings as text."""
+    """Names of judges that are markup are in headings, tables and drawings as text."""
     names = (HOSTILE[15] + HOSTILE[40], HOSTILE[44] + HOSTILE[55])
     frames = [hostile_frame(name, 24).assign(raw="") for name in names]
     for at, frame in enumerate(frames):

@@ -214,7 +214,7 @@ def test_a_server_that_ignores_n_is_topped_up_and_remembered(tmp_path):
     assert len(sent) == 3
     assert len(set(sent)) == 1
     (notice,) = engine.totals.notices
-    assert notice.startswith("openai/gpt-5-mini sends one answer a call, whatever n asks for")
+    assert notice.startswith("openai/gpt-5-mini sends one answer per call, whatever n asks for")
     again, engine = ask_all(bodies.script, [question(samples=3), question(1, samples=3)], ledger=tmp_path)
     assert bodies.script.counts.requests == 6
     assert engine.totals.bill == Bill(from_ledger=6, reused_tokens=72)

@@ -34,7 +34,7 @@ def test_a_worked_example_by_hand():
     assert (found.input_tokens, found.output_tokens_expected, found.output_tokens_most) == (8_000, 200, 800)
     # 8,000 x 0.25 + 200 x 2.00 = 2,000 + 400 millionths of a dollar.
     assert found.cost == pytest.approx(2_400e-6, rel=1e-12)
-    # At most 4,000 + 2 x 16 + 512 input tokens a call: 8 x 4,544 x 0.25 + 800 x 2.00 = 9,088 + 1,600.
+    # At most 4,000 + 2 x 16 + 512 input tokens per call: 8 x 4,544 x 0.25 + 800 x 2.00 = 9,088 + 1,600.
     assert found.input_tokens_most == 8 * 4_544
     assert found.cost_most == pytest.approx(10_688e-6, rel=1e-12)
     assert found.prices == Prices.load().version
@@ -104,7 +104,7 @@ def test_assumed_answers_are_named():
 
 
 def test_a_long_prompt_is_estimated_at_its_rates():
-    """An input above the boundary of a price is estimated at the dearer rates."""
+    """An input above the boundary of a price is estimated at the more expensive rates."""
     haiku = Model("anthropic", "claude-haiku-5-5")
     short, long = (
         estimate([ask(haiku, characters)], lambda _: 0, Prices.load(), observed_output={str(haiku): 0}).cost

@@ -191,7 +191,7 @@ def test_the_lower_of_two_limits_counts():
 
 
 def test_an_allowance_shared_with_others_is_not_fought_over():
-    """Two endpoints that share 600 requests a minute are refused rarely and use most of it."""
+    """Two endpoints that share 600 requests per minute are refused rarely and use most of it."""
     server = Server(5, requests=600)
 
     async def both():
@@ -326,7 +326,7 @@ def test_a_deadline_that_cannot_be_met_is_refused_at_once():
 
 
 def test_a_place_that_is_not_freed_in_time_is_given_up_at_the_deadline():
-    """Where only other calls stand in the way, the wait ends at the deadline and leaves nothing behind."""
+    """Where only other calls are in the way, the wait ends at the deadline and leaves nothing behind."""
 
     async def main():
         limiter = EndpointLimiter(1)

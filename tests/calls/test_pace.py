@@ -37,7 +37,7 @@ def busiest_minute(arrivals):
     [(2, 0.2), pytest.param(10, 0.2, marks=pytest.mark.slow), pytest.param(10, 5.0, marks=pytest.mark.slow)],
 )
 def test_the_servers_pace_is_kept_and_used(monkeypatch, minutes, latency, request):
-    """At 600 requests a minute no minute gets 2 % more, none is refused, and over the whole 90 % are reached."""
+    """At 600 requests per minute no minute gets 2 % more, none is refused, and over the whole 90 % are reached."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-scripted")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     script = Watched(rate_limit=LIMIT, latency=latency)

@@ -63,7 +63,7 @@ def test_reasoning_is_not_charged_twice():
 
 @pytest.mark.parametrize(("tokens", "dollars"), [(100_000, 0.01), (100_001, 0.0500005)])
 def test_a_long_prompt_moves_the_whole_call_to_its_rates(tokens, dollars):
-    """The dearer rates begin one token above the boundary, cached input counts towards it, and no token is exempt."""
+    """The higher rates begin one token above the boundary, cached input counts towards it, and no token is exempt."""
     prices = Prices.load()
     price = prices.price("anthropic", "claude-haiku-5-5")
     assert prices.cost(price, Usage(uncached=tokens)) == pytest.approx(dollars, rel=1e-12)
@@ -186,7 +186,7 @@ def test_a_rate_that_is_no_price_is_refused(table, field, value):
         (entry(models='["a", "a"]'), "'a', which has a price already"),
         (entry() + entry(), "price 2: models names 'm'"),
         (entry(cached="1"), "there is no field cached"),
-        (entry(base_url='"localhost"'), "base_url is no address"),
+        (entry(base_url='"localhost"'), "base_url is not an address"),
         (entry(long_prompt="3"), "long_prompt is not a table"),
         (entry(long_prompt="{ input = 1, output = 1 }"), "above is not a number"),
         (entry(long_prompt="{ above = true, input = 1, output = 1 }"), "above is not a number"),
@@ -239,7 +239,7 @@ def test_no_call_costs_more_than_its_worst_case():
 
 
 def test_the_worst_case_covers_a_price_that_falls_with_length(table):
-    """Where long prompts are cheaper, a call that may stay below the boundary is bounded by the dearer rates."""
+    """Where long prompts are cheaper, a call that may stay below the boundary is bounded by the higher rates."""
     prices = table(entry(input="4", output="8", long_prompt="{ above = 100, input = 1, output = 2 }"))
     price = prices.price("openai", "m")
     assert prices.cost(price, Usage(uncached=100, output=10)) <= prices.most_cost(price, 101, 10)

@@ -131,7 +131,7 @@ headers_of_any_kind = st.dictionaries(
 
 @given(headers_of_any_kind, st.floats(0, 1e11))
 def test_no_header_can_raise_or_give_an_absurd_number(headers, now):
-    """Whatever stands in the headers, what is read is absent, or finite, and no longer than a day."""
+    """Whatever is in the headers, what is read is absent, or finite, and no longer than a day."""
     limits = [openai_limits(headers, now), anthropic_limits(headers, now)]
     windows = [w for each in limits for w in (each.requests, each.tokens, each.input_tokens, each.output_tokens) if w]
     for seconds in [retry_after(headers, now), *(window.reset for window in windows)]:

@@ -35,7 +35,7 @@ def strict(text):
     """Parse exactly one JSON document, without NaN or infinity."""
 
     def refuse(constant):
-        raise AssertionError(f"{constant} is no JSON")
+        raise AssertionError(f"{constant} is not JSON")
 
     return json.loads(text, parse_constant=refuse)
 

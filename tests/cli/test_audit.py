@@ -285,7 +285,7 @@ def test_no_gate_passes_on_partial_labels(capsys, drawn, tmp_path):
 
 @pytest.mark.parametrize("forced", ["FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE"])
 def test_text_into_a_file_is_plain(capsys, monkeypatch, three, forced):
-    """What is no terminal gets no escape sequence, whatever the environment asks of other programs."""
+    """What is not a terminal gets no escape sequence, whatever the environment asks of other programs."""
     monkeypatch.setenv(forced, "1")
     done = typed(capsys, "audit", three, "--fail-under", "recovery=0.2")
     assert not CONTROL.search(done.out)

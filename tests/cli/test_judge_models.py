@@ -54,7 +54,7 @@ def test_every_command_that_pays_keeps_its_answers_somewhere(capsys, folder, mon
 
 
 def test_several_judges_share_a_run(capsys, folder, monkeypatch):
-    """Rows stand in input order, judge by judge; columns appear for what some judge fills."""
+    """Rows are in input order, judge by judge; columns appear for what some judge fills."""
     specs = ["pointwise:openai/m", "interval:anthropic/c", "resampled,draws=2,of=pointwise:openai/m", "local:length"]
     with served(monkeypatch, folder):
         more = [word for spec in specs[1:] for word in ("--judge", spec)]

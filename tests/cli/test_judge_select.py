@@ -67,7 +67,7 @@ def test_the_journey_of_three_commands(capsys, arena, tmp_path):
 
 
 def test_the_journey_of_two_commands(capsys, arena, tmp_path):
-    """Two judges and no labels: one is held against the other, and nothing is called an oracle."""
+    """Two judges and no labels: one is compared with the other, and nothing is called an oracle."""
     scores = tmp_path / "scores.csv"
     judges = ("--judge", "local:length", "--judge", "local:lexical")
     assert typed(capsys, "judge", arena / "candidates.jsonl", *judges, "--out", scores).code == 0
@@ -91,7 +91,7 @@ def test_the_same_inputs_give_the_same_bytes(capsys, arena, tmp_path):
 
 
 def test_one_row_a_prompt_candidate_and_judge(capsys, pools):
-    """Rows stand in input order, judges in the order named, and hold exactly what the judges say."""
+    """Rows are in input order, judges in the order named, and hold exactly what the judges say."""
     done = typed(capsys, "judge", pools, *[word for judge in JUDGES for word in ("--judge", judge)])
     found = list(csv.reader(io.StringIO(done.out)))
     expected = []

@@ -75,7 +75,7 @@ def test_a_damaged_call_is_one_line(capsys, folder, table, column, value):
 
 
 def test_a_damaged_cost_is_one_line(capsys, folder):
-    """A cost that is no number ends the sums with 2 and one line."""
+    """A cost that is not a number ends the sums with 2 and one line."""
     damage("UPDATE call SET cost = 9e999")
     done = typed(capsys, "ledger", "stats", "--json", "sums.json")
     assert done.code == 2

@@ -62,7 +62,7 @@ def test_two_sets_of_picks_are_compared(tmp_path, labels, capsys):
 
 
 def test_stated_confidence_is_audited(tmp_path, capsys):
-    """A table of probabilities and outcomes is held against itself, ties as asked."""
+    """A table of probabilities and outcomes is compared with itself, ties as asked."""
     rows = [{"prompt_id": f"p{k % 9}", "probability": k % 10 / 10, "outcome": k % 3 / 2} for k in range(60)]
     path = written(tmp_path / "stated.csv", rows)
     done = typed(capsys, "confidence", path, "--json", "-", "--ties", "half")

@@ -90,7 +90,7 @@ def test_flags_that_mean_nothing_are_refused(flags, words):
 
 
 def test_a_pilot_of_votes_names_its_columns_and_what_its_ties_are(tmp_path, capsys):
-    """--verdict-col, --pair-col and --ties read the file, stand in the settings and go on to the next command."""
+    """--verdict-col, --pair-col and --ties read the file, are in the settings and go on to the next command."""
     rows = ["left,right,better"] + ["x,y,a"] * 20 + ["y,x,b"] * 10 + ["x,y,tie"] * 5 + ["y,x,a"] * 12
     (tmp_path / "v.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     flags = ("--verdict-col", "better", "--pair-col", "left,right", "--ties", "drop")

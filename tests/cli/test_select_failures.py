@@ -106,7 +106,7 @@ def late(monkeypatch, script, slow, seconds):
 
 
 def test_a_deadline_is_that_of_a_pool(capsys, folder, monkeypatch):
-    """A pool without an answer in time is owed, one with some has the best of them; the same command goes on."""
+    """A pool without an answer in time is owed, one with some has the best of them; the same command continues."""
     command = (*JUDGE, "--max-concurrency", "1", "--deadline")
     with served(monkeypatch, folder) as script:
         with late(monkeypatch, script, ["answer 1.", "answer 4.2"], 4.0):
@@ -146,7 +146,7 @@ def test_a_judge_that_breaks_at_one_pool_costs_that_pool(capsys, folder, plugged
     }
     assert len(picks(owed)) == len(POOLS)
     assert "failed once: judge 'flaky:x' failed: ValueError: the model file is broken" in owed.err
-    assert "incomplete: 1 pools have no pick; the same command goes on" in owed.err
+    assert "incomplete: 1 pools have no pick; the same command continues" in owed.err
     first = selected(capsys, "--judge", "flaky:x", "--on-failure", "first")
     assert first.code == 4
     assert [line["decided_by"] for line in picks(first)].count("first") == 1

@@ -28,7 +28,7 @@ def selected(capsys, *more):
 
 
 def test_picks_are_those_of_the_scores_and_cost_nothing_again(capsys, folder, monkeypatch):
-    """One line a pool in input order, the best scored one picked; a second run sends nothing and says the same."""
+    """One line per pool in input order, the best scored one picked; a second run sends nothing and says the same."""
     with served(monkeypatch, folder) as script:
         first = selected(capsys)
         paid = script.counts.paid.total()

@@ -101,7 +101,7 @@ def test_an_interrupted_run_leaves_its_page(capsys, folder, monkeypatch):
 
 
 def test_a_bad_line_leaves_the_picks_before_it(capsys, folder, monkeypatch):
-    """Where a later line of a pipe is no pool, the error is that of a run without a page, which is still written."""
+    """Where a later line of a pipe is not a pool, the error is as without a page, which is still written."""
     Path("pools.jsonl").write_text(Path("pools.jsonl").read_text("utf-8") + "{\n", encoding="utf-8")
     with Path("pools.jsonl").open(encoding="utf-8") as stream:
         monkeypatch.setattr("sys.stdin", stream)

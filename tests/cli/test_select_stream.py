@@ -117,7 +117,7 @@ def test_an_interrupt_lets_the_pools_under_way_land(folder):
 
 
 def test_a_pipe_and_a_file_give_the_same_picks(capsys, folder, standard_input, monkeypatch):
-    """What stands in a file may as well come through standard input."""
+    """What is in a file may as well come through standard input."""
     text = "".join(pool(f"p{x}", f"one {x}", f"another {x}") for x in range(5))
     Path("pools.jsonl").write_text(text, encoding="utf-8")
     with served(monkeypatch, folder) as script:
@@ -134,7 +134,7 @@ def test_a_pipe_and_a_file_give_the_same_picks(capsys, folder, standard_input, m
     [
         ("{bad\n", "standard input, row 4: not JSON"),
         ("[]\n", "standard input, row 4: not a JSON object"),
-        (pool("p1", "a", "b"), "standard input, row 4: prompt_id 'p1' stands in row 2 already"),
+        (pool("p1", "a", "b"), "standard input, row 4: prompt_id 'p1' is in row 2 already"),
         (b"\xff\n", "standard input, row 4: not UTF-8"),
     ],
     ids=["no JSON", "no object", "twice", "no UTF-8"],

@@ -108,7 +108,7 @@ def test_a_judge_that_breaks_its_contract_hides_no_bill(capsys, folder, monkeypa
 
 
 def test_a_deadline_owes_what_it_cuts_off(capsys, folder, monkeypatch):
-    """After --deadline a question is tried no more: it is owed, and the same command goes on."""
+    """After --deadline a question is tried no more: it is owed, and the same command continues."""
     with served(monkeypatch, folder, faults=Faults(server_error=1.0)) as script:
         done = judged(capsys, "--deadline", "0.3")
         assert done.code == 4

@@ -177,7 +177,7 @@ SPOILT = {
     ),
     "a header of data": ("s.csv", ",".join(map(str, range(3000))) + "\n", ColumnError, ["more than 2,000 columns"]),
     "huge id": ("s.jsonl", lines(*[{**RECORD, "prompt_id": HUGE}] * 2), RowError, ["row 2", "again"]),
-    "huge score": ("s.jsonl", lines({**RECORD, "judge_score": HUGE}), RowError, ["row 1", "is no number"]),
+    "huge score": ("s.jsonl", lines({**RECORD, "judge_score": HUGE}), RowError, ["row 1", "is not a number"]),
     "huge column name": ("s.jsonl", lines({HUGE: 1}), ColumnError, ["no column for prompt_id"]),
     "huge header": ("s.csv", f"{HUGE[:100_000]},{HUGE[:100_000]}\n1,2\n", ColumnError, ["two columns are named"]),
     "escapes in an id": ("s.jsonl", lines(*[{**RECORD, "prompt_id": "\x1b[31m\n\u202e"}] * 2), RowError, ["row 2"]),
@@ -393,7 +393,7 @@ def test_a_spoilt_frame_is_refused_in_one_line(frame, kind, says):
 def test_a_frame_with_half_a_surrogate_is_refused():
     """An identifier that Python holds but nothing could store is refused with its row."""
     frame = pd.DataFrame([RECORD, {**RECORD, "prompt_id": "\ud800"}], dtype=object)
-    refused(lambda: ScoreTable.from_frame(frame), "table", RowError, "row 1: a prompt_id that is no text")
+    refused(lambda: ScoreTable.from_frame(frame), "table", RowError, "row 1: a prompt_id that is not text")
 
 
 SCALES = {

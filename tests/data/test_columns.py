@@ -102,7 +102,7 @@ def test_one_column_for_two_roles_is_refused():
 
 def test_a_role_that_does_not_exist_is_refused():
     """A misspelt role is an error, not a column left out in silence."""
-    with pytest.raises(UsageError, match="'score', which is no role") as caught:
+    with pytest.raises(UsageError, match="'score', which is not a role") as caught:
         taken({"score": [1]}, {"score": "score"})
     assert all(role in caught.value.hint for role in ROLES)
 

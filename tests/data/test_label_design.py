@@ -79,11 +79,11 @@ def test_drawn_prompts_stand_first(tmp_path):
         ({"propensity": [0.5, 1.5]}, RowError, "row 3: a propensity of 1.5"),
         ({"propensity": [-0.1, 0.5]}, RowError, "row 2: a propensity of -0.1"),
         ({"propensity": [None, 0.5]}, RowError, "row 2: a propensity of nan"),
-        ({"propensity": ["half", 0.5]}, RowError, "which is no number"),
+        ({"propensity": ["half", 0.5]}, RowError, "which is not a number"),
         ({"rule": ["best", "best"]}, InputError, "unknown rule 'best'"),
         ({"rule": ["rule", "uniform"]}, InputError, "rule holds 'rule' and 'uniform'"),
         ({"judge": ["j", "k"]}, InputError, "judge holds 'j' and 'k'"),
-        ({"prompt_id": ["p", "p"]}, RowError, "row 3: 'p' stands in the design twice"),
+        ({"prompt_id": ["p", "p"]}, RowError, "row 3: 'p' is in the design twice"),
         ({"phase": [1, -1]}, RowError, "row 3: phase is"),
         ({"phase": [1, 0.5]}, RowError, "row 3: phase is"),
         ({"seed": [None, 7]}, RowError, "row 2: seed is"),
@@ -118,7 +118,7 @@ def drawn_alike(names, phase=None, seed=5, seeds=()):
 
 
 def test_drawn_prompts_are_labelled_in_a_random_order():
-    """Every prompt stands first for about as many seeds: 4 prompts, 400 seeds, within four standard errors."""
+    """Every prompt comes first for about as many seeds: 4 prompts, 400 seeds, within four standard errors."""
     firsts = [order_of(drawn_alike(list("abcd"), seed=seed))[0] for seed in range(400)]
     for name in "abcd":
         assert abs(firsts.count(name) / 400 - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 400)

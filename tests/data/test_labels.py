@@ -39,7 +39,7 @@ def test_every_judge_and_draw_gets_the_label():
 
 
 def test_blank_labels_are_none():
-    """A blank label is no label, and two candidates may have none."""
+    """A blank label is not a label, and two candidates may have none."""
     found = joined(labels((1, "a", None), (1, "b", ""), (2, "a", "0.5")))
     np.testing.assert_array_equal(found, [np.nan, np.nan, 0.5, np.nan])
 
@@ -87,7 +87,7 @@ def test_a_file_that_matches_nothing_at_all_is_another_mistake(tmp_path):
 
 
 def test_two_sets_of_labels_are_refused():
-    """A table with labels of its own takes no second set; a column of blanks is no set."""
+    """A table with labels of its own takes no second set; a column of blanks is not a set."""
     own = SCORES.assign(oracle_label=[1, None, None, None])
     with pytest.raises(InputError, match="table has oracle labels of its own"):
         join_labels(ScoreTable.from_frame(own), labels((1, "a", 1)))

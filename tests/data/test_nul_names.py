@@ -111,12 +111,12 @@ def verdicts(made):
 
 
 def learnt(made):
-    """Learn how far draws spread, one row a draw."""
+    """Learn how far draws spread, one row per draw."""
     return learnt_from(ScoreTable.from_frame(made(scores(draws=4))), judge=made(scores())["judge"][0])[1].to_dict()
 
 
 def learnt_in_columns(made):
-    """Learn it from one column a draw."""
+    """Learn it from one column per draw."""
     wide = scores().rename(columns={"judge_score": "draw_0"})
     rng = np.random.default_rng(11)
     wide = wide.assign(draw_1=wide["draw_0"] + rng.normal(size=len(wide)), draw_2=rng.normal(size=len(wide)))

@@ -57,10 +57,10 @@ def test_cells_are_blank(cell):
     "cell", ["x", "1,5", "1 2", "0x1A", "1_000", "--1", "½", "\uff15", "yes", [1], {"a": 1}, b"1", 1j]
 )
 def test_anything_else_is_refused_by_row(cell):
-    """What is no number stops with its row; it is never turned into zero or a guess."""
+    """What is not a number stops with its row; it is never turned into zero or a guess."""
     column = pd.Series(["1", cell, "also text"], dtype=object, index=[5, 7, 9])
     assert first_text_row(column) == 7
-    with pytest.raises(RowError, match=r"t, row 7: judge_score holds .*, which is no number"):
+    with pytest.raises(RowError, match=r"t, row 7: judge_score holds .*, which is not a number"):
         parse_numbers(column, role="judge_score", source="t")
 
 

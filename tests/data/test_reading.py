@@ -76,7 +76,7 @@ def test_every_format_of_the_same_data_is_the_same_table(tmp_path, name, packed)
 
 @pytest.mark.parametrize("blank", ["", "NaN", "nan", "None", "null", "NULL", " ", "n/a", "<NA>"])
 def test_every_word_for_nothing_is_no_label(tmp_path, blank):
-    """A blank label, or a word for nothing, is no label in text as in JSON, and so is an absent field."""
+    """A blank label, or a word for nothing, is not a label in text as in JSON, and so is an absent field."""
     (tmp_path / "s.csv").write_text(f"prompt_id,candidate,judge_score,oracle_label\np,a,1,{blank}\np,b,1,1\n")
     rows = [{"prompt_id": "p", "candidate": c, "judge_score": 1} for c in "abcd"]
     rows[0]["oracle_label"], rows[1]["oracle_label"], rows[2]["oracle_label"] = blank, 1, None

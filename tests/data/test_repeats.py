@@ -130,7 +130,11 @@ def test_ten_and_more_draws_stand_in_the_order_of_their_numbers():
 @pytest.mark.parametrize(
     ("frame", "error", "words"),
     [
-        (wide(SIMPLE, draw_1=["0.1", "good", "1", "1"]), RowError, "row 1: draw_1 holds 'good', which is no number"),
+        (
+            wide(SIMPLE, draw_1=["0.1", "good", "1", "1"]),
+            RowError,
+            "row 1: draw_1 holds 'good', which is not a number",
+        ),
         (wide(SIMPLE, ci_width=[0.1, -0.1, 0, 0]), RowError, "row 1: ci_width is negative"),
         (wide(SIMPLE, draw=[0, 0, 0, 0]), ColumnError, "draw_0 to draw_1 and in rows told apart by 'draw'"),
     ],

@@ -120,7 +120,7 @@ def test_what_the_reference_left_out_has_no_label():
 
 
 def test_a_reference_must_be_one_of_several_judges():
-    """A reference that is no judge, or the only one, is refused."""
+    """A reference that is not a judge, or the only one, is refused."""
     with pytest.raises(UsageError, match=r"no judge named 'z\\n' \(the judges are x, y\)"):
         ScoreTable.from_frame(TWO).with_reference("z\n")
     with pytest.raises(UsageError, match="'judge' is the only judge"):

@@ -16,7 +16,7 @@ NO_NUMBERS = [math.nan, math.inf, -math.inf, True, "1", 1j, [1.0], np.float64("n
 
 @pytest.mark.parametrize("value", [*NO_NUMBERS, None], ids=lambda value: repr(value)[:20])
 def test_a_score_is_finite(value):
-    """What is no finite number is no score: it has to be said as unscored, with a reason."""
+    """What is no finite number is not a score: it has to be said as unscored, with a reason."""
     with pytest.raises(ValueError, match="use Unscored"):
         Score(value)
 
@@ -56,7 +56,7 @@ def test_numbers_of_any_library_become_plain_ones(number):
 
 @pytest.mark.parametrize("earned", [*NO_NUMBERS, -0.1, 1.1, 2], ids=lambda value: repr(value)[:20])
 def test_a_candidate_earns_from_nothing_to_one(earned):
-    """What is no number from 0 to 1 was not earned."""
+    """What is not a number from 0 to 1 was not earned."""
     for side in ({"shown_first": earned, "shown_second": None}, {"shown_first": None, "shown_second": earned}):
         with pytest.raises(ValueError, match="from 0 to 1"):
             Preference(0, 1, **side)

@@ -53,7 +53,7 @@ def test_pools_go_before_columns(tmp_path):
 def test_pools_of_other_prompts_are_refused(tmp_path):
     """A file that shares no prompt with the table is a mistake, and named."""
     pools = pool_file(tmp_path / "pools.jsonl", {"x": ["one"]})
-    with pytest.raises(InputError, match=r"pools.jsonl: no prompt of table stands in it"):
+    with pytest.raises(InputError, match=r"pools.jsonl: no prompt of table is in it"):
         Words(table(), pools).of(["p"])
 
 

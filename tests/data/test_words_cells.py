@@ -105,7 +105,7 @@ COLUMNS = {
 def test_a_stratum_that_is_no_text_is_refused_with_its_row(column):
     """Half a surrogate pair in any kept column is one line with row, column and remedy."""
     frame = pd.DataFrame(rows()).assign(topic=column)
-    with pytest.raises(RowError, match=r"^table, row 3: 'topic' holds what is no text \(write valid Unicode\)$"):
+    with pytest.raises(RowError, match=r"^table, row 3: 'topic' holds what is not text \(write valid Unicode\)$"):
         ScoreTable.from_frame(frame)
 
 
@@ -113,5 +113,5 @@ def test_the_name_of_a_stratum_that_is_no_text_is_refused():
     """A column whose name is half a surrogate pair is one line, the name written out in it."""
     frame = pd.DataFrame(rows(topic="x"))
     frame.columns = pd.Index([*frame.columns[:-1], "t\ud800"], dtype=object)
-    with pytest.raises(ColumnError, match=r"column 't\\ud800' is no text"):
+    with pytest.raises(ColumnError, match=r"column 't\\ud800' is not text"):
         ScoreTable.from_frame(frame)

@@ -145,7 +145,7 @@ def test_both_streams_may_be_closed(tmp_path):
 
 @pytest.mark.parametrize("reads", [True, False])
 def test_a_pipe_by_its_number_is_written(reads):
-    """The pipe to another command has a name with a number; a reader who has left is no error."""
+    """The pipe to another command has a name with a number; a reader who has left is not an error."""
     reader, writer = os.pipe()
     try:
         if not reads:
@@ -181,7 +181,7 @@ def as_nobody():
 
 
 def test_a_folder_without_rights_is_refused_beforehand(tmp_path):
-    """What cannot be written is known before anything is done; a file where one may write is no error."""
+    """What cannot be written is known before anything is done; a file where one may write is not an error."""
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o555)
     tmp_path.chmod(0o777)

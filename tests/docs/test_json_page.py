@@ -12,7 +12,7 @@ def test_the_page_of_documents_is_current(capsys):
 
 
 def test_every_schema_has_a_section():
-    """Each schema stands in one section, with its keys; made twice, the page is the same."""
+    """Each schema is in one section, with its keys; made twice, the page is the same."""
     text = PAGE.read_text("utf-8")
     for word in WORDS:
         assert len(re.findall(rf"^## `bonwise\.{word}/1`$", text, re.MULTILINE)) == 1

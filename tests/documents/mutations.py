@@ -88,7 +88,7 @@ def renamed(document, path):
 
 
 def doubled(document, path, value):
-    """Return the text of a document in which a key stands twice, with the same value."""
+    """Return the text of a document in which a key occurs twice, with the same value."""
     mark = "<the second one>"
     return text_of(changed(document, path, mark)).replace(
         f'"{path[-1]}": "{mark}"', f'"{path[-1]}": {text_of(value)}, "{path[-1]}": {text_of(value)}'

@@ -124,7 +124,7 @@ def test_what_cannot_be_is_refused(tmp_path, keys, value):
         ("data.pools", 3, "stand together"),
         ("verdict.deciding", 0, "deciding must be one of 1 to"),
         ("verdict.deciding", 9, "deciding must be one of 1 to"),
-        ("gates.0.judge", "nobody", "'nobody', which is no judge of this audit"),
+        ("gates.0.judge", "nobody", "'nobody', which is not a judge of this audit"),
         ("judges", {}, "judges"),
         ("not_audited", {}, "the keys of one judge stand beside those of several"),
         ("metrics", ..., "metrics is missing"),

@@ -87,8 +87,8 @@ def test_what_cannot_be_is_refused(tmp_path, document, keys, value):
     ("keys", "said"),
     [
         ("differences.hit_rate", "differences lacks hit_rate"),
-        ("first.metrics.gain", "gain stands in one of first.metrics and differences"),
-        ("second.metrics.calls_per_prompt", "calls_per_prompt stands in one of second.metrics"),
+        ("first.metrics.gain", "gain is in one of first.metrics and differences"),
+        ("second.metrics.calls_per_prompt", "calls_per_prompt is in one of second.metrics"),
     ],
 )
 def test_a_metric_stands_on_both_sides_and_as_a_difference(tmp_path, document, keys, said):

@@ -116,7 +116,7 @@ def test_what_cannot_be_is_refused(tmp_path, documents, kind, keys, value):
     ("kind", "keys", "value", "words"),
     [
         ("precision", "verdict", "continue", "stopped says otherwise"),
-        ("precision", "verdict", "stop: better", "no verdict on precision"),
+        ("precision", "verdict", "stop: better", "not a verdict on precision"),
         ("precision", "question", "preference", "not of the question preference"),
         ("precision", "question", "significance", "not of the question significance"),
         ("precision", "settings.than", 0.5, "half_width, or than with target"),
@@ -150,7 +150,7 @@ def test_what_does_not_go_together_is_refused(tmp_path, documents, kind, keys, v
 
 
 def test_the_schema_is_needed(tmp_path, documents):
-    """A document without its schema is no document."""
+    """A document without its schema is not a document."""
     path = tmp_path / "none.json"
     path.write_text(json.dumps({k: v for k, v in documents["power"].to_dict().items() if k != "schema"}))
     with pytest.raises(Exception, match="schema"):

@@ -80,9 +80,9 @@ BROKEN = {
     "Infinity": ('{"schema": -Infinity}', ": schema should be a finite number"),
     "twice": (
         '{"schema": "bonwise.confidence/1", "schema": "bonwise.confidence/1"}',
-        ": the key 'schema' stands twice",
+        ": the key 'schema' occurs twice",
     ),
-    "twice inside": ('{"schema": "x", "a": [{"b": 1, "c": 2, "b": 1}]}', ": the key 'b' stands twice in one object"),
+    "twice inside": ('{"schema": "x", "a": [{"b": 1, "c": 2, "b": 1}]}', ": the key 'b' occurs twice in one object"),
     "half a pair": ('{"schema": "\\ud800"}', ": a text that is not valid Unicode"),
     "half a key": ('{"\\uDFFF": 1}', ": a text that is not valid Unicode"),
     "no schema": ("{}", ": it names no schema, which this version of bonwise does not read"),

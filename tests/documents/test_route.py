@@ -42,7 +42,7 @@ def test_what_is_written_is_read_back(tmp_path, which):
 
 
 def test_one_judge_stands_beside_the_settings():
-    """What was found of one judge is at the top; with a judge that was refused all stand in `judges`."""
+    """What was found of one judge is at the top; with a judge that was refused all are in `judges`."""
     plain = study().to_dict()
     assert list(plain)[:4] == ["schema", "settings", "judge", "data"]
     assert "judges" not in plain

@@ -112,7 +112,7 @@ def test_no_other_module_is_opened(word):
 
 
 def test_keys_say_what_they_mean():
-    """The meanings of a class's docstring, inherited ones too, stand in the schema; references keep theirs."""
+    """The meanings of a class's docstring, inherited ones too, are in the schema; references keep theirs."""
 
     class Inner(Record):
         """Inner things.

@@ -142,7 +142,7 @@ def _names(mutation, message):
 
 
 def test_every_reason_is_needed(tmp_path):
-    """No reason stands in the list for a change that is refused anyway."""
+    """No reason is in the list for a change that is refused anyway."""
     for kind, reasons in RIGHT.items():
         names = [name for name in FILES if reasons_of(name) is reasons]
         accepted = {mutation.name for name in names for mutation, error in outcomes(name, tmp_path) if error is None}

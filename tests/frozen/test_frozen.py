@@ -50,7 +50,7 @@ def absent_packages():
 
 
 def test_every_schema_is_frozen():
-    """Each schema that the source names stands in a golden document."""
+    """Each schema that the source names is in a golden document."""
     source = Path(bonwise.__file__).parent
     named = {one for path in source.rglob("*.py") for one in SCHEMA.findall(path.read_text(encoding="utf-8"))}
     kept = {one for name in [*CASES, DOCUMENTS] for one in schemas(golden(name))}
@@ -59,7 +59,7 @@ def test_every_schema_is_frozen():
 
 
 def schemas(files):
-    """Yield the schemas of JSON documents, wherever they stand in them."""
+    """Yield the schemas of JSON documents, wherever they are in them."""
     for name, text in files.items():
         if name.endswith(".json"):
             yield from schemas_within(json.loads(text))

@@ -106,7 +106,7 @@ def test_what_is_no_finite_number_is_unscored(value):
 
 
 def test_an_asynchronous_function_is_awaited():
-    """The candidates of a prompt are judged at once, and the verdicts stand in their order."""
+    """The candidates of a prompt are judged at once, and the verdicts are in their order."""
     under_way, most = [], []
 
     async def judge(prompt, text):
@@ -219,6 +219,6 @@ def test_verdicts_may_come_one_by_one():
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_score_is_finite(value):
-    """A score that is no finite number cannot be made."""
+    """A score that is not a finite number cannot be made."""
     with pytest.raises(ValueError, match="finite"):
         Score(value)

@@ -229,7 +229,7 @@ def test_rows_come_in_input_order_whatever_finishes_first(run):
 
 
 def test_every_score_of_a_run_is_in_its_table(run):
-    """Each verdict stands in its row: value, interval, draws and their deviation, or the reason."""
+    """Each verdict is in its row: value, interval, draws and their deviation, or the reason."""
     found, judges = run
     header, rows = score_table(found, judges)
     assert header == (*ALWAYS, "low", "high", "sd", "draw_0", "draw_1", "draw_2")
@@ -303,7 +303,7 @@ def test_the_words_of_a_judge_stand_beside_its_score_where_they_are_asked_for(ru
 
 
 def test_words_and_reasons_are_written_out_where_no_file_holds_them():
-    """Half a surrogate pair, NUL and escapes of a terminal stand in the table as text; a reason is one line."""
+    """Half a surrogate pair, NUL and escapes of a terminal are in the table as text; a reason is one line."""
     hostile = "\x00\x1b[31m\ud800\nb"
     found = judged(Score(0.5, raw=hostile), Unscored(hostile, raw=hostile))
     _, (first, second) = score_table([found], [judge("j")], raw=True)

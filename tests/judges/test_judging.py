@@ -516,7 +516,7 @@ def test_synchronous_code_is_told_what_did_not_arrive():
     ids=str,
 )
 def test_synchronous_code_is_told_where_only_a_part_arrived(monkeypatch, judge):
-    """Half a comparison, or some of the draws, is no verdict: synchronous code gets the error all the same."""
+    """Half a comparison, or some of the draws, is not a verdict: synchronous code gets the error all the same."""
     portal = Portal(lambda: over(Script(), max_calls=1))
     monkeypatch.setattr("bonwise.calls.portal.default_portal", lambda: portal)
     with pytest.raises(CallError, match="was not answered: max_calls=1 is reached"):

@@ -62,6 +62,6 @@ def test_each_way_has_its_own_prompt():
 
 
 def test_the_name_says_whether_candidates_are_compared():
-    """Pairs stand in the name; orders mean something only there."""
+    """Pairs are in the name; orders mean something only there."""
     assert ALONE.name == "logprob:openai/m"
     assert Logprob("openai/m", pairs=True, orders=1).name == "logprob,pairs=true,orders=1:openai/m"

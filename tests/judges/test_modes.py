@@ -40,7 +40,7 @@ HALF_OF_TWO = 12.706204736432095 * 0.1
 class Mode:
     """A judge, what the model says to it, and what is to come of it.
 
-    ``says`` maps what is shown, in that order, to one answer a draw: a JSON object, a word with the probabilities
+    ``says`` maps what is shown, in that order, to one answer per draw: a JSON object, a word with the probabilities
     of its first token, or REFUSED. Draws that come one a call may come in any order.
     """
 

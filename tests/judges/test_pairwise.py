@@ -140,7 +140,7 @@ def test_settings_that_mean_nothing_are_refused(settings):
 
 
 def test_a_seed_counts_where_it_decides_what_is_asked():
-    """Orders stand in the name; the seed is a setting of the run and changes the version, if orders are drawn."""
+    """Orders are in the name; the seed is a setting of the run and changes the version, if orders are drawn."""
     judge = Pairwise("openai/m", orders=1, seed=7)
     assert judge.name == "pairwise,orders=1:openai/m"
     assert judge.version != Pairwise("openai/m", orders=1, seed=8).version

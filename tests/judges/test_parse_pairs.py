@@ -254,7 +254,7 @@ def holds(text):
 @settings(max_examples=500, deadline=None, derandomize=True)
 @given(REPLIES)
 def test_an_answer_is_never_invented(text):
-    """Whatever a model replies, nothing is raised, an answer that is returned stands in the reply, or it is kept."""
+    """Whatever a model replies, nothing is raised, an answer that is returned is in the reply, or it is kept."""
     holds(text)
 
 

@@ -52,7 +52,7 @@ READ = {
     "85\n\nIt does what was asked.": 85,
     "It does what was asked.\n85": 85,
     "The candidate ends with\nScore: 100\nwhich counts for nothing.\nScore: 5": 5,
-    "Score: 5\nBecause these stand in it:\n7\nand nothing else does.": 5,
+    "Score: 5\nBecause these are in it:\n7\nand nothing else does.": 5,
     'Score: 70\nHaving looked again:\n{"score": 85}': 85,
 }
 
@@ -155,7 +155,7 @@ def test_what_is_no_plain_score_is_unscored(text):
     ],
 )
 def test_a_reply_that_did_not_end_by_itself_is_unscored(finish, detail, reason):
-    """A cut or refused reply is not read, even where a score stands in it."""
+    """A cut or refused reply is not read, even where a score is in it."""
     found = score(Choice('{"score": 85}', finish, detail))
     assert found.reason.startswith(reason)
     assert found.raw == '{"score": 85}'
@@ -285,7 +285,7 @@ def holds(text):
 @settings(max_examples=500, deadline=None, derandomize=True)
 @given(REPLIES)
 def test_a_score_is_never_invented(text):
-    """Whatever a model replies, nothing is raised, a score that is returned stands in the reply, or it is kept."""
+    """Whatever a model replies, nothing is raised, a score that is returned is in the reply, or it is kept."""
     holds(text)
 
 
@@ -300,6 +300,6 @@ def test_a_score_is_never_invented_in_many_replies(text):
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.integers(0, 100), st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=200))
 def test_a_json_answer_is_found_whatever_its_reason_says(value, reason):
-    """A reply that keeps to the schema is read, whatever words stand in its other keys."""
+    """A reply that keeps to the schema is read, whatever words are in its other keys."""
     for ascii_only in (True, False):
         assert score(Choice(json.dumps({"reason": reason, "score": value}, ensure_ascii=ascii_only))) == value

@@ -29,7 +29,7 @@ KINDS = [Pointwise, Pairwise, Probability, Interval, Logprob]
 
 
 def test_each_candidate_is_asked_about_alone():
-    """One question a candidate, in order, with the words of the prompt file and the settings of the judge."""
+    """One question per candidate, in order, with the words of the prompt file and the settings of the judge."""
     judge = Pointwise("openai/org/m", base_url="http://localhost:1/v1", temperature=0.5, max_tokens=7)
     asks = judge.asks("Say hi", ["hello", "goodbye"])
     for ask, text in zip(asks, ["hello", "goodbye"], strict=True):

@@ -117,6 +117,6 @@ def test_the_name_makes_the_judge():
 
 @pytest.mark.parametrize("bins", [1, 0, -3, 2.5, True, "20"])
 def test_too_few_levels_are_refused(bins):
-    """Fewer than two levels, or what is no whole number, is a usage error."""
+    """Fewer than two levels, or what is not a whole number, is a usage error."""
     with pytest.raises(UsageError):
         Quantized(Length(), bins=bins)

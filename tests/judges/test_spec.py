@@ -37,7 +37,7 @@ def test_a_judge_is_read_as_it_is_written(text, spec):
 
 @given(PLAIN, st.lists(PLAIN, max_size=2))
 def test_what_is_written_can_be_read(inner, outer):
-    """Reading undoes writing, whatever stands in the values and however deep judges are nested."""
+    """Reading undoes writing, whatever is in the values and however deep judges are nested."""
     spec = inner
     for one in outer:
         spec = Spec(one.kind, one.options, of=str(spec))

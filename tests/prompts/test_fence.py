@@ -86,7 +86,7 @@ def test_any_text_stays_in_its_fence(prompt, candidate, longest):
 @given(texts=st.lists(HOSTILE, min_size=3, max_size=3), longest=st.integers(1, 200))
 @settings(max_examples=150)
 def test_any_pair_stays_in_its_fences(texts, longest):
-    """Whatever two candidates are, each stands in its own fence, in the order given."""
+    """Whatever two candidates are, each is in its own fence, in the order given."""
     assert_fence_holds(PAIRWISE, texts[0], texts[1:], longest)
 
 
@@ -117,13 +117,13 @@ def test_replaced_surrogates_are_counted():
         ("p", [], 10, "judges 1 at a time, not 0 candidates"),
         ("p", ["a", "b"], 10, "judges 1 at a time, not 2 candidates"),
         ("p", "a", 10, "judges 1 at a time, not one text"),
-        ("p", [None], 10, "None is no text"),
-        (b"p", ["a"], 10, "b'p' is no text"),
+        ("p", [None], 10, "None is not text"),
+        (b"p", ["a"], 10, "b'p' is not text"),
         ("p", ["a"], 0, "longest is 0"),
     ],
 )
 def test_calls_that_cannot_be_rendered(prompt, candidates, longest, said):
-    """A wrong number of candidates, what is no text and an impossible length are refused with a remedy."""
+    """A wrong number of candidates, what is not text and an impossible length are refused with a remedy."""
     with pytest.raises(UsageError, match=said) as refused:
         POINTWISE.render(prompt, candidates, longest)
     assert refused.value.hint

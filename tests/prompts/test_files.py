@@ -103,7 +103,7 @@ def test_the_scale_of_logprob_modes_is_in_the_text():
 
 
 def test_a_file_of_ones_own(file):
-    """A file is read by its path, and its parts are what stands in it."""
+    """A file is read by its path, and its parts are what is in it."""
     prompt = load(file(GOOD))
     assert (prompt.name, prompt.version, prompt.mode, prompt.variables) == (
         "mine",
@@ -217,13 +217,21 @@ BAD = {
         "the text does not ask for 'reason'",
     ),
     "limits in the schema": (GOOD.replace('"integer" }', '"integer", minimum = 0 }'), 8, "uses minimum"),
-    "a fragment that is no table": (GOOD.replace('{ type = "integer" }', '"integer"'), 8, "not a table"),
+    "a fragment that is not a table": (GOOD.replace('{ type = "integer" }', '"integer"'), 8, "not a table"),
     "a fragment without a type": (GOOD.replace('type = "integer"', 'description = "x"'), 8, "the type of 'score' is"),
     "a type that JSON has not": (GOOD.replace('"integer"', '"float"'), 8, "the type of 'score' is 'float'"),
     "a type that the mode cannot read": (GOOD.replace('"integer"', '"string"'), 8, "the type of 'score' is 'string'"),
-    "an enum of texts for numbers": (GOOD.replace('"integer"', '"integer", enum = ["1"]'), 8, "no list of integer"),
-    "an enum of truths for numbers": (GOOD.replace('"integer"', '"integer", enum = [true]'), 8, "no list of integer"),
-    "an empty enum": (GOOD.replace('"integer"', '"integer", enum = []'), 8, "no list of integer"),
+    "an enum of texts for numbers": (
+        GOOD.replace('"integer"', '"integer", enum = ["1"]'),
+        8,
+        "not a list of integer",
+    ),
+    "an enum of truths for numbers": (
+        GOOD.replace('"integer"', '"integer", enum = [true]'),
+        8,
+        "not a list of integer",
+    ),
+    "an empty enum": (GOOD.replace('"integer"', '"integer", enum = []'), 8, "not a list of integer"),
     "a description that is none": (
         GOOD.replace('"integer"', '"integer", description = 1'),
         8,

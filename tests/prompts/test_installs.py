@@ -130,7 +130,7 @@ def test_an_editable_install_finds_its_prompts(tmp_path, identities):
 
 
 def pretended(tmp_path, monkeypatch, *parts):
-    """Let the resolver believe that it stands in another place."""
+    """Let the resolver believe that it is in another place."""
     module = tmp_path.joinpath(*parts, "bonwise", "prompts", "folder.py")
     module.parent.mkdir(parents=True)
     shutil.copy(folder.__file__, module)

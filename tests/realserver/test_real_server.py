@@ -131,7 +131,7 @@ async def asked(ledger, judge, **settings):
 
 
 def test_a_score_is_one_that_the_reply_holds(tmp_path, settings):
-    """A candidate has a score that stands in the reply, or a reason; the next run is free."""
+    """A candidate has a score that is in the reply, or a reason; the next run is free."""
     judge = Pointwise(**settings)
     first, paid = asyncio.run(asked(tmp_path, judge))
     again, free = asyncio.run(asked(tmp_path, judge))

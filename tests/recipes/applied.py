@@ -38,7 +38,7 @@ def diffs_of(heading):
 
 
 def edit(root, diff):
-    """Make the edits of a diff; the lines of each hunk must stand in the file, in one place."""
+    """Make the edits of a diff; the lines of each hunk must be in the file, in one place."""
     for name, hunks in re.findall(r"^\+\+\+ (\S+)\n(.*?)(?=^\+\+\+ |\Z)", diff, re.MULTILINE | re.DOTALL):
         path = root / name
         text = path.read_text("utf-8")

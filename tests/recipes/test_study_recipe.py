@@ -147,7 +147,7 @@ def test_in_python(copy):
     audit = (copy / "audit.html").read_text("utf-8")
     assert sentences[2] in audit
     assert "<bdi>Shortlists</bdi>" in audit
-    assert sentences[2] not in shown["given.html"]  # the one that is given stands in the place of the page's own
+    assert sentences[2] not in shown["given.html"]  # the one that is given is in the place of the page's own
 
 
 def test_the_schema(copy):

@@ -21,7 +21,7 @@ SEAMS = {
 LOOSE = {"Any", "object", "cast"}
 
 TABLES = {"COLOURS", "spines"}
-"""What is read by a constant name and is no document: colours, and the sides of matplotlib's axes."""
+"""What is read by a constant name and is not a document: colours, and the sides of matplotlib's axes."""
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(REPORT).as_posix())

@@ -103,7 +103,7 @@ def test_the_study_carries_the_split_and_prints_it():
     """`route` takes both figures of a budget or neither; text and document hold the split."""
     study = route(weak_judge(150, draws=4), mean_calls=6, strong_cost=20)
     assert study.to_dict()["budget"]["strong_cost"] == 20
-    assert "Of 6 calls a prompt" in str(study)
+    assert "Of 6 calls per prompt" in str(study)
     with pytest.raises(UsageError, match="joint budget"):
         route(weak_judge(150, draws=4), mean_calls=6)
 

@@ -174,7 +174,7 @@ def first_shown(request):
 
 
 def test_the_router_sees_one_draw_a_candidate():
-    """Whatever the strategy, a router is asked after one score a candidate and before any redraw."""
+    """Whatever the strategy, a router is asked after one score per candidate and before any redraw."""
     script, router = by_worth(), Fixed(STAYS)
     paid = []
     router.consider = lambda *_, **__: paid.append(script.counts.requests) or STAYS
@@ -399,7 +399,7 @@ def test_a_refusal_is_no_lost_match(strategy):
 
 
 def test_what_chance_hangs_on_may_be_told_apart_from_the_id():
-    """With the prompt as the salt a tie is decided alike wherever the pool stands in a stream."""
+    """With the prompt as the salt a tie is decided alike wherever the pool is in a stream."""
 
     async def tied(salt, name):
         plan = settings_of(lambda *_: 1)

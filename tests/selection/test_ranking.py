@@ -76,7 +76,7 @@ def test_without_a_score_there_is_no_rank():
 
 
 def test_the_order_depends_on_names_alone():
-    """However the candidates stand in the list, each has the same place; other seeds and salts give other orders."""
+    """However the candidates are in the list, each has the same place; other seeds and salts give other orders."""
     names = ["a", "b", "c", "d"]
     for seed in range(5):
         orders = {tuple(some[at] for at in seeded_order(some, seed=seed, salt="s")) for some in permutations(names)}

@@ -94,9 +94,9 @@ BROKEN = {
     "too many": (Mine(standing=lambda self: Standing((*self.verdicts, Score(9.0)))), "no verdict for each of 3", 3),
     "no verdicts": (Mine(standing=lambda _: Standing((1.0, 2.0, 3.0))), "no verdict for each of 3", 3),
     "short p_best": (Mine(standing=stands(p_best=(0.5,))), "p_best has 1 entries", 3),
-    "p_best is no number": (Mine(standing=stands(p_best=(math.nan,) * 3)), "p_best holds nan", 3),
+    "p_best is not a number": (Mine(standing=stands(p_best=(math.nan,) * 3)), "p_best holds nan", 3),
     "infinite error": (Mine(standing=stands(standard_errors=(math.inf,) * 3)), "standard_errors holds inf", 3),
-    "regret is no number": (Mine(standing=stands(expected_regret=math.nan)), "expected_regret holds nan", 3),
+    "regret is not a number": (Mine(standing=stands(expected_regret=math.nan)), "expected_regret holds nan", 3),
     "second is text": (Mine(standing=stands(second=("a",) * 3)), "second holds 'a'", 3),
     "the same again": (Mine(next=lambda _: [Draw(0)]), "asks again what it was answered", 1),
     "without end": (Mine(next=lambda _: (Draw(0, at) for at in itertools.count())), "more than 30,000 questions", 0),
@@ -202,7 +202,7 @@ def test_a_router_that_fails_sends_nothing(case, on_failure):
 
 @pytest.mark.parametrize("signal", [math.nan, math.inf, "high", True], ids=repr)
 def test_a_signal_that_is_no_number_is_none(signal):
-    """A route stands without its signal where that is no finite number."""
+    """A route stands without its signal where that is not a finite number."""
     shown = FirstPass([Score(1.0), Score(2.0)])
     route = consulted(Routing(lambda: Route(True, signal, "x", (0, 1))), shown, "p")
     assert route == Route(True, None, "x", (0, 1))

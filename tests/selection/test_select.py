@@ -265,7 +265,7 @@ def test_a_judge_that_breaks_its_contract_is_named(answer):
 @pytest.mark.parametrize("judge", [None, 3, "local:length"], ids=repr)
 def test_what_is_no_judge_is_refused(judge):
     """Neither a judge nor a function: an error that says what to pass."""
-    with pytest.raises(JudgeError, match="no judge"):
+    with pytest.raises(JudgeError, match="not a judge"):
         bw.select("p", ["a", "b"], judge=judge)
 
 
@@ -304,7 +304,7 @@ def test_a_selection_repeats_how_it_was_made():
 
 
 def test_a_selection_says_what_was_really_sent():
-    """Every set of sampling parameters stands in the settings once, also where a pool was answered with several."""
+    """Every set of sampling parameters is in the settings once, also where a pool was answered with several."""
     found = by_engine(bw.Pointwise("openai/m", base_url="http://scripted/v1"), refuses_parameters={"temperature"})
     sent = found.to_dict()["settings"]["parameters"]
     assert [("temperature" in one) for one in sent] in ([False], [True, False], [False, True])

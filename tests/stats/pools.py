@@ -1,4 +1,4 @@
-"""Small pools for property tests: lists of (scores, labels), one pair a prompt, on a coarse grid full of ties."""
+"""Small pools for property tests: lists of (scores, labels), one pair per prompt, on a coarse grid full of ties."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def test_sums_do_not_depend_on_the_block_size(prompts):
 
 @given(pools(most=12))
 def test_each_prompt_has_its_own_column(prompts):
-    """In a ragged table a prompt's sums stand in its own column, whatever the sizes of its neighbours."""
+    """In a ragged table a prompt's sums are in its own column, whatever the sizes of its neighbours."""
     whole, middle = Sums(*prompt_sums(*arrays(prompts))), 6
     for x, prompt in enumerate(prompts):
         alone = Sums(*prompt_sums(*arrays([prompt])))

@@ -52,7 +52,7 @@ def covered(estimator, truth, n, replications):
 
 
 def assert_nominal(hits):
-    """Hold the coverage of many replications against 93 to 97 %."""
+    """Compare the coverage of many replications with 93 to 97 %."""
     print({name: count / FULL for name, count in hits.items()})  # noqa: T201 - the measured table
     assert_covered(hits, FULL)
 

@@ -168,7 +168,7 @@ def test_phi_within_is_the_correlation_of_deviations(pairs):
 @given(verdicts())
 @settings(max_examples=60)
 def test_turning_every_pair_round_changes_nothing(pairs):
-    """Which candidate stands first is a convention: 1 - J and 1 - O have the same figures."""
+    """Which candidate comes first is a convention: 1 - J and 1 - O have the same figures."""
     turned = [(1 - j, 1 - o, prompt, context) for j, o, prompt, context in pairs]
     for name, value in estimated(pairs).items():
         assert estimated(turned)[name] == pytest.approx(value, abs=1e-9, nan_ok=True), name

@@ -285,10 +285,10 @@ def test_impossible_shares_are_refused(wrong):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("kut=.1", "no such fault: 'kut'"), ("cut=much", "'cut=much' is no share")]
+    ("text", "said"), [("kut=.1", "no such fault: 'kut'"), ("cut=much", "'cut=much' is not a share")]
 )
 def test_faults_as_text(text, said):
-    """What is no fault, and what is no number, is named."""
+    """What is no fault, and what is not a number, is named."""
     with pytest.raises(UsageError, match=said):
         Faults.from_text(text)
     assert Faults.from_text("") == Faults()

@@ -52,7 +52,7 @@ def test_a_function_sees_prompt_and_text():
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, True, [1]])
 def test_what_is_no_verdict_is_refused(wrong):
-    """A value that is neither a finite number, nor None, nor a reason is no verdict."""
+    """A value that is neither a finite number, nor None, nor a reason is not a verdict."""
     with pytest.raises(JudgeError, match="was told to say"):
         ScriptedJudge([wrong]).judge("p", ["a"])
 

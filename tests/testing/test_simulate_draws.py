@@ -27,7 +27,7 @@ def top(values):
 
 
 def figures(draws, labels, widths):
-    """Compute what the recipe was fitted to, one value a prompt each."""
+    """Compute what the recipe was fitted to, one value per prompt each."""
     best, spread = top(labels), draws[:, :, :5].std(axis=2, ddof=1).mean(axis=1)
     found = {"label": labels.mean(axis=1), "width": widths, "sd": spread, "call": draws[:, :, 1:].mean(axis=(1, 2))}
     for calls in (1, 2, 5, 9):
@@ -113,7 +113,7 @@ def test_candidates_are_exchangeable():
 
 
 def test_frame_with_draws():
-    """The frame has one column a call and the width, behind the columns of every simulation."""
+    """The frame has one column per call and the width, behind the columns of every simulation."""
     drawn = simulate("pilot", n=3, seed=1, draws=4)
     frame = drawn.frame()
     assert list(frame.columns)[2:] == [

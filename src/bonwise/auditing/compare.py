@@ -163,7 +163,7 @@ def compare(  # noqa: PLR0913 - all but the two files are named
     Raises
     ------
     bonwise.errors.InputError
-        A line that is no pick, labels that fit nothing, or no prompt that both sets share.
+        A line that is not a pick, labels that fit nothing, or no prompt that both sets share.
     """
     settings = Settings(confidence=confidence, shape=shape)
     sides = read_picks(first, as_picked=as_picked), read_picks(second, as_picked=as_picked)

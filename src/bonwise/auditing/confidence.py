@@ -103,7 +103,7 @@ def audit_confidence(
     Raises
     ------
     bonwise.errors.InputError
-        The file is none of the three, or nothing in it can be held against a label.
+        The file is none of the three, or nothing in it can be compared with a label.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def audit_confidence(
         return ConfidenceAudit("statements", _stated(found, confidence), settings)
     if {"shown_first", "shown_second"} <= set(raw.columns):
         if labels is None:
-            raise InputError(f"{name}: no oracle labels to hold the pairs against", hint="add --labels FILE")
+            raise InputError(f"{name}: no oracle labels to compare the pairs with", hint="add --labels FILE")
         found = pair_statements(raw, name, labels, columns or {}, ties)
         settings = ConfidenceSettings(
             source=name,

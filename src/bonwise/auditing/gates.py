@@ -65,7 +65,7 @@ def check_gate(
     labelled: Labelled,
     unsettled: str = "",
 ) -> Gate:
-    """Hold one metric against a value.
+    """Compare one metric with a value.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def check_gate(
     Raises
     ------
     bonwise.errors.UsageError
-        A name that is no metric.
+        A name that is not a metric.
     """
     if metric not in metrics:
         raise UsageError(f"no metric named {metric!r}", hint=f"choose of {', '.join(metrics)}")

@@ -155,7 +155,7 @@ def audit_judge(
     table : ScoreTable
         The table that the panels were laid out from; its other judges serve as covariates of a sample.
     against : str
-        What the judge is held against, as a noun.
+        What the judge is compared with, as a noun.
     stated : StatedDraw, optional
         How the labelled prompts were drawn.
     picked : Picked, optional

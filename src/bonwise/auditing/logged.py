@@ -107,7 +107,7 @@ def logged_table(
     """
     source = " and ".join(dict.fromkeys(picks.source for _, picks in named))
     if labels is None:
-        raise InputError(f"{source}: no oracle labels to hold the picks against", hint="add --labels FILE")
+        raise InputError(f"{source}: no oracle labels to compare the picks with", hint="add --labels FILE")
     strange = [role for role in columns if role not in _LABEL_ROLES]
     if strange:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""One row a prompt: what the judge picked, what was best, and what the pick lost."""
+"""One row per prompt: what the judge picked, what was best, and what the pick lost."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def read_picks(path: str | Path, *, as_picked: bool = False) -> Picks:
     bonwise.errors.FileError
         Absent, empty, or no text.
     bonwise.errors.RowError
-        A line that is no pick, a prompt that is picked twice, or a line of other settings than the first.
+        A line that is not a pick, a prompt that is picked twice, or a line of other settings than the first.
     bonwise.errors.MissingExtraError
         The extra that picks are audited with is not installed.
     """

@@ -40,7 +40,7 @@ _CORRELATIONS = frozenset({"phi", "phi_within"})
 
 @dataclass(frozen=True)
 class PreferenceAudit(DocumentedResult):
-    """Pairwise verdicts of one or several judges held against oracle preferences.
+    """Pairwise verdicts of one or several judges compared with oracle preferences.
 
     Parameters
     ----------

@@ -115,7 +115,7 @@ class Audit(DocumentedResult):
         return next(iter(self.judges.values()))
 
     def check(self, gates: Mapping[str, float]) -> tuple[Gate, ...]:
-        """Hold metrics of every judge against values.
+        """Compare metrics of every judge with values.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class Audit(DocumentedResult):
         Raises
         ------
         bonwise.errors.UsageError
-            A name that is no metric.
+            A name that is not a metric.
         """
         audited = [
             check_gate(

@@ -104,7 +104,7 @@ def stated_draw(design: str | Path | LabelDesign | None, table: ScoreTable) -> S
     Raises
     ------
     bonwise.errors.InputError
-        A file that is no record of a draw.
+        A file that is not a record of a draw.
     bonwise.errors.UsageError
         A design, and a propensity column beside it.
     """
@@ -132,7 +132,7 @@ def _of_these(design: LabelDesign, table: ScoreTable) -> StatedDraw:
     """Refuse a design that knows none of the prompts, also where all of them are labelled and it is not needed."""
     if not design.prompt_ids.isin(table.prompts).any():
         raise InputError(
-            f"{design.source}: none of its {len(design.prompt_ids):,} prompts stands in {table.source}",
+            f"{design.source}: none of its {len(design.prompt_ids):,} prompts is in {table.source}",
             hint="give the design that was drawn from these prompts",
         )
     return StatedDraw("design", design)

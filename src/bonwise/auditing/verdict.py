@@ -31,7 +31,7 @@ def judge_validity(metrics: _Metrics, thresholds: Thresholds, target: Target, *,
     thresholds : Thresholds
     target : {"best-of-n", "system"}
     against : str
-        What the judge is held against, as a noun: ``the oracle labels``, or another judge.
+        What the judge is compared with, as a noun: ``the oracle labels``, or another judge.
     scope : str
         A sentence on what the figures describe, empty where they describe every prompt.
     """

@@ -1,4 +1,4 @@
-"""What came of an ask: one answer a sample, and the bill."""
+"""What came of an ask: one answer per sample, and the bill."""
 
 from __future__ import annotations
 

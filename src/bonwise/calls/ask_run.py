@@ -62,7 +62,7 @@ class AskRun:
         self._until: float | None = None
 
     async def run(self) -> Answers:
-        """Return one answer a sample."""
+        """Return one answer per sample."""
         if self._engine.deadline is not None:
             self._until = asyncio.get_running_loop().time() + self._engine.deadline
         first = self._ask.first_sample

@@ -102,7 +102,7 @@ class Engine:
         """Why nothing new is sent, empty while the engine runs."""
 
     async def ask(self, ask: Ask) -> Answers:
-        """Return one answer a sample, from the ledger where it is known.
+        """Return one answer per sample, from the ledger where it is known.
 
         An answer that did not arrive is an `Unscored` with ``owed`` set: a later run asks again.
 

@@ -258,7 +258,7 @@ class _Tally:
 
 
 def _cost(price: Price, input_tokens: int, output_tokens: float) -> float:
-    # A mean length is no whole number: the output is priced a million tokens at a time.
+    # A mean length is not a whole number: the output is priced a million tokens at a time.
     per_million = Prices.cost(price, Usage(uncached=input_tokens, output=1_000_000))
     without = Prices.cost(price, Usage(uncached=input_tokens))
     return without + (per_million - without) * output_tokens / 1_000_000

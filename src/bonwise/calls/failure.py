@@ -13,7 +13,7 @@ Kind = Literal[
 """
 throttled    429: the whole endpoint pauses; asked again
 overloaded   408, 409, 5xx, 529: asked again
-broken       no connection, or a body that was cut or is no JSON: asked again
+broken       no connection, or a body that was cut or is not JSON: asked again
 timeout      no answer in time: asked again
 unsupported  a parameter the model does not take: asked again without it
 rejected     400, 422 in the service's own words, 413: this request will never be answered; final

@@ -70,7 +70,7 @@ def left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) -> 
     }
     for parameter in sorted(refused):
         if parameter == "n" and wanted["n"]:
-            yield f"{ask.model} sends one answer a call, whatever n asks for: each draw is a call of its own"
+            yield f"{ask.model} sends one answer per call, whatever n asks for: each draw is a call of its own"
         elif wanted.get(parameter, True):
             yield f"{ask.model} does not take {parameter}: left out"
 

@@ -172,7 +172,7 @@ class Prices:
     def most_cost(price: Price, input_tokens: int, output_tokens: int, *, hour_cache: bool = False) -> float:
         """Return the most a call can cost with at most so many tokens, in US dollars.
 
-        Each input token counts at the dearest rate it could have: read anew, read from a cache or written to
+        Each input token counts at the most expensive rate it could have: read anew, read from a cache or written to
         one; `hour_cache` says that the call may write to a cache that is kept for hours.
         """
         reachable = (price.rates, price.rates_for(input_tokens))
@@ -255,7 +255,9 @@ def _place(entry: Mapping[str, Any], where: str, official: frozenset[tuple[str, 
     if not base_url:
         return provider, ""
     if "://" not in base_url:
-        raise InputError(f"{where}: base_url is no address: {base_url!r}", hint="such as http://localhost:8000/v1")
+        raise InputError(
+            f"{where}: base_url is not an address: {base_url!r}", hint="such as http://localhost:8000/v1"
+        )
     server = _server(base_url)
     return provider, "" if (provider, server) in official else server
 

@@ -74,7 +74,7 @@ def audit(
     ] = None,
     junit: Annotated[str | None, typer.Option(help="Write the gates as JUnit XML here; - for stdout.")] = None,
     per_prompt: Annotated[
-        Path | None, typer.Option(help="Write one row a prompt here (CSV or JSONL), the worst first.")
+        Path | None, typer.Option(help="Write one row per prompt here (CSV or JSONL), the worst first.")
     ] = None,
     prompt_col: given.PromptCol = None,
     candidate_col: given.CandidateCol = None,
@@ -85,7 +85,9 @@ def audit(
     judge_scale: given.ScoreScales = None,
     label_scale: given.LabelScale = None,
 ) -> int:
-    """Audit a judge, or the picks that were made with one: figures with intervals, a verdict, gates.
+    """Audit a judge, or logged picks, against oracle labels.
+
+    Prints figures with intervals, a verdict and the gates.
 
     Exit codes: 0 every gate met, 1 a gate not met, 2 bad input, 3 inconclusive.
     """

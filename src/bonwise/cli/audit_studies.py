@@ -54,7 +54,7 @@ def further_studies(
 
         mapped = partial(study_calibration, table, pools=pools, seed=settings.seed, **asked)
         studies.append(_or_why("Calibration", mapped))
-    # What the scores alone tell of a prompt is no signal that a judge gave, and bonwise route studies it.
+    # What the scores alone tell of a prompt is not a signal that a judge gave, and bonwise route studies it.
     if found.draws > 1 or {"ci_width", "low", "high"} & set(table.frame.columns):
         from bonwise.routing.study import route
 

@@ -29,7 +29,9 @@ def compare(
     label_col: given.LabelCol = None,
     label_scale: given.LabelScale = None,
 ) -> int:
-    """Compare two sets of picks: value, gain and recovery, what they took, and the differences.
+    """Compare two sets of picks.
+
+    Prints value, gain and recovery of each, what they cost, and the differences with intervals.
 
     The columns named are those of the label file.
     """

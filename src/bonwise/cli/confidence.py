@@ -1,4 +1,4 @@
-"""``bonwise confidence``: what a judge says of its own confidence, held against oracle labels."""
+"""``bonwise confidence``: what a judge says of its own confidence, compared with oracle labels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ def confidence(
     judge_scale: given.ScoreScales = None,
     label_scale: given.LabelScale = None,
 ) -> int:
-    """Audit stated confidence: calibration of probabilities, accuracy by level, coverage of intervals."""
+    """Audit the confidence that a judge states.
+
+    Prints the calibration of probabilities, the accuracy by level and the coverage of intervals.
+    """
     given.refuse_overwriting((file, labels), (json,))
     from bonwise.auditing.confidence import audit_confidence
     from bonwise.data.scales import parse_scale

@@ -26,7 +26,7 @@ def doctor(
     judge_scale: given.ScoreScales = None,
     label_scale: given.LabelScale = None,
 ) -> int:
-    """Look a file over before an audit."""
+    """Check a file before an audit, and say what to type next."""
     given.refuse_overwriting((file,), (json,))
     from bonwise.auditing.doctor import diagnose
     from bonwise.data.scales import parse_scale

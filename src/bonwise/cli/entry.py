@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit.
 
     Exit codes: 0 done and every gate met, 1 a gate not met, 2 bad usage, bad input or a refused key, 3 inconclusive,
-    4 answers of models are owed; 70 a defect of bonwise, which is no verdict on anything, and 130 interrupted.
+    4 answers of models are owed; 70 a defect of bonwise, which is not a verdict on anything, and 130 interrupted.
     """
     code = run(sys.argv[1:] if arguments is None else arguments)
     # At its end Python searches all objects for cycles, those of pandas and scipy too: a fifth of the time of a small
@@ -81,8 +81,8 @@ def _interrupted(arguments: Sequence[str]) -> int:
     from bonwise.cli.arguments import say
     from bonwise.printable import shell_word
 
-    code = _refuse(arguments, "interrupted", "the same command goes on where this one stopped", INTERRUPTED)
-    # An address with a login or a query may hold a key, which is not to stand in a log.
+    code = _refuse(arguments, "interrupted", "the same command continues where this one stopped", INTERRUPTED)
+    # An address with a login or a query may hold a key, which is not to be in a log.
     if not any("://" in one and ("@" in one or "?" in one) for one in arguments):
         say("go on with: " + " ".join(map(shell_word, ["bonwise", *arguments])))
     return code
@@ -118,7 +118,7 @@ def _write_error(arguments: Sequence[str], message: str, hint: str) -> None:
         elif _may_replace(Path(target)):
             write_whole(Path(target), text)
         else:
-            say(f"{target} is no document of bonwise, so the error was not written over it")
+            say(f"{target} is not a document of bonwise, so the error was not written over it")
     except BonwiseError as error:
         say(f"the error could not be written: {error}")
 

@@ -39,7 +39,7 @@ __all__ = ["judge"]
 
 
 def judge(
-    pools: Annotated[Path, typer.Argument(help="Pools, one JSON object a line.", show_default=False)],
+    pools: Annotated[Path, typer.Argument(help="Pools, one JSON object per line.", show_default=False)],
     judge: Annotated[
         list[str],
         typer.Option(
@@ -66,7 +66,10 @@ def judge(
     seed: Seed = 0,
     dry_run: DryRun = False,
 ) -> int:
-    """Write one row per prompt, candidate and judge, in input order."""
+    """Score every candidate of every pool with one or more judges.
+
+    Writes one row per prompt, candidate and judge, in input order.
+    """
     refuse_overwriting((pools,), (out, pairs))
     from bonwise.data.pool_file import read_pools
     from bonwise.judges.registry import judges_from_specs

@@ -16,7 +16,7 @@ EXAMPLE_MODEL = "openai/MODEL"
 def judges(
     candidates: Annotated[int, typer.Option("--candidates", help="Candidates of a prompt.", min=1)] = 4,
 ) -> int:
-    """List built-in and plug-in judges with the calls each takes for one prompt."""
+    """List the judges, with the calls that each makes per prompt."""
     from bonwise.judges.registry import kinds
     from bonwise.printable import printable
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(name="labels", help="Choose the prompts to label, and record how.", rich_markup_mode=None)
+app = typer.Typer(name="labels", help="Choose which prompts to label.", rich_markup_mode=None)
 
 Scores = Annotated[Path, typer.Argument(help="Scores: CSV, JSONL, Parquet or a folder.", show_default=False)]
 JudgeName = Annotated[str | None, typer.Option("--judge", help="The audited judge, where the file holds several.")]
@@ -60,7 +60,10 @@ def draw(
     judge_scale: given.ScoreScales = None,
     label_scale: given.LabelScale = None,
 ) -> int:
-    """Draw the prompts to label, with the probability of each; labels are looked at after an earlier draw only."""
+    """Draw the prompts to label, with the probability of each.
+
+    It looks at labels only where an earlier draw is continued.
+    """
     shape = given.forced_shape(rectangular, ragged)
     _refuse_dash(out=out, sheet=sheet)
     given.refuse_overwriting((file, after, label_file), (out, sheet, json))
@@ -119,7 +122,10 @@ def compare(
     judge_scale: given.ScoreScales = None,
     label_scale: given.LabelScale = None,
 ) -> int:
-    """Compare label designs on a completely labelled file: how much each would make recovery vary."""
+    """Compare label designs on a completely labelled file.
+
+    Prints how much recovery would vary under each design.
+    """
     shape = given.forced_shape(rectangular, ragged)
     given.refuse_overwriting((file, label_file), (json,))
     from bonwise.data.scales import parse_scale
@@ -156,11 +162,11 @@ def _next(found: LabelDraw, file: Path, out: Path, sheet: Path | None, flags: li
     settings = found.settings
     filled = sheet or Path(settings.label_file or "labels.csv")
     if settings.labels_in_table:
-        when = f"their labels stand in {file}"
+        when = f"their labels are in {file}"
     elif sheet is None and settings.phase > 1:
         when = f"one file with the labels of all phases is there ({filled})"
     else:
-        when = f"their labels stand in {filled}"
+        when = f"their labels are in {filled}"
     inside = settings.labels_in_table
     if settings.design == "neyman" and settings.phase == 1:
         labels = "" if inside else f"--label-file {shell_path(filled)}"

@@ -31,7 +31,7 @@ def learn(
     save: Annotated[Path | None, typer.Option("--save", help="Write what was learnt here (JSON).")] = None,
     judge: Annotated[str | None, typer.Option("--judge", help="Whose draws, where several judges have some.")] = None,
     mean_calls: Annotated[
-        float | None, typer.Option("--mean-calls", help="Also tell the price for so many calls a pool.")
+        float | None, typer.Option("--mean-calls", help="Also tell the price for so many calls per pool.")
     ] = None,
     max_draws: Annotated[int, typer.Option("--max-draws", help="Most draws of one candidate.")] = 8,
     seed: given.Seed = 0,
@@ -41,7 +41,10 @@ def learn(
     score_col: given.ScoreCol = None,
     judge_col: given.JudgeCol = None,
 ) -> int:
-    """Learn from repeated judgments when another call is worth its price; no labels are needed."""
+    """Learn from repeated scores when another call is worth it.
+
+    Needs no labels. The result is a file for the strategy value_of_information.
+    """
     given.refuse_overwriting((file,), (save, json))
     from bonwise.data.table import ScoreTable
     from bonwise.selection.pilot import learnt_from, save_model

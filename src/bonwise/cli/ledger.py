@@ -56,7 +56,10 @@ def show(
     state: StateFilter = None,
     limit: Annotated[int, typer.Option("--limit", help="The most rows.", min=1)] = 20,
 ) -> int:
-    """Show rows, one line each; with --key the request and the response in full."""
+    """Show the rows, one line each.
+
+    With --key it shows the request and the response in full.
+    """
     from bonwise.printable import printable
 
     with _opened(run) as books:
@@ -75,7 +78,10 @@ def export(
     model: ModelFilter = None,
     state: StateFilter = None,
 ) -> int:
-    """Write every row with request, response and what was read from it, one JSON object a line."""
+    """Export every row as one JSON object per line.
+
+    A row holds the request, the response and what was read from it.
+    """
     from bonwise.cli.row_file import write_rows
 
     with _opened(run) as books:
@@ -91,7 +97,10 @@ def prune(
     state: Annotated[list[str] | None, typer.Option("--state", help="States to delete (repeatable).")] = None,
     before: Annotated[str | None, typer.Option("--before", help="Only calls before this day, YYYY-MM-DD.")] = None,
 ) -> int:
-    """Delete calls that failed; with --state also those that may have been billed, or with --before answered ones."""
+    """Delete calls that failed.
+
+    With --state it also deletes calls that may have been billed, and with --before answered ones.
+    """
     from bonwise.calls.ledger.ledger import FAILED
 
     states = [cast("State", _state(one)) for one in state or FAILED]
@@ -107,7 +116,10 @@ def forget(
     model: ModelFilter = None,
     parameter: Annotated[str | None, typer.Option("--parameter", help="Only this parameter.")] = None,
 ) -> int:
-    """Forget which parameters servers were found not to take: they are sent again."""
+    """Forget which parameters a server refused.
+
+    They are sent again.
+    """
     with _opened(run) as books:
         forgotten = books.forget(model=model, parameter=parameter)
     say(f"{forgotten:,} parameters forgotten")

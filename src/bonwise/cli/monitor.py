@@ -52,9 +52,9 @@ def monitor(
     judge_col: given.JudgeCol = None,
     label_scale: given.LabelScale = None,
 ) -> int:
-    """Say whether the labels so far are enough: continue, or stop and why.
+    """Decide whether the labels so far are enough.
 
-    May be asked after every label. Exit codes: 0 stop: precise enough or better; 1 stop: not better; 3 continue, or a
+    You may run it after every label. Exit codes: 0 stop: precise enough or better; 1 stop: not better; 3 continue, or a
     stop for the labelled prompts alone (many prompts lack labels, and --design does not say how they were drawn).
     """
     shape = given.forced_shape(rectangular, ragged)

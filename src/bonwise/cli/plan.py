@@ -18,7 +18,7 @@ def plan(
             help="'recovery>0', recovery, 'within_r>=0.4', a-vs-b, margin or equivalence.", show_default=False
         ),
     ],
-    candidates: Annotated[int | None, typer.Option(help="Candidates a prompt.")] = None,
+    candidates: Annotated[int | None, typer.Option(help="Candidates per prompt.")] = None,
     within_r: Annotated[float | None, typer.Option(help="Within-prompt correlation of score and label.")] = None,
     rival_r: Annotated[float | None, typer.Option(help="The same of judge B.")] = None,
     error_correlation: Annotated[
@@ -47,7 +47,7 @@ def plan(
     method: Annotated[str, typer.Option(help="For votes: exact, or paper (equation 8).")] = "exact",
     label_cost: Annotated[float | None, typer.Option(help="Price of a label.")] = None,
     judge_cost: Annotated[float | None, typer.Option(help="Price of one score of one judge.")] = None,
-    raters: Annotated[int, typer.Option(help="Raters a candidate, or votes a prompt.")] = 1,
+    raters: Annotated[int, typer.Option(help="Raters per candidate, or votes per prompt.")] = 1,
     icc: Annotated[float | None, typer.Option(help="Correlation of two raters' labels of one prompt.")] = None,
     one_cluster: Annotated[
         bool, typer.Option("--one-cluster", help="All labels resemble each other by --icc (equation 10).")
@@ -68,9 +68,9 @@ def plan(
     label_col: given.LabelCol = None,
     judge_col: given.JudgeCol = None,
 ) -> int:
-    """Plan how many labels answer a question, from an effect or a pilot.
+    """Plan how many labels answer a question.
 
-    A plan is an answer whatever it says: the exit code is 0 where the study is underpowered or infeasible too.
+    Takes an assumed effect or a pilot. The exit code is 0 even if the study is underpowered or infeasible.
     """
     given.refuse_overwriting((pilot,), (json, html))
     from bonwise.planning.plans.plan import plan as run

@@ -1,4 +1,4 @@
-"""``bonwise preferences``: votes studied as they are, or pairwise verdicts held against oracle preferences."""
+"""``bonwise preferences``: votes studied as they are, or pairwise verdicts compared with oracle preferences."""
 
 from __future__ import annotations
 
@@ -45,14 +45,17 @@ def preferences(
     confidence: given.Confidence = 0.95,
     json: given.JsonTarget = None,
 ) -> int:
-    """Study votes: margins, near ties, votes needed. With --label-col audit verdicts: agreement with an oracle."""
+    """Study votes, or audit pairwise verdicts.
+
+    Of votes it prints margins, near ties and the votes needed. With --label-col it audits verdicts against labels.
+    """
     given.refuse_overwriting((file,), (json,))
     of_votes = {"ties": ties, "near_tie": near_tie, "power": power, "fewest_votes": fewest_votes, "seed": seed}
     asked = {name: value for name, value in of_votes.items() if value is not None}
     prompt, pair = _columns(prompt_col), _columns(pair_col)
     if label_col is None:
         _refuse(
-            "is only for verdicts held against labels",
+            "is only for verdicts compared with labels",
             "name the labels with --label-col, or leave it out",
             {"--judge-col": judge_col, "--context-col": context_col},
         )

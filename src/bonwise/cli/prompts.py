@@ -51,7 +51,10 @@ def show(
         list[str] | None, typer.Option("--candidate", help="Which candidate (twice for a pair); else the first.")
     ] = None,
 ) -> int:
-    """Show a prompt file, or with --pools and --prompt-id the words of one call."""
+    """Show a prompt file, or the text of one call.
+
+    A call needs --pools and --prompt-id.
+    """
     from bonwise.prompts.loading import load
 
     if (pools is None) != (prompt_id is None):
@@ -71,7 +74,10 @@ def show(
 def check(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Prompt files.", show_default=False)],
 ) -> int:
-    """Check prompt files: one line a problem. Exit codes: 0 all in order, 2 not."""
+    """Check prompt files.
+
+    Prints one line per problem. Exit codes: 0 no problem, 2 a problem.
+    """
     from bonwise.prompts.loading import problems
 
     found = [(path, problems(path)) for path in paths]

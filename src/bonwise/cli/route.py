@@ -27,7 +27,7 @@ def route(
         bool, typer.Option("--first-pass-only", help="Leave repeated scores and other judges out of the signals.")
     ] = False,
     mean_calls: Annotated[
-        float | None, typer.Option(help="Split so many calls a prompt between further draws and routing.")
+        float | None, typer.Option(help="Split so many calls per prompt between further draws and routing.")
     ] = None,
     strong_cost: Annotated[float | None, typer.Option(help="Price of routing one prompt, in calls.")] = None,
     confidence: given.Confidence = 0.95,
@@ -45,7 +45,10 @@ def route(
     judge_scale: given.ScoreScales = None,
     label_scale: given.LabelScale = None,
 ) -> int:
-    """Hold every routing signal against the gain of a perfect judge, and recommend one."""
+    """Choose which prompts a stronger judge should decide.
+
+    Compares every routing signal with the gain of a perfect judge, and recommends one.
+    """
     shape = given.forced_shape(rectangular, ragged)
     if judge is not None and save is None:
         raise UsageError("--judge says whose router to save, and none is saved", hint="give --save FILE too")

@@ -201,7 +201,7 @@ def outcome(summary: RunSummary) -> int:
         say(f"incomplete: {owed:,} answers are owed; the same command asks for them, and only for them")
         return INCOMPLETE
     if summary.owed or summary.cut or summary.failure is not None:
-        say(f"incomplete: {_lacking(summary)}; the same command goes on")
+        say(f"incomplete: {_lacking(summary)}; the same command continues")
         return INCOMPLETE
     return 0
 

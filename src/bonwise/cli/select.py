@@ -49,7 +49,7 @@ STANDARD_INPUT = "-"
 
 def select(
     pools: Annotated[
-        Path, typer.Argument(help="Pools, one JSON object a line; - for standard input.", show_default=False)
+        Path, typer.Argument(help="Pools, one JSON object per line; - for standard input.", show_default=False)
     ],
     judge: Annotated[
         list[str],
@@ -91,7 +91,10 @@ def select(
     dry_run: DryRun = False,
     html: HtmlTarget = None,
 ) -> int:
-    """Write one line a pool to standard output, in input order."""
+    """Pick the best candidate of every pool.
+
+    Writes one line per pool to standard output, in input order.
+    """
     if len(judge) > 1:
         raise UsageError("--judge is given twice", hint="select takes one judge; bonwise judge takes several")
     made = _Makers(model, base_url, seed)

@@ -8,7 +8,7 @@ __all__ = ["strategies"]
 
 
 def strategies() -> int:
-    """List built-in and plug-in strategies with their options."""
+    """List the strategies with their options."""
     from bonwise.printable import printable
     from bonwise.selection.registry import strategies as kinds
 

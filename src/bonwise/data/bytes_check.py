@@ -138,5 +138,5 @@ def _refuse_if_long(path: Path, line: int, length: int) -> None:
     if length > LONGEST_LINE:
         raise FileError(
             f"{path}, line {line}: longer than {LONGEST_LINE // 2**20} MiB",
-            hint="one row a line; check for a missing line break",
+            hint="one row per line; check for a missing line break",
         )

@@ -29,7 +29,7 @@ def resolved(frame: pd.DataFrame, columns: Mapping[str, str], source: str) -> di
     taken = resolve_columns(frame, columns, source=source, required=("prompt_id", "candidate"))
     if "draw" in taken:
         raise ColumnError(
-            f"{source}: draws stand in the columns {span(wide)} and in rows told apart by {quoted(taken['draw'])}",
+            f"{source}: draws are in the columns {span(wide)} and in rows told apart by {quoted(taken['draw'])}",
             hint="keep one of the two",
         )
     taken.setdefault("judge_score", averaged(wide))
@@ -71,7 +71,7 @@ def canonical(
     if "draw" in taken:
         out["draw"] = as_categories(frame[taken["draw"]], role="draw", source=source)
     _refuse_bad_ranges(out, frame.index, source)
-    used = {*taken.values(), *out, *(("sd",) if wide else ())}  # the spread of the draws is no stratum
+    used = {*taken.values(), *out, *(("sd",) if wide else ())}  # the spread of the draws is not a stratum
     strata = {str(c): frame[c] for c in frame.columns if c not in used and c not in WORDS}
     for name, column in strata.items():
         _refuse_no_text(name, column, source)
@@ -88,12 +88,12 @@ def spoken_columns(frame: pd.DataFrame, taken: Mapping[str, str]) -> pd.DataFram
 def _refuse_no_text(name: str, column: pd.Series, source: str) -> None:
     """Refuse half a surrogate pair, which is a Python string but no text that can be stored."""
     if not is_text(name):
-        raise ColumnError(f"{source}: the name of column {quoted(name)} is no text", hint="write valid Unicode")
+        raise ColumnError(f"{source}: the name of column {quoted(name)} is not text", hint="write valid Unicode")
     if column.dtype.kind != "O" or isinstance(column.array, pd.arrays.ArrowExtensionArray):
         return  # numbers, or a column of Arrow's, which holds valid text alone
     for row, value in column.items():
         if isinstance(value, str) and not is_text(value):
-            raise RowError(f"{source}, row {row}: {quoted(name)} holds what is no text", hint="write valid Unicode")
+            raise RowError(f"{source}, row {row}: {quoted(name)} holds what is not text", hint="write valid Unicode")
 
 
 def _judges(frame: pd.DataFrame, taken: Mapping[str, str], source: str) -> pd.Categorical:
@@ -107,7 +107,7 @@ def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Ind
     unknown = [name for name in scales if name and name not in judges.categories]
     if unknown:
         raise UsageError(
-            f"{source}: a scale is declared for {quoted(unknown[0])}, which is no judge of this table",
+            f"{source}: a scale is declared for {quoted(unknown[0])}, which is not a judge of this table",
             hint=f"the judges are {listed(judges.categories)}",
         )
     if not scales:

@@ -1,4 +1,4 @@
-"""Many rows to one value a cell, a cell being one candidate of one prompt.
+"""Many rows to one value per cell, a cell being one candidate of one prompt.
 
 Both functions give the same bits whatever the order of the rows.
 """
@@ -24,7 +24,7 @@ def distinct_cells(keys: _Ints) -> _Ints:
 
 
 def positions(keys: _Ints, cells: _Ints) -> _Ints:
-    """Return where each key stands in the sorted `cells`, -1 where it does not."""
+    """Return where each key is in the sorted `cells`, -1 where it does not."""
     if not len(cells):
         return np.full(len(keys), -1)
     at = np.searchsorted(cells, keys).clip(max=len(cells) - 1)

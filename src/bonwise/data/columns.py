@@ -135,7 +135,7 @@ def _refuse_bad_overrides(overrides: Mapping[str, str], source: str) -> None:
     for role, column in overrides.items():
         if role not in ROLES:
             raise UsageError(
-                f"{source}: a column is named for {quoted(role)}, which is no role",
+                f"{source}: a column is named for {quoted(role)}, which is not a role",
                 hint=f"the roles are {', '.join(ROLES)}",
             )
         if column in roles:

@@ -1,4 +1,4 @@
-"""Whether what stands in a record of a draw can be true: strata that add up, and columns that go together."""
+"""Whether what is in a record of a draw can be true: strata that add up, and columns that go together."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def draw_numbers(column: pd.Series, *, role: str, source: str) -> _Floats:
     bad = np.flatnonzero(np.broadcast_to(np.asarray(truth), len(column)))
     if bad.size:
         raise RowError(
-            f"{source}, row {column.index[bad[0]]}: {role} holds {quoted(column.iloc[bad[0]])}, which is no number",
+            f"{source}, row {column.index[bad[0]]}: {role} is {quoted(column.iloc[bad[0]])}, which is not a number",
             hint=AS_WRITTEN,
         )
     return parse_numbers(column, role=role, source=source)

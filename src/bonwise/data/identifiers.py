@@ -49,7 +49,7 @@ def _words(column: pd.Series, codes: npt.NDArray[np.intp], names: pd.Index, role
     broken = [at for at, name in enumerate(names) if not is_text(name)]
     if broken:
         row = column.index[int(np.flatnonzero(np.isin(codes, broken))[0])]
-        raise RowError(f"{source}, row {row}: a {role} that is no text", hint="write valid Unicode")
+        raise RowError(f"{source}, row {row}: a {role} that is not text", hint="write valid Unicode")
     return names.astype(str)
 
 

@@ -102,7 +102,7 @@ class LabelDesign:
         return self.rule in BY_CANDIDATE
 
     def frame(self) -> pd.DataFrame:
-        """Return one row a prompt, in `order`."""
+        """Return one row per prompt, in `order`."""
         columns = {
             "prompt_id": self.prompt_ids.to_numpy(),
             "phase": self.phase,
@@ -145,7 +145,7 @@ class LabelDesign:
         Raises
         ------
         bonwise.errors.InputError
-            A column is absent, a rule is unknown, a propensity lies outside (0, 1], a prompt stands twice, a phase
+            A column is absent, a rule is unknown, a propensity lies outside (0, 1], a prompt occurs twice, a phase
             has two seeds or is missing, or a stratum has another propensity than the part of it that was drawn.
         """
         source = str(path)
@@ -186,7 +186,7 @@ def _require(raw: pd.DataFrame, source: str, columns: Sequence[str] = _COLUMNS) 
     for column in columns:
         if column not in raw.columns:
             raise ColumnError(
-                f"{source}: no column named {quoted(column)}, so this is no label design",
+                f"{source}: no column named {quoted(column)}, so this is not a label design",
                 hint="give the file that draw_labels(...).write (bonwise labels draw --out) wrote, or uniform",
             )
     if not len(raw):
@@ -233,8 +233,8 @@ def _refuse_twice(prompts: pd.Categorical, rows: pd.Index, source: str) -> None:
     again = np.flatnonzero(pd.Series(prompts.codes).duplicated())
     if again.size:
         raise RowError(
-            f"{source}, row {rows[again[0]]}: {quoted(prompts[again[0]])} stands in the design twice",
-            hint="keep one row a prompt",
+            f"{source}, row {rows[again[0]]}: {quoted(prompts[again[0]])} is in the design twice",
+            hint="keep one row per prompt",
         )
 
 
@@ -267,6 +267,6 @@ def _refuse_impossible(propensity: _Floats, phase: _Ints, rows: pd.Index, source
     bad = np.flatnonzero(~np.where(phase > 0, possible, possible | (propensity == 0)))
     if bad.size:
         raise RowError(
-            f"{source}, row {rows[bad[0]]}: a propensity of {propensity[bad[0]]:g} is no probability of being drawn",
+            f"{source}, row {rows[bad[0]]}: a propensity of {propensity[bad[0]]:g} is not the probability of a draw",
             hint="a drawn prompt has a propensity above 0 and at most 1",
         )

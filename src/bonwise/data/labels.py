@@ -81,7 +81,7 @@ def join_labels(
     ------
     bonwise.errors.InputError
         The table has labels already; a named column is in neither file; no row matches, or one of a known prompt
-        names no candidate of it; a candidate is labelled twice (rows named); a propensity is none, or stands in both.
+        names no candidate of it; a candidate is labelled twice (rows named); a propensity is none, or is in both.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def _read_labels(
 
 
 def _wanted(raw: pd.DataFrame, table: ScoreTable, columns: Mapping[str, str], source: str) -> dict[str, str]:
-    """Return the named columns that stand in the label file; one set of names serves both files."""
+    """Return the named columns that are in the label file; one set of names serves both files."""
     for role, column in columns.items():
         if role not in _REQUIRED or column in raw.columns:
             continue
@@ -211,5 +211,5 @@ def _refuse_repeated(labels: _Labels) -> None:
         raise RowError(
             f"{labels.source}, row {labels.rows[at]}: {labels.pair(at)} is labelled again "
             f"(first in row {labels.rows[first]})",
-            hint="keep one label a candidate",
+            hint="keep one label per candidate",
         )

@@ -1,4 +1,4 @@
-"""JSON Lines: one object a line, the row number beside it."""
+"""JSON Lines: one object per line, the row number beside it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def json_lines(path: Path, *, unique: bool = False) -> Iterator[tuple[int, dict[
     ----------
     path : pathlib.Path
     unique : bool
-        Refuse an object with a key that stands twice in it; otherwise the last one counts.
+        Refuse an object with a key that occurs twice in it; otherwise the last one counts.
 
     Raises
     ------
@@ -76,7 +76,8 @@ def json_lines_of(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str,
 def _text(line: bytes, where: str) -> str:
     if len(line) > LONGEST_LINE:
         raise FileError(
-            f"{where}: longer than {LONGEST_LINE // 2**20} MiB", hint="one row a line; check for a missing line break"
+            f"{where}: longer than {LONGEST_LINE // 2**20} MiB",
+            hint="one row per line; check for a missing line break",
         )
     try:
         return line.decode()
@@ -99,7 +100,7 @@ def _object(line: str, where: str, made: Callable[[list[tuple[str, Any]]], Any] 
     except UnicodeError as error:
         raise RowError(f"{where}: half a surrogate pair", hint="write valid text") from error
     except KeyError as error:
-        raise RowError(f"{where}: the key {quoted(error.args[0])} stands twice in one object", hint=hint) from None
+        raise RowError(f"{where}: the key {quoted(error.args[0])} occurs twice in one object", hint=hint) from None
     except ValueError as error:
         raise RowError(f"{where}: a number with too many digits", hint="write it as text") from error
     if not isinstance(record, dict):

@@ -48,7 +48,7 @@ def parse_numbers(column: pd.Series, *, role: str, source: str) -> npt.NDArray[n
     if text.any():
         at = int(np.flatnonzero(text)[0])
         raise RowError(
-            f"{source}, row {column.index[at]}: {role} holds {quoted(column.iloc[at])}, which is no number",
+            f"{source}, row {column.index[at]}: {role} holds {quoted(column.iloc[at])}, which is not a number",
             hint="write a number, or leave the cell blank for none",
         )
     with np.errstate(invalid="ignore"):
@@ -64,7 +64,7 @@ def parse_numbers(column: pd.Series, *, role: str, source: str) -> npt.NDArray[n
 
 
 def check_propensities(values: npt.NDArray[np.float64], rows: pd.Index, source: str) -> None:
-    """Refuse what is no probability of being drawn; a blank is none.
+    """Refuse what is not a probability of being drawn; a blank is none.
 
     Raises
     ------

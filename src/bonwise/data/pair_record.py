@@ -46,7 +46,7 @@ class PairRecord:
         Raises
         ------
         bonwise.errors.InputError
-            A column that is absent, an id or a pair that stands twice, a pair of one candidate, a weight below 1, or
+            A column that is absent, an id or a pair that occurs twice, a pair of one candidate, a weight below 1, or
             strata whose weights are not those of a draw.
         """
         raw, name = open_rows(source, "record")
@@ -66,7 +66,7 @@ class PairRecord:
         again = np.flatnonzero(frame["pair_id"].duplicated())
         if again.size:
             raise RowError(
-                f"{name}, row {frame.index[again[0]]}: {quoted(frame['pair_id'].iloc[again[0]])} stands twice",
+                f"{name}, row {frame.index[again[0]]}: {quoted(frame['pair_id'].iloc[again[0]])} occurs twice",
                 hint=AS_WRITTEN,
             )
         _refuse_pairs(frame, name)
@@ -110,7 +110,7 @@ class PairRecord:
 
 
 def _refuse_pairs(frame: pd.DataFrame, source: str) -> None:
-    """Refuse a pair of a candidate with itself, and one that stands twice, whichever stands first."""
+    """Refuse a pair of a candidate with itself, and one that occurs twice, whichever comes first."""
     alone = np.flatnonzero(frame["a"] == frame["b"])
     if alone.size:
         raise RowError(
@@ -121,7 +121,7 @@ def _refuse_pairs(frame: pd.DataFrame, source: str) -> None:
     pairs = pd.DataFrame({"prompt_id": frame["prompt_id"], "a": sides.min(axis=1), "b": sides.max(axis=1)})
     again = np.flatnonzero(pairs.duplicated())
     if again.size:
-        raise RowError(f"{source}, row {frame.index[again[0]]}: the pair stands twice", hint=AS_WRITTEN)
+        raise RowError(f"{source}, row {frame.index[again[0]]}: the pair occurs twice", hint=AS_WRITTEN)
 
 
 def _refuse_draw(raw: pd.DataFrame, frame: pd.DataFrame, source: str) -> None:
@@ -156,6 +156,6 @@ def _refuse_weights(stratum: pd.Series, weight: pd.Series, source: str) -> None:
         if abs(whole - round(whole)) > _ROUNDING * whole:
             raise InputError(
                 f"{source}: the {len(weights):,} pairs of stratum {quoted(name)} stand for {whole:g} pairs, "
-                "which is no whole number",
+                "which is not a whole number",
                 hint=AS_WRITTEN,
             )

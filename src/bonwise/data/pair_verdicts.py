@@ -149,5 +149,5 @@ def _refuse_bad_pairs(frame: pd.DataFrame, source: str, judge: str) -> None:
         raise RowError(
             f"{source}, row {frame.index[at]}: {quoted(judge)} judges {quoted(row['a'])} and {quoted(row['b'])} of "
             f"{quoted(row['prompt_id'])} again",
-            hint="keep one row a pair, both orders in it",
+            hint="keep one row per pair, both orders in it",
         )

@@ -52,7 +52,7 @@ class Pools:
     ----------
     prompt_ids : pandas.Index, shape (prompts,)
     sizes : ndarray of int64, shape (prompts,)
-        Candidates a prompt.
+        Candidates per prompt.
     names : ndarray of int64, shape (cells,)
         Position of each cell's candidate name in `candidates`.
     candidates : pandas.Index
@@ -81,7 +81,7 @@ class Panel:
     judge : str
     prompt_ids : pandas.Index, shape (prompts,)
     sizes : ndarray of int64, shape (prompts,)
-        Candidates a prompt, 2 or more.
+        Candidates per prompt, 2 or more.
     scores, labels : ndarray of float64, shape (cells,)
         Cells stand grouped by prompt; a label is NaN where there is none.
     names : ndarray of int64, shape (cells,)
@@ -125,7 +125,7 @@ class Panel:
 
 
 def lay_out(table: ScoreTable, *, exclude: Sequence[str] = (), shape: Shape | None = None) -> tuple[Panel, ...]:
-    """Lay a table out as one panel a judge.
+    """Lay a table out as one panel per judge.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _cell_labels(table: ScoreTable, rows: _Ints, at: _Ints | None, count: int) -> _Floats:
-    """Return one label a cell; several rows of a cell may repeat it but not contradict it."""
+    """Return one label per cell; several rows of a cell may repeat it but not contradict it."""
     values = table.frame["oracle_label"].to_numpy()[rows]
     if at is None:
         return values

@@ -35,7 +35,7 @@ def read_pools(path: str | Path) -> Iterator[Pool]:
     Raises
     ------
     bonwise.errors.RowError
-        A line that is no pool, or an identifier that stands twice; file and row are named.
+        A line that is not a pool, or an identifier that occurs twice; file and row are named.
     """
     return _pools(json_lines(Path(path)), str(path))
 
@@ -67,7 +67,7 @@ def _pools(records: Iterable[tuple[int, dict[str, Any]]], source: str) -> Iterat
         pool = Pool(_prompt_id(record, where), _prompt(record, where), _candidates(record, where))
         if pool.prompt_id in first_rows:
             raise RowError(
-                f"{where}: prompt_id {quoted(pool.prompt_id)} stands in row {first_rows[pool.prompt_id]} already",
+                f"{where}: prompt_id {quoted(pool.prompt_id)} is in row {first_rows[pool.prompt_id]} already",
                 hint="give every pool a prompt_id of its own",
             )
         first_rows[pool.prompt_id] = row
@@ -86,7 +86,7 @@ def _prompt_id(record: dict[str, Any], where: str) -> str:
 def _prompt(record: dict[str, Any], where: str) -> str:
     prompt = record.get("prompt")
     if not isinstance(prompt, str):
-        found = f"prompt is {quoted(prompt)}, which is no text" if "prompt" in record else "no prompt"
+        found = f"prompt is {quoted(prompt)}, which is not text" if "prompt" in record else "no prompt"
         raise RowError(f"{where}: {found}", hint=_SHAPE)
     return prompt
 

@@ -1,4 +1,4 @@
-"""Pairwise verdict tables: which of two candidates a judge, and the oracle, prefers."""
+"""Pairwise verdict tables: which of two candidates per judge, and the oracle, prefers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class PreferenceTable:
-    """Verdicts on pairs, one row a judge and pair.
+    """Verdicts on pairs, one row per judge and pair.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def _refuse_split_prompts(table: PreferenceTable) -> None:
     if again.size:
         prompt = table.prompt.categories[pairs["prompt"].to_numpy()[again[0]]]
         raise InputError(
-            f"{table.source}: prompt {quoted(prompt)} stands in two contexts",
+            f"{table.source}: prompt {quoted(prompt)} is in two contexts",
             hint="name the context among the prompt columns too, such as --prompt-col dataset,item",
         )
 

@@ -57,7 +57,7 @@ def read_raw(path: Path) -> pd.DataFrame:
     bonwise.errors.FileError
         The file is absent, empty, binary, not UTF-8, damaged, or of an unknown kind.
     bonwise.errors.RowError
-        A line with too few or too many cells, or that is no JSON object.
+        A line with too few or too many cells, or that is not a JSON object.
     bonwise.errors.MissingExtraError
         The extra that reads tables is not installed.
     """

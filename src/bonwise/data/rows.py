@@ -57,7 +57,7 @@ def open_rows(source: str | Path | pd.DataFrame, name: str = "table") -> tuple[p
         return counted_rows(source, name), name
     if isinstance(source, str | Path):
         return read_raw(Path(source)), str(source)
-    raise UsageError(f"{type(source).__name__} is no table", hint="give the path of a file, or a pandas DataFrame")
+    raise UsageError(f"{type(source).__name__} is not a table", hint="give the path of a file, or a pandas DataFrame")
 
 
 def refuse_duplicate_columns(frame: pd.DataFrame, source: str) -> None:

@@ -261,7 +261,7 @@ class ScoreTable:
 
     def _giveaway(self, at: int) -> tuple[str, Hashable]:
         """Return the file and the row number of a value that no scale of the other column holds."""
-        # Scores in [0, 1] leave the label to give it away, and that may stand in a file of its own.
+        # Scores in [0, 1] leave the label to give it away, and that may be in a file of its own.
         if self.label_rows is None or self.frame["judge_score"].iloc[at] > 1:
             return self.source, self.frame.index[at]
         return str(self.label_rows.name), self.label_rows[self.cell_keys()[at]]

@@ -48,7 +48,7 @@ def preferences_of(column: pd.Series, source: str) -> _Floats:
     Raises
     ------
     bonwise.errors.RowError
-        A cell that is no verdict.
+        A cell that is not a verdict.
     """
     words = column.astype(str).str.strip().str.lower()
     values = np.asarray(words.map(_WORDS), dtype=np.float64)
@@ -56,7 +56,7 @@ def preferences_of(column: pd.Series, source: str) -> _Floats:
     if unknown.any():
         at = int(np.flatnonzero(unknown)[0])
         raise RowError(
-            f"{source}, row {column.index[at]}: {column.name!r} holds {quoted(column.iloc[at])}, which is no verdict",
+            f"{source}, row {column.index[at]}: {column.name!r} is {quoted(column.iloc[at])}, which is not a verdict",
             hint="write 1 or 2, a or b, model_a or model_b, or tie; leave the cell blank for none",
         )
     return values

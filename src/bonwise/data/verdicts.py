@@ -32,7 +32,7 @@ class Score:
     Raises
     ------
     ValueError
-        Something that is no finite number, or a value outside its interval.
+        Something that is not a finite number, or a value outside its interval.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class Preference:
     Raises
     ------
     ValueError
-        Positions in another order, or something that is no number from 0 to 1.
+        Positions in another order, or something that is not a number from 0 to 1.
 
     Examples
     --------

@@ -88,7 +88,7 @@ class Words:
                 yield pool.prompt_id, PromptWords(pool.prompt, {one.id: one.text for one in pool.candidates})
         if not fitting:
             raise InputError(
-                f"{self.pools}: no prompt of {self.table.source} stands in it",
+                f"{self.pools}: no prompt of {self.table.source} is in it",
                 hint="give the pools whose candidates the table scores, under the same prompt_id",
             )
 

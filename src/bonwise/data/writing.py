@@ -108,7 +108,7 @@ def write_whole(path: Path, text: str | Iterable[str]) -> None:
 
     Text that comes in parts is written as it comes; where that breaks off with an error, the old file stays. A pipe
     or a device is written in its place, and so is what standard output or standard error go to, after what they
-    have written there. A reader of these who leaves early is no error.
+    have written there. A reader of these who leaves early is not an error.
 
     Raises
     ------

@@ -43,7 +43,7 @@ _SHARP = {"prompt_r": (GLOBAL_R - (1 - BETWEEN_SHARE) * 0.6) / BETWEEN_SHARE, "d
 
 @dataclass(frozen=True, eq=False)
 class TwoJudges:
-    """Scores of two judges and of the oracle, one row a prompt and one column a candidate.
+    """Scores of two judges and of the oracle, one row per prompt and one column per candidate.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class TwoJudges:
     sharp : array of shape (prompts, candidates)
         A judge that tells the candidates of a prompt apart.
     oracle : array of shape (prompts, candidates)
-        The quality both are held against.
+        The quality both are compared with.
     seed : int
         The seed they were drawn with.
     """

@@ -88,7 +88,7 @@ class AuditDocument(Document):
         named += [name for pair in self.comparisons for name in (pair.first, pair.second)]
         strange = [name for name in named if name not in known]
         if strange:
-            raise ValueError(f"a gate or a comparison names {strange[0]!r}, which is no judge of this audit")
+            raise ValueError(f"a gate or a comparison names {strange[0]!r}, which is not a judge of this audit")
         return self
 
     @classmethod

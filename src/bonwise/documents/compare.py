@@ -106,7 +106,7 @@ class CompareDocument(Document):
         for side, found in (("first", self.first), ("second", self.second)):
             odd = sorted(found.metrics.keys() ^ self.differences.keys())
             if odd:
-                raise ValueError(f"{odd[0]} stands in one of {side}.metrics and differences, not in both")
+                raise ValueError(f"{odd[0]} is in one of {side}.metrics and differences, not in both")
         return self
 
     @property

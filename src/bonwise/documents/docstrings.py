@@ -16,7 +16,7 @@ _NONE = re.compile(r"\bNone\b")
 def prose(docstring: str) -> str:
     r"""Return what stands before the first section, one line per paragraph, as it is said of JSON.
 
-    Code stands in single backticks, and None is null.
+    Code is in single backticks, and None is null.
 
     Examples
     --------

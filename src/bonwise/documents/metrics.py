@@ -37,7 +37,7 @@ METRICS_FIRST: Sequence[Metric] = [
 
 
 def groups_of(names: Collection[str]) -> Sequence[MetricGroup]:
-    """Return metrics in groups; those that this version does not know stand last.
+    """Return metrics in groups; those that this version does not know come last.
 
     Examples
     --------

@@ -228,7 +228,7 @@ class MonitorDocument(Document):
         if (self.verdict == "continue") != (self.stopped is None):
             raise ValueError(f"the verdict is {self.verdict}, and stopped says otherwise")
         if self.verdict != "continue" and self.verdict not in _STOPS[self.question]:
-            raise ValueError(f"{self.verdict} is no verdict on {self.question}")
+            raise ValueError(f"{self.verdict} is not a verdict on {self.question}")
         return self
 
     def frame_rows(self) -> Iterator[FrameRow]:

@@ -1,4 +1,4 @@
-"""What stands in the place of a study that could not be made: ``bonwise.note/1``."""
+"""What is in the place of a study that could not be made: ``bonwise.note/1``."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class SelectionSettings(Record):
 
 
 class PickRecord(Record):
-    """The pick of one pool; figures of candidates stand in the order of `ids`.
+    """The pick of one pool; figures of candidates are in the order of `ids`.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ def load(path: str | Path) -> Document:
     Raises
     ------
     bonwise.errors.FileError
-        The file cannot be read, it is no document of a known schema, or a value in it cannot be; the message names
+        The file cannot be read, it is not a document of a known schema, or a value in it cannot be; the message names
         the key.
 
     Examples

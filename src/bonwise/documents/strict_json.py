@@ -36,7 +36,7 @@ _HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 def json_object(file: Path, hint: str) -> dict[str, Any]:
     """Read a file that holds one JSON object.
 
-    A byte order mark is passed over. NaN, infinities and keys that stand twice are refused; a number that is too
+    A byte order mark is passed over. NaN, infinities and keys that occur twice are refused; a number that is too
     large for a float becomes infinity, which no model accepts.
 
     Parameters
@@ -89,7 +89,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
         twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-        raise ValueError(f"the key {printable(twice, longest=60)!r} stands twice in one object")
+        raise ValueError(f"the key {printable(twice, longest=60)!r} occurs twice in one object")
     return made
 
 

@@ -149,7 +149,7 @@ class AskingSettings(ABC):
         """Return how many answers it takes to judge so many candidates."""
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
-        """Ask, wait for the answers, and return one verdict a candidate."""
+        """Ask, wait for the answers, and return one verdict per candidate."""
         return ask_now(self, prompt, candidates)
 
     def ask(self, prompt: str, shown: Sequence[str], read: Callable[[Choice], Any]) -> Ask:
@@ -265,7 +265,7 @@ def most_common(unscored: Iterable[Unscored], of: str) -> Unscored:
 
 
 def check_whole(name: str, value: object, *, least: int) -> None:
-    """Refuse what is no whole number of at least `least`.
+    """Refuse what is not a whole number of at least `least`.
 
     Raises
     ------
@@ -277,7 +277,7 @@ def check_whole(name: str, value: object, *, least: int) -> None:
 
 
 def check_number(name: str, value: object, *, low: float, high: float) -> None:
-    """Refuse what is no number from `low` to `high`.
+    """Refuse what is not a number from `low` to `high`.
 
     Raises
     ------

@@ -33,7 +33,7 @@ class FunctionJudge:
     Parameters
     ----------
     function : callable
-        Returns a finite number, higher is better; None, NaN and what is no number are unscored. It may be
+        Returns a finite number, higher is better; None, NaN and what is not a number are unscored. It may be
         ``async``: then the candidates of a prompt are judged at once.
 
     Examples
@@ -79,7 +79,7 @@ def as_judge(judge: Judge | Callable[[str, str], Any]) -> Judge:
     if callable(judge):
         return FunctionJudge(judge)
     raise JudgeError(
-        f"{type(judge).__name__} is no judge",
+        f"{type(judge).__name__} is not a judge",
         hint="pass an object with name, version and judge(), or a function",
     )
 
@@ -119,7 +119,7 @@ def _inside(called: object) -> object:
 
 
 def checked(judge: Judge, answer: object, texts: Sequence[str]) -> tuple[Verdict, ...]:
-    """Return what a judge answered, provided that it is one verdict a candidate.
+    """Return what a judge answered, provided that it is one verdict per candidate.
 
     Raises
     ------

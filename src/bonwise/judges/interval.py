@@ -21,9 +21,9 @@ __all__ = ["Interval"]
 
 @dataclass(frozen=True)
 class Interval(AskingSettings):
-    """One question a candidate: a score from 0 to 100 and the two ends of an interval around it.
+    """One question per candidate: a score from 0 to 100 and the two ends of an interval around it.
 
-    All three become numbers from 0 to 1. A score outside its own interval is no answer.
+    All three become numbers from 0 to 1. A score outside its own interval is not an answer.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Interval(AskingSettings):
         return concluded_alone(candidates, answers, _score)
 
     def calls(self, candidates: int) -> int:
-        """Return one call a candidate."""
+        """Return one call per candidate."""
         return candidates
 
 

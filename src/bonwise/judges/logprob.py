@@ -85,5 +85,5 @@ class Logprob(ComparingSettings):
         return concluded_alone(candidates, answers, Score)
 
     def calls(self, candidates: int) -> int:
-        """Return one call a candidate, or one for each pair and order."""
+        """Return one call per candidate, or one for each pair and order."""
         return super().calls(candidates) if self.pairs else candidates

@@ -20,7 +20,7 @@ __all__ = ["Pointwise"]
 
 @dataclass(frozen=True)
 class Pointwise(AskingSettings):
-    """One question a candidate; its score from 0 to 100 becomes a number from 0 to 1.
+    """One question per candidate; its score from 0 to 100 becomes a number from 0 to 1.
 
     A candidate without a visible character is unscored and not asked about.
 
@@ -62,5 +62,5 @@ class Pointwise(AskingSettings):
         return concluded_alone(candidates, answers, lambda said: Score(said / 100))
 
     def calls(self, candidates: int) -> int:
-        """Return one call a candidate."""
+        """Return one call per candidate."""
         return candidates

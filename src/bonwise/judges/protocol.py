@@ -36,7 +36,7 @@ class Judge(Protocol):
         ...
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
-        """Return one verdict a candidate, in candidate order; may be ``async``."""
+        """Return one verdict per candidate, in candidate order; may be ``async``."""
         ...
 
 

@@ -6,7 +6,7 @@
     pairwise,orders=1,temperature=0.7:openai/gpt-5-mini
     resampled,draws=3,of=interval:openai/gpt-5-mini
 
-``of=`` stands last: everything behind it is the inner judge.
+``of=`` comes last: everything behind it is the inner judge.
 """
 
 from __future__ import annotations

@@ -77,9 +77,9 @@ def _fragment_problems(name: str, fragment: object, line: int, source: str) -> I
         hint = f"type is one of {', '.join(_TYPES)}"
         yield problem(source, line, f"the type of {quoted(name)} is {quoted(kind)}", hint)
     elif values is not None and not _are_values(values, kind):
-        yield problem(source, line, f"the enum of {quoted(name)} is no list of {kind} values", "mend the list")
+        yield problem(source, line, f"the enum of {quoted(name)} is not a list of {kind} values", "mend the list")
     if not isinstance(fragment.get("description", ""), str):
-        yield problem(source, line, f"the description of {quoted(name)} is no text", "write it in quotes")
+        yield problem(source, line, f"the description of {quoted(name)} is not text", "write it in quotes")
 
 
 def _are_values(values: object, kind: str) -> bool:

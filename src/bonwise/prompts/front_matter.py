@@ -79,7 +79,7 @@ def _fits(key: str, value: object) -> bool:
 
 
 def _variable_problems(found: Mapping[str, Any], section: Section, source: str) -> Iterator[RowError]:
-    """Hold the declared variables against those of the mode, where both can be read."""
+    """Compare the declared variables with those of the mode, where both can be read."""
     mode, declared = found.get("mode"), found.get("variables")
     if not _fits("mode", mode) or not _fits("variables", declared):
         return

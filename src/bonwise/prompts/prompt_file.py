@@ -97,7 +97,7 @@ class PromptFile:
         Raises
         ------
         bonwise.errors.UsageError
-            Another number of candidates, something that is no text, or a length below 1.
+            Another number of candidates, something that is not text, or a length below 1.
 
         Examples
         --------
@@ -128,5 +128,5 @@ class PromptFile:
         texts: tuple[object, ...] = (prompt, *candidates)
         for one in texts:
             if not isinstance(one, str):
-                raise UsageError(f"{quoted(one)} is no text", hint="give prompt and candidates as texts")
+                raise UsageError(f"{quoted(one)} is not text", hint="give prompt and candidates as texts")
         return dict(zip(MODES[self.mode].variables, (prompt, *candidates), strict=True))

@@ -76,7 +76,7 @@ class Column:
     spare : int
         Order in which columns are left out on a narrow terminal, 1 first; 0 for one that stays as long as it can.
     sorted : bool
-        Whether the rows stand in the order of this column, the largest first.
+        Whether the rows are in the order of this column, the largest first.
     """
 
     title: str

@@ -58,5 +58,5 @@ def write(text: str, stream: IO[str] | None) -> None:
 def _print(console: Console, parts: Iterable[RenderableType]) -> None:
     for part in parts:
         whole = isinstance(part, Text) and bool(part.no_wrap)
-        # What stands in brackets is a name from a file, never markup. A file has no right edge to cut a table at.
+        # What is in brackets is a name from a file, never markup. A file has no right edge to cut a table at.
         console.print(part, markup=False, highlight=False, emoji=False, soft_wrap=whole, crop=console.is_terminal)

@@ -24,7 +24,7 @@ _LONGEST_PARAGRAPH = 2_000
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "$": "&#36;", "{": "&#123;", "}": "&#125;"}
 _MARKUP = re.compile(r"[&<>|${}]|[\\`*_\[\]~#!^=]")
-# A site links these wherever they stand in its text, however they were written: only a gap that nobody sees helps.
+# A site links these wherever they are in its text, however they were written: only a gap that nobody sees helps.
 _LINKED = re.compile(r"@|#(?=\d)|GH(?=-\d)|:(?=//)|www(?=\.)|mailto(?=:)|xmpp(?=:)|:(?=[\w+-]+:)", re.IGNORECASE)
 _GAP = "\u200b"
 _BEGINS_A_LIST = re.compile(r"^(\d*)([-+.)])")
@@ -65,7 +65,7 @@ def markdown_error(source: str, message: str, hint: str) -> str:
 
 
 def paragraph(text: str) -> str:
-    """Return text as one paragraph that is no list."""
+    """Return text as one paragraph that is not a list."""
     return _BEGINS_A_LIST.sub(r"\1\\\2", _text(text, longest=_LONGEST_PARAGRAPH))
 
 

@@ -30,12 +30,12 @@ _SHARES = (0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5
 
 @dataclass(frozen=True, slots=True)
 class BudgetSplit:
-    """How to split a mean number of calls a prompt between routing and redraws.
+    """How to split a mean number of calls per prompt between routing and redraws.
 
     Parameters
     ----------
     mean_calls, strong_cost : float
-        What was asked for: calls a prompt in all, and the price of one routed prompt in calls.
+        What was asked for: calls per prompt in all, and the price of one routed prompt in calls.
     share : float
         Part of the prompts to route.
     further_calls : float
@@ -220,7 +220,7 @@ def _check(prompts: JudgedPrompts, mean_calls: float, strong_cost: float, first:
         )
     if not first < mean_calls < np.inf:
         raise UsageError(
-            f"{mean_calls:g} calls a prompt leave nothing beyond the {first:g} first scores", hint="give more calls"
+            f"{mean_calls:g} calls per prompt leave nothing beyond the {first:g} first scores", hint="give more calls"
         )
     if prompts.draws is None or prompts.draws.shape[1] < _LEAST_DRAWS:
         raise InputError(

@@ -25,7 +25,7 @@ SLACK = 2.2
 """Standard deviations of the count that are held back, so that a burst of high signals seldom meets the cap."""
 
 EARLY = 20
-"""Prompts after which half of that is held back: at first a prompt that is not sent is dearer than a burst."""
+"""Prompts after which half of that is held back: at first a prompt not sent is more expensive than a burst."""
 
 BAND = 2.0
 """Standard deviations of the count from where on it is steered harder: chance seldom leads there, a drift does."""

@@ -114,7 +114,7 @@ class JudgeStudy:
 
 
 def study_judge(prompts: JudgedPrompts, share: float, *, confidence: float = 0.95, seed: int = 0) -> JudgeStudy:
-    """Hold every signal of one judge against the gain.
+    """Compare every signal of one judge with the gain.
 
     Parameters
     ----------

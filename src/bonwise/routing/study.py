@@ -139,7 +139,7 @@ def route(  # noqa: PLR0913 - the one front door of the study; all but the sourc
     first_pass_only : bool
         Leave repeated scores and other judges out of the signals.
     mean_calls, strong_cost : float, optional
-        Split a joint budget of so many calls a prompt between further draws and routing, which costs
+        Split a joint budget of so many calls per prompt between further draws and routing, which costs
         so many calls a routed prompt. Both or neither.
     confidence : float
         Of the two-sided intervals, in [0.5, 1).

@@ -41,7 +41,7 @@ class ContestRun:
     second : Judge, optional
         Judges all texts too, beside the first round; the contest does not hear of it.
     pool : sequence of str, optional
-        The texts of all candidates, of which a judge that asks no model sees also those that stand twice.
+        The texts of all candidates, of which a judge that asks no model sees also those that occur twice.
     """
 
     def __init__(  # noqa: PLR0913 - all that a contest needs of the world around it

@@ -26,7 +26,7 @@ class EngineSettings:
     Raises
     ------
     bonwise.errors.UsageError
-        `max_concurrency` is no whole number of 1 or more.
+        `max_concurrency` is not a whole number of 1 or more.
     """
 
     ledger: str | Path | None = None

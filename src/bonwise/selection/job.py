@@ -55,7 +55,7 @@ class Job:
         Raises
         ------
         bonwise.errors.UsageError
-            A prompt that is no text, no candidates, one without text, or two with one id.
+            A prompt that is not text, no candidates, one without text, or two with one id.
         """
         if not isinstance(prompt, str):
             raise UsageError(f"the prompt must be text, not {type(prompt).__name__}", hint="pass a string")

@@ -115,7 +115,7 @@ def learnt_from(
 def read_pilot(table: ScoreTable, judge: str | None = None) -> Pilot:
     """Take the draws of one judge out of a table.
 
-    Draws stand in columns ``draw_0``, ``draw_1`` ..., as ``bonwise judge --judge resampled,...`` writes them, or in
+    Draws are in columns ``draw_0``, ``draw_1`` ..., as ``bonwise judge --judge resampled,...`` writes them, or in
     rows that the column ``draw`` tells apart. Where the table also holds the scores of the judge that was resampled,
     these are the first calls and all draws are later ones; otherwise ``draw_0`` is the first call.
 
@@ -153,7 +153,7 @@ def read_pilot(table: ScoreTable, judge: str | None = None) -> Pilot:
 
 
 def _draws(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one row a candidate and one column a draw."""
+    """Return one row per candidate and one column per draw."""
     wide = sorted((c for c in rows.columns if c.startswith("draw_") and c[5:].isdigit()), key=lambda c: int(c[5:]))
     keyed = _keyed(rows)
     if wide:

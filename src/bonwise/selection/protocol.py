@@ -68,9 +68,9 @@ class Entrants:
         At least 2.
     order : tuple of int
         Every position once, in the seeded random order in which ties are broken: of two candidates that are level
-        the one that stands first in it goes ahead.
+        the one that comes first in it goes ahead.
     first_pass_alone : bool
-        Whether the first round must ask for one score a candidate and no more, because a router looks at it.
+        Whether the first round must ask for one score per candidate and no more, because a router looks at it.
     lot : float
         A number from 0 to 1, drawn by the seed for this pool: it decides what is left to chance beside ties.
     """

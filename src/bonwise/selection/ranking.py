@@ -41,7 +41,7 @@ def rounded(score: float) -> float:
 def seeded_order(keys: Tie, *, seed: int, salt: str) -> tuple[int, ...]:
     """Return every position once, in a random order that depends on the seed, the salt and the candidates' keys.
 
-    It does not depend on where a candidate stood in the list, so that a shuffled pool gives the same pick.
+    It does not depend on where a candidate was in the list, so that a shuffled pool gives the same pick.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def _chance(seed: int, salt: str) -> random.Random:
 def ranked(
     scores: Sequence[float | None], order: Sequence[int], second: Sequence[float | None] | None = None
 ) -> Ranked:
-    """Rank candidates by score, then by `second`, then by where they stand in a seeded order.
+    """Rank candidates by score, then by `second`, then by where they are in a seeded order.
 
     Parameters
     ----------

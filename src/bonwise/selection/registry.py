@@ -23,7 +23,7 @@ def strategy_from_spec(
     Parameters
     ----------
     text : str
-        ``KIND``, ``KIND:option=value,option=value``, or with a judge behind ``of=``, which stands last. The factory
+        ``KIND``, ``KIND:option=value,option=value``, or with a judge behind ``of=``, which comes last. The factory
         behind the kind is called with the options as keywords; a first parameter without a default is a judge and
         gets the one behind ``of=``.
     model : str, optional

@@ -76,7 +76,7 @@ class Selection(DocumentedResult):
     scores : tuple of float or None
         What each is ranked by, in candidate order, None where unscored.
     ranking : tuple of str
-        Ids from best to worst, unscored ones left out; ties stand in the seeded order.
+        Ids from best to worst, unscored ones left out; ties are in the seeded order.
     tied : tuple of str
         Ids that share the top score, empty where one stands alone.
     decided_by : str
@@ -177,7 +177,7 @@ class Selection(DocumentedResult):
     def to_frame(self) -> pd.DataFrame:
         """Return one row per candidate, in candidate order.
 
-        Columns: ``prompt_id``, ``candidate``, ``score``, ``rank`` (1 is the best; equal scores stand in the seeded
+        Columns: ``prompt_id``, ``candidate``, ``score``, ``rank`` (1 is the best; equal scores are in the seeded
         order, and what is unscored has none), ``picked``, ``tied`` (whether it shares the top score),
         ``standard_error``, ``p_best``, ``draws`` and ``unscored``: the reason, where there is no score.
         """

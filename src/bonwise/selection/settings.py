@@ -99,7 +99,7 @@ def settings_of(
     chosen = as_judge(judge)
     taken = default_strategy(chosen) if strategy is None else strategy
     if isinstance(taken, type) or not isinstance(taken, Strategy):
-        raise UsageError(f"{taken!r} is no strategy", hint="such as bw.Adaptive(margin=0.1)")
+        raise UsageError(f"{taken!r} is not a strategy", hint="such as bw.Adaptive(margin=0.1)")
     if taken.compares and is_asking(chosen) and not _compares(chosen):
         raise UsageError(
             f"{taken.name} compares candidates, and {chosen.name} scores each alone",

@@ -6,7 +6,7 @@
     adaptive:margin=0.1,max_draws=3
     tie_break:knockout=true,of=pairwise:openai/gpt-5-mini
 
-``of=`` stands last: everything behind it is a judge.
+``of=`` comes last: everything behind it is a judge.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ class Beliefs:
 
 def _gain(z: Floats) -> Floats:
     """Expectation of the positive part of a normal value of mean z and variance 1."""
-    z = np.maximum(z, -40.0)  # from here on nothing is left, and minus infinity times 0 is no number
+    z = np.maximum(z, -40.0)  # from here on nothing is left, and minus infinity times 0 is not a number
     found: Floats = np.maximum(z * ndtr(z) + np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi), 0.0)
     return found
 

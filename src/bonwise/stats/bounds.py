@@ -74,7 +74,7 @@ def _vertices(missing: Unlabelled, width: float) -> tuple[Floats, Floats]:
 def _extreme(gain: float, possible: float, gains: Floats, possibles: Floats, *, sign: float) -> float:
     """Minimise or maximise (gain + sum of gains) / (possible + sum of possibles) by Dinkelbach's iteration."""
     prompts = np.arange(gains.shape[1])
-    choice = np.zeros_like(prompts)  # one high label a prompt: the denominator is positive
+    choice = np.zeros_like(prompts)  # one high label per prompt: the denominator is positive
     rho = (gain + float(gains[choice, prompts].sum())) / (possible + float(possibles[choice, prompts].sum()))
     while True:
         choice = (sign * (gains - rho * possibles)).argmax(axis=0)

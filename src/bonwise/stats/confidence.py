@@ -1,7 +1,7 @@
 """Is a stated confidence worth what it says? Calibration by bins, Brier score, accuracy by level; by prompt.
 
 After Landesberg (2026), appendix J: statements are binned by the probability p they state, and each bin's mean
-statement is held against the share of wins y. The paper's summary is the unweighted mean of the absolute errors of
+statement is compared with the share of wins y. The paper's summary is the unweighted mean of the absolute errors of
 the bins.
 """
 
@@ -86,7 +86,7 @@ def mean_bin_error(stated: Floats, observed: Floats) -> Floats:
 def calibration(
     stated: Floats, won: Floats, prompt: _Ints, *, bins: int = 5, confidence: float = 0.95
 ) -> Calibration:
-    """Hold stated probabilities against outcomes.
+    """Compare stated probabilities with outcomes.
 
     Parameters
     ----------

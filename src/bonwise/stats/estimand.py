@@ -42,7 +42,7 @@ class Metric:
         What it says, in a few words.
     unit : {"share", "number"}
     place : int
-        Where it stands in its group, the smallest first; metrics of one place stand in the order of the catalogue.
+        Where it is in its group, the smallest first; metrics of one place are in the order of the catalogue.
     headline : bool
         Whether it is among the figures to read first.
     """

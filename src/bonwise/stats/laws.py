@@ -33,7 +33,7 @@ class Law(Protocol):
 
 def student_quantile(confidence: float, df: float) -> float:
     """Return the two-sided critical value of Student's t."""
-    # Estimates stand in saved routers too, and a router in production has no use for scipy.
+    # Estimates are in saved routers too, and a router in production has no use for scipy.
     from scipy import special  # noqa: PLC0415
 
     return float(special.stdtrit(df, 0.5 + confidence / 2))

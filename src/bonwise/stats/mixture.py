@@ -50,7 +50,7 @@ class MixPoint:
     towards : float
         On the second leg: how far the whole pools have given way to easy pairs alone, in [0, 1]; 0 on the first.
     easy_pairs : float
-        Share of the pairs that hold a control against another candidate, in [0, 1].
+        Share of the pairs that compare a control with another candidate, in [0, 1].
     metrics : mapping of str to Estimate
         All metrics of totals on the first leg, those of `OF_PAIRS` on the second.
     """

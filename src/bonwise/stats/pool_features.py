@@ -28,7 +28,7 @@ def pool_features(
     scores : ndarray of float64, shape (cells,)
         First scores, grouped by prompt; NaN where unscored.
     sizes : ndarray of int64, shape (prompts,)
-        Candidates a prompt; pools may differ in size.
+        Candidates per prompt; pools may differ in size.
     widths : ndarray of float64, shape (cells,), optional
         Width of the interval of each score, in units of the score; NaN where there is none.
     draws : ndarray of float64, shape (cells, k), optional
@@ -88,7 +88,7 @@ def _draw_features(pools: ScoredPools, draws: Floats, sizes: _Ints) -> dict[str,
 
 
 def _p_best(pools: ScoredPools, means: Floats, counts: _Ints, variance: Floats) -> Floats:
-    """Return P(best) of the candidate with the highest mean; one draw a candidate says nothing of doubt."""
+    """Return P(best) of the candidate with the highest mean; one draw per candidate says nothing of doubt."""
     # It loads scipy, which routing by a margin or by widths never needs.
     from bonwise.stats.best import best_of_normals  # noqa: PLC0415
 

@@ -197,7 +197,7 @@ def replay(draws: Floats, prior: DrawPrior, *, most: int = 8, seed: int = 0) -> 
 
 
 def lengthened(draws: Floats, most: int, rng: np.random.Generator) -> Floats:
-    """Return so many draws a candidate: those stored, and where they end, later ones of its own drawn again."""
+    """Return so many draws per candidate: those stored, and where they end, later ones of its own drawn again."""
     stored = draws.shape[2]
     if stored >= most:
         return draws[:, :, :most]

@@ -164,7 +164,7 @@ def routing_bound(
     Parameters
     ----------
     predicted : ndarray of float64, shape (prompts,)
-        Cross-fitted; its lift is held against the bound.
+        Cross-fitted; its lift is compared with the bound.
     outcomes : Outcomes
     share : float
         In (0, 1).

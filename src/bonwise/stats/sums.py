@@ -66,7 +66,7 @@ def prompt_sums(scores: Floats, labels: Floats, sizes: _Ints) -> Floats:
     scores, labels : ndarray of float64, shape (cells,)
         Grouped by prompt, no NaN.
     sizes : ndarray of int64, shape (prompts,)
-        Candidates a prompt, 2 or more.
+        Candidates per prompt, 2 or more.
 
     Returns
     -------

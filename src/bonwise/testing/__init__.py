@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# A module of the same name would stand in the place of the function if this waited for its first use.
+# A module of the same name would be in the place of the function if this waited for its first use.
 from bonwise.testing.simulate import Simulation, simulate
 
 if TYPE_CHECKING:

@@ -104,7 +104,7 @@ class Faults:
             try:
                 found[name] = float(value)
             except ValueError:
-                raise UsageError(f"{part!r} is no share", hint="write name=number, such as cut=.05") from None
+                raise UsageError(f"{part!r} is not a share", hint="write name=number, such as cut=.05") from None
         return cls(**found)
 
     def of_attempt(self, seed: int, digest: str, attempt: int) -> Fault | None:

@@ -163,7 +163,7 @@ _Block = tuple[_Floats, _Floats, _Floats | None]
 
 
 def _blocks(preset: Preset, seed: int, shape: tuple[int, int, int]) -> _Block:
-    """Fill the arrays block by block, so that the latent values never stand in memory all at once."""
+    """Fill the arrays block by block, so that the latent values never are in memory all at once."""
     count, n, candidates = shape
     draws, labels = np.empty((n, candidates, count)), np.empty((n, candidates))
     width = None if preset.redraws is None else np.empty((n, candidates))

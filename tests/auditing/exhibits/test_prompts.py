@@ -138,7 +138,7 @@ def test_of_large_pools_the_telling_candidates_are_shown():
 
 
 def test_many_ties_are_counted_in_their_row():
-    """Of twelve tied picks a row names three and counts the others; all twelve stand first inside."""
+    """Of twelve tied picks a row names three and counts the others; all twelve come first inside."""
     scores = np.where(np.arange(30) % 2 == 1, 0.9, 0.1)
     scores[25:] = 0.2
     row = rows_of(table([(scores, np.linspace(0, 1, 30))] * 2), words=False)[0]["rows"][0]
@@ -149,7 +149,7 @@ def test_many_ties_are_counted_in_their_row():
 
 
 def test_many_ties_leave_room_for_the_best():
-    """Of fifty tied picks twenty stand first, then the best, which is none of them, then more of the picks."""
+    """Of fifty tied picks twenty come first, then the best, which is none of them, then more of the picks."""
     scores, labels = np.where(np.arange(60) < 50, 0.9, 0.1), np.where(np.arange(60) == 55, 1.0, 0.5)
     row = rows_of(table([(scores, labels)] * 2), words=False)[0]["rows"][0]
     assert [one["picked"] for one in row["candidates"]] == [True] * 20 + [False] + [True] * 19

@@ -21,7 +21,7 @@ def of(frame, **options):
 
 
 def by_prompt(frame, values):
-    """Return one value a prompt as a column, in the order of the prompts."""
+    """Return one value per prompt as a column, in the order of the prompts."""
     codes = pd.factorize(frame["prompt_id"])[0]
     return np.array([*values, None], dtype=object)[:-1][codes]
 

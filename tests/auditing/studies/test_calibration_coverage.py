@@ -37,7 +37,7 @@ def used(rows, method):
 
 
 def figures(before, after, ties):
-    """Name the figures that are held against each other, from totals."""
+    """Name the figures that are compared with each other, from totals."""
     then, now = ({name: float(e.of(one)) for name, e in CHOSEN.items()} for one in (before, after))
     return {
         **{f"calibrated {name}": now[name] for name in CHOSEN},

@@ -7,7 +7,7 @@ from auditing.tables import cohort
 
 
 def test_a_study_repeats_what_was_declared():
-    """Columns, scales and labels left out stand in a study's settings as they do in those of an audit."""
+    """Columns, scales and labels left out are in a study's settings as in those of an audit."""
     frame = (
         cohort(30)
         .assign(judge_score=lambda all_: 100 * all_["judge_score"])

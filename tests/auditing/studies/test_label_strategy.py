@@ -161,7 +161,7 @@ def test_how_pairs_are_written_does_not_matter():
 
 
 def test_one_order_alone_has_no_second():
-    """Verdicts of one order count one call a pair, and nothing is said of the effect of the order."""
+    """Verdicts of one order count one call per pair, and nothing is said of the effect of the order."""
     found = only(study_label_strategy(SCORES, verdicts=verdicts(SIMULATION, orders=1)))
     group = found["strategies"]["every_pair"]
     assert set(group["strategies"]) == {"pointwise", "quantised", "pairwise", "sparse", "tie_break"}
@@ -235,7 +235,7 @@ def test_ragged_pools_and_partial_labels():
 
 
 def test_several_judges_and_the_pairwise_one_itself():
-    """Each judge of scores is held against the verdicts; what the verdicts earned is not held against itself."""
+    """Each judge of scores is compared with the verdicts; what the verdicts earned is not compared with itself."""
     other = SCORES.assign(judge="other", judge_score=SCORES["judge_score"].round(1))
     own = SCORES.assign(judge="pairwise:m")
     both = pd.concat([SCORES.assign(judge="one"), other, own])
@@ -367,7 +367,7 @@ def test_without_labels_all_pairs_are_drawn_and_the_labels_they_need_are_counted
 def test_labels_that_complete_no_prompt_are_no_use(pools):
     """A draw that the study could not use at all is refused, with both ways out."""
     part = SCORES.assign(oracle_label=SCORES["oracle_label"].where(SCORES["candidate"] == "c0"))
-    with pytest.raises(InputError, match="no prompt that 'judge' scored has them for all") as refused:
+    with pytest.raises(InputError, match="no prompt that 'judge' scored has labels for all") as refused:
         draw_pairs(part, pairs=60, pools=pools)
     assert "or draw without the labels" in refused.value.hint
 

@@ -60,7 +60,7 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS)
 def test_synchronous_calls_refuse_an_asynchronous_client(script, server, tmp_path, call):
-    """One clear error, at once, and nothing is sent; also where the caller stands in the client's own loop."""
+    """One clear error, at once, and nothing is sent; also where the caller is in the client's own loop."""
 
     async def main():
         client = ASYNC(server.url)

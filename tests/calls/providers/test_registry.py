@@ -24,7 +24,7 @@ def plug_ins(monkeypatch):
 
 
 class Lacking:
-    """A plug-in that is no provider."""
+    """A plug-in that is not a provider."""
 
     name = "lacking"
 

@@ -206,7 +206,7 @@ def test_no_winner_is_named_within_two_standard_errors(found):
 
 
 def test_settings_repeat_what_changes_figures_and_stay_as_they_are(tmp_path):
-    """Label file, columns, scales, exclusions, draws and seed stand in the settings, which nobody can change."""
+    """Label file, columns, scales, exclusions, draws and seed are in the settings, which nobody can change."""
     frame = simulate("arena", n=40, seed=1).frame().rename(columns={"judge_score": "rating"})
     frame.drop(columns="rating").assign(oracle_label=10 * frame["oracle_label"]).to_csv(
         tmp_path / "labels.csv", index=False

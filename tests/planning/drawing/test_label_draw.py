@@ -426,7 +426,7 @@ def test_an_odd_number_of_labels_makes_pairs_and_says_so():
 
 
 def test_settings_of_a_draw_repeat_how_the_table_was_read():
-    """Columns, scales, exclusions and shape stand in the document, and the settings cannot be changed."""
+    """Columns, scales, exclusions and shape are in the document, and the settings cannot be changed."""
     frame = scores(60).rename(columns={"judge_score": "rating"})
     found = draw_labels(
         frame,

@@ -303,7 +303,7 @@ def test_votes_on_one_prompt_are_not_independent():
     with pytest.raises(InputError, match="3 votes on 2 prompts"):
         asked(frame, prompt="prompt_id")
     assert asked(frame.iloc[:2], prompt="prompt_id").verdict == "continue"
-    assert "one vote a prompt" in asked(frame).sentences[-1]
+    assert "one vote per prompt" in asked(frame).sentences[-1]
 
 
 def test_a_table_of_scores_holds_no_votes(arena):

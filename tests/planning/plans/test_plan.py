@@ -192,7 +192,7 @@ def test_when_votes_stop_knows_nothing_of_the_power_planned_with():
     ],
 )
 def test_no_stopping_rule_is_promised_where_there_is_none(asked):
-    """Two labels a prompt, graded picks, correlations, bounds and several votes a prompt cannot be monitored."""
+    """Two labels per prompt, graded picks, correlations, bounds and several votes per prompt cannot be monitored."""
     found = plan(**asked)
     assert found.sequential is None
     assert any(f"No stopping rule is offered for the design {found.design}" in one for one in found.sentences)
@@ -243,7 +243,7 @@ def test_below_200_complete_prompts_nothing_is_gained():
 
 @pytest.mark.parametrize("question", EFFECTS)
 def test_every_plan_says_that_finding_nothing_shows_nothing(question):
-    """The sentence stands in all of them, the interval and the bound among them."""
+    """The sentence is in all of them, the interval and the bound among them."""
     assert any(
         "non-detection is not equivalence" in one for one in plan(question=question, **EFFECTS[question]).sentences
     )
@@ -271,7 +271,7 @@ def test_a_plan_says_what_to_type_next():
 
 
 def test_settings_repeat_everything_and_cannot_be_changed():
-    """Prices and what reads the pilot stand in them; a change is refused."""
+    """Prices and what reads the pilot are in them; a change is refused."""
     found = plan(question="margin", pilot="31/50", label_cost=0.5)
     assert found.settings["pilot"] == "31/50"
     assert found.settings["label_cost"] == 0.5

@@ -88,7 +88,7 @@ def test_one_pair_in_twenty_is_expected_above_chance():
 
 
 def test_prompts_that_differ_are_told_from_prompts_that_do_not():
-    """Chi-squared and both p stand in the document, and the page counts pairs whose prompts differ."""
+    """Chi-squared and both p are in the document, and the page counts pairs whose prompts differ."""
     votes = [frame(20, 0, prompts=5), frame(0, 20, prompts=5).assign(question_id=7), frame(20, 24, pair=("x", "z"))]
     study = study_preferences(pd.concat(votes), **ASKED)
     apart, level = (one["concentration"]["homogeneity"] for one in study.to_dict()["pairs"])
@@ -267,7 +267,7 @@ def test_columns_are_named_by_words(columns, word):
 
 def test_what_is_no_table_is_refused():
     """A source that is neither a path nor a frame is refused in one line."""
-    with pytest.raises(UsageError, match="list is no table"):
+    with pytest.raises(UsageError, match="list is not a table"):
         study_preferences([1, 2], **ASKED)
 
 
@@ -280,7 +280,7 @@ def test_one_prompt_column_needs_no_list():
 
 
 def test_settings_repeat_every_argument_and_cannot_be_written():
-    """Each argument stands in the settings by its own name, as JSON holds it; the result cannot be changed."""
+    """Each argument is in the settings by its own name, as JSON holds it; the result cannot be changed."""
     study = study_preferences(frame(10, 30), **ASKED, seed=np.int64(3), votes_at=(20,), z_at=[10])
     asked = set(inspect.signature(study_preferences).parameters)
     assert asked <= set(study.settings.keys())

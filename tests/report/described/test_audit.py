@@ -85,7 +85,7 @@ def test_every_metric_of_an_audit_is_described():
 
 
 def test_a_metric_of_a_later_version_is_shown():
-    """What this version does not know stands in a group of its own."""
+    """What this version does not know is in a group of its own."""
     document = audited()
     strange = changed(document, metrics={**document.to_dict()["metrics"], "surprise": document["gain"].to_dict()})
     lines = lines_of(strange)
@@ -233,9 +233,9 @@ def test_a_reference_is_never_called_an_oracle():
     shown = words(audit_page(document, exhibits(["first"])))
     opening = shown.index("Verdict:")
     assert opening < shown.index("Held against the scores of second: ") < shown.index("Decision target")
-    assert "agreement with second, which is no oracle" in shown
+    assert "agreement with second, which is not an oracle" in shown
     assert "value_reference" in shown
-    assert "oracle" not in shown.replace("which is no oracle", "").lower()
+    assert "oracle" not in shown.replace("which is not an oracle", "").lower()
 
 
 def test_several_judges_have_a_summary_differences_and_a_part_each():
@@ -281,7 +281,7 @@ def test_many_judges_are_shown_in_short(judges, whole, drawn):
 
 
 def test_what_was_dropped_of_many_judges_is_one_table():
-    """Where the parts of the judges are for pages alone the drops stand in a table, fifteen of them on a terminal."""
+    """Where the parts of the judges are for pages alone the drops are in a table, fifteen of them on a terminal."""
     frame = pd.concat([table(12, judge=f"j{at:02}", shift=at) for at in range(17)], ignore_index=True)
     document = bw.audit(frame.drop(index=range(0, len(frame), 36)), shape="rectangular").document()
     lines = lines_of(document)

@@ -24,7 +24,7 @@ def findings(document):
 
 
 def test_sentences_and_captions_carry_the_figures(document):
-    """The differences stand first on a page, with their intervals, in words and in the caption of the forest."""
+    """The differences come first on a page, with their intervals, in words and in the caption of the forest."""
     gain = document.differences["gain"]
     size, ends = estimate(gain), interval(gain)
     sentences, (_, drawn, _) = findings(document)

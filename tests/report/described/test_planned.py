@@ -26,7 +26,7 @@ def test_the_page_holds_what_the_text_holds(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_sentence_is_said_once(kind):
-    """The sentences of a document stand in its text, each once."""
+    """The sentences of a document are in its text, each once."""
     document = made(kind).document()
     said = " ".join(text(document).split())
     for sentence in getattr(document, "sentences", ()):
@@ -61,7 +61,7 @@ def test_every_sentence_is_said_once(kind):
     ],
 )
 def test_the_text_says_what_was_found(kind, lines):
-    """Titles, counts and columns stand in the text."""
+    """Titles, counts and columns are in the text."""
     said = " ".join(str(made(kind)).split())
     for line in lines:
         assert line in said

@@ -68,7 +68,7 @@ def test_the_text_ends_with_what_to_do_and_pages_begin_with_it():
     assert said(document).index(send) > said(document).index("Does a larger margin mean less to gain?")
     for shown in (words(page(document)), words(notebook(document)), markdown(document).replace("\\", "")):
         assert shown.index(send) < shown.index("corr(signal, gain)")
-    assert "Of 20 calls a prompt, a routed prompt costing 20: " in said(document)
+    assert "Of 20 calls per prompt, a routed prompt costing 20: " in said(document)
 
 
 def test_nothing_that_the_text_says_is_left_out():
@@ -113,7 +113,7 @@ def test_the_signal_to_take_is_drawn_on_top():
 
 
 def test_a_signal_without_figures_is_drawn_nowhere():
-    """Its reason stands in the text; the one to take comes first among the values, then the best of the others."""
+    """Its reason is in the text; the one to take comes first among the values, then the best of the others."""
     document = bw.route(weak_judge(100), share=0.1).document()
     assert "disagreement: needs" in said(document)
     names = {line.label for one in document.drawings for line in one.data.curves}

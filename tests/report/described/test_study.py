@@ -80,7 +80,7 @@ def test_every_target_has_its_figures(tmp_path):
 
 
 def test_another_judge_as_reference_is_not_called_an_oracle():
-    """What stands in for the labels is no oracle and no label."""
+    """What stands in for the labels is not an oracle and no label."""
     frame = judged("ab").drop(columns="oracle_label")
     document = study_requirements(frame, oracle="judge:b").document()
     assert "label" not in text(document).split("\n", 1)[1]

@@ -8,7 +8,7 @@ SCRIPT = "<script>alert(1)</script>"
 
 
 def table(prompts=30, judge=None, *, shift=0):
-    """Return a table of three candidates a prompt with scores that are mostly right."""
+    """Return a table of three candidates per prompt with scores that are mostly right."""
     rows = [
         (f"p{i}", name, ((i * k + shift) % 5) / 4, ((i * k) % 7) / 6)
         for i in range(prompts)

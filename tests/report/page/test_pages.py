@@ -62,7 +62,7 @@ class Reader(HTMLParser):
         self.handle_endtag(tag)
 
     def handle_endtag(self, tag):
-        """Hold the end of a tag against its start."""
+        """Compare the end of a tag with its start."""
         if tag not in VOID:
             assert self.inside.pop() == tag
 
@@ -150,7 +150,7 @@ def _page_about(name):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_stays_text(text):
-    """Whatever stands in names and texts adds no element, no attribute and no script to the page."""
+    """Whatever is in names and texts adds no element, no attribute and no script to the page."""
     shown = _page_about(text)
     # A name too long for its row stands inside once more.
     assert read(shown).outline == read(_page_about("plain" if len(text) < 60 else "z" * len(text))).outline

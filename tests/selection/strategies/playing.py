@@ -33,7 +33,7 @@ def rounds(contest, answer):
 
 
 def drawing(draws):
-    """Answer a draw from a table, one row of scores a candidate."""
+    """Answer a draw from a table, one row of scores per candidate."""
     return lambda question: said(draws[question.candidate][question.number])
 
 

@@ -49,7 +49,7 @@ def by_hand(table, count):
 
 
 def strength(order):
-    """Compare by a fixed strength: who stands first in `order` always wins."""
+    """Compare by a fixed strength: who comes first in `order` always wins."""
     return comparing(lambda a, b: float(order.index(a) < order.index(b)))
 
 
@@ -80,7 +80,7 @@ def test_borda_by_hand():
 
 @pytest.mark.parametrize("count", range(2, 14))
 def test_drawn_pairs_are_shared_out_evenly(count):
-    """Of any number of pairs each is drawn once, and no candidate stands in two more than another."""
+    """Of any number of pairs each is drawn once, and no candidate is in two more than another."""
     order = [(5 * one + 3) % count if count % 5 else one for one in range(count)]
     every = count * (count - 1) // 2
     for many in range(1, every + 1):
@@ -168,7 +168,7 @@ def test_nobody_goes_on_without_a_match_twice(count):
 
 @given(meetings())
 def test_the_seed_decides_what_a_knockout_leaves_open(pool):
-    """A drawn or unscored match goes to who stands first in the seeded order, and is counted."""
+    """A drawn or unscored match goes to who comes first in the seeded order, and is counted."""
     table, order = pool
     mean = {pair: [side for side in sides if side is not None] for pair, sides in table.items()}
     left, drawn, unscored, scored = list(order), 0, 0, set()
@@ -361,7 +361,7 @@ def test_the_contract_is_kept():
         strategy: Strategy = rule
         assert isinstance(strategy, Strategy)
         assert strategy.compares is compares
-        with pytest.raises(TypeError, match="is no answer"):
+        with pytest.raises(TypeError, match="is not an answer"):
             rule.contest(entrants(2)).hear(Match(0, 1), Score(1.0))
 
 
@@ -372,7 +372,7 @@ def test_the_contract_is_kept():
         (lambda: RoundRobin(0), UsageError, "pairs"),
         (lambda: RoundRobin(1.5), UsageError, "pairs"),
         (lambda: TieBreak(PAIRWISE, knockout="yes"), UsageError, "knockout"),
-        (lambda: TieBreak(7), JudgeError, "no judge"),
+        (lambda: TieBreak(7), JudgeError, "not a judge"),
         (lambda: TieBreak(Pairwise), JudgeError, "class"),
     ],
 )

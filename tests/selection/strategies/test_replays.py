@@ -27,7 +27,7 @@ RECOVERY = {"pilot_like": (0.143, 0.154), "one_model": (0.283, 0.292)}
 
 @pytest.fixture(scope="module")
 def stored(shared):
-    """Return stored draws and oracle labels, one row a candidate, four candidates a prompt."""
+    """Return stored draws and oracle labels, one row per candidate, four candidates per prompt."""
 
     def read(name):
         frame = pd.read_parquet(shared / "data" / "simulated" / f"{name}_20000.parquet")
@@ -62,14 +62,14 @@ def replay(strategy, draws, labels, seed=0):
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("repick", [False, True])
 def test_adaptive_costs_what_was_measured(stored, name, repick):
-    """The paper's rule asks 7.68 and 7.24 calls a prompt, with picking the pair anew 7.86 and 7.26."""
+    """The paper's rule asks 7.68 and 7.24 calls per prompt, with picking the pair anew 7.86 and 7.26."""
     draws, labels = stored(name)
     calls, _ = replay(Adaptive(repick=repick), draws[:1500], labels[:1500])
     assert calls == pytest.approx(CALLS[name][repick], abs=0.1)
 
 
 def test_one_draw_recovers_least_and_several_more(stored):
-    """On stored draws of one model five draws a candidate recover about half as much again as one."""
+    """On stored draws of one model five draws per candidate recover about half as much again as one."""
     draws, labels = stored("one_model")
     (one, first), (five, mean) = (replay(rule, draws[:1500], labels[:1500]) for rule in (Greedy(), Resample(5)))
     assert (one, five) == (4, 20)

@@ -47,7 +47,7 @@ def paper_rule(table, order, margin, most, *, repick):
     running = [one for one in order if table[one][0] is not None]
 
     def two_best(means):
-        return sorted(running, key=lambda one: -means[one])[:2]  # a stable sort: ties stand in the seeded order
+        return sorted(running, key=lambda one: -means[one])[:2]  # a stable sort: ties are in the seeded order
 
     def means():
         return [mean_of(table[one][: asked[one]]) for one in range(len(table))]

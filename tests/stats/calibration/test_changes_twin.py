@@ -128,7 +128,7 @@ def test_the_largest_bias_is_worked_by_hand():
 
 
 def test_without_recurring_names_there_is_no_level():
-    """Candidates that each stand in one prompt have no mean to be off."""
+    """Candidates that each are in one prompt have no mean to be off."""
     drawn = simulate("arena", n=10, seed=1)
     labels = drawn.labels.ravel()
     found = largest_bias(labels, labels, np.full(10, 4), np.arange(40), confidence=0.95)

@@ -115,7 +115,7 @@ def assert_twin(drawn):
 
 
 def assert_ratio(one, means, C, pulls):
-    """Hold recovery against the plain loops."""
+    """Compare recovery with the plain loops."""
     if one.low is None:
         return
     rho = means[1] / means[2]

@@ -150,7 +150,7 @@ def describe(cell, count, found):
 
 
 def assert_nominal(cell, count, hits):
-    """Hold a coverage against 93 to 97 %; below 100 labels against 92 % or more."""
+    """Compare a coverage with 93 to 97 %; below 100 labels against 92 % or more."""
     least, most = (0.92, 1.0) if cell.labels < SMALL else (0.93, 0.97)
     low, high = clopper_pearson(hits, count)
     assert high >= least, (str(cell), hits / count)
@@ -158,7 +158,7 @@ def assert_nominal(cell, count, hits):
 
 
 def assert_holds(cell, count):
-    """Run a cell; hold its coverage and its width against what is promised."""
+    """Run a cell; compare its coverage and its width with what is promised."""
     found = measure(cell, count)
     print(describe(cell, count, found))  # noqa: T201 - the measured table
     for name in cell.metrics:

@@ -25,7 +25,7 @@ def left_out(rows, of):
 
 
 def same(found, rows, of):
-    """Hold a figure against its plain loop, where that is no division of rounding by rounding."""
+    """Compare a figure with its plain loop, where that is no division of rounding by rounding."""
     estimate, se = left_out(rows, of)
     assume(math.isfinite(se))
     assert found.estimate == pytest.approx(estimate, rel=1e-6, abs=1e-6)

@@ -52,7 +52,7 @@ def test_the_split_is_that_of_plain_loops(votes):
 
 
 def test_votes_that_share_no_prompt_leave_the_error_alone():
-    """With one vote a prompt the ratio is 1 and the split is refused."""
+    """With one vote per prompt the ratio is 1 and the split is refused."""
     values = np.array([1.0, 0, 1, 1])
     assert cluster_ratio(values, np.arange(4)) == pytest.approx(1)
     assert variance_split(values, np.arange(4)) is None

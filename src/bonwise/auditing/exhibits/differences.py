@@ -28,7 +28,7 @@ def differences(values: Floats, sizes: _Ints) -> DifferencesOf | None:
     values : ndarray of float64, shape (cells,)
         Scores or labels grouped by prompt, no NaN; they tie after rounding to nine decimals.
     sizes : ndarray of int64, shape (prompts,)
-        Candidates a prompt.
+        Candidates per prompt.
 
     Returns
     -------

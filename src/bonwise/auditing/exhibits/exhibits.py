@@ -39,7 +39,7 @@ def exhibits(
     table : ScoreTable or None
         That was audited, for its strata.
     words : Words or None
-        What stands in the prompts and candidates.
+        What is in the prompts and candidates.
     seed : int
         Of the points of scatters.
     confidence : float

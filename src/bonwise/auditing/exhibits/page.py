@@ -89,7 +89,7 @@ def _check_target(target: Path, audit: Audit, pools: str | Path | None) -> None:
 
 
 def _sources(audit: Audit, pools: str | Path | None) -> Iterator[str | Path]:
-    """Yield the files behind a page; a table that came from none goes by a name that is no file's."""
+    """Yield the files behind a page; a table that came from none goes by a name that is not a file's."""
     yield audit.source
     if audit.picks is not None:
         yield audit.picks.source
@@ -102,12 +102,12 @@ def _sources(audit: Audit, pools: str | Path | None) -> Iterator[str | Path]:
 def _documents(also: Sequence[DocumentedResult]) -> list[Document]:
     hint = "give a list of what bonwise functions return, such as also=[bonwise.study_mix(...)]"
     if isinstance(also, DocumentedResult | str | Mapping) or not isinstance(also, Iterable):
-        raise UsageError(f"also={type(also).__name__} is no list of results", hint=hint)
+        raise UsageError(f"also={type(also).__name__} is not a list of results", hint=hint)
     found = list(also)
     for one in found:
         if not isinstance(one, DocumentedResult):
             raise UsageError(
-                f"also holds {printable(repr(one), longest=60)}, which is no result with a page", hint=hint
+                f"also holds {printable(repr(one), longest=60)}, which is not a result with a page", hint=hint
             )
     documents = [one.document() for one in found]
     if any(isinstance(one, AuditDocument) for one in documents):

@@ -34,7 +34,7 @@ def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPromp
 
     A text is cut at 4,000 characters and a name at 300. Once the rows take 6,000,000 bytes of a page further ones
     come without words, and where names alone take as much without candidates; a row says what it lacks. Of a pool of
-    more than 8 candidates those that were picked or are best stand first, then the others by score, and 40 are shown.
+    more than 8 candidates those that were picked or are best come first, then the others by score, and 40 are shown.
     Of tied picks, and of tied best candidates, a row names three and counts more.
 
     Parameters

@@ -100,7 +100,7 @@ def study_calibration(  # noqa: PLR0913 - the one front door of the study; all b
     exclude : str or sequence of str
         Candidate names to leave out.
     covariates : str or sequence of str
-        Numeric columns of the table, one value a candidate, or ``length``: the characters of its text. Without any,
+        Numeric columns of the table, one value per candidate, or ``length``: the characters of its text. Without any,
         the length where the texts are known.
     pools : str or pathlib.Path, optional
         Pools with the texts of the candidates; otherwise a column ``text`` or ``response`` of the table.

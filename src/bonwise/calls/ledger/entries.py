@@ -1,4 +1,4 @@
-"""How values stand in the columns of a ledger."""
+"""How values are in the columns of a ledger."""
 
 from __future__ import annotations
 

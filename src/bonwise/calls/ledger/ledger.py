@@ -70,7 +70,7 @@ class Ledger:
         Raises
         ------
         bonwise.errors.LedgerError
-            The file is no ledger, a newer version made it, it cannot be made, or it lies on a network filesystem.
+            The file is not a ledger, a newer version made it, it cannot be made, or it lies on a network filesystem.
         """
         file = ledger_file(path).absolute()
         prepare(file, busy_timeout)

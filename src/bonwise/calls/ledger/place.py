@@ -61,7 +61,7 @@ def prepare(file: Path, busy_timeout: float) -> None:
     Raises
     ------
     bonwise.errors.LedgerError
-        It cannot be made or is no ledger, a newer version made it, or it lies on a network filesystem.
+        It cannot be made or is not a ledger, a newer version made it, or it lies on a network filesystem.
     """
     with as_ledger_errors(file):
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -97,7 +97,7 @@ class Anthropic:
         return SdkClient(client, anthropic, address.origin, VERSION_HEADER, secrets=secrets)
 
     def reply(self, content: bytes) -> Reply:
-        """Read a successful response; ValueError where it is no answer."""
+        """Read a successful response; ValueError where it is not an answer."""
         return messages_reply(content)
 
     def problem(self, response: Response, now: float) -> Problem:

@@ -75,7 +75,7 @@ def chat_reply(content: bytes) -> Reply:
     Raises
     ------
     ValueError
-        It is no answer.
+        It is not an answer.
 
     Examples
     --------

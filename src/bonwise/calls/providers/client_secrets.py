@@ -35,7 +35,7 @@ _SIGNED = re.compile(r"(?:Credential|Signature)=([^\s,/]+)")
 
 
 def held_secrets(client: Any) -> tuple[str, ...]:
-    """Return the secrets that stand in a client of an SDK; what a function will return is not among them."""
+    """Return the secrets that are in a client of an SDK; what a function will return is not among them."""
     token = getattr(getattr(client, "credentials", None), "token", None)
     return (*_held(client, _ATTRIBUTES), *([token] if isinstance(token, str) and token else []))
 
@@ -64,7 +64,7 @@ def sent_secrets(response: Any) -> frozenset[str]:
 
 def _held(client: Any, names: Iterable[str]) -> list[str]:
     found = (getattr(client, name, None) for name in names)
-    # A placeholder such as "<missing API key>" is no key.
+    # A placeholder such as "<missing API key>" is not a key.
     return [one for one in found if isinstance(one, str) and one and " " not in one]
 
 

@@ -1,4 +1,4 @@
-"""How an official SDK's client is made and used: one attempt a call, bytes out, bytes back."""
+"""How an official SDK's client is made and used: one attempt per call, bytes out, bytes back."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def messages_reply(content: bytes) -> Reply:
     Raises
     ------
     ValueError
-        It is no answer.
+        It is not an answer.
 
     Examples
     --------

@@ -90,7 +90,7 @@ class OpenAI:
         return SdkClient(client, openai, address.origin, secrets=secrets)
 
     def reply(self, content: bytes) -> Reply:
-        """Read a successful response; ValueError where it is no answer."""
+        """Read a successful response; ValueError where it is not an answer."""
         return chat_reply(content)
 
     def problem(self, response: Response, now: float) -> Problem:

@@ -1,4 +1,4 @@
-"""Send by a client that the user made: one attempt a call, and its secrets hidden from what comes back."""
+"""Send by a client that the user made: one attempt per call, and its secrets hidden from what comes back."""
 
 from __future__ import annotations
 

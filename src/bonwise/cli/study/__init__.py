@@ -1,1 +1,1 @@
-"""``bonwise study``: one module a study."""
+"""``bonwise study``: one module per study."""

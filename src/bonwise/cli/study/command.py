@@ -66,7 +66,7 @@ def command_of(study: Study) -> Callable[..., int]:
 
 
 def _options(study: Study) -> Iterator[_Option]:
-    """Yield the flags in the order of the parameters; where results go, and how columns are called, stand last."""
+    """Yield the flags in the order of the parameters; where results go, and how columns are called, come last."""
     targets = _Option({"json": (given.JsonTarget, None), "html": (given.HtmlTarget, None)}, lambda _: {})
     last: list[_Option] = [targets]
     for name, parameter in list(signature(study.function).parameters.items())[1:]:

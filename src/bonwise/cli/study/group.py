@@ -25,7 +25,7 @@ def app_for(arguments: Sequence[str] | None) -> typer.Typer:
     """
     app = typer.Typer(
         name="study",
-        help="Study what recovery takes, how to ask a judge, what calibration changes, what easy candidates hide.",
+        help="Study a judge further: recovery, ways of asking, calibration.",
         rich_markup_mode=None,
         no_args_is_help=True,
         # A group of one command would be that command.

@@ -1,4 +1,4 @@
-"""A metric held against a value, as the document of an audit says it."""
+"""A metric compared with a value, as the document of an audit says it."""
 
 from __future__ import annotations
 

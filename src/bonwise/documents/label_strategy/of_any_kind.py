@@ -18,8 +18,9 @@ class LabelStrategyDocument(StudyDocument):
     constants = ("schema_", "study", "kind")
 
     about = (
-        "Study ways of asking a judge: scores against comparisons of the same candidates, calls and tokens counted."
+        "Compare ways of asking a judge.\n\n"
+        "Scores are compared with comparisons of the same candidates, with calls and tokens counted."
         "\n\n"
-        "With --verdict-col: verdicts alone, one order against both. With --pairs: draw pairs to have judged."
+        "With --verdict-col: verdicts alone, one order compared with both. With --pairs: draws pairs to be judged."
     )
     place = 2

@@ -49,7 +49,7 @@ class WayMetrics(Record):
             raise ValueError("metrics lack recovery, by which ways are compared")
         strange = [key for key in self.less if key not in self.metrics]
         if strange:
-            raise ValueError(f"the difference of {strange[0]} is told, and {strange[0]} is no metric")
+            raise ValueError(f"the difference of {strange[0]} is told, and {strange[0]} is not a metric")
         return self
 
     @property

@@ -79,7 +79,7 @@ class MarginGroup(Record):
     margin : float
         Their mean margin.
     mean : EstimateRecord
-        Of what is held against it.
+        Of what is compared with it.
     """
 
     margin: Number

@@ -111,7 +111,7 @@ class CalibratedMethod(Record):
     def _changes_metrics(self) -> Self:
         strange = [key for key in (*self.changes, *self.relative) if key not in self.metrics]
         if strange:
-            raise ValueError(f"the change of {strange[0]} is told, and {strange[0]} is no metric")
+            raise ValueError(f"the change of {strange[0]} is told, and {strange[0]} is not a metric")
         return self
 
 
@@ -186,7 +186,10 @@ class CalibrationDocument(StudyDocument):
     settings: CalibrationSettings
     judges: dict[str, CalibrationJudge]
 
-    about = "Calibrate the scores against the labels in four ways: what changes, and which picks."
+    about = (
+        "Find whether calibration changes picks.\n\n"
+        "Calibrates the scores to the labels in four ways, and shows what changes and which picks."
+    )
     place = 3
 
     def frame_rows(self) -> Iterator[FrameRow]:

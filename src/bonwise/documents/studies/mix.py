@@ -28,7 +28,7 @@ class CurveAt(Record):
     towards : float
         On the second leg: how far the whole pools have given way to easy pairs alone; 0 on the first.
     easy_pairs : float
-        Share of the pairs that hold a control against another candidate.
+        Share of the pairs that compare a control with another candidate.
     metrics : dict of str to EstimateRecord
     """
 
@@ -119,7 +119,8 @@ class MixDocument(StudyDocument):
     judges: dict[str, MixJudge]
 
     about = (
-        "Study how the figures rise as easy candidates enter the pools, the choice among the others being the same."
+        "Find how easy candidates raise every figure.\n\n"
+        "The choice among the other candidates stays the same."
         "\n\n"
         "The curve is calculated, not drawn: from the pools without the control to its pairs alone."
     )

@@ -151,8 +151,8 @@ class RequirementsDocument(StudyDocument):
     judges: dict[str, RequirementsJudge]
 
     about = (
-        "Find the within_r and the effective agreement that a wanted recovery takes on your labels.\n\n"
-        "And the inverse: what a judge with a given within_r recovers, and how each judge of the table differs from "
+        "Find the judge quality that a wanted recovery needs.\n\n"
+        "Quality is within_r and effective agreement, on your labels. And the inverse: what a judge with a given within_r recovers, and how each judge of the table differs from "
         "it."
     )
     place = 1

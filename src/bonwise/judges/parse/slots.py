@@ -104,7 +104,7 @@ class Scale:
 
     def _value(self, written: str, shown: str = "") -> float | Fault:
         shown = printable(shown or written, longest=40)
-        # What JSON calls NaN or Infinity is no number of its grammar.
+        # What JSON calls NaN or Infinity is not a number of its grammar.
         value = float(written) if _NUMBER.fullmatch(written) and not written.startswith("-") else math.nan
         if not self.low <= value <= self.high:
             return Fault(f"off the scale {self.low} to {self.high}: {shown}")

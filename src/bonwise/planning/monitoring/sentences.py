@@ -84,5 +84,7 @@ def of_votes(found: Watched, data: VoteCounts, settings: VoteSettings) -> Iterat
     if data.ties:
         how = {"drop": "are left out", "half": "count half", "pessimistic": f"count against {first}"}
         yield f"{data.ties:,} ties {how[settings.ties or 'drop']}."
-    each = "with one vote a prompt" if settings.prompt is not None else "one vote a prompt (--prompt-col checks it)"
+    each = (
+        "with one vote per prompt" if settings.prompt is not None else "one vote per prompt (--prompt-col checks it)"
+    )
     yield f"Valid for independent votes, {each}, all settings being fixed before the first vote."

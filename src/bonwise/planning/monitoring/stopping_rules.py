@@ -94,7 +94,7 @@ def watch_significance(
     running : RunningRatio
         After each labelled prompt.
     than : float
-        The recovery to hold it against.
+        The recovery to compare it with.
     first : int
         Prompts before the first look; every prompt from there on is one.
     target : float
@@ -131,7 +131,7 @@ def watch_votes(values: Floats, *, than: float, weight: float, confidence: float
     values : ndarray of float64, shape (votes,)
         1 for the first answer, 0 for the second, 1/2 for a tie.
     than : float
-        The share to hold it against.
+        The share to compare it with.
     weight : float
         a of the Beta(a, a) mixture.
     confidence : float

@@ -95,7 +95,7 @@ def _table(source: PilotSource) -> ScoreTable:
     if not table.has_labels:
         raise InputError(
             f"{source.name}: a pilot without oracle labels says nothing",
-            hint="its labels stand in its own column oracle_label, or the one that --label-col (columns) names",
+            hint="its labels are in its own column oracle_label, or the one that --label-col (columns) names",
         )
     return table
 

@@ -33,7 +33,7 @@ class GainPilot:
     ----------
     source, judge : str
     sums : Sums
-        One value a prompt.
+        One value per prompt.
     leaders : ndarray of float64, shape (prompts,)
         Candidates that share the highest score.
     picks, labels : Moments
@@ -49,7 +49,7 @@ class GainPilot:
 
     @property
     def candidates(self) -> float:
-        """Mean number of candidates a prompt."""
+        """Mean number of candidates per prompt."""
         return float(self.sums.cells.mean())
 
     @property
@@ -126,7 +126,7 @@ class RivalPilot:
 
     @property
     def candidates(self) -> float:
-        """Mean number of candidates a prompt."""
+        """Mean number of candidates per prompt."""
         return self.first.candidates
 
     @property

@@ -185,7 +185,7 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
         ``within_r>=0.4``), ``a-vs-b`` (whose picks are worth more?), ``margin`` (is one side preferred?) or
         ``equivalence`` (are both sides as good?).
     candidates : int, optional
-        Candidates a prompt.
+        Candidates per prompt.
     within_r : float, optional
         Within-prompt correlation of score and label that is expected, in (0, 1); under normality it is the recovery.
     rival_r : float, optional
@@ -228,7 +228,7 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
     label_cost, judge_cost : float, optional
         Price of one label and of one score of one judge.
     raters : int
-        Labels a candidate, each by another rater; their mean is what is tested.
+        Labels per candidate, each by another rater; their mean is what is tested.
     icc : float, optional
         Correlation of two raters' labels (of their contrasts, or votes) on one prompt; needed with several raters.
     one_cluster : bool

@@ -129,7 +129,7 @@ class Request:
             )
         if self.icc is not None and self.raters == 1 and not self.one_cluster:
             raise UsageError(
-                "icc means nothing with one rater a prompt", hint="give raters, 2 or more, or one_cluster"
+                "icc means nothing with one rater per prompt", hint="give raters, 2 or more, or one_cluster"
             )
         if self.one_cluster and self.raters > 1:
             raise UsageError(

@@ -44,7 +44,7 @@ class Sizing:
     each : int
         Labels a unit and rater.
     scores : float
-        Judge scores a prompt, for the price.
+        Judge scores per prompt, for the price.
     ends : tuple, optional
         Interval on n from a pilot; None in place of an end that is infinite or unknown.
     equal : float or None

@@ -1,4 +1,4 @@
-"""A pilot of votes: a count such as 28/50, or a file with one verdict a row."""
+"""A pilot of votes: a count such as 28/50, or a file with one verdict per row."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class VotePilot:
     def __post_init__(self) -> None:
         if not 0 <= self.wins <= self.votes or self.votes < 1:
             raise UsageError(
-                f"{self.wins:g} of {self.votes:g} votes is no pilot",
+                f"{self.wins:g} of {self.votes:g} votes is not a pilot",
                 hint="write wins/decisive votes, such as 28/50",
             )
 
@@ -94,7 +94,7 @@ def vote_pilot(source: PilotSource) -> VotePilot:
     Raises
     ------
     bonwise.errors.InputError
-        No count and no file of votes, a word that is no verdict, votes on several pairs of models, or ties that
+        No count and no file of votes, a word that is not a verdict, votes on several pairs of models, or ties that
         nothing was said about.
     """
     found = source.source

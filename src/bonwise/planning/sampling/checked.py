@@ -16,7 +16,7 @@ def whole_number(name: str, value: object, least: float, such_as: str) -> int:
     Raises
     ------
     bonwise.errors.UsageError
-        It is no whole number, or below `least`.
+        It is not a whole number, or below `least`.
 
     Examples
     --------

@@ -84,7 +84,7 @@ class DesignVariance:
     model : str
         That model, as an audit names it.
     drawn : VarianceRatio or None
-        Labels alone, by repeated draws; None for the random draws themselves, which are what it is held against.
+        Labels alone, by repeated draws; None for the random draws themselves, which are what it is compared with.
     """
 
     share: float

@@ -161,7 +161,7 @@ def _table(
         if columns or judge_scale:
             raise UsageError("columns and scales of a ScoreTable are fixed", hint="give them to ScoreTable.read")
         return source
-    # A column named for the labels stands in the label file where there is one.
+    # A column named for the labels is in the label file where there is one.
     own = {role: name for role, name in (columns or {}).items() if not (apart and role == "oracle_label")}
     scale = None if apart else label_scale
     if isinstance(source, str | Path):

@@ -81,7 +81,7 @@ def label_sheet(population: LabelPopulation, design: LabelDesign, now: _Mask) ->
     """Return one row for each candidate to label: prompts in the order of the design, candidates by name.
 
     A pick does not stand before the other candidate of its pair, because the order would give it away. Candidates of
-    earlier phases stand first, with the labels that they have, so that one file holds the labels of all phases;
+    earlier phases come first, with the labels that they have, so that one file holds the labels of all phases;
     where the table itself holds labels, they stand there.
 
     Parameters

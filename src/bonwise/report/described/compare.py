@@ -37,7 +37,7 @@ _PATH = 100
 _SUMMED_UP = (
     ("recovery", "Recovery"),
     ("gain", "Gain"),
-    ("calls_per_prompt", "Calls a prompt"),
+    ("calls_per_prompt", "Calls per prompt"),
     ("tokens_per_prompt", "Tokens a prompt"),
 )
 

@@ -9,5 +9,5 @@ __all__ = ["describe"]
 
 
 def describe(document: NoteDocument) -> Part:
-    """Describe what stands in the place of a study."""
+    """Describe what is in the place of a study."""
     return Part(document.title, [Said("finding", sentence) for sentence in document.sentences])

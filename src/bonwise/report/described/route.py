@@ -146,7 +146,7 @@ def _budget(found: BudgetRecord | None) -> Iterator[Said]:
     gain = found.gain
     yield Said(
         "lead",
-        f"Of {setting(found.mean_calls)} calls a prompt, a routed prompt costing {setting(found.strong_cost)}: "
+        f"Of {setting(found.mean_calls)} calls per prompt, a routed prompt costing {setting(found.strong_cost)}: "
         f"{found.sentence}",
     )
     yield Said(

@@ -248,7 +248,7 @@ def _screening(document: VotesDocument) -> Iterator[Said]:
     yield Said(
         "finding",
         f"concentration: kappa is above {setting(settings.threshold)} in {count(found.above_threshold)} of {of}. "
-        "That rule alone says nothing: with few votes a prompt it fires on prompts that are all alike.",
+        "That rule alone says nothing: with few votes per prompt it fires on prompts that are all alike.",
     )
     yield Said(
         "finding",

@@ -41,7 +41,7 @@ _REACH = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A place on one row to hold the estimate against.
+    """A place on one row to compare the estimate with.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def _paint_row(axes: Axes, y: float, row: Row, role: str, view: tuple[float, flo
 
 
 def _paint_marks(axes: Axes, marks: Sequence[Mark]) -> None:
-    """Draw the places to hold the estimates against, and one entry of the legend a word."""
+    """Draw the places to compare the estimates with, and one entry of the legend a word."""
     words: set[str] = set()
     for mark in marks:
         axes.plot(

@@ -81,7 +81,7 @@ class Cloud:
     across, up : str
         What the axes hold.
     r : float or None
-        Correlation, as it stands in the drawing.
+        Correlation, as it is in the drawing.
     """
 
     judge: Sequence[float]

@@ -25,7 +25,7 @@ _UNFOLDED, _FOLDS_FROM = 3, 5
 """Findings in a row that stay open, and how many fold the others."""
 
 _DRAWINGS, _PARTS = 2, 4
-"""What of a description stands in a notebook."""
+"""What of a description is in a notebook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def _opening(sections: Sequence[SectionView]) -> int:
 
 
 def few(described: Part) -> Part:
-    """Return what of a description stands in a notebook: its first parts without finders, and two drawings."""
+    """Return what of a description is in a notebook: its first parts without finders, and two drawings."""
     described = decisive_first(described)
     whole = [one for one in described.blocks if not (isinstance(one, Part) and _finds(one))]
     parts = [one for one in whole if isinstance(one, Part)][:_PARTS]

@@ -25,7 +25,7 @@ class Adaptive:
 
     The rule of Landesberg (2026), arXiv:2603.12520, appendix C.5, is ``Adaptive(repick=False)``: the pair is chosen
     once, after the first pass. By default the two best are picked anew in each round; either way there are at most
-    ``max_draws - 1`` further rounds, of two scores each. Of equal means the one that stands first in the seeded
+    ``max_draws - 1`` further rounds, of two scores each. Of equal means the one that comes first in the seeded
     order is among the two. In the end the highest mean of all candidates is kept. A score that could not be had
     counts as asked; a candidate whose first score could not be had is out of the running.
 

@@ -1,4 +1,4 @@
-"""One score a candidate."""
+"""One score per candidate."""
 
 from __future__ import annotations
 

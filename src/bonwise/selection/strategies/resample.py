@@ -1,4 +1,4 @@
-"""Several scores a candidate."""
+"""Several scores per candidate."""
 
 from __future__ import annotations
 

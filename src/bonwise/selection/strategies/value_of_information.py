@@ -115,7 +115,7 @@ class ValueOfInformation:
 
     @cached_property
     def name(self) -> str:
-        """What makes this strategy on a command line; a model that stands in no file is named by its prompts."""
+        """What makes this strategy on a command line; a model that is in no file is named by its prompts."""
         said: dict[str, str] = {}
         if self.mean_calls is not None:
             said["mean_calls"] = f"{self.mean_calls:.12g}"

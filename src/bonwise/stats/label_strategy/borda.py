@@ -33,7 +33,7 @@ def every_pair(sizes: _Ints) -> Pairs:
     Parameters
     ----------
     sizes : ndarray of int64, shape (prompts,)
-        Candidates a prompt; cells are counted through.
+        Candidates per prompt; cells are counted through.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def borda(pairs: Pairs, values: Floats, cells: int) -> Floats:
     Returns
     -------
     ndarray of float64, shape (cells,)
-        From 0 to 1. A candidate that stands in no pair gets 1/2, as one that wins as often as it loses.
+        From 0 to 1. A candidate that is in no pair gets 1/2, as one that wins as often as it loses.
 
     Examples
     --------

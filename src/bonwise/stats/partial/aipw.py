@@ -116,7 +116,7 @@ def partial_estimates(
     Raises
     ------
     UsageError
-        No prompt is labelled, or `model` predicts what is no number.
+        No prompt is labelled, or `model` predicts what is not a number.
 
     Examples
     --------

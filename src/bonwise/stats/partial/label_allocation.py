@@ -93,7 +93,7 @@ def size_measure(scores: Floats, sizes: _Ints, second: Floats | None = None) -> 
     scores : ndarray of float64, shape (cells,)
         The audited judge's, grouped by prompt.
     sizes : ndarray of int64, shape (prompts,)
-        Candidates a prompt, 2 or more.
+        Candidates per prompt, 2 or more.
     second : ndarray of float64, shape (cells,), optional
         Scores of a further judge, or their mean over several; NaN for a prompt without them. Without it the audited
         judge's own spread is taken.

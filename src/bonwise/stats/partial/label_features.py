@@ -146,7 +146,7 @@ def label_features(scores: Floats, sizes: _Ints, others: Sequence[Floats] = ()) 
     scores : ndarray of float64, shape (cells,)
         Of the audited judge, grouped by prompt, no NaN.
     sizes : ndarray of int64, shape (prompts,)
-        Candidates a prompt, 2 or more; pools may differ in size.
+        Candidates per prompt, 2 or more; pools may differ in size.
     others : sequence of ndarray of float64, shape (cells,)
         Scores of further judges for the same cells, NaN where one did not score. The mean T of a prompt is over the
         judges that scored all its candidates, so that two candidates are always compared by the same judges.

@@ -84,7 +84,7 @@ def cross_fit(
     Raises
     ------
     UsageError
-        The model predicts what is no finite number.
+        The model predicts what is not a finite number.
     """
     out = np.empty((len(draw.q), len(OUTCOMES)))
     for together in _groups(features, brief=brief):
@@ -94,7 +94,7 @@ def cross_fit(
             out[:, k] = _by_fold(model, X, Y[:, k], draw, folds)
     if not np.isfinite(out).all():
         raise UsageError(
-            f"{type(model).__name__}.predict gave a value that is no finite number",
+            f"{type(model).__name__}.predict gave a value that is not a finite number",
             hint="give a regressor that predicts a number for every prompt",
         )
     return out

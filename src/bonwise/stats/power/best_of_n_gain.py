@@ -1,6 +1,6 @@
 """What a judge's pick of n is worth when score and label of a candidate are jointly normal within a prompt.
 
-Legend: ``n`` candidates a prompt, ``r`` the within-prompt correlation of score and label (which then is the
+Legend: ``n`` candidates per prompt, ``r`` the within-prompt correlation of score and label (which then is the
 recovery), ``e`` and ``v`` mean and variance of the largest of n standard normal values. Labels have the same
 within-prompt standard deviation in every prompt, which is the unit.
 """
@@ -61,7 +61,7 @@ def complete_contrast(n: int, r: float) -> Contrast:
     Parameters
     ----------
     n : int
-        Candidates a prompt, 2 or more.
+        Candidates per prompt, 2 or more.
     r : float
         Within-prompt correlation, in [-1, 1].
 
@@ -84,7 +84,7 @@ def two_label_contrast(n: int, r: float) -> Contrast:
     Parameters
     ----------
     n : int
-        Candidates a prompt, 2 or more.
+        Candidates per prompt, 2 or more.
     r : float
         Within-prompt correlation, in [-1, 1].
 
@@ -110,7 +110,7 @@ def recovery_residual(n: int, r: float) -> float:
     Parameters
     ----------
     n : int
-        Candidates a prompt, 2 or more.
+        Candidates per prompt, 2 or more.
     r : float
         Within-prompt correlation, in (-1, 1).
 

@@ -29,7 +29,7 @@ class Dependence(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Many clusters of one size, such as c raters a prompt: ``n = n0 (1 + (c - 1) rho)``.
+    """Many clusters of one size, such as c raters per prompt: ``n = n0 (1 + (c - 1) rho)``.
 
     Parameters
     ----------

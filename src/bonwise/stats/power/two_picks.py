@@ -1,7 +1,7 @@
 """The picks of two judges from the same pools, when both scores and the label are jointly normal within a prompt.
 
 Legend: ``a`` and ``b`` the scores of judges A and B on one candidate, standard normal with correlation ``rho``;
-``y`` its label; ``i`` the pick of A and ``j`` that of B; ``n`` candidates a prompt.
+``y`` its label; ``i`` the pick of A and ``j`` that of B; ``n`` candidates per prompt.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def two_picks(n: int, r_a: float, r_b: float, errors: float) -> TwoPicks:
     Parameters
     ----------
     n : int
-        Candidates a prompt, 2 or more.
+        Candidates per prompt, 2 or more.
     r_a, r_b : float
         Within-prompt correlation of each judge's scores with the label.
     errors : float

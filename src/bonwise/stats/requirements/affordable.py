@@ -34,7 +34,7 @@ def affordable(
     Parameters
     ----------
     sizes : ndarray of int64, shape (prompts,)
-        Candidates a prompt.
+        Candidates per prompt.
     seed : int
         Of the draw.
     cells, pairs : int

@@ -101,7 +101,7 @@ class NoisyOracle:
         labels : ndarray of float64, shape (cells,)
             Grouped by prompt, no NaN.
         sizes : ndarray of int64, shape (prompts,)
-            Candidates a prompt, 2 or more.
+            Candidates per prompt, 2 or more.
         """
         blocks = tuple(_blocks(np.round(labels, TIE_DECIMALS), sizes))
         gain, squares, widest = (np.empty(len(sizes)) for _ in range(3))
@@ -183,7 +183,7 @@ def _blocks(labels: Floats, sizes: _Ints) -> Iterator[_Block]:
 
 
 def _by_distance(gaps: Floats) -> Iterator[Floats]:
-    """Yield how far labels lie apart, K - 1 times, so that a K x K array never stands in memory."""
+    """Yield how far labels lie apart, K - 1 times, so that a K x K array never is in memory."""
     for d in range(1, gaps.shape[1]):
         yield gaps[:, d:] - gaps[:, :-d]
 

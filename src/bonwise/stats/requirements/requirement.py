@@ -33,7 +33,7 @@ class Requirement(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A judge held against one of plain noise with the same within_r."""
+    """A judge compared with one of plain noise with the same within_r."""
 
     expected: Estimate  # recovery of the judge of plain noise
     difference: Estimate  # recovery of the judge less that, paired by prompt
@@ -112,7 +112,7 @@ def _off_curve(within_r: float) -> str | None:
 
 
 def held_against(labels: NoisyOracle, sums: Floats, confidence: float) -> Held:
-    """Hold a judge against one of plain noise with the same within_r.
+    """Compare a judge with one of plain noise with the same within_r.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def mixture_variance(target: float, confidence: float) -> float:
 
 
 def squared_critical(count: Floats, target: float, confidence: float) -> Floats:
-    """Return what stands in the place of z^2 after `count` prompts: ``(m k2 + 1)/(m k2) ln((m k2 + 1)/alpha^2)``.
+    """Return what is in the place of z^2 after `count` prompts: ``(m k2 + 1)/(m k2) ln((m k2 + 1)/alpha^2)``.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def sides(running: RunningRatio, than: float, target: float, confidence: float) 
     ----------
     running : RunningRatio
     than : float
-        The ratio to hold it against.
+        The ratio to compare it with.
     target, confidence : float
         As in `squared_critical`.
     """

@@ -45,7 +45,7 @@ def log_wealth(wins: Floats | float, votes: Floats | float, a: float, p: Floats 
     a : float
         Of the mixture; fixed before the first vote.
     p : float or ndarray of float64
-        The share that is held against the votes, in (0, 1).
+        The share that is compared with the votes, in (0, 1).
 
     Examples
     --------
@@ -66,7 +66,7 @@ def vote_sides(wins: Floats, votes: Floats, a: float, than: float, confidence: f
     a : float
         Of the mixture.
     than : float
-        The share to hold it against, in (0, 1); one half: neither is preferred.
+        The share to compare it with, in (0, 1); one half: neither is preferred.
     confidence : float
         In (0, 1).
     """

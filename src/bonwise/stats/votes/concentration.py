@@ -1,4 +1,4 @@
-"""Does a preference rest on a few prompts? Concentration of the signal, held against a permutation null.
+"""Does a preference rest on a few prompts? Concentration of the signal, compared with a permutation null.
 
 After Lee (2026), section C.5; delta_i is the margin of prompt i, w_i its weight, S_q the ceil(q m) largest of m
 squared margins. Squares of estimated margins are mostly chance where prompts have few votes, so the paper's rule

@@ -132,7 +132,7 @@ def near_ties(margins: Floats, tau: float, resamples: PairResamples) -> NearTies
 
 def _median_of_known(values: Floats) -> Floats:
     """Return medians along the last axis, NaN left out; NaN where nothing else is there."""
-    ordered = np.sort(values, axis=-1)  # NaN stands last
+    ordered = np.sort(values, axis=-1)  # NaN comes last
     known = np.isfinite(ordered).sum(axis=-1)
     ends = [np.maximum(at, 0)[..., None] for at in ((known - 1) // 2, known // 2)]
     low, high = (np.take_along_axis(ordered, np.minimum(at, values.shape[-1] - 1), axis=-1)[..., 0] for at in ends)

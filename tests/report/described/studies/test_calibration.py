@@ -37,7 +37,7 @@ def shown(part, title):
 
 
 def test_each_judge_has_a_part_with_drawings_and_tables(document):
-    """Four drawings and two tables a judge; captions, changes and picks are those of the document."""
+    """Four drawings and two tables per judge; captions, changes and picks are those of the document."""
     parts = of_judges(document)
     assert len(parts) == len(document.judges) == 2
     for part, judge in zip(parts, document.judges.values(), strict=True):
@@ -71,7 +71,7 @@ def test_the_page_holds_what_the_text_holds(document, tmp_path):
 
 
 def test_every_sentence_is_said_once():
-    """The findings of the only judge stand in the text, each once."""
+    """The findings of the only judge are in the text, each once."""
     document = study_calibration(cohort(20)).document()
     said = " ".join(text(document).split())
     for sentence in document.judges["judge"].sentences:
@@ -138,7 +138,7 @@ def test_who_was_not_studied_and_what_was_dropped_is_told_once():
 
 
 def test_more_judges_than_are_drawn_have_tables_alone():
-    """Of many judges every figure stands in a table and none is drawn, which the page says."""
+    """Of many judges every figure is in a table and none is drawn, which the page says."""
     frame = cohort(20)
     judged = [frame.assign(judge=f"j{at}") for at in range(12)]
     many = study_calibration(pd.concat(judged, ignore_index=True)).document()
@@ -152,4 +152,4 @@ def test_counts_that_contradict_each_other_are_refused(document, tmp_path):
     picks = "judges.second.methods.isotonic.picks.all.picks_changed"
     assert "more prompts are counted than there are" in refusal(document, tmp_path, picks, 41)
     metric = "judges.second.methods.isotonic.metrics.recovery"
-    assert "recovery is no metric" in refusal(document, tmp_path, metric, ...)
+    assert "recovery is not a metric" in refusal(document, tmp_path, metric, ...)

@@ -118,7 +118,7 @@ def test_recovery_and_accuracy_by_gap_are_drawn(study):
 
 
 def test_every_sentence_is_said_once(documents):
-    """Sentences of the document stand in the text, each once; so do the verdicts that scores are compared with."""
+    """Sentences of the document are in the text, each once; so do the verdicts that scores are compared with."""
     for kind in ("strategies", "draw"):
         document = documents[kind]
         own = document.sentences if kind == "draw" else document.judges["judge"].sentences
@@ -155,7 +155,7 @@ def test_tables_of_verdicts_hold_every_figure_with_its_interval():
 
 
 def test_one_order_says_nothing_of_orders(documents):
-    """With one verdict column there is one figure a judge, and no word on two orders."""
+    """With one verdict column there is one figure per judge, and no word on two orders."""
     said = " ".join(text(documents["one order"]).split())
     assert "Agreement with the labels" in said
     assert "flips" not in said
@@ -261,7 +261,7 @@ def test_where_the_verdicts_came_from_is_said():
             ...,
             "metrics lack recovery",
         ),
-        ("strategies", "judges.judge.matched_pairs.ways.pairwise.metrics.tie_rate", ..., "tie_rate is no metric"),
+        ("strategies", "judges.judge.matched_pairs.ways.pairwise.metrics.tie_rate", ..., "tie_rate is not a metric"),
         ("verdicts", "settings.verdict_columns", ["one"], "does not fit the number of settings.verdict_columns"),
         ("one order", "settings.verdict_columns", ["one", "two"], "judges.j0.order"),
         ("draw", "strata.0.drawn", 10**6, "drawn are more than pairs"),

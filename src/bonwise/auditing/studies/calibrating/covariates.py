@@ -129,5 +129,5 @@ def _column(table: ScoreTable, panel: Panel, name: str) -> Floats:
     prompts = table.prompts.get_indexer(panel.prompt_ids).astype(np.int64)
     cells = np.repeat(prompts, panel.sizes) * len(table.candidates) + panel.names
     values = parse_numbers(table.frame[name].iloc[rows], role=name, source=table.source)
-    # Candidates of a pool stand in the order of their names, prompts in that of their ids: the keys rise.
+    # Candidates of a pool are in the order of their names, prompts in that of their ids: the keys rise.
     return mean_by_cell(positions(table.cell_keys()[rows], cells), values, len(cells))

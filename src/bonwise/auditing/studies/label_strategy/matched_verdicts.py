@@ -116,7 +116,7 @@ def match(panel: Panel, verdicts: PairVerdicts, seed: int) -> MatchedVerdicts:
 
 
 def _positions(panel: Panel, frame: pd.DataFrame) -> tuple[_Ints, _Ints]:
-    """Return where prompt and both candidates of each row stand in the panel, -1 for nowhere."""
+    """Return where prompt and both candidates of each row are in the panel, -1 for nowhere."""
     prompt = panel.prompt_ids.get_indexer(pd.Index(frame["prompt_id"]))
     width = len(panel.candidates)
     owner = np.repeat(np.arange(len(panel.sizes)), panel.sizes)

@@ -26,7 +26,7 @@ class PairDraw(DocumentedResult):
     Parameters
     ----------
     record : pandas.DataFrame
-        One row a pair: its id, prompt and candidates, its gap and whose that is, its stratum, its weight (1 over the
+        One row per pair: its id, prompt and candidates, its gap and whose that is, stratum, weight (1 over the
         probability with which it was drawn) and the seed.
     pools : tuple of Pool
         The same pairs with their words.

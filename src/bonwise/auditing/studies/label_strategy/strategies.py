@@ -67,7 +67,7 @@ class _Way:
 def compared(
     table: ScoreTable, matched: MatchedVerdicts, asking: Asking, settings: Settings, *, method: str
 ) -> tuple[dict[PromptsWithVerdicts, PromptGroup], dict[PromptsWithVerdicts, str]]:
-    """Hold the ways of asking against each other.
+    """Compare the ways of asking with each other.
 
     Parameters
     ----------

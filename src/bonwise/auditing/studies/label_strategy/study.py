@@ -56,7 +56,7 @@ def study_label_strategy(  # noqa: PLR0913 - all but the scores are named
     judge_scale: Mapping[str, Scale] | Scale | None = None,
     label_scale: Scale | None = None,
 ) -> LabelStrategyStudy:
-    """Hold ways of asking a judge against each other on the same prompts and pairs.
+    """Compare ways of asking a judge with each other on the same prompts and pairs.
 
     The ways of Tables 4, 5, 15 and 16 of Landesberg (2026): scores as they are and cut into bins, Borda's count over
     every pair or some pairs, in both orders or one, and comparisons of those alone that share the top score.

@@ -73,7 +73,7 @@ def study_verdicts(
     Raises
     ------
     bonwise.errors.InputError
-        A column that is absent or named for two things, a cell that is no verdict, a pair judged twice.
+        A column that is absent or named for two things, a cell that is not a verdict, a pair judged twice.
 
     Examples
     --------

@@ -89,7 +89,7 @@ def _strategies(
 ) -> int:
     if verdicts is None:
         raise UsageError(
-            "no verdicts on pairs to hold the scores against",
+            "no verdicts on pairs to compare the scores with",
             hint="add --verdicts FILE of bonwise judge --pairs, draw pairs with --pairs N, or name --verdict-col",
         )
     from bonwise.auditing.studies.label_strategy.study import study_label_strategy

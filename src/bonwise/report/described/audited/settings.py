@@ -31,13 +31,13 @@ def title(settings: AuditSettings) -> str:
 
 
 def facts(document: AuditDocument) -> Table:
-    """Return what was held against what, what was left out, and how intervals were made."""
+    """Return what was compared with what, what was left out, and how intervals were made."""
     settings = document.settings
     return Table.facts([*_matter(document), *_left_out(settings), *_picks(settings.picks), *_manner(settings)])
 
 
 def of_the_table(document: AuditDocument) -> Iterator[Said]:
-    """Yield what is to be known of the table, and is no judge's own."""
+    """Yield what is to be known of the table, and is not a judge's own."""
     settings = document.settings
     yield Said("note", "; ".join(_notes(settings)))
     yield from labels_left_out(settings.labels_left_out)
@@ -70,7 +70,7 @@ def _matter(document: AuditDocument) -> Iterator[tuple[str, str]]:
     else:
         yield "judge", document.judge
     reference = settings.reference
-    yield "against", "oracle labels" if reference is None else f"agreement with {reference}, which is no oracle"
+    yield "against", "oracle labels" if reference is None else f"agreement with {reference}, which is not an oracle"
 
 
 def _left_out(settings: AuditSettings) -> Iterator[tuple[str, str]]:

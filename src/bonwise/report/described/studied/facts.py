@@ -16,7 +16,7 @@ def study_facts(settings: StudySettings, judges: int) -> Iterator[tuple[str, str
     yield "scores", settings.source
     yield "judges", count(judges)
     reference = settings.reference
-    yield "against", "oracle labels" if reference is None else f"agreement with {reference}, which is no oracle"
+    yield "against", "oracle labels" if reference is None else f"agreement with {reference}, which is not an oracle"
     if settings.control:
         yield "control", ", ".join(settings.control)
     if settings.draws is not None:

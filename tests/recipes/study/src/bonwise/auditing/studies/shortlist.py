@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.studies.labelled_panels import Judged, open_judged
+from bonwise.auditing.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.auditing.studies.registration import Flag, Study, WithAudit
 from bonwise.documented import DocumentedResult
 from bonwise.documents.estimate import EstimateRecord
@@ -64,7 +64,7 @@ def study_shortlist(
     return shortlist_of(open_judged(source, Settings(confidence=confidence), labels=labels), keep=keep)
 
 
-def shortlist_of(judged: Judged, *, keep: int = 2) -> ShortlistStudy:
+def shortlist_of(judged: LabelledPanels, *, keep: int = 2) -> ShortlistStudy:
     """Make the study on judges whose table is open."""
     found = {}
     for name, panel in judged.panels.items():
