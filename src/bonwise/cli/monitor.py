@@ -54,7 +54,7 @@ def monitor(
 ) -> int:
     """Decide whether the labels so far are enough.
 
-    You may run it after every label. Exit codes: 0 stop: precise enough or better; 1 stop: not better; 3 continue, or a
+    You may run it after every label. Exit codes: 0 stop, precise enough or better; 1 stop, not better; 3 continue, or
     stop for the labelled prompts alone (many prompts lack labels, and --design does not say how they were drawn).
     """
     shape = given.forced_shape(rectangular, ragged)

@@ -361,7 +361,7 @@ def test_the_contract_is_kept():
         strategy: Strategy = rule
         assert isinstance(strategy, Strategy)
         assert strategy.compares is compares
-        with pytest.raises(TypeError, match="is not an answer"):
+        with pytest.raises(TypeError, match="is no answer"):
             rule.contest(entrants(2)).hear(Match(0, 1), Score(1.0))
 
 

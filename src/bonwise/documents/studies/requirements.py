@@ -152,8 +152,8 @@ class RequirementsDocument(StudyDocument):
 
     about = (
         "Find the judge quality that a wanted recovery needs.\n\n"
-        "Quality is within_r and effective agreement, on your labels. And the inverse: what a judge with a given within_r recovers, and how each judge of the table differs from "
-        "it."
+        "Quality is within_r and effective agreement, on your labels. The study also says what a judge with a given "
+        "within_r recovers, and how each judge of the table differs from that."
     )
     place = 1
 
