@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
+from bonwise.documents.exhibits import Chance
 from bonwise.report.blocks import Drawing
 from bonwise.report.figures.forest import Forest, Mark, Row, forest_figure
 from bonwise.report.numbers import Bounded, number, with_interval
 from bonwise.report.wording import named
 
-__all__ = ["Chance", "picks_figures"]
+__all__ = ["picks_figures"]
 
 _SHARES = (("recovery", "recovery"), ("top1_accuracy", "top-1 accuracy"), ("hit_rate", "hit rate"))
 _VALUES = (("value_random", "random pick"), ("value_judge", "judge's pick"), ("value_oracle", "oracle's pick"))
 _ROLES = ("random", "judge", "oracle")
 
 _Metrics = Mapping[str, Bounded]
-
-
-class Chance(Protocol):
-    """What random picks reach; None where unknown."""
-
-    @property
-    def top1_accuracy(self) -> float | None:
-        """Share of the prompts where the pick is the best candidate."""
-
-    @property
-    def hit_rate(self) -> float | None:
-        """Share of the prompts where the pick is among the best candidates."""
 
 
 def picks_figures(

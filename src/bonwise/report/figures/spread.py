@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import correlation
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bonwise.documents.exhibits import Points, Spread
 from bonwise.report.blocks import Drawing, Value
 from bonwise.report.figures.colours import COLOURS
 from bonwise.report.numbers import Bounded, count, number
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
-__all__ = ["Cloud", "Points", "Spread", "spread_figures"]
+__all__ = ["Cloud", "spread_figures"]
 
 _WITHIN_R = "within_r"
 
@@ -29,46 +30,6 @@ _SQUARE = (3.7, 3.6)
 
 _ALIKE = 4.0
 """Ranges of judge and oracle up to so many times each other are drawn to one scale."""
-
-
-class Points(Protocol):
-    """Points of a scatter, by their two figures."""
-
-    @property
-    def judge(self) -> Sequence[float]:
-        """What the judge says of each."""
-
-    @property
-    def oracle(self) -> Sequence[float]:
-        """What the oracle says of each."""
-
-
-class Spread(Protocol):
-    """What lies between prompts, what within them, and how many of how many are points."""
-
-    @property
-    def between(self) -> Points:
-        """The mean of each prompt."""
-
-    @property
-    def within(self) -> Points:
-        """The deviation of each candidate from it."""
-
-    @property
-    def prompts_shown(self) -> int:
-        """Points of `between`."""
-
-    @property
-    def prompts(self) -> int:
-        """All prompts."""
-
-    @property
-    def cells_shown(self) -> int:
-        """Points of `within`."""
-
-    @property
-    def cells(self) -> int:
-        """All candidates of all prompts."""
 
 
 @dataclass(frozen=True, slots=True)

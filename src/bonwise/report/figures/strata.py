@@ -2,45 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
+from bonwise.documents.exhibits import Stratum
 from bonwise.printable import printable
 from bonwise.report.blocks import Drawing
 from bonwise.report.figures.forest import Forest, Row, forest_figure
-from bonwise.report.numbers import Bounded, Unit, count, with_interval
+from bonwise.report.numbers import Unit, count, with_interval
 
-__all__ = ["Stratum", "StratumRow", "strata_figures"]
+__all__ = ["strata_figures"]
 
 _METRICS: tuple[tuple[str, Unit], ...] = (("recovery", "share"), ("within_r", "number"))
-
-
-class StratumRow(Protocol):
-    """The prompts of which a column says one thing."""
-
-    @property
-    def value(self) -> str:
-        """What it says."""
-
-    @property
-    def prompts(self) -> int:
-        """How many."""
-
-    @property
-    def metrics(self) -> Mapping[str, Bounded]:
-        """The judge's metrics on them."""
-
-
-class Stratum(Protocol):
-    """A column that says one thing of each prompt."""
-
-    @property
-    def column(self) -> str:
-        """Its name."""
-
-    @property
-    def rows(self) -> Sequence[StratumRow]:
-        """What it says."""
 
 
 def strata_figures(strata: Sequence[Stratum] | None, key: str) -> list[Drawing[Forest]]:
