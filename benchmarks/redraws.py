@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.stats.draw_model import DrawModel
-from bonwise.stats.redraws import Prices, Replay, replay
+from bonwise.stats.redraws import CallPrice, Replay, replay
 from bonwise.testing import simulate
 from redraw_contenders import Picked, learn_ocba, ocba, paper, uniform
 
@@ -58,7 +58,7 @@ class Spent(NamedTuple):
     gains: Floats
 
 
-def at_prices(played: Replay, prices: Prices, data: Labelled) -> Spent:
+def at_prices(played: Replay, prices: CallPrice, data: Labelled) -> Spent:
     """Play every pool at both prices and take its lot in expectation."""
     lower, higher = played.at(prices.lower), played.at(prices.higher)
     calls = prices.share * lower.calls.mean() + (1 - prices.share) * higher.calls.mean()

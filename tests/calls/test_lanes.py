@@ -10,7 +10,7 @@ from bonwise.calls.endpoint import CLOSED_FOR
 from bonwise.calls.engine import Engine
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.providers.protocol import Connection
-from bonwise.calls.totals import MOST_REASONS, Totals
+from bonwise.calls.totals import MOST_REASONS, CallTotals
 from bonwise.calls.waiting import PATIENCE
 from bonwise.data.verdicts import Unscored
 from bonwise.errors import UsageError
@@ -262,7 +262,7 @@ def test_what_a_reader_found_is_noted_whatever_it_is(tmp_path, reading):
 
 def test_reasons_do_not_grow_without_end():
     """Reasons beyond a hundred are counted together."""
-    totals = Totals()
+    totals = CallTotals()
     for number in range(1000):
         totals.owe(f"request {number} failed")
     assert totals.owed_because.total() == 1000

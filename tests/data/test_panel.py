@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.panel import Dropped, lay_out
+from bonwise.data.panel import PromptLeftOut, lay_out
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, RowError, UsageError
 
@@ -48,7 +48,7 @@ def test_a_table_is_rectangular_from_nine_tenths(odd, shape):
 def test_a_rectangular_table_says_what_a_prompt_lacks(common, odd, reason):
     """In a rectangular table the reason names what is lacking, or else what is extra."""
     (panel,) = lay_out(table(hundred(common, odd, 2)))
-    assert panel.dropped == (Dropped("p000", reason), Dropped("p001", reason))
+    assert panel.dropped == (PromptLeftOut("p000", reason), PromptLeftOut("p001", reason))
 
 
 def test_a_long_reason_counts_its_names():
@@ -61,7 +61,7 @@ def test_a_long_reason_counts_its_names():
 def test_a_single_candidate_is_no_pool():
     """In a ragged table a prompt with one candidate is dropped: there is nothing to choose."""
     (panel,) = lay_out(table({"p": "ab", "q": "a", "r": "xyz"}))
-    assert (panel.shape, panel.dropped) == ("ragged", (Dropped("q", "one candidate"),))
+    assert (panel.shape, panel.dropped) == ("ragged", (PromptLeftOut("q", "one candidate"),))
     assert panel.sizes.tolist() == [2, 3]
 
 
@@ -85,7 +85,7 @@ def test_a_shape_can_be_forced():
     """A forced shape is taken against the nine tenths."""
     mixed = table({"p": "abc", "q": "ab", "r": "ab"})
     (panel,) = lay_out(mixed, shape="rectangular")
-    assert (panel.shape, panel.dropped) == ("rectangular", (Dropped("p", "has extra c"),))
+    assert (panel.shape, panel.dropped) == ("rectangular", (PromptLeftOut("p", "has extra c"),))
     (panel,) = lay_out(table(hundred("abc", "ab", 1)), shape="ragged")
     assert (panel.shape, len(panel.prompt_ids), panel.dropped) == ("ragged", 100, ())
 
@@ -95,14 +95,14 @@ def test_of_equally_common_sets_the_largest_is_usual(order):
     """Forced to be rectangular, a table of two equally common sets keeps the larger, in any order."""
     pools = {"p": "ab", "q": "abc"}
     (panel,) = lay_out(table({name: pools[name] for name in order}), shape="rectangular")
-    assert panel.dropped == (Dropped("p", "lacks c"),)
+    assert panel.dropped == (PromptLeftOut("p", "lacks c"),)
 
 
 def test_excluded_names_are_left_out_first():
     """An excluded candidate is gone before shapes are taken, and a prompt of nothing else is listed."""
     pools = {"p": "abu", "q": "ab", "r": "u", "s": "au"}
     (panel,) = lay_out(table(pools), exclude=["u"], shape="ragged")
-    assert panel.dropped == (Dropped("r", "no candidate left"), Dropped("s", "one candidate"))
+    assert panel.dropped == (PromptLeftOut("r", "no candidate left"), PromptLeftOut("s", "one candidate"))
     assert panel.scores.tolist() == [0, 1 / 8, 3 / 8, 4 / 8]
 
 
@@ -134,8 +134,8 @@ def test_a_blank_score_drops_its_prompt_for_that_judge_alone():
     frame.loc[(frame["judge"] == "one") & (frame["prompt_id"] == "p"), "judge_score"] = [np.nan, 1, np.nan]
     frame = frame[~((frame["judge"] == "two") & (frame["prompt_id"] == "q") & (frame["candidate"] == "b"))]
     one, two = lay_out(ScoreTable.from_frame(frame))
-    assert one.dropped == (Dropped("p", "no score for a, c"),)
-    assert two.dropped == (Dropped("q", "no score for b"),)
+    assert one.dropped == (PromptLeftOut("p", "no score for a, c"),)
+    assert two.dropped == (PromptLeftOut("q", "no score for b"),)
 
 
 def test_draws_are_averaged():
@@ -151,7 +151,7 @@ def test_draws_are_averaged():
     with pytest.raises(InputError):
         lay_out(ScoreTable.from_frame(frame[:3]))
     (panel,) = lay_out(ScoreTable.from_frame(frame))
-    assert panel.dropped == (Dropped("p", "no score for b"),)
+    assert panel.dropped == (PromptLeftOut("p", "no score for b"),)
     frame.loc[3, "judge_score"] = 1.0
     (panel,) = lay_out(ScoreTable.from_frame(frame))
     assert panel.scores.tolist() == [0.5, 1.0]
@@ -252,8 +252,8 @@ def test_order_changes_nothing(frame, random):
 def test_kept_prompts_carry_their_cells():
     """A panel of some prompts holds their cells, and the reasons of the others behind those it had."""
     (panel,) = lay_out(table({"p": "ab", "q": "abc", "r": "ab", "s": "a"}))
-    part = panel.keep(np.array([False, True, True]), [Dropped("p", "unlabelled")])
+    part = panel.keep(np.array([False, True, True]), [PromptLeftOut("p", "unlabelled")])
     assert part.scores.tolist() == panel.scores[2:].tolist()
-    assert part.dropped == (Dropped("s", "one candidate"), Dropped("p", "unlabelled"))
+    assert part.dropped == (PromptLeftOut("s", "one candidate"), PromptLeftOut("p", "unlabelled"))
     assert part.labelled_cells.tolist() == [3, 2]
     assert part.keep(np.array([False, False])).labelled_cells.tolist() == []

@@ -9,7 +9,7 @@ from bonwise.data.verdicts import Preference, Score, Unscored
 from bonwise.errors import UsageError
 from bonwise.judges.comparing import pairs
 from bonwise.judges.pairwise import Pairwise
-from bonwise.judges.parse.readers import Pick
+from bonwise.judges.parse.readers import ReadChoice
 from judges.replies import answered
 
 JUDGE = Pairwise("openai/m")
@@ -72,7 +72,7 @@ def test_a_candidate_without_a_scored_pair_is_unscored():
     assert found[1:] == (Score(0.5), Score(0.5))
 
 
-@pytest.mark.parametrize("said", [Unscored("empty reply"), Pick("A", 3)], ids=["unscored", "scored"])
+@pytest.mark.parametrize("said", [Unscored("empty reply"), ReadChoice("A", 3)], ids=["unscored", "scored"])
 def test_no_score_while_a_comparison_is_owed(said):
     """One answer that did not arrive leaves both candidates owed, and no other: half a pair is no comparison."""
     lost = Unscored("owed: lost", owed=True)
@@ -80,7 +80,7 @@ def test_no_score_while_a_comparison_is_owed(said):
     found = JUDGE.conclude("p", ["x", "y"], answers)
     assert found.verdicts == (lost, lost)
     assert found.preferences[0].value is None
-    third = [Answers((Answer(Pick("TIE")),))] * 4
+    third = [Answers((Answer(ReadChoice("TIE")),))] * 4
     found = JUDGE.conclude("p", ["x", "z", "y"], [*third[:2], *answers, *third[2:]]).verdicts
     assert found == (lost, Score(0.5), lost)
 
@@ -118,7 +118,7 @@ def test_a_single_order_leaves_the_other_one_out():
     judge = Pairwise("openai/m", orders=1)
     for texts in itertools.permutations(["x", "y", "z"], 2):
         (pair,) = pairs("p", texts, orders=1, seed=0)
-        (found,) = judge.conclude("p", texts, [Answers((Answer(Pick("A", 3)),))]).preferences
+        (found,) = judge.conclude("p", texts, [Answers((Answer(ReadChoice("A", 3)),))]).preferences
         if pair.orders == (True,):
             assert found == Preference(0, 1, 1.0, None, (3, None))
         else:

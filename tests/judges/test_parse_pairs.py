@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bonwise.calls.reply import Choice
 from bonwise.data.verdicts import Unscored
-from bonwise.judges.parse.readers import Pick, interval, pick, probability
+from bonwise.judges.parse.readers import ReadChoice, interval, pick, probability
 
 PICKS = {
     '{"choice": "A", "confidence": 4}': ("A", 4),
@@ -145,7 +145,7 @@ def brief(value):
 @pytest.mark.parametrize("text", PICKS, ids=brief)
 def test_a_plain_choice_is_read(text):
     """A, B or TIE in JSON or on a line of its own is a choice; a confidence may stand beside it."""
-    assert pick(Choice(text)) == Pick(*PICKS[text])
+    assert pick(Choice(text)) == ReadChoice(*PICKS[text])
 
 
 @pytest.mark.parametrize("text", PROBABILITIES, ids=brief)

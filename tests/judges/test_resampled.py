@@ -10,7 +10,7 @@ from bonwise.errors import JudgeError, UsageError
 from bonwise.judges.interval import Interval
 from bonwise.judges.local import Length
 from bonwise.judges.pairwise import Pairwise
-from bonwise.judges.parse.readers import Pick
+from bonwise.judges.parse.readers import ReadChoice
 from bonwise.judges.pointwise import Pointwise
 from bonwise.judges.protocol import is_asking
 from bonwise.judges.quantized import Quantized
@@ -115,7 +115,10 @@ def test_no_mean_while_a_draw_is_owed(last):
 def test_no_comparison_while_a_draw_of_it_is_owed():
     """A comparison is owed as its draw is, and so are both candidates; the other order stays as it is."""
     judge, lost = Resampled(Pairwise("openai/m"), draws=2), Unscored("owed: lost", owed=True)
-    whole, part = Answers((Answer(Pick("A")), Answer(Pick("B")))), Answers((Answer(Pick("A")), Answer(lost)))
+    whole, part = (
+        Answers((Answer(ReadChoice("A")), Answer(ReadChoice("B")))),
+        Answers((Answer(ReadChoice("A")), Answer(lost))),
+    )
     found = judge.conclude("p", ["a", "b"], [whole, part])
     assert found.preferences == (Preference(0, 1, 0.5, lost),)
     assert found.preferences[0].value is None

@@ -9,7 +9,7 @@ import pytest
 from bonwise.calls.providers.anthropic import Anthropic
 from bonwise.calls.providers.protocol import Response
 from bonwise.testing import Faults, Script
-from bonwise.testing.endpoints import Endpoint, endpoint_of
+from bonwise.testing.endpoints import RequestTarget, endpoint_of
 from testing.asking import chat_body, message_body
 
 VERTEX = "/v1/projects/a-project/locations/europe-west1/publishers/anthropic/models"
@@ -32,12 +32,12 @@ def cloud_body(**changed):
 @pytest.mark.parametrize(
     ("path", "endpoint"),
     [
-        ("/v1/chat/completions", Endpoint("openai")),
-        (AZURE_PATH, Endpoint("openai", "azure")),
-        ("/v1/messages", Endpoint("anthropic")),
-        (BEDROCK_PATH, Endpoint("anthropic", "bedrock", "eu.anthropic.claude-opus-5-v1:0")),
-        (VERTEX_PATH, Endpoint("anthropic", "vertex", "claude-opus-5@20261001")),
-        (f"{VERTEX}/org/model:rawPredict", Endpoint("anthropic", "vertex", "org/model")),
+        ("/v1/chat/completions", RequestTarget("openai")),
+        (AZURE_PATH, RequestTarget("openai", "azure")),
+        ("/v1/messages", RequestTarget("anthropic")),
+        (BEDROCK_PATH, RequestTarget("anthropic", "bedrock", "eu.anthropic.claude-opus-5-v1:0")),
+        (VERTEX_PATH, RequestTarget("anthropic", "vertex", "claude-opus-5@20261001")),
+        (f"{VERTEX}/org/model:rawPredict", RequestTarget("anthropic", "vertex", "org/model")),
         ("/model/m/converse", None),
         ("/invoke", None),
         (f"{VERTEX}/m:streamRawPredict", None),

@@ -14,7 +14,7 @@ from bonwise.auditing.logged import logged_panels, logged_table, picks_made
 from bonwise.auditing.picks_file import read_picks
 from bonwise.auditing.same_picks import differing_by_nothing, pick_alike
 from bonwise.auditing.settings import Settings
-from bonwise.data.panel import Dropped, Panel, Shape
+from bonwise.data.panel import Panel, PromptLeftOut, Shape
 from bonwise.data.picks import Pick, Picks
 from bonwise.data.scales import Scale
 from bonwise.documented import DocumentedResult
@@ -91,7 +91,7 @@ class PickComparison(DocumentedResult):
     prompts : int
         Prompts behind all figures.
     settings : CompareSettings
-    dropped : tuple of Dropped
+    dropped : tuple of PromptLeftOut
         Prompts of both sets that could not be compared, and why.
     """
 
@@ -100,7 +100,7 @@ class PickComparison(DocumentedResult):
     differences: Mapping[str, Estimate] = field(repr=False)
     prompts: int
     settings: CompareSettings = field(repr=False)
-    dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+    dropped: tuple[PromptLeftOut, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         files = f"{self.first.picks.source} and {self.second.picks.source}"

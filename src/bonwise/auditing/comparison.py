@@ -19,11 +19,11 @@ from bonwise.stats.level_bias import level_bias_difference
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.sums import Floats, prompt_sums
 
-__all__ = ["Comparison", "compare_judges"]
+__all__ = ["PairedDifferences", "compare_judges"]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedDifferences:
     """Metric differences, first judge minus second, paired by prompt.
 
     Parameters
@@ -51,15 +51,15 @@ class Comparison:
         )
 
 
-def compare_judges(judges: Sequence[JudgeAudit], settings: Settings) -> tuple[Comparison, ...]:
+def compare_judges(judges: Sequence[JudgeAudit], settings: Settings) -> tuple[PairedDifferences, ...]:
     """Compare every pair of judges on the prompts both scored completely."""
     return tuple(_compare(first, second, settings) for first, second in combinations(judges, 2))
 
 
-def _compare(first: JudgeAudit, second: JudgeAudit, settings: Settings) -> Comparison:
+def _compare(first: JudgeAudit, second: JudgeAudit, settings: Settings) -> PairedDifferences:
     left, right = _common(first, second), _common(second, first)
     if not len(left.sizes):
-        return Comparison(first.judge, second.judge, 0, {})
+        return PairedDifferences(first.judge, second.judge, 0, {})
     sums = [prompt_sums(panel.scores, panel.labels, panel.sizes) for panel in (left, right)]
     rule, sample = settings.rule(left.labels), _common_sample(first, second)
     if sample is not None:
@@ -74,7 +74,7 @@ def _compare(first: JudgeAudit, second: JudgeAudit, settings: Settings) -> Compa
     biases = [panel_level_bias(panel, settings, weights) for panel in (left, right)]
     found["level_bias"] = level_bias_difference(biases[0], biases[1], settings.confidence)
     differences = under_method(found, method)
-    return Comparison(first.judge, second.judge, len(left.sizes), differences)
+    return PairedDifferences(first.judge, second.judge, len(left.sizes), differences)
 
 
 def _common(judge: JudgeAudit, other: JudgeAudit) -> Panel:

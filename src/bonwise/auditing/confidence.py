@@ -18,7 +18,7 @@ from bonwise.data.statements import LEVELS, Statements, Ties, pair_statements, p
 from bonwise.data.table import ScoreTable
 from bonwise.documented import DocumentedResult
 from bonwise.documents.confidence import (
-    Bin,
+    BinRecord,
     ConfidenceDocument,
     ConfidenceSettings,
     JudgeConfidence,
@@ -195,9 +195,9 @@ def _judge(found: Statements, mine: np.ndarray, judge: str, confidence: float) -
     return JudgeConfidence(data=data, metrics=estimate_records(metrics), **given(bins=bins, levels=levels))
 
 
-def _bins(found: Calibration) -> list[Bin]:
+def _bins(found: Calibration) -> list[BinRecord]:
     return [
-        Bin(
+        BinRecord(
             low=one.low,
             high=one.high,
             statements=one.statements,

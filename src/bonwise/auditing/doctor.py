@@ -12,7 +12,7 @@ from bonwise.auditing.labelling import label_state
 from bonwise.auditing.stated_draw import StatedDraw, stated_draw
 from bonwise.auditing.suspicions import Suspicion, suspicions
 from bonwise.data.flags import table_flags
-from bonwise.data.panel import Dropped, Panel, lay_out
+from bonwise.data.panel import Panel, PromptLeftOut, lay_out
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.documents.doctor import DoctorDocument, JudgeScores, LabelCoverage, TableCounts
@@ -74,7 +74,7 @@ def diagnose(
     )
 
 
-def _dropped(panel: Panel, stated: StatedDraw | None) -> tuple[Dropped, ...]:
+def _dropped(panel: Panel, stated: StatedDraw | None) -> tuple[PromptLeftOut, ...]:
     """Return what an audit would leave out, for lack of scores or, of a few prompts, of labels."""
     audited = bool(len(panel.sizes)) and bool((panel.labelled_cells == panel.sizes).any())
     return label_state(panel, stated).panel.dropped if audited else panel.dropped

@@ -22,7 +22,7 @@ _Ends = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _GateRequest:
     """What a gate asks for."""
 
     judge: str
@@ -88,7 +88,7 @@ def check_gate(
         raise UsageError(f"the gate of {metric} must be finite, not {value}", hint="such as 0.2")
     found = metrics[metric]
     ends = found.bounds(2 * ONE_SIDED - 1)
-    asked = _Asked(judge, metric, value)
+    asked = _GateRequest(judge, metric, value)
     if found.estimate is None or ends is None:
         return open_gate(metric, value, judge=judge, why=found.reason or "no interval")
     if unsettled:
@@ -125,12 +125,12 @@ def _what_decides(more: float | None, labelled: Labelled) -> str:
 
 def open_gate(metric: str, value: float, *, judge: str, why: str) -> Gate:
     """Return a gate that nothing is known about."""
-    asked = _Asked(judge, metric, value)
+    asked = _GateRequest(judge, metric, value)
     return _gate(asked, "inconclusive", f"{asked}: inconclusive: {why}.")
 
 
 def _gate(
-    of: _Asked, state: GateState, sentence: str, ends: _Ends | None = None, more: tuple[int, int] | None = None
+    of: _GateRequest, state: GateState, sentence: str, ends: _Ends | None = None, more: tuple[int, int] | None = None
 ) -> Gate:
     labels, prompts = more or (None, None)
     low, high = ends or (None, None)
@@ -147,7 +147,7 @@ def _gate(
     )
 
 
-def _unknown_population(asked: _Asked, ends: _Ends) -> Gate:
+def _unknown_population(asked: _GateRequest, ends: _Ends) -> Gate:
     sentence = (
         f"{asked}: inconclusive: only part of the prompts is labelled and how they were chosen is unknown, so no "
         "gate on all prompts can pass; label the others, or a random sample of all."

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.auditing.stated_draw import Drawn, StatedDraw
-from bonwise.data.panel import MAY_LACK, Dropped, Panel
+from bonwise.data.panel import MAY_LACK, Panel, PromptLeftOut
 from bonwise.stats.partial.label_sample import LabelSample
 
 __all__ = ["Labelling", "label_state"]
@@ -85,7 +85,7 @@ def label_state(panel: Panel, stated: StatedDraw | None = None) -> Labelling:
     if labelled.any() and (~labelled).mean() <= MAY_LACK:
         reasons = np.where(partly, "partly labelled", "unlabelled")
         dropped = [
-            Dropped(str(prompt), str(reason))
+            PromptLeftOut(str(prompt), str(reason))
             for prompt, reason in zip(panel.prompt_ids[~labelled], reasons[~labelled], strict=True)
         ]
         kept = panel.keep(labelled, dropped)

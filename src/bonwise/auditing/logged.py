@@ -15,7 +15,7 @@ from bonwise.auditing.settings import Settings
 from bonwise.auditing.stated_draw import stated_draw
 from bonwise.data.label_design import LabelDesign
 from bonwise.data.labels import join_labels
-from bonwise.data.panel import Dropped, Panel, Shape, lay_out
+from bonwise.data.panel import Panel, PromptLeftOut, Shape, lay_out
 from bonwise.data.picks import Picks
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
@@ -137,7 +137,7 @@ def logged_panels(
 
 
 def _explained(panel: Panel, reasons: Mapping[str, str]) -> Panel:
-    dropped = tuple(Dropped(one.prompt_id, reasons.get(one.prompt_id, one.reason)) for one in panel.dropped)
+    dropped = tuple(PromptLeftOut(one.prompt_id, reasons.get(one.prompt_id, one.reason)) for one in panel.dropped)
     return replace(panel, dropped=dropped)
 
 

@@ -61,7 +61,7 @@ def read_picks(path: str | Path, *, as_picked: bool = False) -> Picks:
     """
     TABLES.require(f"reading {path}")
     source, rows, lines = str(path), [], []
-    policy = _Policy(source)
+    policy = _OnePolicy(source)
     for row, record in json_lines(Path(path), unique=True):
         rows.append(row)
         lines.append(_line(record, f"{source}, row {row}"))
@@ -74,7 +74,7 @@ def read_picks(path: str | Path, *, as_picked: bool = False) -> Picks:
 
 
 @dataclass(slots=True)
-class _Policy:
+class _OnePolicy:
     """Holds every line to the settings of the first one."""
 
     source: str

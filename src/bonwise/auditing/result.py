@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bonwise.auditing.comparison import Comparison
+from bonwise.auditing.comparison import PairedDifferences
 from bonwise.auditing.gates import check_gate, open_gate
 from bonwise.auditing.judge_audit import JudgeAudit
 from bonwise.auditing.logged import picks_made
@@ -45,7 +45,7 @@ class Audit(DocumentedResult):
     ----------
     judges : mapping of str to JudgeAudit
         The judges that could be audited.
-    comparisons : tuple of Comparison
+    comparisons : tuple of PairedDifferences
         Every pair of judges, paired by prompt.
     settings : Settings
     source : str
@@ -71,7 +71,7 @@ class Audit(DocumentedResult):
     """
 
     judges: Mapping[str, JudgeAudit]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[PairedDifferences, ...]
     settings: Settings
     source: str = "table"
     columns: Mapping[str, str] = field(default_factory=dict, repr=False)

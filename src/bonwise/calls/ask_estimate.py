@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bonwise.calls.ask import Ask, Model
 from bonwise.calls.endpoint import Endpoint
 from bonwise.calls.engine import Engine
-from bonwise.calls.estimate import Estimate, estimate
+from bonwise.calls.estimate import CostEstimate, estimate
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.notices import refuse_impossible
 from bonwise.data.verdicts import Unscored
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["estimate_asks"]
 
 
-def estimate_asks(engine: Engine, asks: Iterable[Ask]) -> Estimate:
+def estimate_asks(engine: Engine, asks: Iterable[Ask]) -> CostEstimate:
     """Estimate calls, tokens and cost of questions. Nothing is sent, and no key is needed.
 
     Parameters

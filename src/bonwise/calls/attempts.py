@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bonwise.calls.reply import Reply
     from bonwise.calls.request import Request
     from bonwise.calls.spending import Reservation, Spending
-    from bonwise.calls.totals import Totals
+    from bonwise.calls.totals import CallTotals
 
 __all__ = ["CallAttempts", "CallSize", "Terms", "UnsupportedError"]
 
@@ -63,7 +63,7 @@ class Terms:
     books : LedgerProtocol
         The ledger.
     spending : Spending
-    totals : Totals
+    totals : CallTotals
     attempts : int
         The most attempts at one call.
     price_version : str
@@ -71,7 +71,7 @@ class Terms:
 
     books: LedgerProtocol
     spending: Spending
-    totals: Totals
+    totals: CallTotals
     attempts: int
     price_version: str
 

@@ -70,8 +70,8 @@ class Endpoint:
         self._closed_until = 0.0
         self._make_limiter, self._connection = limiter, connection
         self._account: str | None = None
-        self._lines: list[_Line] = []
-        self._retired: list[_Line] = []
+        self._lines: list[_ClientInUse] = []
+        self._retired: list[_ClientInUse] = []
         self._limiter: Limiter | None = None
 
     def open(self) -> None:
@@ -133,16 +133,16 @@ class Endpoint:
         for line in lines:
             await line.client.aclose()
 
-    def _free_line(self) -> _Line:
+    def _free_line(self) -> _ClientInUse:
         for line in self._lines:
             if line.calls < MOST_CALLS or self._connection.transport is not None:
                 return line
-        self._lines.append(_Line(self.provider.client(self.model, self._connection)))
+        self._lines.append(_ClientInUse(self.provider.client(self.model, self._connection)))
         return self._lines[-1]
 
 
 @dataclass(slots=True)
-class _Line:
+class _ClientInUse:
     """A client, and how many calls it has under way."""
 
     client: Client

@@ -23,7 +23,7 @@ from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.providers.registry import provider
 from bonwise.calls.spending import Spending
-from bonwise.calls.totals import Totals
+from bonwise.calls.totals import CallTotals
 from bonwise.errors import CallError, UsageError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Engine:
                 raise UsageError(f"{name} is {value}", hint=f"give {least} or more")
         if deadline is not None and not deadline > 0:
             raise UsageError(f"deadline is {deadline}", hint="give seconds, more than 0")
-        self.totals = Totals()
+        self.totals = CallTotals()
         self.spending = Spending(max_calls, max_tokens, max_cost)
         self.prices = Prices.load() if prices is None else prices
         self.deadline, self.reask = deadline, reask

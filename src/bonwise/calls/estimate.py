@@ -12,7 +12,7 @@ from bonwise.calls.prices import Price, Prices
 from bonwise.calls.tokens import ask_text, expected_input_tokens, expected_output_tokens, most_input_tokens
 from bonwise.calls.usage import Usage
 
-__all__ = ["Estimate", "ModelEstimate", "estimate"]
+__all__ = ["CostEstimate", "ModelEstimate", "estimate"]
 
 _MESSAGES = 2
 
@@ -62,7 +62,7 @@ class ModelEstimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CostEstimate:
     """What all asks will use; the totals of `by_model`.
 
     Parameters
@@ -157,7 +157,7 @@ def estimate(
     observed_output: Mapping[str, float] | None = None,
     input_correction: Mapping[str, float] | None = None,
     address: Callable[[Model], str | None] = lambda model: model.base_url,
-) -> Estimate:
+) -> CostEstimate:
     """Say what asks will use. Nothing is sent, and each ask is looked at once.
 
     Parameters
@@ -197,7 +197,7 @@ def estimate(
                 (input_correction or {}).get(name, 1.0),
             )
         tally.add(ask, stored(ask))
-    return Estimate(tuple(tally.row() for tally in tallies.values()), prices.version)
+    return CostEstimate(tuple(tally.row() for tally in tallies.values()), prices.version)
 
 
 class _Tally:
@@ -264,7 +264,7 @@ def _cost(price: Price, input_tokens: int, output_tokens: float) -> float:
     return without + (per_million - without) * output_tokens / 1_000_000
 
 
-def _counts(found: Estimate | ModelEstimate) -> dict[str, Any]:
+def _counts(found: CostEstimate | ModelEstimate) -> dict[str, Any]:
     names = (
         *("asks", "samples", "stored", "calls", "input_tokens", "input_tokens_most"),
         *("output_tokens_expected", "output_tokens_most", "cost", "cost_most"),

@@ -129,7 +129,7 @@ class EndpointLimiter:
         self._server_paces = False
         self._running = self._running_tokens = 0
         self._started = self._started_tokens = 0
-        self._queue: deque[_Waiter] = deque()
+        self._queue: deque[_QueuedCall] = deque()
         self._waiting = self._waiting_tokens = 0
         self._timer: asyncio.TimerHandle | None = None
         self._closed_until = 0.0
@@ -144,9 +144,9 @@ class EndpointLimiter:
             raise DeadlineError(wait)
         if wait <= SLACK and not self._waiting and self._has_room():
             return self._start(tokens, now)
-        return await self._queued(_Waiter(loop.create_future(), tokens), deadline, loop)
+        return await self._queued(_QueuedCall(loop.create_future(), tokens), deadline, loop)
 
-    async def _queued(self, waiter: _Waiter, deadline: float | None, loop: asyncio.AbstractEventLoop) -> Lease:
+    async def _queued(self, waiter: _QueuedCall, deadline: float | None, loop: asyncio.AbstractEventLoop) -> Lease:
         since = loop.time()
         alarm = None if deadline is None else loop.call_at(deadline, waiter.give_up)
         self._queue.append(waiter)
@@ -169,7 +169,7 @@ class EndpointLimiter:
             raise DeadlineError(loop.time() - since)
         return lease
 
-    def _leave(self, waiter: _Waiter) -> None:
+    def _leave(self, waiter: _QueuedCall) -> None:
         self._waiting -= 1
         self._waiting_tokens -= waiter.tokens
 
@@ -324,7 +324,7 @@ class _LaneLease:
         self._endpoint._withdraw(self)  # noqa: SLF001
 
 
-class _Waiter:
+class _QueuedCall:
     """One call in the queue."""
 
     __slots__ = ("granted", "lease", "tokens")

@@ -78,7 +78,7 @@ _Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _PriceTable:
     prices: Mapping[_Key, Price]
     excepted: frozenset[_Key] = frozenset()
 
@@ -106,7 +106,7 @@ class Prices:
     """
 
     version: str
-    _tables: tuple[_Table, ...] = field(repr=False)
+    _tables: tuple[_PriceTable, ...] = field(repr=False)
     _official: frozenset[tuple[str, str]] = field(repr=False)
 
     @classmethod
@@ -230,7 +230,7 @@ def _parse(content: bytes, name: str) -> dict[str, Any]:
 _HINT = 'an entry reads: [[price]] provider = "openai", models = ["some-model"], input = 1.25, output = 10.0'
 
 
-def _table(document: Mapping[str, Any], name: str, official: frozenset[tuple[str, str]]) -> _Table:
+def _table(document: Mapping[str, Any], name: str, official: frozenset[tuple[str, str]]) -> _PriceTable:
     entries = document.get("price", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise InputError(f"{name}: price is not a list of entries", hint=_HINT)
@@ -246,7 +246,7 @@ def _table(document: Mapping[str, Any], name: str, official: frozenset[tuple[str
             _check_model(model, place, prices, where)
             prices[*place, model] = price
         excepted.update((*place, model) for model in _names(entry, "except", where, required=False))
-    return _Table(prices, frozenset(excepted))
+    return _PriceTable(prices, frozenset(excepted))
 
 
 def _place(entry: Mapping[str, Any], where: str, official: frozenset[tuple[str, str]]) -> tuple[str, str]:

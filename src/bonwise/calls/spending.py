@@ -48,7 +48,7 @@ class _Amount(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Waiter:
+class _QueuedReservation:
     need: _Amount
     priced: bool
     granted: asyncio.Future[Reservation]
@@ -98,7 +98,7 @@ class Spending:
         self._known = _Amount()
         self._possible = _Amount()
         self._reserved = _Amount()
-        self._waiters: deque[_Waiter] = deque()
+        self._waiters: deque[_QueuedReservation] = deque()
         self._overruns = 0
         self._unpriced = 0
 
@@ -180,10 +180,12 @@ class Spending:
         need = _Amount(1, _whole(tokens), 0 if cost is None else _pico(cost))
         self._refuse(need)
         if not self._queue_is_empty() or not self._fits(need):
-            return await self._wait(_Waiter(need, cost is not None, asyncio.get_running_loop().create_future()))
+            return await self._wait(
+                _QueuedReservation(need, cost is not None, asyncio.get_running_loop().create_future())
+            )
         return self._grant(need, cost is not None)
 
-    async def _wait(self, waiter: _Waiter) -> Reservation:
+    async def _wait(self, waiter: _QueuedReservation) -> Reservation:
         self._waiters.append(waiter)
         try:
             return await waiter.granted

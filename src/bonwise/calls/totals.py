@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from bonwise.calls.bill import Bill
 
-__all__ = ["Totals"]
+__all__ = ["CallTotals"]
 
 MOST_REASONS = 100
 """Reasons that are kept apart: servers put request numbers into theirs."""
 
 
 @dataclass(slots=True)
-class Totals:
+class CallTotals:
     """Running figures of one engine.
 
     Parameters

@@ -14,7 +14,7 @@ from bonwise.report.numbers import money
 if TYPE_CHECKING:
     from bonwise.calls.ask import Ask
     from bonwise.calls.engine import Engine
-    from bonwise.calls.estimate import Estimate, ModelEstimate
+    from bonwise.calls.estimate import CostEstimate, ModelEstimate
     from bonwise.data.pool import Pool
     from bonwise.judges.protocol import Judge
     from bonwise.selection.settings import SelectionSettings
@@ -92,7 +92,7 @@ def _asks(pools: Sequence[Pool], judges: Sequence[Judge]) -> Iterator[Ask]:
                 yield from asked(judge, pool.prompt, texts)
 
 
-def _rows(found: Estimate) -> Iterator[str]:
+def _rows(found: CostEstimate) -> Iterator[str]:
     if not found.asks:
         yield "no call of a model: these judges ask none"
         return
@@ -101,7 +101,7 @@ def _rows(found: Estimate) -> Iterator[str]:
     yield f"in all {_figures(found)}"
 
 
-def _remarks(found: Sequence[Estimate]) -> Iterator[str]:
+def _remarks(found: Sequence[CostEstimate]) -> Iterator[str]:
     if not any(one.asks for one in found):
         return
     unknown = dict.fromkeys(name for one in found for name in one.unknown_price_models)
@@ -112,7 +112,7 @@ def _remarks(found: Sequence[Estimate]) -> Iterator[str]:
     yield f"prices of {found[0].prices}; input tokens are about right to a third; nothing was sent"
 
 
-def _bound(found: Estimate, scale: float) -> str:
+def _bound(found: CostEstimate, scale: float) -> str:
     """Return the calls of some asks, and the most that they can take, times a factor."""
     tokens = math.ceil((found.input_tokens_most + found.output_tokens_most) * scale)
     cost = "cost unknown" if found.cost_most is None else money(found.cost_most * scale)
@@ -123,7 +123,7 @@ def _line(row: ModelEstimate) -> str:
     return f"{row.model}: {_figures(row)}"
 
 
-def _figures(row: ModelEstimate | Estimate) -> str:
+def _figures(row: ModelEstimate | CostEstimate) -> str:
     most = f"{row.input_tokens_most + row.output_tokens_most:,} tokens"
     cost = "cost unknown"
     if row.cost is not None and row.cost_most is not None:

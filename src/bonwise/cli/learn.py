@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bonwise.report.blocks import Said
     from bonwise.selection.pilot import Pilot
     from bonwise.stats.draw_model import DrawModel
-    from bonwise.stats.redraws import Prices
+    from bonwise.stats.redraws import CallPrice
 
 __all__ = ["learn"]
 
@@ -86,7 +86,7 @@ def _document(source: str, pilot: Pilot, model: DrawModel, mean_calls: float | N
     )
 
 
-def _price(calls: float, prices: Prices) -> PriceOfCalls:
+def _price(calls: float, prices: CallPrice) -> PriceOfCalls:
     from bonwise.documents.learn import PriceOfCalls
 
     return PriceOfCalls(

@@ -17,7 +17,7 @@ from bonwise.errors import FileError, LedgerError, UsageError
 
 if TYPE_CHECKING:
     from bonwise.calls.ledger.ledger import Ledger
-    from bonwise.calls.ledger.records import LedgerStats, Row, State
+    from bonwise.calls.ledger.records import LedgerRow, LedgerStats, State
     from bonwise.documents.ledger import LedgerDocument, ModelCalls, RefusedParameter
 
 __all__ = ["app"]
@@ -216,12 +216,12 @@ def _damaged(run: Path) -> Iterator[None]:
         raise LedgerError(f"{run} is damaged: {refusal(error)}") from None
 
 
-def _line(row: Row) -> str:
+def _line(row: LedgerRow) -> str:
     said = row.reading or row.note or ""
     return f"{row.key[:12] or '-':12}  {row.state:8}  {row.provider}/{row.model}  {said}"
 
 
-def _json(row: Row, indent: int | None = None) -> str:
+def _json(row: LedgerRow, indent: int | None = None) -> str:
     try:
         return json.dumps(_row(row), indent=indent, allow_nan=False) + "\n"
     except (AttributeError, TypeError, ValueError) as error:
@@ -230,7 +230,7 @@ def _json(row: Row, indent: int | None = None) -> str:
         ) from None
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: LedgerRow) -> dict[str, Any]:
     from bonwise.calls.ledger.entries import json_from
 
     usage = row.usage

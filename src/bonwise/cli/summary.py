@@ -14,7 +14,7 @@ from bonwise.report.numbers import money
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
-    from bonwise.calls.totals import Totals
+    from bonwise.calls.totals import CallTotals
     from bonwise.errors import CallError
     from bonwise.judges.protocol import Judge
     from bonwise.judges.scoring import JudgedPool
@@ -139,7 +139,7 @@ def times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
 
 
-def _lines(summary: RunSummary, totals: Totals) -> Iterator[str]:
+def _lines(summary: RunSummary, totals: CallTotals) -> Iterator[str]:
     yield _figures(totals, summary.run)
     yield from _risks(summary.engine, totals)
     yield from _texts(totals)
@@ -158,7 +158,7 @@ def _lines(summary: RunSummary, totals: Totals) -> Iterator[str]:
     yield from tally(totals.owed_because, "owed")
 
 
-def _figures(totals: Totals, run: Path) -> str:
+def _figures(totals: CallTotals, run: Path) -> str:
     bill = totals.bill
     return (
         f"{totals.answers:,} answers: {bill.calls:,} calls sent, {bill.from_ledger:,} answers from the ledger {run}, "
@@ -166,7 +166,7 @@ def _figures(totals: Totals, run: Path) -> str:
     )
 
 
-def _risks(engine: Engine, totals: Totals) -> Iterator[str]:
+def _risks(engine: Engine, totals: CallTotals) -> Iterator[str]:
     """Yield what may cost more than the figures say."""
     spending = engine.spending
     if totals.retries:
@@ -182,7 +182,7 @@ def _risks(engine: Engine, totals: Totals) -> Iterator[str]:
         yield f"{spending.overruns:,} answers were longer than allowed: the server ignores the limit on tokens"
 
 
-def _texts(totals: Totals) -> Iterator[str]:
+def _texts(totals: CallTotals) -> Iterator[str]:
     if totals.shortened:
         yield f"a text was too long and was shown without its middle {times(totals.shortened)}, with a note"
     if totals.replaced:

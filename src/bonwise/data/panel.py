@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bonwise.data.table import ScoreTable
 
-__all__ = ["MAY_LACK", "Dropped", "Panel", "Pools", "Shape", "lay_out"]
+__all__ = ["MAY_LACK", "Panel", "Pools", "PromptLeftOut", "Shape", "lay_out"]
 
 Shape = Literal["rectangular", "ragged"]
 
@@ -37,7 +37,7 @@ _Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class PromptLeftOut:
     """A prompt left out, and why."""
 
     prompt_id: str
@@ -60,7 +60,7 @@ class Pools:
     keys : ndarray of int64, shape (cells,)
         The table's cell keys.
     shape : {"rectangular", "ragged"}
-    dropped : tuple of Dropped
+    dropped : tuple of PromptLeftOut
     """
 
     prompt_ids: pd.Index
@@ -69,7 +69,7 @@ class Pools:
     candidates: pd.Index
     keys: _Ints
     shape: Shape
-    dropped: tuple[Dropped, ...]
+    dropped: tuple[PromptLeftOut, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ class Panel:
         Position of each cell's candidate name in `candidates`.
     candidates : pandas.Index
     shape : {"rectangular", "ragged"}
-    dropped : tuple of Dropped
+    dropped : tuple of PromptLeftOut
     """
 
     judge: str
@@ -99,14 +99,14 @@ class Panel:
     names: _Ints = field(repr=False)
     candidates: pd.Index = field(repr=False)
     shape: Shape
-    dropped: tuple[Dropped, ...] = field(repr=False)
+    dropped: tuple[PromptLeftOut, ...] = field(repr=False)
 
     @property
     def labelled_cells(self) -> _Ints:
         """Number of labelled candidates of each prompt, shape (prompts,)."""
         return _sum_by_prompt(~np.isnan(self.labels), self.sizes)
 
-    def keep(self, prompts: npt.NDArray[np.bool_], dropped: Sequence[Dropped] = ()) -> Panel:
+    def keep(self, prompts: npt.NDArray[np.bool_], dropped: Sequence[PromptLeftOut] = ()) -> Panel:
         """Return the panel of some prompts only."""
         if prompts.all():
             return self
@@ -190,7 +190,7 @@ def _pools(table: ScoreTable, keys: _Ints, shape: Shape | None) -> Pools:
     usual = np.flatnonzero(kept)[:1]
     pools = _name_sets(names, starts, sizes, np.append(usual, lost))
     reasons = _shape_reasons(table.candidates, pools, taken)
-    dropped = [Dropped(str(prompt), reason) for prompt, reason in zip(prompts[lost], reasons, strict=True)]
+    dropped = [PromptLeftOut(str(prompt), reason) for prompt, reason in zip(prompts[lost], reasons, strict=True)]
     cells = np.repeat(kept, sizes)
     return Pools(
         prompts[kept],
@@ -203,11 +203,11 @@ def _pools(table: ScoreTable, keys: _Ints, shape: Shape | None) -> Pools:
     )
 
 
-def _without_cells(table: ScoreTable, prompts: pd.Index) -> list[Dropped]:
+def _without_cells(table: ScoreTable, prompts: pd.Index) -> list[PromptLeftOut]:
     """List the prompts that no row is left of."""
     if len(prompts) == len(table.prompts):
         return []
-    return [Dropped(str(prompt), "no candidate left") for prompt in table.prompts.difference(prompts)]
+    return [PromptLeftOut(str(prompt), "no candidate left") for prompt in table.prompts.difference(prompts)]
 
 
 def _most_common_set(names: _Ints, starts: _Ints, sizes: _Ints) -> npt.NDArray[np.bool_]:
@@ -286,7 +286,9 @@ def _panel(judge: str, pools: Pools, scores: _Floats, labels: _Floats) -> Panel:
     reasons: dict[int, list[str]] = {}
     for x, name in zip(owner[blank].tolist(), pools.candidates[pools.names[blank]], strict=True):
         reasons.setdefault(x, []).append(name)
-    dropped = [Dropped(str(pools.prompt_ids[x]), f"no score for {_some(names)}") for x, names in reasons.items()]
+    dropped = [
+        PromptLeftOut(str(pools.prompt_ids[x]), f"no score for {_some(names)}") for x, names in reasons.items()
+    ]
     complete = np.ones(len(pools.sizes), dtype=bool)
     complete[list(reasons)] = False
     return whole.keep(complete, dropped)

@@ -13,10 +13,18 @@ from bonwise.documents.labels_left_out import LabelsLeftOut
 from bonwise.documents.record import Record
 from bonwise.documents.values import Confidence, Count, NonNegative, Share
 
-__all__ = ["MODEL", "Bin", "ConfidenceDocument", "ConfidenceSettings", "JudgeConfidence", "Level", "StatementCounts"]
+__all__ = [
+    "MODEL",
+    "BinRecord",
+    "ConfidenceDocument",
+    "ConfidenceSettings",
+    "JudgeConfidence",
+    "Level",
+    "StatementCounts",
+]
 
 
-class Bin(Record):
+class BinRecord(Record):
     """Statements of about one probability.
 
     Parameters
@@ -72,7 +80,7 @@ class JudgeConfidence(Record):
     Parameters
     ----------
     data : StatementCounts
-    bins : list of Bin, optional
+    bins : list of BinRecord, optional
         Of probabilities.
     metrics : dict of str to EstimateRecord
         Empty where no statement could be compared with a label.
@@ -81,7 +89,7 @@ class JudgeConfidence(Record):
     """
 
     data: StatementCounts
-    bins: list[Bin] | None = None
+    bins: list[BinRecord] | None = None
     metrics: dict[str, EstimateRecord]
     levels: list[Level] | None = None
 

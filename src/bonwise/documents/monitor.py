@@ -23,7 +23,7 @@ __all__ = [
     "NothingLeftOut",
     "RecoverySettings",
     "VoteCounts",
-    "VoteSettings",
+    "VoteMonitorSettings",
     "Watching",
 ]
 
@@ -148,7 +148,7 @@ class RecoverySettings(Record):
         return self
 
 
-class VoteSettings(Record):
+class VoteMonitorSettings(Record):
     """What was asked of votes."""
 
     confidence: Confidence
@@ -173,7 +173,8 @@ _Counts = Annotated[
     Annotated[LabelCounts, Tag("recovery")] | Annotated[VoteCounts, Tag("votes")], Discriminator(_of_votes)
 ]
 _Settings = Annotated[
-    Annotated[RecoverySettings, Tag("recovery")] | Annotated[VoteSettings, Tag("votes")], Discriminator(_of_votes)
+    Annotated[RecoverySettings, Tag("recovery")] | Annotated[VoteMonitorSettings, Tag("votes")],
+    Discriminator(_of_votes),
 ]
 
 
@@ -196,7 +197,7 @@ class MonitorDocument(Document):
     looks : list of Look
         Some of the looks so far.
     data : LabelCounts or VoteCounts
-    settings : RecoverySettings or VoteSettings
+    settings : RecoverySettings or VoteMonitorSettings
     sentences : list of str
     """
 
@@ -219,7 +220,7 @@ class MonitorDocument(Document):
     @model_validator(mode="after")
     def _of_one_question(self) -> Self:
         votes = self.question == "preference"
-        of_votes = (isinstance(self.data, VoteCounts), isinstance(self.settings, VoteSettings))
+        of_votes = (isinstance(self.data, VoteCounts), isinstance(self.settings, VoteMonitorSettings))
         if of_votes != (votes, votes) or votes != (self.describes == "votes"):
             raise ValueError(f"data, settings or describes are not of the question {self.question}")
         precise = isinstance(self.settings, RecoverySettings) and self.settings.half_width is not None

@@ -9,7 +9,7 @@ from pydantic import JsonValue, model_validator
 from bonwise.documents.record import Record
 from bonwise.documents.values import Count, NonNegative, Number, Positive
 
-__all__ = ["ComparisonRecord", "DecidedBy", "PickRecord", "RoutedRecord", "SelectionSettings"]
+__all__ = ["ComparisonRecord", "DecidedBy", "PickRecord", "RoutedRecord", "SelectionSettingsRecord"]
 
 DecidedBy = Literal[
     "score",
@@ -65,7 +65,7 @@ class RoutedRecord(Record):
     first_pick: str | None
 
 
-class SelectionSettings(Record):
+class SelectionSettingsRecord(Record):
     """How a pool was chosen from.
 
     Parameters
@@ -130,7 +130,7 @@ class PickRecord(Record):
         Seconds.
     unscored : dict of str to str
         Id to reason.
-    settings : SelectionSettings, optional
+    settings : SelectionSettingsRecord, optional
         Absent where a document of many picks holds them once.
     """
 
@@ -161,7 +161,7 @@ class PickRecord(Record):
     cost: NonNegative | None
     latency: NonNegative
     unscored: dict[str, str]
-    settings: SelectionSettings | None = None
+    settings: SelectionSettingsRecord | None = None
 
     @model_validator(mode="after")
     def _fits_its_candidates(self) -> PickRecord:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, model_validator
 
 from bonwise.documents.document import Document, FrameRow
-from bonwise.documents.pick import DecidedBy, PickRecord, SelectionSettings
+from bonwise.documents.pick import DecidedBy, PickRecord, SelectionSettingsRecord
 from bonwise.documents.record import Record
 from bonwise.documents.values import Count, NonNegative, Number, Share
 
@@ -120,7 +120,7 @@ class SelectionTotals(Record):
         return self
 
 
-class SelectionsSettings(SelectionSettings):
+class SelectionsSettings(SelectionSettingsRecord):
     """How all pools were chosen from.
 
     Parameters

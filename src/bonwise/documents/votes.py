@@ -19,7 +19,7 @@ __all__ = [
     "DetectionOverPairs",
     "DrawnHow",
     "MarginQuantile",
-    "NearTies",
+    "NearTiesRecord",
     "PublishedVariance",
     "RatioOverPairs",
     "TieRates",
@@ -99,7 +99,7 @@ class MarginQuantile(Record):
     votes_needed: VotesNeeded | None
 
 
-class NearTies(Record):
+class NearTiesRecord(Record):
     """Pairs whose margin is at most `tau`.
 
     Parameters
@@ -221,7 +221,7 @@ class VotesOverPairs(Record):
     """Figures over pairs, each with an interval from the same resampled pairs."""
 
     margins: list[MarginQuantile]
-    near_ties: NearTies
+    near_ties: NearTiesRecord
     ties: TieRates
     cluster_ratio: RatioOverPairs
     variance: VarianceOverPairs
@@ -246,7 +246,7 @@ class VotesDocument(Document):
     data: VotesData
     settings: VotesSettings
     margins: list[MarginQuantile]
-    near_ties: NearTies
+    near_ties: NearTiesRecord
     ties: TieRates
     cluster_ratio: RatioOverPairs
     variance: VarianceOverPairs

@@ -12,7 +12,7 @@ from bonwise.calls.answer import Answers
 from bonwise.calls.ask import Ask
 from bonwise.data.verdicts import Score
 from bonwise.judges.asking import AskingSettings, concluded_alone
-from bonwise.judges.parse.readers import Interval as Stated
+from bonwise.judges.parse.readers import ReadInterval as Stated
 from bonwise.judges.parse.readers import interval
 from bonwise.judges.protocol import Conclusion
 

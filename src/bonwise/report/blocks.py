@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Block",
     "Card",
+    "CardMark",
     "Cards",
     "Column",
     "Drawing",
     "FigureData",
     "Kind",
-    "Mark",
     "Part",
     "Role",
     "Row",
@@ -111,7 +111,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CardMark:
     """A word that tells a card from the others.
 
     Parameters
@@ -132,7 +132,7 @@ class Card:
     Parameters
     ----------
     title : str
-    marks : sequence of Mark
+    marks : sequence of CardMark
     facts : sequence of tuple of str
         Names and figures.
     note : str
@@ -142,7 +142,7 @@ class Card:
     """
 
     title: str
-    marks: Sequence[Mark] = ()
+    marks: Sequence[CardMark] = ()
     facts: Sequence[tuple[str, str]] = ()
     note: str = ""
     blocks: Sequence[Said | Part] = ()

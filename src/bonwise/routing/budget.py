@@ -120,7 +120,7 @@ def split_budget(
         raise InputError(f"{panel.judge}: {error}", hint="redraws promise nothing here: spend on routing") from error
     features = {name: prompts.features[name] for name in FIRST_PASS_FEATURES if name in prompts.features}
     expected = cross_fitted(features, prompts.gain, prompts.weights, seed=seed)
-    plan = _Plan(
+    plan = _BudgetUse(
         np.maximum(np.nan_to_num(expected, nan=0.0), 0.0),
         redraw_paths(drawn, prior, seed=seed),
         weights,
@@ -132,7 +132,7 @@ def split_budget(
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
+class _BudgetUse:
     expected: Floats
     paths: RedrawPaths
     weights: Floats
@@ -161,7 +161,7 @@ class _Plan:
         return float(np.mean(self.weights * self.gains(share, redraw=redraw)))
 
 
-def _best(plan: _Plan, mean_calls: float, confidence: float) -> BudgetSplit:
+def _best(plan: _BudgetUse, mean_calls: float, confidence: float) -> BudgetSplit:
     share, calls = _taken(plan)
     gains = plan.gains(share, redraw=calls > 0)
     over = gains - plan.gains(plan.most, redraw=False)
@@ -178,7 +178,7 @@ def _best(plan: _Plan, mean_calls: float, confidence: float) -> BudgetSplit:
     )
 
 
-def _taken(plan: _Plan) -> tuple[float, float]:
+def _taken(plan: _BudgetUse) -> tuple[float, float]:
     """Return the best share and the further calls on each of the others; neither where nothing can be gained."""
     shares = sorted({one for one in _SHARES if one < plan.most} | {plan.most})
     totals = [plan.total(one) for one in shares]
@@ -195,7 +195,7 @@ def _mean(weights: Floats, values: Floats, confidence: float) -> Estimate:
     return from_influence(mean, weights * (values - mean), confidence=confidence)
 
 
-def _sentence(share: float, calls: float, plan: _Plan) -> str:
+def _sentence(share: float, calls: float, plan: _BudgetUse) -> str:
     if share == 0 and calls == 0:
         return "Spend nothing beyond the first scores: neither use is expected to gain anything."
     if share == 0:

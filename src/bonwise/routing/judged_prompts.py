@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.data.cell_scores import scores_of
-from bonwise.data.panel import MAY_LACK, Dropped, Panel
+from bonwise.data.panel import MAY_LACK, Panel, PromptLeftOut
 from bonwise.data.propensities import propensities
 from bonwise.data.repeats import First, cell_repeats
 from bonwise.data.table import ScoreTable
@@ -140,7 +140,7 @@ def _with_first_scores(table: ScoreTable, panel: Panel, *, one_draw: bool) -> Pa
             f"{table.source}: no prompt of {panel.judge!r} has a first score of every candidate",
             hint="keep the first draw of each candidate",
         )
-    return panel.keep(~lacking, [Dropped(str(one), "lacks a first draw") for one in panel.prompt_ids[lacking]])
+    return panel.keep(~lacking, [PromptLeftOut(str(one), "lacks a first draw") for one in panel.prompt_ids[lacking]])
 
 
 def _without_stray_blanks(panel: Panel) -> Panel:
@@ -151,7 +151,7 @@ def _without_stray_blanks(panel: Panel) -> Panel:
         return panel
     reasons = np.where(labelled > 0, "partly labelled", "unlabelled")
     dropped = [
-        Dropped(str(prompt), str(reason))
+        PromptLeftOut(str(prompt), str(reason))
         for prompt, reason in zip(panel.prompt_ids[lacking], reasons[lacking], strict=True)
     ]
     return panel.keep(~lacking, dropped)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_jsonable_python
 
-from bonwise.documents.pick import ComparisonRecord, PickRecord, RoutedRecord, SelectionSettings
+from bonwise.documents.pick import ComparisonRecord, PickRecord, RoutedRecord, SelectionSettingsRecord
 from bonwise.documents.selections import CandidateWords, SelectionsDocument, SelectionsSettings, ShownPick
 from bonwise.selection.totals import Totals
 
@@ -35,7 +35,7 @@ def pick_record(pick: Selection, *, whole: bool = True) -> PickRecord:
     bill, routed = pick.bill, pick.routed
     more: dict[str, Any] = {}
     if whole:
-        more = {"text": pick.text, "settings": SelectionSettings(**settings_of(pick.settings))}
+        more = {"text": pick.text, "settings": SelectionSettingsRecord(**settings_of(pick.settings))}
     return PickRecord(
         prompt_id=None if pick.prompt_id is None else str(pick.prompt_id),
         best=pick.best_id,

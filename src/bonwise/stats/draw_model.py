@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bonwise.stats.draw_prior import DrawPrior, learn_prior, spread_of
-from bonwise.stats.redraws import Curve, Prices, replay
+from bonwise.stats.redraws import CallCurve, CallPrice, replay
 from bonwise.stats.sums import Floats
 
 __all__ = ["DrawModel"]
@@ -118,7 +118,7 @@ class DrawModel:
         between = self.candidate_sd**2
         return between / (between + self.call_sd**2)
 
-    def prices_for(self, mean_calls: float) -> Prices:
+    def prices_for(self, mean_calls: float) -> CallPrice:
         """Return the prices at which pools like those of the pilot take so many calls on average.
 
         Raises
@@ -126,7 +126,7 @@ class DrawModel:
         ValueError
             Fewer calls than the first draws take, or more than `max_draws` of each candidate.
         """
-        return Curve(np.array(self.mean_calls), np.array(self.prices)).prices_for(mean_calls)
+        return CallCurve(np.array(self.mean_calls), np.array(self.prices)).prices_for(mean_calls)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON's types."""

@@ -24,7 +24,7 @@ _Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class _Apart:
+class _BonferroniDifference:
     """Interval of a difference from the intervals of its two parts, each at half the error."""
 
     first: Law
@@ -51,7 +51,7 @@ def level_bias_difference(first: Estimate, second: Estimate, confidence: float) 
     n = min(first.n, second.n)
     if first.law is None or second.law is None or first.estimate is None or second.estimate is None:
         return Estimate.undefined(first.reason or second.reason or "undefined", n)
-    law = _Apart(first.law, second.law)
+    law = _BonferroniDifference(first.law, second.law)
     return Estimate.under(law, confidence, estimate=first.estimate - second.estimate, se=np.nan, n=n)
 
 

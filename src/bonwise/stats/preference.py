@@ -34,7 +34,7 @@ PREFERENCE_METRICS = (
 )
 
 
-class _Totals(NamedTuple):
+class _PairSums(NamedTuple):
     """Sums over pairs, and the three sums over contexts ``x`` of (sum_x u)(sum_x v) / n_x."""
 
     pairs: Floats
@@ -73,14 +73,14 @@ def preference_jackknife(J: Floats, O: Floats, prompt: _Ints, context: _Ints) ->
     columns = (np.ones(len(J)), J, O, J * J, O * O, J * O, 1 - np.abs(J - O), (J == 0.5).astype(float))
     own = np.array([np.bincount(owner, weights=column) for column in columns])
     if len(units) < 2:
-        alone = _metrics(_Totals(*own[:, 0], *_terms(own)[:, 0]))
+        alone = _metrics(_PairSums(*own[:, 0], *_terms(own)[:, 0]))
         return Jackknife(alone, np.full_like(alone, np.nan))
     by_context = np.array([np.bincount(home, weights=row) for row in own])
     terms = _terms(by_context)
     everything = np.concatenate([own.sum(axis=1), terms.sum(axis=1)])
     rest = by_context[:, home] - own
     left = np.concatenate([everything[:8, None] - own, everything[8:, None] - terms[:, home] + _terms(rest)])
-    estimate, left_out = _metrics(_Totals(*everything)), _metrics(_Totals(*left))
+    estimate, left_out = _metrics(_PairSums(*everything)), _metrics(_PairSums(*left))
     return Jackknife(estimate, np.sqrt((len(units) - 1) * left_out.var(axis=1)))
 
 
@@ -92,7 +92,7 @@ def _terms(sums: Floats) -> Floats:
     return shares
 
 
-def _metrics(t: _Totals) -> Floats:
+def _metrics(t: _PairSums) -> Floats:
     n = t.pairs
     cov, cov_between = t.JO / n - t.J * t.O / n**2, t.between_JO / n - t.J * t.O / n**2
     var_O, var_O_between = t.OO / n - t.O**2 / n**2, t.between_OO / n - t.O**2 / n**2

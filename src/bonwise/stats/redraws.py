@@ -11,13 +11,13 @@ from bonwise.stats.beliefs import Beliefs
 from bonwise.stats.draw_prior import DrawPrior
 from bonwise.stats.sums import Floats
 
-__all__ = ["Curve", "Prices", "Replay", "Stopped", "lengthened", "replay"]
+__all__ = ["CallCurve", "CallPrice", "Replay", "Stopped", "lengthened", "replay"]
 
 _SAME = 1e-9
 """Opportunity costs this close, as a share of themselves, are one: a price cannot part them."""
 
 
-class Prices(NamedTuple):
+class CallPrice(NamedTuple):
     """What a call costs: one of two neighbouring prices, which one is decided by each pool's own lot.
 
     Scores are coarse, so many pools stand at one and the same opportunity cost, and a single price takes all of them
@@ -32,7 +32,7 @@ class Prices(NamedTuple):
 
     Examples
     --------
-    >>> prices = Prices(0.01, 0.02, 0.25)
+    >>> prices = CallPrice(0.01, 0.02, 0.25)
     >>> prices.of(0.2), prices.of(0.6)
     (0.01, 0.02)
     """
@@ -46,7 +46,7 @@ class Prices(NamedTuple):
         return self.lower if lot < self.share else self.higher
 
 
-class Curve(NamedTuple):
+class CallCurve(NamedTuple):
     """How many calls a price buys.
 
     Parameters
@@ -60,7 +60,7 @@ class Curve(NamedTuple):
     calls: Floats
     prices: Floats
 
-    def prices_for(self, mean_calls: float) -> Prices:
+    def prices_for(self, mean_calls: float) -> CallPrice:
         """Return the neighbouring prices that, mixed, buy so many calls on average.
 
         Raises
@@ -74,13 +74,13 @@ class Curve(NamedTuple):
         behind = int(self._behind(np.array([mean_calls]))[0])
         fewer, more = self.calls[behind - 1], self.calls[behind]
         share = float((mean_calls - fewer) / (more - fewer))
-        return Prices(float(self.prices[behind]), float(self.prices[behind - 1]), share)
+        return CallPrice(float(self.prices[behind]), float(self.prices[behind - 1]), share)
 
-    def thinned(self, points: int) -> Curve:
+    def thinned(self, points: int) -> CallCurve:
         """Return the curve on the neighbours of so many equally spaced mean numbers of calls."""
         behind = self._behind(np.linspace(self.calls[0], self.calls[-1], points))
         kept = np.unique(np.concatenate([behind - 1, behind]))
-        return Curve(self.calls[kept], self.prices[kept])
+        return CallCurve(self.calls[kept], self.prices[kept])
 
     def _behind(self, calls: Floats) -> npt.NDArray[np.int64]:
         """Return the place of the first point that buys so many calls, never the very first one."""
@@ -130,7 +130,7 @@ class Replay(NamedTuple):
         step = np.minimum(step, self.opportunity.shape[1] - 1)
         return Stopped(self.first + step, self.top[np.arange(len(step)), step])
 
-    def curve(self) -> Curve:
+    def curve(self) -> CallCurve:
         """Return how many calls each price buys of these pools, exactly.
 
         Raises
@@ -146,7 +146,7 @@ class Replay(NamedTuple):
         last = np.flatnonzero(steps[:-1] - steps[1:] > _SAME * steps[:-1])
         prices = np.concatenate([[2 * steps[0]], (steps[last] + steps[last + 1]) / 2, [0.0]])
         taken = np.concatenate([[0], last + 1, [len(steps)]])
-        return Curve(self.first.mean() + taken / len(lowest), prices)
+        return CallCurve(self.first.mean() + taken / len(lowest), prices)
 
     @property
     def range_of_calls(self) -> tuple[float, float]:

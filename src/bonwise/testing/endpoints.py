@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from bonwise.testing.wire import Service, service_of
 from bonwise.testing.wire_errors import WireError
 
-__all__ = ["Cloud", "Endpoint", "endpoint_of"]
+__all__ = ["Cloud", "RequestTarget", "endpoint_of"]
 
 Cloud = Literal["", "azure", "bedrock", "vertex"]
 
@@ -25,7 +25,7 @@ _NAMING_PATHS: Mapping[Cloud, re.Pattern[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class RequestTarget:
     """Where a request went.
 
     Parameters
@@ -71,13 +71,13 @@ class Endpoint:
         return shown if signed is None else {signed[1]}
 
 
-def endpoint_of(path: str) -> Endpoint | None:
+def endpoint_of(path: str) -> RequestTarget | None:
     """Tell whose endpoint a path is; None where it is nobody's.
 
     Examples
     --------
     >>> endpoint_of("/openai/deployments/gpt-5-mini/chat/completions")
-    Endpoint(service='openai', cloud='azure', model='')
+    RequestTarget(service='openai', cloud='azure', model='')
     >>> endpoint_of("/model/anthropic.claude-opus-5/invoke").model
     'anthropic.claude-opus-5'
     >>> endpoint_of("/v1/embeddings") is None
@@ -87,9 +87,9 @@ def endpoint_of(path: str) -> Endpoint | None:
     if service is None:
         return None
     if service == "openai":
-        return Endpoint(service, "azure" if _AZURE.search(path) else "")
+        return RequestTarget(service, "azure" if _AZURE.search(path) else "")
     for cloud, pattern in _NAMING_PATHS.items():
         found = pattern.search(path)
         if found:
-            return Endpoint(service, cloud, unquote(found["model"]))
-    return Endpoint(service) if path.endswith("/v1/messages") else None
+            return RequestTarget(service, cloud, unquote(found["model"]))
+    return RequestTarget(service) if path.endswith("/v1/messages") else None

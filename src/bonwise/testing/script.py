@@ -16,7 +16,7 @@ from bonwise.calls.usage import Usage
 from bonwise.errors import UsageError
 from bonwise.testing.cloud_responses import as_cloud_error, request_id_header
 from bonwise.testing.counts import Counts
-from bonwise.testing.endpoints import Endpoint, endpoint_of
+from bonwise.testing.endpoints import RequestTarget, endpoint_of
 from bonwise.testing.faults import Fault, Faults
 from bonwise.testing.stand_in import stand_in
 from bonwise.testing.wire import Service, WireRequest, WireResponse, body_digest, reply_body, tokens
@@ -149,7 +149,7 @@ class Script:
         self.counts.in_flight += 1
         self.counts.peak = max(self.counts.peak, self.counts.in_flight)
         found = endpoint_of(path)
-        endpoint = found or Endpoint("anthropic" if "anthropic-version" in headers else "openai")
+        endpoint = found or RequestTarget("anthropic" if "anthropic-version" in headers else "openai")
         request_id = f"req_{self.seed:08x}{self.counts.requests:016x}"
         try:
             _check_path(method, path, found)
@@ -170,7 +170,7 @@ class Script:
         if whole and delivery.digest:
             self.counts.delivered[delivery.digest] += 1
 
-    def _read(self, endpoint: Endpoint, headers: Mapping[str, str], content: bytes) -> WireRequest:
+    def _read(self, endpoint: RequestTarget, headers: Mapping[str, str], content: bytes) -> WireRequest:
         service = endpoint.service
         if self.keys is not None and self.keys.isdisjoint(endpoint.keys(headers)):
             raise WireError("denied")
@@ -256,7 +256,7 @@ class Script:
                 delivery.response = replace(response, content=response.content[:half])
         return delivery
 
-    def _sign(self, endpoint: Endpoint, delivery: Delivery, request_id: str, now: float) -> None:
+    def _sign(self, endpoint: RequestTarget, delivery: Delivery, request_id: str, now: float) -> None:
         """Add the headers that every response has."""
         service = endpoint.service
         named = request_id_header(service, endpoint.cloud)
@@ -268,7 +268,7 @@ class Script:
         delivery.response = WireResponse(delivery.response.status, headers, delivery.response.content)
 
 
-def _check_path(method: str, path: str, found: Endpoint | None) -> None:
+def _check_path(method: str, path: str, found: RequestTarget | None) -> None:
     if method != "POST" or found is None:
         raise WireError("unknown_path", f"Invalid URL ({method} {path})")
 

@@ -19,7 +19,7 @@ ErrorKind = Literal[
 ]  # fmt: skip
 
 
-class _Said(NamedTuple):
+class _ErrorBody(NamedTuple):
     status: int
     type: str
     code: str | None
@@ -28,32 +28,34 @@ class _Said(NamedTuple):
 
 _BAD = "invalid_request_error"
 
-_OPENAI: dict[ErrorKind, _Said] = {
-    "throttled": _Said(429, "requests", "rate_limit_exceeded", "Rate limit reached on requests per min (RPM)."),
-    "quota": _Said(429, "insufficient_quota", "insufficient_quota", "You exceeded your current quota."),
-    "server_error": _Said(500, "server_error", None, "The server had an error while processing your request."),
-    "overloaded": _Said(503, "server_error", None, "The engine is currently overloaded, please try again later."),
-    "denied": _Said(401, _BAD, "invalid_api_key", "Incorrect API key provided."),
-    "unknown_model": _Said(404, _BAD, "model_not_found", "The model does not exist or you do not have access."),
-    "unknown_path": _Said(404, _BAD, None, "Invalid URL."),
-    "invalid": _Said(400, _BAD, None, "The request is invalid."),
-    "unsupported": _Said(
+_OPENAI: dict[ErrorKind, _ErrorBody] = {
+    "throttled": _ErrorBody(429, "requests", "rate_limit_exceeded", "Rate limit reached on requests per min (RPM)."),
+    "quota": _ErrorBody(429, "insufficient_quota", "insufficient_quota", "You exceeded your current quota."),
+    "server_error": _ErrorBody(500, "server_error", None, "The server had an error while processing your request."),
+    "overloaded": _ErrorBody(
+        503, "server_error", None, "The engine is currently overloaded, please try again later."
+    ),
+    "denied": _ErrorBody(401, _BAD, "invalid_api_key", "Incorrect API key provided."),
+    "unknown_model": _ErrorBody(404, _BAD, "model_not_found", "The model does not exist or you do not have access."),
+    "unknown_path": _ErrorBody(404, _BAD, None, "Invalid URL."),
+    "invalid": _ErrorBody(400, _BAD, None, "The request is invalid."),
+    "unsupported": _ErrorBody(
         400, _BAD, "unsupported_parameter", "Unsupported parameter: '{}' is not supported with this model."
     ),
-    "too_long": _Said(400, _BAD, "context_length_exceeded", "This model's maximum context length is exceeded."),
+    "too_long": _ErrorBody(400, _BAD, "context_length_exceeded", "This model's maximum context length is exceeded."),
 }
 
-_ANTHROPIC: dict[ErrorKind, _Said] = {
-    "throttled": _Said(429, "rate_limit_error", None, "This request would exceed your rate limit."),
-    "quota": _Said(429, "rate_limit_error", "contract_spend_limit_reached", "The spend limit has been reached."),
-    "server_error": _Said(500, "api_error", None, "Internal server error"),
-    "overloaded": _Said(529, "overloaded_error", None, "Overloaded"),
-    "denied": _Said(401, "authentication_error", None, "invalid x-api-key"),
-    "unknown_model": _Said(404, "not_found_error", None, "model not found"),
-    "unknown_path": _Said(404, "not_found_error", None, "Not Found"),
-    "invalid": _Said(400, _BAD, None, "The request is invalid."),
-    "unsupported": _Said(400, _BAD, None, "`{}` is deprecated for this model."),
-    "too_long": _Said(400, _BAD, None, "prompt is too long"),
+_ANTHROPIC: dict[ErrorKind, _ErrorBody] = {
+    "throttled": _ErrorBody(429, "rate_limit_error", None, "This request would exceed your rate limit."),
+    "quota": _ErrorBody(429, "rate_limit_error", "contract_spend_limit_reached", "The spend limit has been reached."),
+    "server_error": _ErrorBody(500, "api_error", None, "Internal server error"),
+    "overloaded": _ErrorBody(529, "overloaded_error", None, "Overloaded"),
+    "denied": _ErrorBody(401, "authentication_error", None, "invalid x-api-key"),
+    "unknown_model": _ErrorBody(404, "not_found_error", None, "model not found"),
+    "unknown_path": _ErrorBody(404, "not_found_error", None, "Not Found"),
+    "invalid": _ErrorBody(400, _BAD, None, "The request is invalid."),
+    "unsupported": _ErrorBody(400, _BAD, None, "`{}` is deprecated for this model."),
+    "too_long": _ErrorBody(400, _BAD, None, "prompt is too long"),
 }
 
 

@@ -13,7 +13,7 @@ from bonwise.auditing.studies.label_strategy.pair_draw import PairDraw
 from bonwise.auditing.studies.label_strategy.phrases import moved, points
 from bonwise.auditing.studies.label_strategy.study import study_label_strategy
 from bonwise.auditing.studies.label_strategy.verdict_study import study_verdicts
-from bonwise.documents.label_strategy.draw import DrawnStratum, DrawSettings
+from bonwise.documents.label_strategy.draw import PairDrawSettings, PairStratum
 from bonwise.report.show import page
 from bonwise.stats.estimate import Estimate
 from bonwise.testing import simulate
@@ -168,10 +168,10 @@ def test_no_figure_is_minus_nothing():
 def test_one_pair_that_was_drawn():
     """A draw of a single pair says so in the singular."""
     record = pd.DataFrame({"prompt_id": ["p"]})
-    settings = DrawSettings(
+    settings = PairDrawSettings(
         source="s", judge="j", pools="p", pairs=1, exclude=[], seed=0, shape="ragged", version="0"
     )
-    drawn = PairDraw(record, (), (DrawnStratum(gap_of="oracle", stratum="tie", pairs=1, drawn=1),), settings)
+    drawn = PairDraw(record, (), (PairStratum(gap_of="oracle", stratum="tie", pairs=1, drawn=1),), settings)
     assert drawn.to_dict()["sentences"] == ["1 of 1 pair was drawn, of 1 prompt."]
     assert repr(drawn) == "<PairDraw of 1 pair in 1 stratum from s>"
 

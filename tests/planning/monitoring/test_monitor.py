@@ -12,7 +12,7 @@ from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, RowError, UsageError
 from bonwise.planning.monitoring.label_order import labelled_in_order
 from bonwise.planning.monitoring.monitor import monitor
-from bonwise.planning.monitoring.request import Request
+from bonwise.planning.monitoring.request import MonitorRequest
 from bonwise.planning.monitoring.vote_order import votes_in_order
 from bonwise.planning.sampling.label_draw import draw_labels
 from bonwise.testing import simulate
@@ -69,7 +69,7 @@ def test_prompts_count_in_the_order_of_their_last_label():
     labels = pd.DataFrame(
         {"prompt_id": list("acbbcad"), "candidate": list("xxxyyyx"), "oracle_label": [1, 0, 0, 1, 1, 0, 1]}
     )
-    found = labelled_in_order(scores, Request(question="significance", label_file=labels))
+    found = labelled_in_order(scores, MonitorRequest(question="significance", label_file=labels))
     assert found.prompt_ids.tolist() == ["b", "c", "a"]
     np.testing.assert_allclose(found.gained, [-0.5, -0.5, 0.5])
     assert (found.described.prompts, found.partly, found.sorted_by_id) == (4, 1, False)
@@ -85,11 +85,11 @@ def test_one_file_holds_scores_and_labels_in_its_own_order():
             "oracle_label": [1, 0, 0, 1, 1, None],
         }
     )
-    found = labelled_in_order(rows, Request(question="significance"))
+    found = labelled_in_order(rows, MonitorRequest(question="significance"))
     assert found.prompt_ids.tolist() == ["z", "a"]
     assert found.partly == 1
     blank = rows.assign(oracle_label=[None, None, 0, 1, 1, None])
-    apart = Request(question="significance", label_file=blank[[*CELL, "oracle_label"]])
+    apart = MonitorRequest(question="significance", label_file=blank[[*CELL, "oracle_label"]])
     split = labelled_in_order(rows.drop(columns="oracle_label"), apart)
     assert split.prompt_ids.tolist() == ["a"]
 

@@ -4,7 +4,7 @@ import pytest
 
 from bonwise.report.figures.curves import Curve, Guide, curves_figure
 from bonwise.report.figures.differences import difference_figures
-from bonwise.report.figures.forest import Mark, forest_figure
+from bonwise.report.figures.forest import ReferenceMark, forest_figure
 from bonwise.report.figures.picks import picks_figures
 from bonwise.report.figures.spread import spread_figures
 from report.figures.painted import painted, points, role_of, typed
@@ -107,7 +107,7 @@ def test_random_picks_and_the_oracle_have_marks_of_their_own():
 def test_an_arrow_points_to_where_the_interval_goes_on():
     """An interval beyond the drawing ends in an arrow at that edge, to the left below it and to the right above."""
     rows = [("usual", 0.1, 0.0, 0.2), ("same", 0.2, 0.1, 0.3), ("low", 0.1, -9.0, 0.2), ("high", 0.2, 0.1, 9.0)]
-    marks = [Mark(0, 0.5, "other", "here")]
+    marks = [ReferenceMark(0, 0.5, "other", "here")]
     (axes,) = painted(lambda: forest_figure(rows, "k", "t", "s", marks=marks))
     ends = {at: [one[:2] for one in points(axes) if one[2] == -at and one[0] in "|<>"] for at in range(4)}
     left, right = ends[2][0][1], ends[3][1][1]

@@ -17,7 +17,7 @@ import bonwise.report.figures
 from bonwise.report.figures.colours import COLOURS, LIGHT, STAND_INS
 from bonwise.report.figures.curves import Curve, Guide, curves_figure
 from bonwise.report.figures.differences import difference_figures
-from bonwise.report.figures.forest import MOST, Mark, forest_figure
+from bonwise.report.figures.forest import MOST, ReferenceMark, forest_figure
 from bonwise.report.figures.spread import spread_figures
 from bonwise.report.page import environment
 from report.figures.painted import svg, typed
@@ -33,7 +33,7 @@ SPREAD = {
 
 def forest(**more):
     """Return a drawing with a mark."""
-    (one,) = forest_figure(ROWS, "f", "t", "Said.", marks=[Mark(0, 0.5, "oracle", "best")], **more)
+    (one,) = forest_figure(ROWS, "f", "t", "Said.", marks=[ReferenceMark(0, 0.5, "oracle", "best")], **more)
     return one
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import html
 import re
 
-from bonwise.report.blocks import Card, Cards, Column, Mark, Part, Row, Said, Table
+from bonwise.report.blocks import Card, CardMark, Cards, Column, Part, Row, Said, Table
 from bonwise.report.page.rendered import fragment, whole_page
 
 BAD = "<script>alert(1)</script>|\x1b[31m"
@@ -30,7 +30,7 @@ def test_a_row_opens_to_its_cards():
     """A card shows its marks, its figures, what is said beside them and its text; its class is that of its marks."""
     card = Card(
         "c1",
-        (Mark("picked", "picked, one of 2 tied"), Mark("best", "best")),
+        (CardMark("picked", "picked, one of 2 tied"), CardMark("best", "best")),
         (("score", "0.5"), ("draws", "3")),
         "not scored: late",
         (Said("quoted", "the text"), Said("note", "7 more characters are not shown here.")),
@@ -62,7 +62,7 @@ def test_a_finder_is_for_pages_alone():
 def test_whatever_a_card_holds_stays_text():
     """Names, marks, figures, notes and texts are escaped, and what cannot be seen is written out."""
     card = Card(
-        BAD, (Mark("picked", BAD),), ((BAD, BAD),), BAD, (Said("quoted", BAD), Part(BAD, [Said("note", BAD)]))
+        BAD, (CardMark("picked", BAD),), ((BAD, BAD),), BAD, (Said("quoted", BAD), Part(BAD, [Said("note", BAD)]))
     )
     markup = body(whole_page(described(Cards((card,), BAD), title=BAD, name=BAD)))
     assert "alert(1)" in markup

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bonwise.stats.laws import Exact, Student
-from bonwise.stats.requirements.few import Apart, Few, few_picks
+from bonwise.stats.requirements.few import Few, MoverDifference, few_picks
 from bonwise.stats.sums import Sums, prompt_sums
 
 # Poisson counts by hand, 2.5 % on each side. None was seen: e^-m = .025. One was seen: at least m with
@@ -110,7 +110,7 @@ def test_a_judge_that_is_always_right_has_the_exact_bound():
 def test_a_difference_of_two_intervals_is_worked_by_hand(correlation, ends):
     """The lower end takes the first's lower and the second's upper reach; what moves both moves it the less."""
     first, second = Student(0.6, 9.0, 9, (0.57, 0.67)), Student(0.2, 9.0, 9, (0.05, 0.28))
-    assert Apart(first, second, (0.6, 0.2), correlation).at(0.95) == pytest.approx(ends)
+    assert MoverDifference(first, second, (0.6, 0.2), correlation).at(0.95) == pytest.approx(ends)
 
 
 @pytest.mark.parametrize("at", [0, 1])
@@ -118,4 +118,4 @@ def test_a_difference_with_a_part_unknown_is_unknown(at):
     """Without an interval of either part there is none of their difference."""
     laws = [Student(0.6, 0.1, 9, (0, 1)), Student(0.2, 0.1, 9, (0, 1))]
     laws[at] = Exact(0.5, 9, (-np.inf, 1.0))
-    assert Apart(*laws, (0.6, 0.2), 0.5).at(0.95) is None
+    assert MoverDifference(*laws, (0.6, 0.2), 0.5).at(0.95) is None

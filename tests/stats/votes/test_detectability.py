@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from bonwise.stats.votes.detectability import Pool, detection_rate, rejections, z_law, z_quantiles, z_score
+from bonwise.stats.votes.detectability import PooledVotes, detection_rate, rejections, z_law, z_quantiles, z_score
 
 POOLS = st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)).filter(lambda one: sum(one) > 0)
 
@@ -31,7 +31,7 @@ def test_the_rate_counts_all_subsamples(second, first, votes, replace):
     listed = list(itertools.product(each, repeat=votes) if replace else itertools.combinations(each, votes))
     reject = [binomtest(k, votes).pvalue <= 0.4 for k in range(votes + 1)]
     expected = sum(reject[sum(some)] for some in listed) / len(listed)
-    assert detection_rate(Pool(second, 0, first), votes, level=0.4, replace=replace) == pytest.approx(expected)
+    assert detection_rate(PooledVotes(second, 0, first), votes, level=0.4, replace=replace) == pytest.approx(expected)
 
 
 def test_the_rate_is_what_repeated_subsampling_tends_to():
@@ -41,22 +41,24 @@ def test_the_rate_is_what_repeated_subsampling_tends_to():
     reject = rejections(40, 0.05)
     for replace in (True, False):
         seen = np.mean([reject[rng.choice(each, 40, replace=replace).sum()] for _ in range(4000)])
-        assert detection_rate(Pool(120, 0, 80), 40, level=0.05, replace=replace) == pytest.approx(seen, abs=0.02)
+        assert detection_rate(PooledVotes(120, 0, 80), 40, level=0.05, replace=replace) == pytest.approx(
+            seen, abs=0.02
+        )
 
 
 def test_without_replacement_the_rate_ends_in_the_verdict_of_the_pool():
     """A subsample of all votes rejects or does not; beyond them, and for half votes, there is no rate."""
-    assert detection_rate(Pool(80, 0, 20), 100, level=0.05, replace=False) == pytest.approx(1)
-    assert detection_rate(Pool(52, 0, 48), 100, level=0.05, replace=False) == 0
-    assert detection_rate(Pool(80, 0, 20), 101, level=0.05, replace=False) is None
-    assert detection_rate(Pool(80, 1, 20), 50, level=0.05, replace=True) is None
+    assert detection_rate(PooledVotes(80, 0, 20), 100, level=0.05, replace=False) == pytest.approx(1)
+    assert detection_rate(PooledVotes(52, 0, 48), 100, level=0.05, replace=False) == 0
+    assert detection_rate(PooledVotes(80, 0, 20), 101, level=0.05, replace=False) is None
+    assert detection_rate(PooledVotes(80, 1, 20), 50, level=0.05, replace=True) is None
 
 
 @settings(max_examples=50)
 @given(POOLS, st.integers(1, 4), st.booleans())
 def test_the_law_of_z_counts_all_subsamples(counts, votes, replace):
     """The law of z, half votes among the values, is that of all subsamples listed one by one."""
-    pool = Pool(*counts)
+    pool = PooledVotes(*counts)
     each = [1.0] * pool.second + [0.5] * pool.halves + [0.0] * pool.first
     law = z_law(pool, votes, replace=replace)
     if votes > pool.votes and not replace:
@@ -70,7 +72,7 @@ def test_the_law_of_z_counts_all_subsamples(counts, votes, replace):
 
 def test_infinities_count_among_the_quantiles():
     """Where half of the subsamples are of one mind the upper quantiles are infinite, the lower ones are not."""
-    laws = [z_law(Pool(4, 0, 0), 4, replace=False), z_law(Pool(2, 0, 2), 4, replace=False)]
+    laws = [z_law(PooledVotes(4, 0, 0), 4, replace=False), z_law(PooledVotes(2, 0, 2), 4, replace=False)]
     found = z_quantiles(laws, np.array([0.5, 0.51]), np.array([0.5, 0.5]))
     assert found.tolist() == [0.0, math.inf]
 

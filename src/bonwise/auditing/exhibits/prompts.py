@@ -45,7 +45,7 @@ def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPromp
     table = per_prompt(judges)
     shown = table.head(MOST_ROWS)
     spoken = {} if words is None else words.of(list(dict.fromkeys(shown["prompt_id"])))
-    pools = {judge.judge: _Pools(judge) for judge in judges}
+    pools = {judge.judge: _JudgedPools(judge) for judge in judges}
     seen = [pools[line["judge"]].seen(line, spoken) for line in shown.to_dict("records")]
     room = MOST_BYTES
     for one in seen:
@@ -55,7 +55,7 @@ def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPromp
     return WorstPrompts(rows=[one.record() for one in seen], of=len(table))
 
 
-class _Pools:
+class _JudgedPools:
     """The pools of one judge's panel, by prompt."""
 
     def __init__(self, judge: JudgeAudit) -> None:
@@ -81,7 +81,7 @@ class _Pools:
             prompt_id=prompt_id,
             pick=self._named(pool[self.picked[pool]]),
             best=self._named(pool[self.best[pool]]),
-            prompt=_Text(words.prompt),
+            prompt=_CutText(words.prompt),
             candidates=[self._candidate(cell, judge, words) for cell in cells.tolist()],
             candidates_left_out=len(pool) - len(cells),
         )
@@ -101,21 +101,21 @@ class _Pools:
         told = " | ".join(printable(one, longest=LONGEST_NAME // NAMED) for one in names)
         return told, max(0, len(cells) - NAMED)
 
-    def _candidate(self, cell: int, judge: str, words: PromptWords) -> _Candidate:
+    def _candidate(self, cell: int, judge: str, words: PromptWords) -> _CandidateShown:
         name = str(self.names[self.panel.names[cell]])
-        return _Candidate(
+        return _CandidateShown(
             name=name,
             score=None if self.logged else float(self.panel.scores[cell]),
             label=_known(self.panel.labels[cell]),
-            text=_Text(words.texts.get(name)),
-            raw=_Text(words.raw.get((judge, name))),
+            text=_CutText(words.texts.get(name)),
+            raw=_CutText(words.raw.get((judge, name))),
             picked=bool(self.picked[cell]),
             best=bool(self.best[cell]),
         )
 
 
 @dataclass(slots=True)
-class _Text:
+class _CutText:
     """Words, and how many characters of them were cut."""
 
     words: str | None
@@ -128,12 +128,12 @@ class _Text:
 
 
 @dataclass(slots=True)
-class _Candidate:
+class _CandidateShown:
     name: str
     score: float | None
     label: float | None
-    text: _Text
-    raw: _Text
+    text: _CutText
+    raw: _CutText
     picked: bool
     best: bool
 
@@ -160,8 +160,8 @@ class _Seen:
     prompt_id: str
     pick: tuple[str, int]
     best: tuple[str, int]
-    prompt: _Text
-    candidates: list[_Candidate]
+    prompt: _CutText
+    candidates: list[_CandidateShown]
     candidates_left_out: int
     words_left_out: bool = False
 
@@ -191,7 +191,7 @@ class _Seen:
                 one.words, one.left_out = None, 0
         return room
 
-    def _texts(self) -> Iterator[_Text]:
+    def _texts(self) -> Iterator[_CutText]:
         yield self.prompt
         for one in self.candidates:
             yield from (one.text, one.raw)

@@ -35,7 +35,7 @@ _Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _ColumnValue:
     value: str
     kind: Literal["value", "range", "blank", "other"]
     prompts: npt.NDArray[np.bool_]
@@ -109,7 +109,7 @@ def _cells(table: ScoreTable, panel: Panel) -> _Cells:
     return _Cells(rows, np.flatnonzero(np.diff(at[rows], prepend=-1)))
 
 
-def _rows_of(table: ScoreTable, column: str, cells: _Cells, *, room: bool) -> list[_Row]:
+def _rows_of(table: ScoreTable, column: str, cells: _Cells, *, room: bool) -> list[_ColumnValue]:
     if not room:
         raise _LeftOut(f"{_MOST_COLUMNS} columns are shown already")
     return list(_rows(_of_prompts(table.frame[column].iloc[cells.rows], cells)))
@@ -128,14 +128,14 @@ def _of_prompts(column: pd.Series, cells: _Cells) -> pd.Series:
     return pd.Series(found).reindex(codes[cells.starts]).reset_index(drop=True)
 
 
-def _rows(values: pd.Series) -> Iterator[_Row]:
+def _rows(values: pd.Series) -> Iterator[_ColumnValue]:
     """Group prompts by what a column says of them."""
     blank = values.isna().to_numpy()
     _, found = distinct(values[~blank])
     if len(found) > _MOST_VALUES:
         rows = list(_ranges(values, blank))
     else:
-        rows = [_Row(_written(one), "value", (values == one).to_numpy()) for one in sorted(found, key=_order)]
+        rows = [_ColumnValue(_written(one), "value", (values == one).to_numpy()) for one in sorted(found, key=_order)]
     if len(rows) + bool(blank.any()) < 2:
         raise _LeftOut("it is blank" if not len(found) else "it says the same of every prompt")
     rare = [row for row in rows if row.prompts.sum() < _FEWEST_PROMPTS]
@@ -143,12 +143,12 @@ def _rows(values: pd.Series) -> Iterator[_Row]:
     if len(rare) == 1:
         yield rare[0]
     elif rare:
-        yield _Row(f"(other {len(rare)} values)", "other", np.any([row.prompts for row in rare], axis=0))
+        yield _ColumnValue(f"(other {len(rare)} values)", "other", np.any([row.prompts for row in rare], axis=0))
     if blank.any():
-        yield _Row("(blank)", "blank", blank)
+        yield _ColumnValue("(blank)", "blank", blank)
 
 
-def _ranges(values: pd.Series, blank: npt.NDArray[np.bool_]) -> Iterator[_Row]:
+def _ranges(values: pd.Series, blank: npt.NDArray[np.bool_]) -> Iterator[_ColumnValue]:
     """Cut numbers into three groups of about as many prompts each."""
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
     if not np.isfinite(numbers[~blank]).all():
@@ -160,10 +160,10 @@ def _ranges(values: pd.Series, blank: npt.NDArray[np.bool_]) -> Iterator[_Row]:
         mine = group == at
         if mine.any():
             ends = (_written(end, digits=4) for end in (numbers[mine].min(), numbers[mine].max()))
-            yield _Row(" to ".join(ends), "range", mine)
+            yield _ColumnValue(" to ".join(ends), "range", mine)
 
 
-def _figures(row: _Row, found: Mapping[str, Estimate], method: str, logged: bool) -> StratumRow:
+def _figures(row: _ColumnValue, found: Mapping[str, Estimate], method: str, logged: bool) -> StratumRow:
     if logged:
         found = {name: e if name in _OF_PICKS else Estimate.undefined(NO_SCORES, e.n) for name, e in found.items()}
     return StratumRow(

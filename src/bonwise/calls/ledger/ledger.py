@@ -13,7 +13,7 @@ from bonwise.calls.ledger import pruning
 from bonwise.calls.ledger.entries import as_text, request_columns, response_columns
 from bonwise.calls.ledger.place import ledger_file, prepare
 from bonwise.calls.ledger.reading import Reader, integrity, read_rows, read_stats
-from bonwise.calls.ledger.records import Claim, LedgerStats, Recorded, Row, State, Stored
+from bonwise.calls.ledger.records import Claim, LedgerRow, LedgerStats, Recorded, State, Stored
 from bonwise.calls.ledger.transactions import LedgerTransactions
 from bonwise.calls.ledger.writer import Writer
 from bonwise.calls.request import Request
@@ -203,7 +203,7 @@ class Ledger:
         state: State | None = None,
         key_prefix: str = "",
         limit: int | None = None,
-    ) -> Iterator[Row]:
+    ) -> Iterator[LedgerRow]:
         """Walk through samples with their calls, and calls without a sample, in the order they were sent.
 
         Parameters

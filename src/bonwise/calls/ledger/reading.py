@@ -16,7 +16,7 @@ from bonwise.calls.ledger.entries import STORED, effective_from, stored_from, us
 from bonwise.calls.ledger.forks import watch
 from bonwise.calls.ledger.owner import Owner, is_alive, this_process
 from bonwise.calls.ledger.place import as_ledger_errors, connect
-from bonwise.calls.ledger.records import Dropped, LedgerStats, ModelTally, Row, State, Stored
+from bonwise.calls.ledger.records import DroppedParameter, LedgerRow, LedgerStats, ModelTally, State, Stored
 from bonwise.calls.usage import Usage
 from bonwise.errors import LedgerError, UsageError
 
@@ -142,12 +142,12 @@ def read_stats(file: Path, busy_timeout: float) -> LedgerStats:
             groups.setdefault((row[0], row[1]), []).append(row[2:])
         dropped = connection.execute("SELECT base_url, model, parameter, message, learnt_at FROM dropped").fetchall()
         models = tuple(_tally(*name, rows, samples.get(name, 0), dead) for name, rows in groups.items())
-    return LedgerStats(models, tuple(Dropped(*row) for row in dropped))
+    return LedgerStats(models, tuple(DroppedParameter(*row) for row in dropped))
 
 
 def read_rows(
     file: Path, busy_timeout: float, model: str | None, state: State | None, key_prefix: str, limit: int | None
-) -> Iterator[Row]:
+) -> Iterator[LedgerRow]:
     """Walk through a ledger; see `bonwise.calls.ledger.ledger.Ledger.rows`."""
     if not re.fullmatch("[0-9a-fA-F]*", key_prefix):
         raise UsageError(f"{key_prefix!r} begins no key", hint="a key is written in the digits 0-9 and a-f")
@@ -161,16 +161,16 @@ def integrity(file: Path, busy_timeout: float) -> str:
         return "; ".join(line for (line,) in connection.execute("PRAGMA integrity_check"))
 
 
-def _walk(file: Path, busy_timeout: float, wanted: dict[str, Any]) -> Iterator[Row]:
+def _walk(file: Path, busy_timeout: float, wanted: dict[str, Any]) -> Iterator[LedgerRow]:
     with as_ledger_errors(file), closing(connect(file, busy_timeout)) as connection:
         for row in connection.execute(_ROWS, wanted):
             yield _row(row)
 
 
-def _row(row: tuple[Any, ...]) -> Row:
+def _row(row: tuple[Any, ...]) -> LedgerRow:
     names, cost, price_version, effective, ending, counts = row[:19], row[19], row[20], row[21], row[22:25], row[25:]
     values = (*names, usage_from(counts), cost, price_version, effective_from(effective, row[3]), *ending)
-    return Row(*values)
+    return LedgerRow(*values)
 
 
 def _tally(provider: str, model: str, rows: list[Any], samples: int, dead: set[int]) -> ModelTally:

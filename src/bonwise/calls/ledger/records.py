@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from bonwise.calls.usage import Usage
 
-__all__ = ["Claim", "Dropped", "LedgerStats", "ModelTally", "Recorded", "Row", "State", "Stored"]
+__all__ = ["Claim", "DroppedParameter", "LedgerRow", "LedgerStats", "ModelTally", "Recorded", "State", "Stored"]
 
 State = Literal["sent", "answered", "rejected", "failed", "unknown"]
 """
@@ -144,7 +144,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class DroppedParameter:
     """A parameter that a server refused or ignored, and which is no longer sent to it."""
 
     base_url: str
@@ -194,11 +194,11 @@ class LedgerStats:
     ----------
     models : tuple of ModelTally
         In the order of their names.
-    dropped : tuple of Dropped
+    dropped : tuple of DroppedParameter
     """
 
     models: tuple[ModelTally, ...]
-    dropped: tuple[Dropped, ...]
+    dropped: tuple[DroppedParameter, ...]
 
     @property
     def calls(self) -> dict[State, int]:
@@ -241,7 +241,7 @@ class LedgerStats:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LedgerRow:
     """One sample with its call, or a call whose samples were all claimed by later calls.
 
     Parameters

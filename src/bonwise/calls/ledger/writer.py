@@ -24,7 +24,7 @@ _LOST = "answers could not be kept: mend the disk or the lock, then run the same
 _ONE_ONLY = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.InterfaceError)
 
 
-class _Job:
+class _WriteTask:
     """One piece of work, and who waits for it."""
 
     __slots__ = ("error", "future", "loop", "result", "work")
@@ -71,7 +71,7 @@ class Writer:
         bonwise.errors.LedgerError
             The work, its commit or an earlier commit failed, or the writer is closed.
         """
-        job = _Job(work)
+        job = _WriteTask(work)
         job.loop = asyncio.get_running_loop()
         job.future = job.loop.create_future()
         self._put(job)
@@ -87,14 +87,14 @@ class Writer:
 
     def post(self, work: Callable[[LedgerTransactions], object]) -> None:
         """Queue one piece of work that nobody waits for."""
-        self._put(_Job(work))
+        self._put(_WriteTask(work))
 
     def take_along(self, work: Callable[[LedgerTransactions], object]) -> None:
         """Queue work that nobody waits for and that wakes nobody: it goes with the next transaction."""
         with self._door:
             if self._closed:
                 raise LedgerError("the ledger is closed")
-            self._luggage.append(_Job(work))
+            self._luggage.append(_WriteTask(work))
 
     def close(self) -> None:
         """Commit what has queued, give back the leases, and end the thread."""
@@ -125,8 +125,8 @@ class Writer:
         self._begin()
 
     def _begin(self) -> None:
-        self._queue: SimpleQueue[_Job | None] = SimpleQueue()
-        self._luggage: deque[_Job] = deque()
+        self._queue: SimpleQueue[_WriteTask | None] = SimpleQueue()
+        self._luggage: deque[_WriteTask] = deque()
         self._door = threading.Lock()
         self._turn = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -134,7 +134,7 @@ class Writer:
         self._owner: int | None = None
         self._failure = ""
 
-    def _put(self, job: _Job) -> None:
+    def _put(self, job: _WriteTask) -> None:
         with self._door:
             if self._closed:
                 raise LedgerError("the ledger is closed")
@@ -156,8 +156,8 @@ class Writer:
                     self._leave()
             _hand_over(batch)
 
-    def _next(self) -> tuple[list[_Job], bool]:
-        batch: list[_Job] = []
+    def _next(self) -> tuple[list[_WriteTask], bool]:
+        batch: list[_WriteTask] = []
         job = self._queue.get()
         with suppress(Empty):
             while job is not None:
@@ -166,14 +166,14 @@ class Writer:
             return batch + self._taken_along(), True
         return batch + self._taken_along(), False
 
-    def _taken_along(self) -> list[_Job]:
+    def _taken_along(self) -> list[_WriteTask]:
         luggage = []
         with suppress(IndexError):
             while True:
                 luggage.append(self._luggage.popleft())
         return luggage
 
-    def _write(self, batch: list[_Job]) -> None:
+    def _write(self, batch: list[_WriteTask]) -> None:
         if batch and not self._failure:
             try:
                 ledger_file = self._arrive()
@@ -210,7 +210,7 @@ class Writer:
             self._clerk = None
 
 
-def _run_together(batch: list[_Job], ledger_file: LedgerTransactions) -> bool:
+def _run_together(batch: list[_WriteTask], ledger_file: LedgerTransactions) -> bool:
     # A savepoint for each piece would cost as much as the piece, and hardly any piece ever fails.
     try:
         for job in batch:
@@ -220,7 +220,7 @@ def _run_together(batch: list[_Job], ledger_file: LedgerTransactions) -> bool:
     return True
 
 
-def _run_piece(job: _Job, ledger_file: LedgerTransactions) -> None:
+def _run_piece(job: _WriteTask, ledger_file: LedgerTransactions) -> None:
     ledger_file.mark()
     try:
         job.result = job.work(ledger_file)
@@ -242,8 +242,8 @@ def _says(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _hand_over(batch: list[_Job]) -> None:
-    by_loop: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
+def _hand_over(batch: list[_WriteTask]) -> None:
+    by_loop: dict[asyncio.AbstractEventLoop, list[_WriteTask]] = {}
     for job in batch:
         if job.loop is not None:
             by_loop.setdefault(job.loop, []).append(job)
@@ -252,7 +252,7 @@ def _hand_over(batch: list[_Job]) -> None:
             loop.call_soon_threadsafe(_settle, jobs)
 
 
-def _settle(jobs: list[_Job]) -> None:
+def _settle(jobs: list[_WriteTask]) -> None:
     for job in jobs:
         if job.future is None or job.future.done():
             continue

@@ -14,13 +14,13 @@ from bonwise.documents.study import StudyJudge
 from bonwise.documents.study_settings import Shape
 from bonwise.documents.values import Count
 
-__all__ = ["DrawSettings", "DrawnStratum", "GapOf", "PairDrawDocument"]
+__all__ = ["GapOf", "PairDrawDocument", "PairDrawSettings", "PairStratum"]
 
 GapOf = Literal["oracle", "score"]
 """Whose gap pairs have."""
 
 
-class DrawnStratum(Record):
+class PairStratum(Record):
     """Pairs with about one gap.
 
     Parameters
@@ -43,7 +43,7 @@ class DrawnStratum(Record):
         return self
 
 
-class DrawSettings(Record):
+class PairDrawSettings(Record):
     """What was asked for.
 
     Parameters
@@ -73,10 +73,10 @@ class PairDrawDocument(LabelStrategyDocument):
     ----------
     study : {"label-strategy"}
     kind : {"draw"}
-    settings : DrawSettings
+    settings : PairDrawSettings
     judges, not_studied : dict
         Empty: no judge was studied.
-    strata : list of DrawnStratum
+    strata : list of PairStratum
     prompts_left_out : dict of str to int
         By reason.
     labels_needed : int
@@ -84,10 +84,10 @@ class PairDrawDocument(LabelStrategyDocument):
     sentences : list of str
     """
 
-    settings: DrawSettings
+    settings: PairDrawSettings
     judges: Annotated[dict[str, StudyJudge], Field(max_length=0)]
     kind: Literal["draw"] = "draw"
-    strata: list[DrawnStratum]
+    strata: list[PairStratum]
     prompts_left_out: dict[str, Count]
     labels_needed: Count
     sentences: list[str]

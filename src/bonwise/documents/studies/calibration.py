@@ -26,7 +26,7 @@ __all__ = [
     "Intervals",
     "LevelChange",
     "PickCounts",
-    "Picks",
+    "PickOutcomes",
     "RawFigures",
 ]
 
@@ -73,7 +73,7 @@ class PickCounts(Record):
         return self
 
 
-class Picks(Record):
+class PickOutcomes(Record):
     """What became of the picks, on all prompts and on those without a tie at the top."""
 
     all: PickCounts
@@ -93,7 +93,7 @@ class CalibratedMethod(Record):
     level : LevelChange
     tie_breaks : EstimateRecord
         Of the pairs that the raw scores tie, the share that is ordered as the labels are.
-    picks : Picks
+    picks : PickOutcomes
     rising_folds : int
         Folds in which the map never fell as the score rose.
     """
@@ -104,7 +104,7 @@ class CalibratedMethod(Record):
     relative: dict[str, EstimateRecord]
     level: LevelChange
     tie_breaks: EstimateRecord
-    picks: Picks
+    picks: PickOutcomes
     rising_folds: Count
 
     @model_validator(mode="after")

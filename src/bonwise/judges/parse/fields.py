@@ -62,7 +62,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class _Mark:
+class _FoundField:
     """A field, where it stands, and what it says."""
 
     start: int
@@ -72,10 +72,10 @@ class _Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _TextLine:
     """A line with words in it; no marks where it is prose."""
 
-    marks: tuple[_Mark, ...]
+    marks: tuple[_FoundField, ...]
     bare: bool
 
 
@@ -84,8 +84,8 @@ def answer(choice: Choice, form: Form) -> Mapping[str, Any] | Unscored:
 
     Examples
     --------
-    >>> from bonwise.judges.parse.slots import Scale
-    >>> score = Form({"score": Scale(0, 100, whole=True)}, {"score": "score"}, ["score"], bare="score")
+    >>> from bonwise.judges.parse.slots import NumberSlot
+    >>> score = Form({"score": NumberSlot(0, 100, whole=True)}, {"score": "score"}, ["score"], bare="score")
     >>> answer(Choice("At first sight:\n{\"score\": 70}\nHaving checked it:\n{\"score\": 85}"), score)
     {'score': 85}
     >>> answer(Choice("70 or 80"), score).reason
@@ -109,9 +109,9 @@ def answer(choice: Choice, form: Form) -> Mapping[str, Any] | Unscored:
     return unread(found.reason, choice) if isinstance(found, Fault) else found
 
 
-def _last(blocks: Sequence[Sequence[_Mark]], form: Form) -> dict[str, Any] | Fault:
+def _last(blocks: Sequence[Sequence[_FoundField]], form: Form) -> dict[str, Any] | Fault:
     """Return the last answer; a field that is not needed may also follow it, apart from it."""
-    later: list[_Mark] = []
+    later: list[_FoundField] = []
     for block in reversed(blocks):
         if any(mark.name in form.needed for mark in block):
             names = {mark.name for mark in block}
@@ -120,7 +120,7 @@ def _last(blocks: Sequence[Sequence[_Mark]], form: Form) -> dict[str, Any] | Fau
     return Fault(f"no {form.needed[0]} in the reply")
 
 
-def _merged(marks: Sequence[_Mark], form: Form) -> dict[str, Any] | Fault:
+def _merged(marks: Sequence[_FoundField], form: Form) -> dict[str, Any] | Fault:
     found: dict[str, Any] = {}
     for mark in marks:
         if found.setdefault(mark.name, mark.reading) != mark.reading:
@@ -137,11 +137,11 @@ def _said(reading: Any) -> str:
     return reading.reason if isinstance(reading, Fault) else str(reading)
 
 
-def _blocks(text: str, form: Form) -> Iterator[list[_Mark]]:
+def _blocks(text: str, form: Form) -> Iterator[list[_FoundField]]:
     """Yield the fields of a text, those together that no other words and no other line part."""
     text, cut = _ending(text)
     marks = sorted(_marks(text, form, cut=cut), key=lambda mark: mark.start)
-    block: list[_Mark] = []
+    block: list[_FoundField] = []
     for mark in marks:
         if block and not _together(text[block[-1].end : mark.start]):
             yield block
@@ -161,12 +161,12 @@ def _ending(text: str) -> tuple[str, bool]:
     return (text[-LOOKED_AT:], True) if len(text) > LOOKED_AT else (text, False)
 
 
-def _marks(text: str, form: Form, *, cut: bool) -> Iterator[_Mark]:
+def _marks(text: str, form: Form, *, cut: bool) -> Iterator[_FoundField]:
     rest: list[str] = []
     position = 0
     for piece in pieces(text, form.needed):
         if piece.pairs is None:
-            yield _Mark(piece.start, piece.end, form.needed[0], Fault("a broken JSON object"))
+            yield _FoundField(piece.start, piece.end, form.needed[0], Fault("a broken JSON object"))
         else:
             yield from _marks_of(piece.pairs, piece.start, piece.end, form)
         rest += text[position : piece.start], " " * (piece.end - piece.start)
@@ -175,15 +175,15 @@ def _marks(text: str, form: Form, *, cut: bool) -> Iterator[_Mark]:
     yield from _stated("".join([*rest, text[position:]]), form, cut=cut)
 
 
-def _marks_of(pairs: Pairs, start: int, end: int, form: Form) -> Iterator[_Mark]:
+def _marks_of(pairs: Pairs, start: int, end: int, form: Form) -> Iterator[_FoundField]:
     keys = [key for key, _ in pairs]
     for key in dict.fromkeys(key for key in keys if key in form.slots):
         value = next(value for name, value in pairs if name == key)
         reading = form.slots[key].of_json(value) if keys.count(key) == 1 else Fault(f'two answers: "{key}" twice')
-        yield _Mark(start, end, key, reading)
+        yield _FoundField(start, end, key, reading)
 
 
-def _stated(text: str, form: Form, *, cut: bool) -> Iterator[_Mark]:
+def _stated(text: str, form: Form, *, cut: bool) -> Iterator[_FoundField]:
     """Yield the fields that lines state; a line without a label counts only where the reply begins or ends."""
     found = (_line(match, form) for match in _LINE.finditer(text) if not (cut and match.start() == 0))
     lines = [line for line in found if line is not None]
@@ -195,7 +195,7 @@ def _stated(text: str, form: Form, *, cut: bool) -> Iterator[_Mark]:
             yield from line.marks
 
 
-def _line(match: re.Match[str], form: Form) -> _Line | None:
+def _line(match: re.Match[str], form: Form) -> _TextLine | None:
     """Read one line; None where it has no words, as a code fence has none."""
     content = match[0].strip(_DECORATION)
     if all(word.lower() in _JOINING for word in _WORDS.findall(content)):
@@ -221,14 +221,14 @@ def _labelled(part: str, form: Form) -> tuple[str | None, str]:
     return None, part
 
 
-def _line_of(values: Sequence[tuple[str | None, str]], match: re.Match[str], form: Form) -> _Line | None:
-    marks: list[_Mark] = []
+def _line_of(values: Sequence[tuple[str | None, str]], match: re.Match[str], form: Form) -> _TextLine | None:
+    marks: list[_FoundField] = []
     bare = values[0][0] is None
     if bare and (form.bare is None or not form.slots[form.bare].alone(values[0][1])):
-        return _Line((), bare=False)
+        return _TextLine((), bare=False)
     for label, value in values:
         name = label or form.bare
         # A label with nothing behind it is a heading: what it announces stands on the next line.
         if name is not None and value:
-            marks.append(_Mark(match.start(), match.end(), name, form.slots[name].of_text(value)))
-    return _Line(tuple(marks), bare=bare) if marks else None
+            marks.append(_FoundField(match.start(), match.end(), name, form.slots[name].of_text(value)))
+    return _TextLine(tuple(marks), bare=bare) if marks else None

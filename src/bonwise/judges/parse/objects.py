@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Lexeme", "Piece", "pieces", "whole_object"]
+__all__ = ["JsonSpan", "Lexeme", "pieces", "whole_object"]
 
 Pairs = tuple[tuple[str, Any], ...]
 
@@ -25,7 +25,7 @@ class Lexeme(str):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class JsonSpan:
     """A stretch of text that is, or was meant to be, a JSON object.
 
     Parameters
@@ -62,7 +62,7 @@ def whole_object(text: str) -> Pairs | None:
         return None
 
 
-def pieces(text: str, keys: Collection[str]) -> Iterator[Piece]:
+def pieces(text: str, keys: Collection[str]) -> Iterator[JsonSpan]:
     """Yield the outermost objects in a text, and the broken ones in which one of the keys stands.
 
     Examples
@@ -79,19 +79,19 @@ def pieces(text: str, keys: Collection[str]) -> Iterator[Piece]:
         except json.JSONDecodeError as error:
             wasted += error.pos - start
             if wasted > _PATIENCE * len(text):
-                yield Piece(start, len(text), None)
+                yield JsonSpan(start, len(text), None)
                 return
             broken = text[start : error.pos]
             # Inside what was meant as an answer nothing is taken for another answer.
             position = start + 1
             if any(key in broken for key in wanted):
                 position = max(error.pos, start + 1)
-                yield Piece(start, position, None)
+                yield JsonSpan(start, position, None)
         except RecursionError:
-            yield Piece(start, len(text), None)
+            yield JsonSpan(start, len(text), None)
             return
         else:
-            yield Piece(start, position, pairs)
+            yield JsonSpan(start, position, pairs)
 
 
 def _decoder(*, strict: bool) -> json.JSONDecoder:

@@ -8,9 +8,9 @@ from bonwise.calls.reply import Choice
 from bonwise.data.verdicts import Unscored
 from bonwise.judges.parse.fields import Form, answer
 from bonwise.judges.parse.reply import unread
-from bonwise.judges.parse.slots import Scale, Words
+from bonwise.judges.parse.slots import NumberSlot, WordSlot
 
-__all__ = ["Interval", "Pick", "interval", "pick", "probability", "score"]
+__all__ = ["ReadChoice", "ReadInterval", "interval", "pick", "probability", "score"]
 
 _SCORE = "(?:final |overall )?(?:score|rating)|final answer"
 _LOW = "low|low end|lower|lower end|lower bound"
@@ -19,29 +19,29 @@ _CHOICE = "(?:final )?(?:choice|verdict|winner|preference|answer)"
 _PROBABILITY = r"(?:final )?(?:probability|p|p\(a\))|final answer"
 
 _SCORES = {
-    whole: Form({"score": Scale(0, 100, whole=whole)}, {"score": _SCORE}, ("score",), bare="score")
+    whole: Form({"score": NumberSlot(0, 100, whole=whole)}, {"score": _SCORE}, ("score",), bare="score")
     for whole in (True, False)
 }
 _INTERVALS = {
     whole: Form(
-        dict.fromkeys(("score", "low", "high"), Scale(0, 100, whole=whole)),
+        dict.fromkeys(("score", "low", "high"), NumberSlot(0, 100, whole=whole)),
         {"score": _SCORE, "low": _LOW, "high": _HIGH},
         ("score", "low", "high"),
     )
     for whole in (True, False)
 }
 _PICKS = Form(
-    {"choice": Words(("A", "B", "TIE")), "confidence": Scale(1, 5, whole=True)},
+    {"choice": WordSlot(("A", "B", "TIE")), "confidence": NumberSlot(1, 5, whole=True)},
     {"choice": _CHOICE, "confidence": "(?:final )?confidence"},
     ("choice",),
     bare="choice",
 )
 _PROBABILITIES = Form(
-    {"probability": Scale(0, 1)}, {"probability": _PROBABILITY}, ("probability",), bare="probability"
+    {"probability": NumberSlot(0, 1)}, {"probability": _PROBABILITY}, ("probability",), bare="probability"
 )
 
 
-class Pick(NamedTuple):
+class ReadChoice(NamedTuple):
     """The better one of two candidates, as they were shown.
 
     Parameters
@@ -56,7 +56,7 @@ class Pick(NamedTuple):
     confidence: int | None = None
 
 
-class Interval(NamedTuple):
+class ReadInterval(NamedTuple):
     """A score from 0 to 100 and the ends of an interval around it."""
 
     score: float
@@ -85,18 +85,18 @@ def score(choice: Choice, *, whole: bool = True) -> float | Unscored:
     return value
 
 
-def pick(choice: Choice) -> Pick | Unscored:
+def pick(choice: Choice) -> ReadChoice | Unscored:
     """Read which of two candidates is better.
 
     Examples
     --------
     >>> pick(Choice('{"choice": "A", "confidence": 4}'))
-    Pick(choice='A', confidence=4)
+    ReadChoice(choice='A', confidence=4)
     >>> pick(Choice("[[B]]"))
-    Pick(choice='B', confidence=None)
+    ReadChoice(choice='B', confidence=None)
     """
     found = answer(choice, _PICKS)
-    return found if isinstance(found, Unscored) else Pick(found["choice"], found.get("confidence"))
+    return found if isinstance(found, Unscored) else ReadChoice(found["choice"], found.get("confidence"))
 
 
 def probability(choice: Choice) -> float | Unscored:
@@ -112,20 +112,20 @@ def probability(choice: Choice) -> float | Unscored:
     return value
 
 
-def interval(choice: Choice, *, whole: bool = True) -> Interval | Unscored:
+def interval(choice: Choice, *, whole: bool = True) -> ReadInterval | Unscored:
     """Read a score from 0 to 100 and the interval around it.
 
     Examples
     --------
     >>> interval(Choice('{"score": 70, "low": 60, "high": 85}'))
-    Interval(score=70, low=60, high=85)
+    ReadInterval(score=70, low=60, high=85)
     >>> interval(Choice('{"score": 70, "low": 75, "high": 85}')).reason
     'the score 70 lies outside its interval, 75 to 85'
     """
     found = answer(choice, _INTERVALS[whole])
     if isinstance(found, Unscored):
         return found
-    stated = Interval(found["score"], found["low"], found["high"])
+    stated = ReadInterval(found["score"], found["low"], found["high"])
     if not stated.low <= stated.score <= stated.high:
         reason = f"the score {stated.score:g} lies outside its interval, {stated.low:g} to {stated.high:g}"
         return unread(reason, choice)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from bonwise.judges.parse.objects import Lexeme
 from bonwise.printable import printable
 
-__all__ = ["Fault", "Scale", "Slot", "Words"]
+__all__ = ["Fault", "NumberSlot", "Slot", "WordSlot"]
 
 # Only ASCII digits count, in JSON's own grammar.
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
@@ -52,7 +52,7 @@ class Slot(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class NumberSlot:
     """Numbers from `low` to `high`.
 
     Parameters
@@ -63,11 +63,11 @@ class Scale:
 
     Examples
     --------
-    >>> Scale(0, 100, whole=True).of_text("85/100")
+    >>> NumberSlot(0, 100, whole=True).of_text("85/100")
     85
-    >>> Scale(0, 100, whole=True).of_text("101").reason
+    >>> NumberSlot(0, 100, whole=True).of_text("101").reason
     'off the scale 0 to 100: 101'
-    >>> Scale(0, 1).of_text("73%")
+    >>> NumberSlot(0, 1).of_text("73%")
     0.73
     """
 
@@ -114,7 +114,7 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WordSlot:
     """One of a few words in capitals; a word of several letters may be written in any case.
 
     Parameters
@@ -123,9 +123,9 @@ class Words:
 
     Examples
     --------
-    >>> Words(("A", "B", "TIE")).of_text("[[Tie]]")
+    >>> WordSlot(("A", "B", "TIE")).of_text("[[Tie]]")
     'TIE'
-    >>> Words(("A", "B", "TIE")).of_text("C").reason
+    >>> WordSlot(("A", "B", "TIE")).of_text("C").reason
     'none of A, B, TIE: C'
     """
 

@@ -12,11 +12,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.data.opening import open_table
-from bonwise.data.panel import Dropped, Panel, Shape, lay_out
+from bonwise.data.panel import Panel, PromptLeftOut, Shape, lay_out
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import UsageError
-from bonwise.planning.monitoring.request import Request
+from bonwise.planning.monitoring.request import MonitorRequest
 from bonwise.planning.monitoring.uniform_draw import Described, stated_draw
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 
@@ -42,7 +42,7 @@ class LabelledPrompts:
         Which prompts of the table, after drops, they stand for.
     partly : int
         Prompts with labels for some candidates only: not counted yet.
-    dropped : tuple of Dropped
+    dropped : tuple of PromptLeftOut
     labels_left_out : mapping of str to int
         Labels of prompts that the table does not hold.
     """
@@ -56,7 +56,7 @@ class LabelledPrompts:
     columns: Mapping[str, str] = field(repr=False)
     described: Described
     partly: int
-    dropped: tuple[Dropped, ...] = field(repr=False)
+    dropped: tuple[PromptLeftOut, ...] = field(repr=False)
     labels_left_out: Mapping[str, int]
 
     @property
@@ -65,14 +65,14 @@ class LabelledPrompts:
         return bool(self.prompt_ids.is_monotonic_increasing)
 
 
-def labelled_in_order(source: str | Path | pd.DataFrame | ScoreTable, request: Request) -> LabelledPrompts:
+def labelled_in_order(source: str | Path | pd.DataFrame | ScoreTable, request: MonitorRequest) -> LabelledPrompts:
     """Read scores and labels; the order of the labels is that of the rows they stand in.
 
     Parameters
     ----------
     source : str, pathlib.Path, pandas.DataFrame or ScoreTable
         Scores, and without a label file the labels too.
-    request : Request
+    request : MonitorRequest
 
     Raises
     ------

@@ -27,12 +27,12 @@ from bonwise.documents.monitor import (
     NothingLeftOut,
     RecoverySettings,
     VoteCounts,
-    VoteSettings,
+    VoteMonitorSettings,
 )
 from bonwise.documents.record import given
 from bonwise.errors import UsageError
 from bonwise.planning.monitoring.label_order import LabelledPrompts, labelled_in_order
-from bonwise.planning.monitoring.request import Question, Request
+from bonwise.planning.monitoring.request import MonitorRequest, Question
 from bonwise.planning.monitoring.sentences import of_order, of_prompts, of_verdict, of_votes
 from bonwise.planning.monitoring.stopping_rules import (
     Watched,
@@ -70,7 +70,7 @@ class Monitor(DocumentedResult):
         Estimate, interval and looks behind it.
     sentences : tuple of str
     data : LabelCounts or VoteCounts
-    settings : RecoverySettings or VoteSettings
+    settings : RecoverySettings or VoteMonitorSettings
     """
 
     question: Question
@@ -79,7 +79,7 @@ class Monitor(DocumentedResult):
     watched: Watched = field(repr=False)
     sentences: tuple[str, ...] = field(repr=False)
     data: LabelCounts | VoteCounts = field(repr=False)
-    settings: RecoverySettings | VoteSettings = field(repr=False)
+    settings: RecoverySettings | VoteMonitorSettings = field(repr=False)
 
     @property
     def now(self) -> Look:
@@ -210,7 +210,7 @@ def monitor(  # noqa: PLR0913 - all but the source are named
     >>> monitor(votes, question="preference", verdict_col="winner")
     <Monitor of preference: stop: better after 32>
     """
-    request = Request(
+    request = MonitorRequest(
         question=question,
         half_width=half_width,
         than=than,
@@ -238,7 +238,7 @@ def monitor(  # noqa: PLR0913 - all but the source are named
     return _preference(source, request)
 
 
-def _recovery(prompts: LabelledPrompts, request: Request, first: int) -> Monitor:
+def _recovery(prompts: LabelledPrompts, request: MonitorRequest, first: int) -> Monitor:
     running, described = RunningRatio.of(prompts.gained, prompts.possible), prompts.described
     if request.half_width is not None:
         found = watch_precision(
@@ -263,7 +263,7 @@ def _recovery(prompts: LabelledPrompts, request: Request, first: int) -> Monitor
     return Monitor(request.question, found.verdict, describes, found, sentences, data, settings)
 
 
-def _recovery_settings(prompts: LabelledPrompts, request: Request, first: int) -> RecoverySettings:
+def _recovery_settings(prompts: LabelledPrompts, request: MonitorRequest, first: int) -> RecoverySettings:
     file, precise = request.label_file, request.half_width is not None
     than, target = (None, None) if precise else (float(request.than or 0.0), int(request.planned or _TARGET))
     return RecoverySettings(
@@ -296,7 +296,7 @@ def _counts(prompts: LabelledPrompts) -> LabelCounts:
     )
 
 
-def _preference(source: str | Path | pd.DataFrame, request: Request) -> Monitor:
+def _preference(source: str | Path | pd.DataFrame, request: MonitorRequest) -> Monitor:
     votes = votes_in_order(
         source, verdict_col=str(request.verdict_col), ties=request.ties, pair=request.pair, prompt=request.prompt
     )
@@ -304,7 +304,7 @@ def _preference(source: str | Path | pd.DataFrame, request: Request) -> Monitor:
     margin = 0.1 if request.margin is None else float(request.margin)
     weight, confidence = mixture_weight(margin), float(request.confidence)
     found = watch_votes(votes.worth, than=than, weight=weight, confidence=confidence)
-    settings = VoteSettings(
+    settings = VoteMonitorSettings(
         confidence=confidence,
         than=than,
         margin=margin,

@@ -21,7 +21,7 @@ from bonwise.errors import UsageError
 from bonwise.stats.sequential.confidence_sequence import EARLIEST
 from bonwise.stats.sequential.sequential_precision import first_look
 
-__all__ = ["Question", "Request"]
+__all__ = ["MonitorRequest", "Question"]
 
 Question = Literal["precision", "significance", "preference"]
 
@@ -73,12 +73,12 @@ _FLAGS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Request:
+class MonitorRequest:
     """The arguments of `bonwise.planning.monitoring.monitor.monitor`, which describes them; None: not given.
 
     Examples
     --------
-    >>> Request(question="precision", half_width=0.06, planned=473).earliest_look
+    >>> MonitorRequest(question="precision", half_width=0.06, planned=473).earliest_look
     48
     """
 

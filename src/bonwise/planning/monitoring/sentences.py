@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bonwise.documents.monitor import LabelCounts, RecoverySettings, VoteCounts, VoteSettings
+from bonwise.documents.monitor import LabelCounts, RecoverySettings, VoteCounts, VoteMonitorSettings
 from bonwise.planning.monitoring.stopping_rules import Watched
 from bonwise.planning.monitoring.uniform_draw import Described
 from bonwise.report.numbers import brief, setting
@@ -71,7 +71,7 @@ def of_order(sorted_by_id: bool, prompts: int) -> Iterator[str]:
         yield "They were completed in the order of their ids: where ids follow topic or date that is not random."
 
 
-def of_votes(found: Watched, data: VoteCounts, settings: VoteSettings) -> Iterator[str]:
+def of_votes(found: Watched, data: VoteCounts, settings: VoteMonitorSettings) -> Iterator[str]:
     """Yield what the rule on votes rests on."""
     first, second = settings.sides
     bound = setting(settings.than)

@@ -18,14 +18,14 @@ from bonwise.data.wording import listed
 from bonwise.errors import InputError
 from bonwise.stats.sums import Floats
 
-__all__ = ["Votes", "votes_in_order"]
+__all__ = ["OrderedVotes", "votes_in_order"]
 
 _MODELS = ("model_a", "model_b")
 """Columns that name the models in public files of votes."""
 
 
 @dataclass(frozen=True, eq=False)
-class Votes:
+class OrderedVotes:
     """Votes that count, first given first.
 
     Parameters
@@ -55,7 +55,7 @@ def votes_in_order(
     ties: Ties | None = None,
     pair: Sequence[str] = (),
     prompt: str | None = None,
-) -> Votes:
+) -> OrderedVotes:
     """Read the votes of one pair.
 
     Parameters
@@ -93,7 +93,7 @@ def votes_in_order(
     # Nothing is known of a vote to come: where so far all were ties there is nothing to refuse.
     worth = np.zeros(0) if ties == "drop" and tied.all() else 1 - table.under(ties).preferred
     sides = (table.models[0], table.models[1])
-    return Votes(worth, table.source, sides, sum(table.dropped.values()), int(tied.sum()))
+    return OrderedVotes(worth, table.source, sides, sum(table.dropped.values()), int(tied.sum()))
 
 
 def _of_column(source: str | Path | pd.DataFrame, verdict_col: str, prompt: str | None) -> VoteTable:

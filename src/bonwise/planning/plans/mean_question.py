@@ -10,7 +10,7 @@ from scipy import optimize
 from bonwise.documents.plan import PlanDesign
 from bonwise.errors import InputError, UsageError
 from bonwise.planning.plans.pilot_figures import GainPilot, RivalPilot
-from bonwise.planning.plans.request import SMALLEST_EFFECT, Request
+from bonwise.planning.plans.request import SMALLEST_EFFECT, PlanRequest
 from bonwise.planning.plans.sizing import Sizing
 from bonwise.stats.power.best_of_n_gain import Contrast, complete_contrast, largest_of_normals, two_label_contrast
 from bonwise.stats.power.pilot_effect import Shift
@@ -29,7 +29,7 @@ _CONTRASTS = {"complete": complete_contrast, "two_label": two_label_contrast}
 _SMALLEST, _LARGEST = 1e-6, 1 - 1e-9
 
 
-def gain_from_r(request: Request, design: PlanDesign) -> Sizing:
+def gain_from_r(request: PlanRequest, design: PlanDesign) -> Sizing:
     """Size ``recovery>0`` from a within-prompt correlation."""
     n, r = int(request.required("candidates")), float(request.required("within_r"))
     contrast = _CONTRASTS[design]
@@ -61,7 +61,7 @@ def gain_from_r(request: Request, design: PlanDesign) -> Sizing:
     )
 
 
-def gain_from_pilot(request: Request, design: PlanDesign, pilot: GainPilot) -> Sizing:
+def gain_from_pilot(request: PlanRequest, design: PlanDesign, pilot: GainPilot) -> Sizing:
     """Size ``recovery>0`` from the standardised gain of a pilot."""
     _refuse_constant(pilot.source, pilot.standardised(design))
     theta, spread, share = pilot.standardised(design), pilot.spread(design), pilot.share(design)
@@ -93,7 +93,7 @@ class _Rivals(NamedTuple):
     none: Contrast
 
 
-def _rivals(request: Request) -> _Rivals:
+def _rivals(request: PlanRequest) -> _Rivals:
     n, r_a, r_b = (request.required(name) for name in ("candidates", "within_r", "rival_r"))
     errors = float(request.required("error_correlation"))
     if r_a == r_b:
@@ -115,7 +115,7 @@ def _square(r: float, e: float, v: float) -> float:
     return r * r * (v + e * e) + 1 - r * r
 
 
-def rivals_from_r(request: Request) -> Sizing:
+def rivals_from_r(request: PlanRequest) -> Sizing:
     """Size judge A against judge B, each pick graded, from their within-prompt correlations."""
     found = _rivals(request)
     theta, share = found.contrast.standardised, found.picks.disagree
@@ -144,7 +144,7 @@ def rivals_from_r(request: Request) -> Sizing:
     )
 
 
-def rival_from_pilot(request: Request, pilot: RivalPilot) -> Sizing:
+def rival_from_pilot(request: PlanRequest, pilot: RivalPilot) -> Sizing:
     """Size judge A against judge B, each pick graded, from a pilot with both judges."""
     _refuse_constant(pilot.source, pilot.standardised())
     theta, spread, share = pilot.standardised(), pilot.spread(), pilot.disagree
@@ -177,7 +177,7 @@ def _refuse_constant(source: str, theta: Shift) -> None:
         )
 
 
-def _equal(theta: Shift, request: Request) -> float | None:
+def _equal(theta: Shift, request: PlanRequest) -> float | None:
     """Return the units that show an effect smaller than the pilot's; None where the pilot's is none itself."""
     bound = abs(theta.estimate)
     return equal_mean_units(bound, request.power, request.confidence) if bound >= SMALLEST_EFFECT else None
@@ -188,7 +188,7 @@ def _times(value: float | None, factor: float) -> float | None:
 
 
 def _from_shift(
-    theta: Shift, request: Request, sides: int
+    theta: Shift, request: PlanRequest, sides: int
 ) -> tuple[float | None, tuple[float | None, float | None] | None]:
     """Invert an interval of a standardised mean: the larger the effect, the smaller the number."""
     low, high = theta.at(request.confidence)

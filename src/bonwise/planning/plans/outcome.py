@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from bonwise.documents.plan import PlanVerdict, PowerRow, SequentialRecord
-from bonwise.planning.plans.request import Request
-from bonwise.planning.plans.sizing import Counts, Layout, Sizing
+from bonwise.planning.plans.request import PlanRequest
+from bonwise.planning.plans.sizing import Layout, Sizing, StudySize
 from bonwise.stats.power.sample_size import SMALLEST_MARGIN, mean_units, votes
 from bonwise.stats.power.stopping import gain_stopping
 from bonwise.stats.sequential.confidence_sequence import EARLIEST
@@ -39,7 +39,7 @@ FEW = 20
 """Prompts below which a normal test promises more than Student's interval keeps."""
 
 
-def verdict(request: Request, needed: Counts | None) -> PlanVerdict:
+def verdict(request: PlanRequest, needed: StudySize | None) -> PlanVerdict:
     """Say whether what there is suffices."""
     if needed is None:
         return "infeasible"
@@ -56,7 +56,7 @@ def shown_at(sizing: Sizing, layout: Layout, *, labels: float | None, prompts: f
     return _finite(found)
 
 
-def detectable(sizing: Sizing, layout: Layout, request: Request, needed: Counts | None) -> float | None:
+def detectable(sizing: Sizing, layout: Layout, request: PlanRequest, needed: StudySize | None) -> float | None:
     """Return the smallest effect found with what there is, or with what the plan takes where nothing was said."""
     labels, prompts = request.labels, request.prompts
     if labels is None and prompts is None:
@@ -66,9 +66,9 @@ def detectable(sizing: Sizing, layout: Layout, request: Request, needed: Counts 
     return _finite(sizing.reach(layout.units(labels=labels, prompts=prompts)))
 
 
-def power_table(sizing: Sizing, layout: Layout, request: Request, needed: Counts | None) -> list[PowerRow]:
+def power_table(sizing: Sizing, layout: Layout, request: PlanRequest, needed: StudySize | None) -> list[PowerRow]:
     """Return labels, prompts and power around the plan, and at what there is."""
-    counts: Sequence[Counts | None] = ()
+    counts: Sequence[StudySize | None] = ()
     if sizing.n is not None and needed is not None:
         counts = [layout.counts(part * sizing.n) for part in _MULTIPLES]
     rows = {one.labels: one for one in counts if one is not None}
@@ -76,18 +76,18 @@ def power_table(sizing: Sizing, layout: Layout, request: Request, needed: Counts
         units = layout.units(labels=request.labels, prompts=request.prompts)
         if (there := layout.counts(units)) is not None and units > 0:
             prompts = min(there.prompts, request.prompts or there.prompts)
-            rows.setdefault(there.labels, Counts(prompts, there.labels))
+            rows.setdefault(there.labels, StudySize(prompts, there.labels))
     return [_row(sizing, layout, one) for _, one in sorted(rows.items())]
 
 
-def _row(sizing: Sizing, layout: Layout, one: Counts) -> PowerRow:
+def _row(sizing: Sizing, layout: Layout, one: StudySize) -> PowerRow:
     shown = shown_at(sizing, layout, labels=one.labels, prompts=one.prompts)
     if sizing.shows == "power":
         return PowerRow(labels=one.labels, prompts=one.prompts, power=shown)
     return PowerRow(labels=one.labels, prompts=one.prompts, half_width=shown)
 
 
-def cost(request: Request, sizing: Sizing, needed: Counts | None) -> float | None:
+def cost(request: PlanRequest, sizing: Sizing, needed: StudySize | None) -> float | None:
     """Return the price in the unit of the prices given, None without any."""
     if needed is None or (request.label_cost is None and request.judge_cost is None):
         return None
@@ -103,7 +103,9 @@ def interval(sizing: Sizing, layout: Layout) -> list[int | None] | None:
     return [None if one is None else one.labels for one in ends]
 
 
-def sequential(request: Request, sizing: Sizing, layout: Layout, needed: Counts | None) -> SequentialRecord | None:
+def sequential(
+    request: PlanRequest, sizing: Sizing, layout: Layout, needed: StudySize | None
+) -> SequentialRecord | None:
     """Return the labels that stopping early takes; None where ``bonwise monitor`` has no rule for the design."""
     if needed is None or sizing.n is None or request.one_cluster:
         return None
@@ -114,7 +116,7 @@ def sequential(request: Request, sizing: Sizing, layout: Layout, needed: Counts 
     return None
 
 
-def _votes(request: Request, sizing: Sizing, layout: Layout, needed: Counts) -> SequentialRecord:
+def _votes(request: PlanRequest, sizing: Sizing, layout: Layout, needed: StudySize) -> SequentialRecord:
     """When votes stop follows from their margin, whatever the power of the fixed study."""
     margin = float(sizing.margin or SMALLEST_MARGIN)
     usual = votes(margin, _USUAL_POWER, request.confidence).settled / (1 - layout.tie_rate)
@@ -128,7 +130,7 @@ def _votes(request: Request, sizing: Sizing, layout: Layout, needed: Counts) -> 
     )
 
 
-def _significance(request: Request, sizing: Sizing, layout: Layout, needed: Counts) -> SequentialRecord:
+def _significance(request: PlanRequest, sizing: Sizing, layout: Layout, needed: StudySize) -> SequentialRecord:
     units = float(sizing.n or 0.0)
     prompts = float(layout.groups(units) or 0.0)
     standardised = math.sqrt(mean_units(1.0, request.power, request.confidence, 1) / prompts)
@@ -144,7 +146,7 @@ def _significance(request: Request, sizing: Sizing, layout: Layout, needed: Coun
     )
 
 
-def small_study(sizing: Sizing, needed: Counts | None) -> tuple[str, ...]:
+def small_study(sizing: Sizing, needed: StudySize | None) -> tuple[str, ...]:
     """Return what to say of a study, or of a pilot, of a few prompts."""
     notes = []
     if needed is not None and needed.prompts < FEW and sizing.sequential != "votes" and sizing.design != "votes":

@@ -26,7 +26,7 @@ from bonwise.planning.plans import outcome
 from bonwise.planning.plans.next_steps import commands
 from bonwise.planning.plans.pilot_source import PilotSource
 from bonwise.planning.plans.questions import ERROR_CORRELATION, QUESTIONS, read_question
-from bonwise.planning.plans.request import Method, Request
+from bonwise.planning.plans.request import Method, PlanRequest
 from bonwise.planning.plans.sentences import sentences
 from bonwise.planning.plans.sizing import Layout, Sizing
 from bonwise.release import release
@@ -254,7 +254,7 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
     ('two_label', 96, 192, 'feasible')
     """
     name, stated = read_question(question)
-    request = Request(
+    request = PlanRequest(
         question=name,
         candidates=candidates,
         within_r=within_r,
@@ -291,7 +291,7 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
     return _answered(request, sizing, settings)
 
 
-def _answered(request: Request, sizing: Sizing, settings: PlanSettings) -> Plan:
+def _answered(request: PlanRequest, sizing: Sizing, settings: PlanSettings) -> Plan:
     layout = Layout.of(sizing, request)
     needed = layout.counts(sizing.n)
     groups = None if sizing.n is None else layout.groups(sizing.n)
@@ -328,7 +328,7 @@ def _answered(request: Request, sizing: Sizing, settings: PlanSettings) -> Plan:
     )
 
 
-def _settings(request: Request, sizing: Sizing) -> dict[str, Any]:
+def _settings(request: PlanRequest, sizing: Sizing) -> dict[str, Any]:
     given = {name: value for name, value in request.given().items() if name != "question"}
     given["design"] = sizing.design
     if sizing.design in {"votes", "discordant_preference"}:

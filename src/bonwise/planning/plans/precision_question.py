@@ -10,7 +10,7 @@ from bonwise.documents.plan import EffectName, PilotOfScores
 from bonwise.errors import UsageError
 from bonwise.planning.plans.mean_question import NORMAL
 from bonwise.planning.plans.pilot_figures import GainPilot
-from bonwise.planning.plans.request import SMALLEST_EFFECT, Request
+from bonwise.planning.plans.request import SMALLEST_EFFECT, PlanRequest
 from bonwise.planning.plans.sizing import Sizing
 from bonwise.stats.power.best_of_n_gain import recovery_residual
 from bonwise.stats.power.power import correlation_power, critical_value
@@ -22,7 +22,7 @@ __all__ = ["recovery_from_pilot", "recovery_from_r", "threshold_from_pilot", "th
 _HALF_WIDTH = "half-width of recovery's interval"
 
 
-def recovery_from_r(request: Request) -> Sizing:
+def recovery_from_r(request: PlanRequest) -> Sizing:
     """Size recovery to a half-width from a within-prompt correlation, which is the recovery under normality."""
     n, r = int(request.required("candidates")), float(request.required("within_r"))
     if r > CLOSEST:
@@ -33,7 +33,7 @@ def recovery_from_r(request: Request) -> Sizing:
     return _recovery(request, recovery_residual(n, r), n, effect={"within_r": r}, notes=(NORMAL,))
 
 
-def recovery_from_pilot(request: Request, pilot: GainPilot) -> Sizing:
+def recovery_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
     """Size recovery to a half-width from the influence of a pilot's prompts."""
     found = pilot.residual()
     if not math.isfinite(found.estimate):
@@ -58,7 +58,7 @@ def recovery_from_pilot(request: Request, pilot: GainPilot) -> Sizing:
 
 
 def _recovery(
-    request: Request,
+    request: PlanRequest,
     residual: float,
     candidates: float,
     *,
@@ -91,7 +91,7 @@ def _recovery(
     )
 
 
-def threshold_from_r(request: Request) -> Sizing:
+def threshold_from_r(request: PlanRequest) -> Sizing:
     """Size ``within_r>=r0`` from the correlation that is expected, by Fisher's z."""
     n, r, r0 = int(request.required("candidates")), float(request.required("within_r")), float(request.required("r0"))
     if r <= r0:
@@ -122,7 +122,7 @@ def threshold_from_r(request: Request) -> Sizing:
     )
 
 
-def threshold_from_pilot(request: Request, pilot: GainPilot) -> Sizing:
+def threshold_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
     """Size ``within_r>=r0`` from a pilot: its correlation, and the scatter of its Fisher z over prompts."""
     r0, found = float(request.required("r0")), pilot.within_z()
     if not math.isfinite(found.estimate) or not math.isfinite(found.se) or found.se == 0:

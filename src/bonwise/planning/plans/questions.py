@@ -11,7 +11,7 @@ from bonwise.errors import UsageError
 from bonwise.planning.plans import mean_question, precision_question, votes_question
 from bonwise.planning.plans.pilot import gain_pilot, rival_pilot
 from bonwise.planning.plans.pilot_source import OF_SCORES, OF_VOTES, PilotSource
-from bonwise.planning.plans.request import Request
+from bonwise.planning.plans.request import PlanRequest
 from bonwise.planning.plans.sizing import Sizing
 from bonwise.planning.plans.vote_pilot import vote_pilot
 
@@ -53,11 +53,11 @@ class Question:
     name: PlanQuestion
     designs: tuple[PlanDesign, ...]
     takes: frozenset[str]
-    from_effect: Callable[[Request, PlanDesign], Sizing]
-    from_pilot: Callable[[Request, PlanDesign, PilotSource], Sizing] | None = None
+    from_effect: Callable[[PlanRequest, PlanDesign], Sizing]
+    from_pilot: Callable[[PlanRequest, PlanDesign, PilotSource], Sizing] | None = None
     reads: tuple[str, ...] = OF_SCORES
 
-    def size(self, request: Request, pilot: PilotSource | None) -> Sizing:
+    def size(self, request: PlanRequest, pilot: PilotSource | None) -> Sizing:
         """Size the question.
 
         Raises
@@ -91,10 +91,10 @@ class Question:
                 )
         return self.from_pilot(request, design, pilot)
 
-    def _refuse(self, request: Request, design: PlanDesign) -> None:
+    def _refuse(self, request: PlanRequest, design: PlanDesign) -> None:
         votes = design in {"votes", "discordant_preference"}
         takes = self.takes | ({"tie_rate"} if votes else frozenset())
-        defaults = Request(question=request.question)
+        defaults = PlanRequest(question=request.question)
         for name, value in request.given().items():
             if name not in takes and value != getattr(defaults, name):
                 raise UsageError(
@@ -108,18 +108,18 @@ class Question:
             )
 
 
-def _with_errors(request: Request) -> Request:
+def _with_errors(request: PlanRequest) -> PlanRequest:
     return request if request.error_correlation is not None else replace(request, error_correlation=ERROR_CORRELATION)
 
 
-def _rivals(request: Request, design: PlanDesign) -> Sizing:
+def _rivals(request: PlanRequest, design: PlanDesign) -> Sizing:
     stated = _with_errors(request)
     if design == "discordant":
         return mean_question.rivals_from_r(stated)
     return votes_question.picks_from_r(stated)
 
 
-def _rival_pilot(request: Request, design: PlanDesign, source: PilotSource) -> Sizing:
+def _rival_pilot(request: PlanRequest, design: PlanDesign, source: PilotSource) -> Sizing:
     if design == "discordant":
         return mean_question.rival_from_pilot(request, rival_pilot(source))
     return votes_question.picks_from_pilot(request, rival_pilot(source))

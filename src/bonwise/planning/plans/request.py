@@ -11,7 +11,7 @@ from bonwise.documents.plan import PlanQuestion
 from bonwise.errors import UsageError
 from bonwise.stats.power.sample_size import SMALLEST_MARGIN
 
-__all__ = ["SMALLEST_EFFECT", "Method", "Request", "read_method"]
+__all__ = ["SMALLEST_EFFECT", "Method", "PlanRequest", "read_method"]
 
 Method = Literal["exact", "paper"]
 
@@ -60,7 +60,7 @@ def _whole_from(least: int) -> Callable[[float], bool]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class PlanRequest:
     """The arguments of a plan; None where one was not given. `bonwise.planning.plans.plan.plan` describes them."""
 
     question: PlanQuestion

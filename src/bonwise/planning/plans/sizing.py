@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from bonwise.documents.plan import EffectName, PilotOfScores, PilotOfVotes, PlanDesign
-from bonwise.planning.plans.request import Request
+from bonwise.planning.plans.request import PlanRequest
 from bonwise.stats.power.design_effect import Clusters, Dependence, OneCluster
 
-__all__ = ["Counts", "Layout", "Sizing"]
+__all__ = ["Layout", "Sizing", "StudySize"]
 
 _ROUNDING = 1e-9
 
@@ -84,7 +84,7 @@ class Sizing:
     notes: tuple[str, ...] = field(default=())
 
 
-class Counts(NamedTuple):
+class StudySize(NamedTuple):
     """What a study takes."""
 
     prompts: int
@@ -98,7 +98,7 @@ class Layout:
     Examples
     --------
     >>> Layout(Clusters(3, 0.25), raters=3, each=2).counts(100.0)
-    Counts(prompts=50, labels=300)
+    StudySize(prompts=50, labels=300)
     """
 
     dependence: Dependence
@@ -108,7 +108,7 @@ class Layout:
     tie_rate: float = 0.0
 
     @classmethod
-    def of(cls, sizing: Sizing, request: Request) -> Layout:
+    def of(cls, sizing: Sizing, request: PlanRequest) -> Layout:
         """Return the layout of a question."""
         icc = request.icc or 0.0
         dependence = OneCluster(icc) if request.one_cluster else Clusters(request.raters, icc)
@@ -119,13 +119,13 @@ class Layout:
         ratings = self.dependence.inflated(units)
         return None if ratings is None else ratings / (1 - self.tie_rate) / self.raters
 
-    def counts(self, units: float | None) -> Counts | None:
+    def counts(self, units: float | None) -> StudySize | None:
         """Return the prompts and labels that so many independent units take."""
         groups = None if units is None else self.groups(units)
         if groups is None:
             return None
         labels = math.ceil(groups - _ROUNDING) * self.each * self.raters
-        return Counts(math.ceil(groups / self.share - _ROUNDING), labels)
+        return StudySize(math.ceil(groups / self.share - _ROUNDING), labels)
 
     def units(self, *, labels: float | None, prompts: float | None) -> float:
         """Return the independent units that so many labels and prompts are worth."""

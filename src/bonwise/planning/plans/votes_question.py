@@ -8,7 +8,7 @@ from functools import partial
 from bonwise.errors import UsageError
 from bonwise.planning.plans.mean_question import NORMAL
 from bonwise.planning.plans.pilot_figures import RivalPilot
-from bonwise.planning.plans.request import Request
+from bonwise.planning.plans.request import PlanRequest
 from bonwise.planning.plans.sizing import Sizing
 from bonwise.planning.plans.vote_pilot import VotePilot
 from bonwise.stats.power import sample_size as size
@@ -27,13 +27,13 @@ _TWO_TESTS = (
 )
 
 
-def margin_from_effect(request: Request) -> Sizing:
+def margin_from_effect(request: PlanRequest) -> Sizing:
     """Size a preference margin."""
     effect = float(request.required("effect"))
     return replace(_margin(request, effect), tie_rate=request.tie_rate or 0.0)
 
 
-def margin_from_pilot(request: Request, pilot: VotePilot) -> Sizing:
+def margin_from_pilot(request: PlanRequest, pilot: VotePilot) -> Sizing:
     """Size a preference margin from votes, with the interval that their number leaves."""
     if request.tie_rate is not None and pilot.ties and not pilot.tie_rate:
         raise UsageError(
@@ -47,7 +47,7 @@ def margin_from_pilot(request: Request, pilot: VotePilot) -> Sizing:
     )
 
 
-def picks_from_r(request: Request) -> Sizing:
+def picks_from_r(request: PlanRequest) -> Sizing:
     """Size judge A against judge B by one preference on each prompt where their picks differ."""
     names = ("candidates", "within_r", "rival_r", "error_correlation")
     n, r_a, r_b, errors = (request.required(name) for name in names)
@@ -71,7 +71,7 @@ def picks_from_r(request: Request) -> Sizing:
     )
 
 
-def picks_from_pilot(request: Request, pilot: RivalPilot) -> Sizing:
+def picks_from_pilot(request: PlanRequest, pilot: RivalPilot) -> Sizing:
     """Size judge A against judge B by preferences, from a pilot with both judges."""
     wins, votes = float(pilot.wins.sum()), float((pilot.wins + pilot.losses).sum())
     if votes < 1:
@@ -94,7 +94,7 @@ def picks_from_pilot(request: Request, pilot: RivalPilot) -> Sizing:
     )
 
 
-def equal_bound(request: Request) -> Sizing:
+def equal_bound(request: PlanRequest) -> Sizing:
     """Size the proof that a preference margin of 0 lies within a bound, by two one-sided tests."""
     bound = float(request.required("effect"))
 
@@ -125,7 +125,7 @@ def equal_bound(request: Request) -> Sizing:
     )
 
 
-def _margin(request: Request, effect: float) -> Sizing:
+def _margin(request: PlanRequest, effect: float) -> Sizing:
     """Size a two-sided test of a share of votes against one half."""
     magnitude = abs(effect)
     equal = None
@@ -146,7 +146,7 @@ def _margin(request: Request, effect: float) -> Sizing:
     )
 
 
-def _votes(magnitude: float, request: Request) -> float | None:
+def _votes(magnitude: float, request: PlanRequest) -> float | None:
     if magnitude < size.SMALLEST_MARGIN:
         return None
     if request.method == "paper":
@@ -154,14 +154,14 @@ def _votes(magnitude: float, request: Request) -> float | None:
     return float(size.votes(magnitude, request.power, request.confidence).settled)
 
 
-def _power(magnitude: float, request: Request, units: float) -> float:
+def _power(magnitude: float, request: PlanRequest, units: float) -> float:
     if request.method == "paper":
         return paper_votes_power(magnitude, units, request.confidence)
     # A vote counts whole; a hair below a whole number is rounding.
     return float(votes_power(magnitude, max(1, int(units + 1e-9)), request.confidence))
 
 
-def _reach(request: Request, units: float) -> float | None:
+def _reach(request: PlanRequest, units: float) -> float | None:
     if units < 1:
         return None
     if request.method == "paper":
@@ -170,7 +170,7 @@ def _reach(request: Request, units: float) -> float | None:
     return size.detectable_margin(int(units + 1e-9), request.power, request.confidence)
 
 
-def _ends(request: Request, margin: tuple[float, float]) -> tuple[float | None, float | None]:
+def _ends(request: PlanRequest, margin: tuple[float, float]) -> tuple[float | None, float | None]:
     """Invert an interval of the margin; one that covers 0 leaves the number without an upper end."""
     low, high = margin
     covers = low <= 0 <= high

@@ -14,7 +14,7 @@ from bonwise.documents.votes import (
     DetectionOverPairs,
     DrawnHow,
     MarginQuantile,
-    NearTies,
+    NearTiesRecord,
     PublishedVariance,
     RatioOverPairs,
     TieRates,
@@ -23,7 +23,7 @@ from bonwise.documents.votes import (
     ZOverPairs,
 )
 from bonwise.planning.studies.pair_votes import LEVELS, PairVotes, needed
-from bonwise.planning.studies.vote_settings import VoteSettings
+from bonwise.planning.studies.vote_settings import VoteStudySettings
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.sums import Floats
 from bonwise.stats.votes.detectability import ZLaw, z_law, z_quantiles
@@ -44,11 +44,11 @@ class OverPairs:
     Parameters
     ----------
     pairs : tuple of PairVotes
-    settings : VoteSettings
+    settings : VoteStudySettings
     """
 
     pairs: tuple[PairVotes, ...]
-    settings: VoteSettings
+    settings: VoteStudySettings
 
     @property
     def margins(self) -> Floats:
@@ -76,9 +76,9 @@ class OverPairs:
         for share, one in zip(QUANTILES, found, strict=True):
             yield MarginQuantile(quantile=share, **EstimateRecord.of(one).to_dict(), votes_needed=self._needed(one))
 
-    def _near_ties(self, resamples: PairResamples) -> NearTies:
+    def _near_ties(self, resamples: PairResamples) -> NearTiesRecord:
         found = near_ties(self.margins, self.settings.near_tie, resamples)
-        return NearTies(
+        return NearTiesRecord(
             tau=self.settings.near_tie,
             count=found.count,
             share=EstimateRecord.of(found.share),

@@ -26,14 +26,14 @@ from bonwise.documents.pair_votes import (
 )
 from bonwise.documents.record import given
 from bonwise.planning.studies.screening_plan import ScreeningPlan, plan_screening
-from bonwise.planning.studies.vote_settings import VoteSettings
+from bonwise.planning.studies.vote_settings import VoteStudySettings
 from bonwise.stats.confidence import clustered_mean
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.power.sample_size import paper_votes
 from bonwise.stats.sums import Floats
 from bonwise.stats.votes.cluster_variance import VarianceSplit, cluster_ratio, variance_split
 from bonwise.stats.votes.concentration import Concentration, concentration, signal
-from bonwise.stats.votes.detectability import Pool, detection_rate, z_score
+from bonwise.stats.votes.detectability import PooledVotes, detection_rate, z_score
 from bonwise.stats.votes.information import kl_bounds, kl_content, least_error, least_votes
 
 __all__ = ["LEVELS", "PairVotes", "needed", "study_pair"]
@@ -53,7 +53,7 @@ class PairVotes:
     ----------
     first, second : str
         In alphabetical order.
-    pool : Pool
+    pool : PooledVotes
         Votes that count, by what they say.
     ties : int
         Ties among the votes as they were cast.
@@ -76,12 +76,12 @@ class PairVotes:
     screening : ScreeningPlan or None
     detection : mapping
         Rates of detection by size of the subsample, with and without replacement.
-    settings : VoteSettings
+    settings : VoteStudySettings
     """
 
     first: str
     second: str
-    pool: Pool
+    pool: PooledVotes
     ties: int
     cast: int
     decisive: float
@@ -94,7 +94,7 @@ class PairVotes:
     concentration: Concentration | None
     screening: ScreeningPlan | None
     detection: Mapping[str, Mapping[int, float | None]] = field(repr=False)
-    settings: VoteSettings = field(repr=False)
+    settings: VoteStudySettings = field(repr=False)
 
     @property
     def votes(self) -> int:
@@ -203,7 +203,13 @@ class PairVotes:
 
 
 def study_pair(
-    names: tuple[str, str], values: Floats, prompt: np.ndarray, cast: Floats, settings: VoteSettings, *, named: bool
+    names: tuple[str, str],
+    values: Floats,
+    prompt: np.ndarray,
+    cast: Floats,
+    settings: VoteStudySettings,
+    *,
+    named: bool,
 ) -> PairVotes:
     """Study the votes on one pair.
 
@@ -216,11 +222,11 @@ def study_pair(
     prompt : ndarray of int64, shape (votes,)
     cast : ndarray of float64
         All votes of the pair, 1/2 for a tie.
-    settings : VoteSettings
+    settings : VoteStudySettings
     named : bool
         Whether a prompt column was named; otherwise every vote counts as a prompt of its own.
     """
-    pool = Pool.of(values)
+    pool = PooledVotes.of(values)
     clear = cast[cast != 0.5]
     count = np.unique(prompt, return_counts=True)[1]
     untold = Estimate.undefined(NO_PROMPTS, 0)
@@ -267,13 +273,13 @@ def _votes(margin: float, level: float, power: float) -> float:
     return paper_votes(margin, power, 1 - level) if margin else math.inf
 
 
-def _concentration_of(values: Floats, prompt: np.ndarray, settings: VoteSettings) -> Concentration | None:
+def _concentration_of(values: Floats, prompt: np.ndarray, settings: VoteStudySettings) -> Concentration | None:
     return concentration(
         values, prompt, share=settings.kept_share, permutations=settings.permutations, seed=settings.seed
     )
 
 
-def _detection(pool: Pool, settings: VoteSettings) -> dict[str, dict[int, float | None]]:
+def _detection(pool: PooledVotes, settings: VoteStudySettings) -> dict[str, dict[int, float | None]]:
     return {
         way: {n: detection_rate(pool, n, level=LEVELS[0], replace=replace) for n in settings.votes_at}
         for way, replace in (("with_replacement", True), ("without_replacement", False))

@@ -16,7 +16,7 @@ from bonwise.documents.votes import VotesData, VotesDocument, VotesOverPairs, Vo
 from bonwise.errors import InputError, UsageError
 from bonwise.planning.studies.over_pairs import OverPairs
 from bonwise.planning.studies.pair_votes import PairVotes, study_pair
-from bonwise.planning.studies.vote_settings import VoteSettings
+from bonwise.planning.studies.vote_settings import VoteStudySettings
 from bonwise.release import release
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     >>> found.pairs[0].win_rate.estimate, found.pairs[0].margin
     (0.25, -0.25)
     """
-    settings = VoteSettings(
+    settings = VoteStudySettings(
         ties=ties,
         near_tie=near_tie,
         power=power,
@@ -204,7 +204,7 @@ def _read(source: str | Path | pd.DataFrame, columns: Mapping[str, Any]) -> Vote
     return VoteTable.read(source, verdict=verdict, pair=pair, prompt=prompt)
 
 
-def _study(cast: VoteTable, settings: VoteSettings, columns: Mapping[str, Any]) -> PreferenceStudy:
+def _study(cast: VoteTable, settings: VoteStudySettings, columns: Mapping[str, Any]) -> PreferenceStudy:
     table = cast.under(settings.ties)
     pairs, few = _pairs(cast, table, settings)
     if not pairs:
@@ -228,7 +228,7 @@ def _study(cast: VoteTable, settings: VoteSettings, columns: Mapping[str, Any]) 
     )
 
 
-def _said(settings: VoteSettings, columns: Mapping[str, Any], source: str) -> VotesSettings:
+def _said(settings: VoteStudySettings, columns: Mapping[str, Any], source: str) -> VotesSettings:
     """Return every argument, and what it means."""
     return VotesSettings(
         **settings.to_dict(),
@@ -240,7 +240,7 @@ def _said(settings: VoteSettings, columns: Mapping[str, Any], source: str) -> Vo
     )
 
 
-def _pairs(cast: VoteTable, table: VoteTable, settings: VoteSettings) -> tuple[list[PairVotes], tuple[int, int]]:
+def _pairs(cast: VoteTable, table: VoteTable, settings: VoteStudySettings) -> tuple[list[PairVotes], tuple[int, int]]:
     """Study every pair with votes enough; count the other pairs and their votes."""
     of_cast, of_table = (_by_pair(one) for one in (cast, table))
     pairs, few = [], [0, 0]

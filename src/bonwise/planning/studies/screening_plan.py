@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from bonwise.documents.pair_votes import PairScreening, ScreeningPowerRecord, ScreeningRecord
-from bonwise.planning.studies.vote_settings import VoteSettings
+from bonwise.planning.studies.vote_settings import VoteStudySettings
 from bonwise.stats.sums import Floats
 from bonwise.stats.votes.cluster_variance import likely_rates
 from bonwise.stats.votes.two_stage import (
@@ -60,7 +60,7 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def plan_screening(values: Floats, prompt: np.ndarray, settings: VoteSettings) -> ScreeningPlan | None:
+def plan_screening(values: Floats, prompt: np.ndarray, settings: VoteStudySettings) -> ScreeningPlan | None:
     """Plan screening with twice the votes of its first stage; None where fewer than two prompts have two votes.
 
     Parameters
@@ -68,7 +68,7 @@ def plan_screening(values: Floats, prompt: np.ndarray, settings: VoteSettings) -
     values : ndarray of float64, shape (votes,)
         1 for the second model, 0 for the first, 1/2 for half a vote each.
     prompt : ndarray of int64, shape (votes,)
-    settings : VoteSettings
+    settings : VoteStudySettings
     """
     found = likely_rates(values, prompt)
     if found is None:

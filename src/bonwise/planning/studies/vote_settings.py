@@ -12,7 +12,7 @@ import numpy as np
 from bonwise.data.votes import Ties, tie_value
 from bonwise.errors import UsageError
 
-__all__ = ["VoteSettings"]
+__all__ = ["VoteStudySettings"]
 
 
 _NUMBERS = (int, float, np.integer, np.floating)
@@ -49,7 +49,7 @@ _LIMITS: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class VoteSettings:
+class VoteStudySettings:
     """What a study of votes was asked to do; its result repeats it.
 
     Parameters

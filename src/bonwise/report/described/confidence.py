@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bonwise.documents.confidence import Bin, ConfidenceDocument, JudgeConfidence, Level
+from bonwise.documents.confidence import BinRecord, ConfidenceDocument, JudgeConfidence, Level
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
@@ -76,7 +76,7 @@ def _note(found: EstimateRecord) -> str:
     return "from the bins' intervals, which hold all at once" if found.interval == "bins" else ""
 
 
-def _bins(bins: Sequence[Bin]) -> Table:
+def _bins(bins: Sequence[BinRecord]) -> Table:
     columns = (
         Column("stated", "name"),
         Column("statements", spare=1),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from bonwise.documents.pick import DecidedBy, PickRecord, RoutedRecord
 from bonwise.documents.selections import CandidateWords, ShownPick
 from bonwise.printable import printable
-from bonwise.report.blocks import Block, Card, Cards, Column, Mark, Part, Row, Said, Table
+from bonwise.report.blocks import Block, Card, CardMark, Cards, Column, Part, Row, Said, Table
 from bonwise.report.numbers import NOTHING, count, counted, money, score, setting
 
 __all__ = ["FIGURES", "LONGEST_NAME", "MEANINGS", "MOST_COMPARISONS", "by_rank", "figures", "pools", "story"]
@@ -136,7 +136,7 @@ def _candidate(pick: PickRecord, words: CandidateWords, at: int) -> Card:
     reason = pick.unscored.get(words.id)
     return Card(
         _cut(words.id),
-        marks=[Mark("picked", f"picked{tied}")] if picked else [],
+        marks=[CardMark("picked", f"picked{tied}")] if picked else [],
         facts=list(figures(pick, at)),
         note="" if reason is None else f"not scored: {_cut(reason)}",
         blocks=[] if words.text is None else list(_words(words.text, words.text_left_out)),

@@ -18,7 +18,7 @@ from bonwise.report.numbers import Ends, Unit, count, with_interval
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MOST", "Forest", "Mark", "Row", "forest_figure"]
+__all__ = ["MOST", "Forest", "ReferenceMark", "Row", "forest_figure"]
 
 Row = tuple[str, float | None, float | None, float | None]
 """Label, estimate, low end and high end; None where there is none."""
@@ -40,7 +40,7 @@ _REACH = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ReferenceMark:
     """A place on one row to compare the estimate with.
 
     Parameters
@@ -67,7 +67,7 @@ class Forest:
     zero: float | None
     across: str
     roles: Sequence[str]
-    marks: Sequence[Mark]
+    marks: Sequence[ReferenceMark]
     said: Sequence[str]
     beside: Sequence[Row]
     unit: Unit
@@ -104,7 +104,7 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
     *,
     across: str = "",
     roles: Sequence[str] = (),
-    marks: Sequence[Mark] = (),
+    marks: Sequence[ReferenceMark] = (),
     said: Sequence[str] = (),
     beside: Sequence[Row] = (),
     unit: Unit = "number",
@@ -125,7 +125,7 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
         What the axis holds, with its unit.
     roles : sequence of str
         Colour of each row; the judge's where empty.
-    marks : sequence of Mark
+    marks : sequence of ReferenceMark
     said : sequence of str
         The numbers of each row in words; estimate and interval to three decimals where empty.
     beside : sequence of (label, estimate, low, high)
@@ -147,12 +147,12 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
     data = Forest(rows, zero, across, roles, marks, said, beside, unit)
     if all(value is None for _, value, _, _ in data.drawn):
         return []
-    height = _Words.of(data).height * len(data.drawn) + _EDGES + (0.22 if marks else 0) + (0.2 if across else 0)
+    height = _RowText.of(data).height * len(data.drawn) + _EDGES + (0.22 if marks else 0) + (0.2 if across else 0)
     return [Drawing(_paint, data, key, title, " ".join([says, *_left_out(data)]), (SIZE[0], height))]
 
 
 def _paint(axes: Axes, data: Forest) -> None:
-    words, view, shown, zero = _Words.of(data), data.view, data.drawn, data.zero
+    words, view, shown, zero = _RowText.of(data), data.view, data.drawn, data.zero
     # A row is one unit high.
     reach = 0.6 * _ABOVE / 72 / words.height
     for at, (row, role) in enumerate(zip(shown, data.roles or ["judge"] * len(shown), strict=True)):
@@ -172,7 +172,7 @@ def _paint(axes: Axes, data: Forest) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _RowText:
     """What stands above the lines: labels, numbers, and whether a row takes two lines of words."""
 
     labels: Sequence[str]
@@ -180,7 +180,7 @@ class _Words:
     two: bool
 
     @classmethod
-    def of(cls, data: Forest) -> _Words:
+    def of(cls, data: Forest) -> _RowText:
         labels = told_apart(name for name, *_ in data.drawn)
         numbers = list(data.said[: len(data.drawn)]) or [_said(row, data.unit) for row in data.drawn]
         lengths = (cell_len(label) + cell_len(text) for label, text in zip(labels, numbers, strict=True))
@@ -233,7 +233,7 @@ def _paint_row(axes: Axes, y: float, row: Row, role: str, view: tuple[float, flo
     axes.plot([value], [y], "o", markersize=6.5, color=colour, markerfacecolor=colour if filled else "none")
 
 
-def _paint_marks(axes: Axes, marks: Sequence[Mark]) -> None:
+def _paint_marks(axes: Axes, marks: Sequence[ReferenceMark]) -> None:
     """Draw the places to compare the estimates with, and one entry of the legend a word."""
     words: set[str] = set()
     for mark in marks:

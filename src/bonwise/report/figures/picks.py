@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from bonwise.documents.exhibits import Chance
 from bonwise.report.blocks import Drawing
-from bonwise.report.figures.forest import Forest, Mark, Row, forest_figure
+from bonwise.report.figures.forest import Forest, ReferenceMark, Row, forest_figure
 from bonwise.report.numbers import Bounded, number, with_interval
 from bonwise.report.wording import named
 
@@ -55,9 +55,9 @@ def _shares(metrics: _Metrics, chance: Chance | None, key: str, reference: str |
     for at, (name, word) in enumerate(there):
         against = ""
         if name in at_random:
-            marks.append(Mark(at, at_random[name], "random", "random pick"))
+            marks.append(ReferenceMark(at, at_random[name], "random", "random pick"))
             against = f", {number(at_random[name], 'share')} at random"
-        marks.append(Mark(at, 1.0, "oracle", oracle))
+        marks.append(ReferenceMark(at, 1.0, "oracle", oracle))
         said.append(f"{word} {with_interval(metrics[name], 'share')}{against}")
     says = f"{'; '.join(said)}. The {oracle} has 1; where its best candidates tie, no pick is sure to be its top one."
     return forest_figure(

@@ -80,8 +80,8 @@ def spread_figures(
         return []
     whole = metrics[_WITHIN_R].estimate if metrics is not None and _WITHIN_R in metrics else None
     oracle = named("oracle", reference)
-    between = _Words("Between prompts", "prompt mean", oracle, "prompts", spread.prompts_shown, spread.prompts)
-    within = _Words(
+    between = _Caption("Between prompts", "prompt mean", oracle, "prompts", spread.prompts_shown, spread.prompts)
+    within = _Caption(
         "Within prompts", "deviation from the prompt mean", oracle, "candidates", spread.cells_shown, spread.cells
     )
     return [
@@ -91,7 +91,7 @@ def spread_figures(
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _Caption:
     title: str
     what: str
     oracle: str
@@ -100,7 +100,7 @@ class _Words:
     of: int
 
 
-def _figure(points: Points, key: str, words: _Words, whole: float | None) -> Iterator[Drawing[Cloud]]:
+def _figure(points: Points, key: str, words: _Caption, whole: float | None) -> Iterator[Drawing[Cloud]]:
     if not points.judge:
         return
     r = _correlation(points.judge, points.oracle) if whole is None else whole

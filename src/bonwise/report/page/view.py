@@ -13,7 +13,7 @@ from bonwise.report.page.canvas import drawn
 from bonwise.report.page.places import Entry, Place, places
 from bonwise.report.page.slug import slug
 
-__all__ = ["Figure", "PageView", "Piece", "SectionView", "few", "page_view"]
+__all__ = ["Figure", "PagePart", "PageView", "SectionView", "few", "page_view"]
 
 _OF_THE_PAGE = ("main", "prompt-table", "prompt-search", "prompt-shown")
 """Addresses that the templates use themselves."""
@@ -45,7 +45,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class PagePart:
     """What stands on a page between two headings.
 
     Parameters
@@ -79,7 +79,7 @@ class SectionView:
         Of the heading, 2 at the top.
     role, state : str
         Of the `Part`.
-    pieces : sequence of Piece
+    pieces : sequence of PagePart
     """
 
     title: str
@@ -87,7 +87,7 @@ class SectionView:
     level: int
     role: str
     state: str
-    pieces: Sequence[Piece]
+    pieces: Sequence[PagePart]
 
     def place(self) -> Place:
         """Return its heading with those inside, for the contents."""
@@ -204,20 +204,20 @@ def _section(part: Part, level: int, addresses: _Addresses) -> SectionView:
     return SectionView(part.title, anchor, level, part.role, part.state, pieces)
 
 
-def _pieces(blocks: Sequence[Block], level: int, addresses: _Addresses) -> Iterator[Piece]:
+def _pieces(blocks: Sequence[Block], level: int, addresses: _Addresses) -> Iterator[PagePart]:
     for _, run in groupby(blocks, key=_run):
         some = list(run)
         first = some[0]
         if isinstance(first, Said):
             yield _said([one for one in some if isinstance(one, Said)])
         elif isinstance(first, Drawing):
-            yield Piece("figures", figures=[_figure(one, addresses) for one in some if isinstance(one, Drawing)])
+            yield PagePart("figures", figures=[_figure(one, addresses) for one in some if isinstance(one, Drawing)])
         for one in some:
             if isinstance(one, Table):
                 kind: Literal["table", "headlines", "finder"] = "table" if one.role == "facts" else one.role
-                yield Piece(kind, table=one)
+                yield PagePart(kind, table=one)
             elif isinstance(one, Part):
-                yield Piece("section", section=_section(one, level, addresses))
+                yield PagePart("section", section=_section(one, level, addresses))
 
 
 def _run(block: Block) -> str:
@@ -225,10 +225,10 @@ def _run(block: Block) -> str:
     return block.role if isinstance(block, Said) else type(block).__name__
 
 
-def _said(run: Sequence[Said]) -> Piece:
+def _said(run: Sequence[Said]) -> PagePart:
     role = run[0].role
     open_ones = _UNFOLDED if role == "finding" and len(run) >= _FOLDS_FROM else len(run)
-    return Piece("said", role, said=run[:open_ones], folded=run[open_ones:])
+    return PagePart("said", role, said=run[:open_ones], folded=run[open_ones:])
 
 
 def _figure(drawing: Drawing[FigureData], addresses: _Addresses) -> Figure:

@@ -21,7 +21,7 @@ from bonwise.selection.spec import StrategySpec
 from bonwise.stats.beliefs import Beliefs
 from bonwise.stats.best import best_of_normals
 from bonwise.stats.draw_model import DrawModel
-from bonwise.stats.redraws import Prices
+from bonwise.stats.redraws import CallPrice
 
 if TYPE_CHECKING:
     from bonwise.judges.protocol import Judge
@@ -98,10 +98,10 @@ class ValueOfInformation:
         _ = self.prices
 
     @cached_property
-    def prices(self) -> Prices:
+    def prices(self) -> CallPrice:
         """Of a call, in score units: as given, or those at which pools take `mean_calls`, one of two by lot."""
         if self.price is not None:
-            return Prices(self.price, self.price, 1.0)
+            return CallPrice(self.price, self.price, 1.0)
         if self.max_draws != self.learnt.max_draws:
             raise UsageError(
                 f"the prices were learnt for max_draws={self.learnt.max_draws}, not {self.max_draws}",

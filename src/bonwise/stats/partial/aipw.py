@@ -59,7 +59,7 @@ class PartialEstimates:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Problem:
+class _LabelledOutcomes:
     """Outcomes of the labelled prompts, how these were drawn, and what they say alone."""
 
     Y: Floats
@@ -130,7 +130,7 @@ def partial_estimates(
     >>> found.metrics["gain"].estimate, found.model.name
     (0.5, 'labels only')
     """
-    problem = _Problem(
+    problem = _LabelledOutcomes(
         outcomes(sums), ScaledSample.of(sample), estimate(_ESTIMANDS, sums, replace(rule, kind="default"))
     )
     folds = prompt_folds(features, problem.draw, problem.Y, seed)
@@ -157,7 +157,7 @@ def _beside(found: Estimate, alone: Estimate, ess: float) -> Estimate:
 
 
 def _fit(
-    problem: _Problem, features: LabelFeatures, folds: npt.NDArray[np.int64], model: OutcomeModel | None
+    problem: _LabelledOutcomes, features: LabelFeatures, folds: npt.NDArray[np.int64], model: OutcomeModel | None
 ) -> _Fit:
     """Predict, shrink the predictions towards the labels' mean, and combine them with the labels."""
     Y, draw = problem.Y, problem.draw
@@ -174,7 +174,9 @@ def _fit(
     return _Fit(influence(m, Y, draw), choice, float(tuning[1]), explained)
 
 
-def _metric(e: Estimand, found: Influence, problem: _Problem, sample: LabelSample, rule: IntervalRule) -> Estimate:
+def _metric(
+    e: Estimand, found: Influence, problem: _LabelledOutcomes, sample: LabelSample, rule: IntervalRule
+) -> Estimate:
     """Estimate one metric with its interval."""
     limits, alone, labels = _limits(e, rule), problem.alone[e.name], sample.count
     law: Student | Fieller

@@ -17,7 +17,7 @@ from bonwise.stats.sums import Floats
 
 __all__ = [
     "SMALLEST_MARGIN",
-    "Votes",
+    "ExactSampleSize",
     "correlation_pairs",
     "detectable_margin",
     "equal_mean_units",
@@ -33,7 +33,7 @@ SMALLEST_MARGIN = 1e-4
 """Preference margin below which no study is planned: it would take more than 100 million votes."""
 
 
-class Votes(NamedTuple):
+class ExactSampleSize(NamedTuple):
     """Two answers to how many votes an exact test needs, whose power rises in a saw-tooth.
 
     Parameters
@@ -121,7 +121,7 @@ def nearest(raw: float) -> int:
     return round(raw)
 
 
-def votes(delta: float, power: float, confidence: float) -> Votes:
+def votes(delta: float, power: float, confidence: float) -> ExactSampleSize:
     """Return the votes an exact two-sided binomial test needs to find a margin.
 
     Parameters
@@ -133,13 +133,13 @@ def votes(delta: float, power: float, confidence: float) -> Votes:
     Examples
     --------
     >>> votes(0.19, 0.9, 0.95)
-    Votes(first=72, settled=77)
+    ExactSampleSize(first=72, settled=77)
     """
     near = paper_votes(delta, power, confidence)
     return _settled(lambda n: votes_power(delta, n, confidence), near, power)
 
 
-def equal_votes(bound: float, power: float, confidence: float) -> Votes:
+def equal_votes(bound: float, power: float, confidence: float) -> ExactSampleSize:
     """Return the votes two exact one-sided tests need to show that a margin of 0 lies within a bound.
 
     Parameters
@@ -151,20 +151,20 @@ def equal_votes(bound: float, power: float, confidence: float) -> Votes:
     Examples
     --------
     >>> equal_votes(0.1, 0.9, 0.95)
-    Votes(first=268, settled=281)
+    ExactSampleSize(first=268, settled=281)
     """
     near = equal_mean_units(2 * bound, power, confidence)
     return _settled(lambda n: equal_votes_power(bound, n, confidence), near, power)
 
 
-def _settled(power_of: Callable[[Floats], Floats], near: float, power: float) -> Votes:
+def _settled(power_of: Callable[[Floats], Floats], near: float, power: float) -> ExactSampleSize:
     """Look around the normal answer, from which the exact one differs by less than a few of its square roots."""
     reach = 8 * math.sqrt(near) + 60
     counts = np.arange(max(1, math.floor(near - reach)), math.ceil(near + reach) + 1, dtype=np.float64)
     enough = power_of(counts) >= power
     short = np.flatnonzero(~enough)
     settled = counts[short[-1] + 1] if short.size else counts[0]
-    return Votes(int(counts[np.argmax(enough)]), int(settled))
+    return ExactSampleSize(int(counts[np.argmax(enough)]), int(settled))
 
 
 def detectable_margin(count: int, power: float, confidence: float) -> float | None:

@@ -15,7 +15,7 @@ from scipy import special
 from bonwise.stats.laws import Exact, Law, student_quantile
 from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums
 
-__all__ = ["MANY", "Apart", "Few", "few_picks"]
+__all__ = ["MANY", "Few", "MoverDifference", "few_picks"]
 
 MANY = 30
 """Picks, counted by their weight, from which on a sum is not skewed to speak of."""
@@ -73,7 +73,7 @@ class Few:
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class MoverDifference:
     """Interval of a difference from those of its two parts and their correlation (Zou and Donner 2008).
 
     Parameters

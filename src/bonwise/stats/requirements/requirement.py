@@ -12,7 +12,7 @@ from bonwise.stats.estimation import from_jackknife
 from bonwise.stats.laws import student_quantile
 from bonwise.stats.requirements.chance import BeyondChance
 from bonwise.stats.requirements.curve import NoisyOracle
-from bonwise.stats.requirements.few import Apart, Few, few_picks
+from bonwise.stats.requirements.few import Few, MoverDifference, few_picks
 from bonwise.stats.requirements.influence import AtNoise, recovery_influence, within_r_influence
 from bonwise.stats.requirements.inversion import noise_for_recovery, noise_for_within_r
 from bonwise.stats.sums import Floats, Sums
@@ -170,7 +170,7 @@ def _difference(
     # A single pick, which moves both, shows no correlation; where no pick does there are rounding errors alone.
     known = max(0.0, 1 - 1 / few.count) if isinstance(few, Few) and few.count else 0.0
     correlation = known * float(on_own @ on_expected) / reach if known else 0.0
-    law = Apart(few, expected.law, (own, own - value), correlation)
+    law = MoverDifference(few, expected.law, (own, own - value), correlation)
     return Estimate.under(law, confidence, estimate=value, se=paired.se or math.nan, n=paired.n)
 
 

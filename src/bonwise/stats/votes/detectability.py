@@ -15,10 +15,10 @@ from scipy import stats
 
 from bonwise.stats.sums import Floats
 
-__all__ = ["Pool", "ZLaw", "detection_rate", "rejections", "z_law", "z_quantiles", "z_score"]
+__all__ = ["PooledVotes", "ZLaw", "detection_rate", "rejections", "z_law", "z_quantiles", "z_score"]
 
 
-class Pool(NamedTuple):
+class PooledVotes(NamedTuple):
     """Votes of one pair, by what they say."""
 
     second: int
@@ -31,7 +31,7 @@ class Pool(NamedTuple):
         return sum(self)
 
     @classmethod
-    def of(cls, values: Floats) -> Pool:
+    def of(cls, values: Floats) -> PooledVotes:
         """Count values of 1, 1/2 and 0."""
         return cls(*(int((values == value).sum()) for value in (1.0, 0.5, 0.0)))
 
@@ -56,14 +56,14 @@ def rejections(votes: int, level: float) -> npt.NDArray[np.bool_]:
     return np.asarray(2 * stats.binom.cdf(np.minimum(k, votes - k), votes, 0.5) <= level * (1 + 1e-9))
 
 
-def detection_rate(pool: Pool, votes: int, *, level: float, replace: bool) -> float | None:
+def detection_rate(pool: PooledVotes, votes: int, *, level: float, replace: bool) -> float | None:
     """Return the share of all subsamples of a pool in which the binomial test rejects "no preference".
 
     Every subsample counts, weighed by how likely it is: the number that repeated subsampling tends to.
 
     Parameters
     ----------
-    pool : Pool
+    pool : PooledVotes
     votes : int
         Size of a subsample.
     level : float
@@ -79,7 +79,7 @@ def detection_rate(pool: Pool, votes: int, *, level: float, replace: bool) -> fl
 
     Examples
     --------
-    >>> round(detection_rate(Pool(15, 0, 5), 6, level=0.05, replace=True), 4)
+    >>> round(detection_rate(PooledVotes(15, 0, 5), 6, level=0.05, replace=True), 4)
     0.1782
     """
     if pool.halves or (votes > pool.votes and not replace):
@@ -107,7 +107,7 @@ def z_score(rate: Floats | float, votes: int) -> Floats:
     return found
 
 
-def z_law(pool: Pool, votes: int, *, replace: bool) -> ZLaw | None:
+def z_law(pool: PooledVotes, votes: int, *, replace: bool) -> ZLaw | None:
     """Return every z that a subsample can have and how likely it is; None where the pool is too small.
 
     All subsamples count, so that nothing depends on a seed. The z are those of 0, 1/2, 1, ... `votes` votes for the
@@ -115,7 +115,7 @@ def z_law(pool: Pool, votes: int, *, replace: bool) -> ZLaw | None:
 
     Parameters
     ----------
-    pool : Pool
+    pool : PooledVotes
     votes : int
         Size of a subsample.
     replace : bool
@@ -155,7 +155,7 @@ def z_quantiles(laws: Sequence[ZLaw], shares: Floats, weights: Floats) -> Floats
 
     Examples
     --------
-    >>> z_quantiles([z_law(Pool(3, 0, 1), 4, replace=False)], np.array([0.5]), np.ones(1)).round(3).tolist()
+    >>> z_quantiles([z_law(PooledVotes(3, 0, 1), 4, replace=False)], np.array([0.5]), np.ones(1)).round(3).tolist()
     [1.155]
     """
     order = np.argsort(laws[0].z, kind="stable")

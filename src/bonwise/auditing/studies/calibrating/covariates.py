@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bonwise.data.cells import mean_by_cell, positions
 from bonwise.data.numbers import first_text_row, parse_numbers
-from bonwise.data.panel import Dropped, Panel
+from bonwise.data.panel import Panel, PromptLeftOut
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, quoted
 from bonwise.data.words import Words
@@ -53,7 +53,7 @@ class Covariates:
         lacking = np.logical_or.reduceat(np.isnan(values), starts, axis=0)
         complete: npt.NDArray[np.bool_] = ~np.asarray(lacking.any(axis=1))
         dropped = [
-            Dropped(str(panel.prompt_ids[x]), f"no {self.names[int(lacking[x].argmax())]} of a candidate")
+            PromptLeftOut(str(panel.prompt_ids[x]), f"no {self.names[int(lacking[x].argmax())]} of a candidate")
             for x in np.flatnonzero(~complete).tolist()
         ]
         return panel.keep(complete, dropped), values[np.repeat(complete, panel.sizes)]

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
 from bonwise.documents.estimate import EstimateRecord, estimate_records
-from bonwise.documents.studies.calibration import FIXED, CalibratedMethod, Intervals, LevelChange, PickCounts, Picks
+from bonwise.documents.studies.calibration import (
+    FIXED,
+    CalibratedMethod,
+    Intervals,
+    LevelChange,
+    PickCounts,
+    PickOutcomes,
+)
 from bonwise.stats.calibration.pick_changes import PickChanges
 from bonwise.stats.estimate import Estimate, under_method
 
@@ -67,7 +74,7 @@ class MethodCalibration:
             relative=estimate_records(self.relative),
             level=level,
             tie_breaks=EstimateRecord.of(self.tie_breaks),
-            picks=Picks(all=_counts(self.picks), without_ties=_counts(self.picks_untied)),
+            picks=PickOutcomes(all=_counts(self.picks), without_ties=_counts(self.picks_untied)),
             rising_folds=self.rising_folds,
         )
 

@@ -13,11 +13,11 @@ from bonwise.data.repeats import draw_columns
 from bonwise.data.table import ScoreTable
 from bonwise.stats.sums import Floats
 
-__all__ = ["Asked", "added_up", "asked"]
+__all__ = ["ScoringUsage", "added_up", "asked"]
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class ScoringUsage:
     """Answers and tokens behind the scores of a panel.
 
     Parameters
@@ -34,7 +34,7 @@ class Asked:
     no_tokens: str = ""
 
 
-def asked(table: ScoreTable, panel: Panel) -> Asked:
+def asked(table: ScoreTable, panel: Panel) -> ScoringUsage:
     """Count what the scores of a panel took."""
     frame = table.frame
     position = panel.prompt_ids.get_indexer(table.prompts)[frame["prompt_id"].cat.codes.to_numpy()]
@@ -47,12 +47,12 @@ def asked(table: ScoreTable, panel: Panel) -> Asked:
     answers = added_up(owner, _answers(table)[mine], n)
     columns = _columns(table)
     if not columns:
-        return Asked(answers, None, f"{table.source} has no column tokens; bonwise judge --tokens writes one")
+        return ScoringUsage(answers, None, f"{table.source} has no column tokens; bonwise judge --tokens writes one")
     rows = frame[mine]
     tokens = np.sum([parse_numbers(rows[name], role=name, source=table.source) for name in columns], axis=0)
     if np.isnan(tokens).any():
-        return Asked(answers, None, f"{table.source} does not say the tokens of every score")
-    return Asked(answers, added_up(owner, tokens, n))
+        return ScoringUsage(answers, None, f"{table.source} does not say the tokens of every score")
+    return ScoringUsage(answers, added_up(owner, tokens, n))
 
 
 def added_up(owner: npt.NDArray[np.int64], values: Floats, prompts: int) -> Floats:

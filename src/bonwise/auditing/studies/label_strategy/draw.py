@@ -19,7 +19,7 @@ from bonwise.data.pool_file import read_pools
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, quoted
-from bonwise.documents.label_strategy.draw import DrawnStratum, DrawSettings, GapOf
+from bonwise.documents.label_strategy.draw import GapOf, PairDrawSettings, PairStratum
 from bonwise.errors import InputError, UsageError
 from bonwise.release import release
 from bonwise.report.numbers import counted
@@ -93,7 +93,7 @@ def draw_pairs(  # noqa: PLR0913 - all but the scores are named
         weight=weight,
         seed=seed,
     )
-    settings = DrawSettings(
+    settings = PairDrawSettings(
         source=table.source,
         judge=panel.judge,
         pools=str(pools),
@@ -108,11 +108,11 @@ def draw_pairs(  # noqa: PLR0913 - all but the scores are named
     return PairDraw(record[list(RECORD_HEADER)], _words(record, pools), counts, settings, left_out, needed)
 
 
-def _counts(strata: np.ndarray, drawn: np.ndarray, gap_of: GapOf, names: Sequence[str]) -> tuple[DrawnStratum, ...]:
+def _counts(strata: np.ndarray, drawn: np.ndarray, gap_of: GapOf, names: Sequence[str]) -> tuple[PairStratum, ...]:
     """Count the pairs of each stratum, and those drawn."""
     sizes, counts = (np.bincount(some, minlength=len(names)).tolist() for some in (strata, strata[drawn]))
     return tuple(
-        DrawnStratum(gap_of=gap_of, stratum=name, pairs=size, drawn=count)
+        PairStratum(gap_of=gap_of, stratum=name, pairs=size, drawn=count)
         for name, size, count in zip(names, sizes, counts, strict=True)
     )
 

@@ -12,7 +12,7 @@ import pandas as pd
 from bonwise.data.pool import Pool
 from bonwise.data.writing import csv_frame, write_whole
 from bonwise.documented import DocumentedResult
-from bonwise.documents.label_strategy.draw import DrawnStratum, DrawSettings, PairDrawDocument
+from bonwise.documents.label_strategy.draw import PairDrawDocument, PairDrawSettings, PairStratum
 from bonwise.errors import FileError, UsageError
 from bonwise.report.numbers import counted
 
@@ -30,9 +30,9 @@ class PairDraw(DocumentedResult):
         probability with which it was drawn) and the seed.
     pools : tuple of Pool
         The same pairs with their words.
-    strata : tuple of DrawnStratum
+    strata : tuple of PairStratum
         ``gap_of``, ``stratum``, ``pairs`` and ``drawn`` of each.
-    settings : DrawSettings
+    settings : PairDrawSettings
     prompts_left_out : mapping of str to int
         Prompts that were not drawn from, by reason.
     labels_needed : int
@@ -42,8 +42,8 @@ class PairDraw(DocumentedResult):
 
     record: pd.DataFrame = field(repr=False)
     pools: tuple[Pool, ...] = field(repr=False)
-    strata: tuple[DrawnStratum, ...] = field(repr=False)
-    settings: DrawSettings = field(repr=False)
+    strata: tuple[PairStratum, ...] = field(repr=False)
+    settings: PairDrawSettings = field(repr=False)
     prompts_left_out: Mapping[str, int] = field(default_factory=dict, repr=False)
     labels_needed: int = 0
 

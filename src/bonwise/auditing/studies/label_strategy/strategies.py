@@ -9,7 +9,7 @@ import numpy as np
 
 from bonwise.auditing.same_picks import differing_by_nothing, pick_alike
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.studies.label_strategy.asked import Asked, added_up, asked
+from bonwise.auditing.studies.label_strategy.asked import ScoringUsage, added_up, asked
 from bonwise.auditing.studies.label_strategy.matched_verdicts import MatchedVerdicts
 from bonwise.data.table import ScoreTable
 from bonwise.documents.estimate import estimate_records
@@ -61,7 +61,7 @@ class Asking:
 class _Way:
     name: Way
     scores: Floats = field(repr=False)
-    spent: Asked = field(repr=False)
+    spent: ScoringUsage = field(repr=False)
 
 
 def compared(
@@ -185,15 +185,15 @@ def _tie_break(table: ScoreTable, matched: MatchedVerdicts) -> _Way:
     more = _spent(matched, between_top(panel.scores, panel.sizes, pairs), matched.orders)
     tokens = None if first.tokens is None or more.tokens is None else first.tokens + more.tokens
     why = first.no_tokens or more.no_tokens
-    return _Way("tie_break", scores, Asked(first.answers + more.answers, tokens, why))
+    return _Way("tie_break", scores, ScoringUsage(first.answers + more.answers, tokens, why))
 
 
-def _spent(matched: MatchedVerdicts, kept: np.ndarray, orders: int) -> Asked:
+def _spent(matched: MatchedVerdicts, kept: np.ndarray, orders: int) -> ScoringUsage:
     n, pairs = len(matched.panel.sizes), matched.pairs.some(kept)
     answers = np.bincount(pairs.prompt, minlength=n).astype(np.float64) * orders
     tokens = matched.tokens[kept]
     if np.isnan(matched.tokens).any():
-        return Asked(answers, None, _UNTOLD)
+        return ScoringUsage(answers, None, _UNTOLD)
     if orders < matched.orders:
-        return Asked(answers, None, _TOGETHER)
-    return Asked(answers, added_up(pairs.prompt, tokens, n))
+        return ScoringUsage(answers, None, _TOGETHER)
+    return ScoringUsage(answers, added_up(pairs.prompt, tokens, n))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from bonwise.documents.worst_prompts import CandidateSeen, PromptSeen, WorstPrompts
 from bonwise.printable import printable
-from bonwise.report.blocks import Block, Card, Cards, Column, Mark, Part, Row, Said, Table
+from bonwise.report.blocks import Block, Card, CardMark, Cards, Column, Part, Row, Said, Table
 from bonwise.report.numbers import count, counted, number
 from bonwise.report.wording import named
 
@@ -90,8 +90,8 @@ def _inside(one: PromptSeen, label: str) -> Iterator[Block | Cards]:
 def _card(one: CandidateSeen, prompt: PromptSeen, label: str) -> Card:
     tied = f", one of {count(prompt.tied)} tied" if prompt.tied > 1 else ""
     marks = [
-        *([Mark("picked", f"picked{tied}")] if one.picked else []),
-        *([Mark("best", "best")] if one.best else []),
+        *([CardMark("picked", f"picked{tied}")] if one.picked else []),
+        *([CardMark("best", "best")] if one.best else []),
     ]
     blocks: list[Said | Part] = [] if one.text is None else list(_words(one.text, one.text_left_out))
     if one.raw is not None:
