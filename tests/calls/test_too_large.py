@@ -9,7 +9,7 @@ import pytest
 from bonwise.calls.ask import Ask, Model
 from bonwise.calls.engine import Engine
 from bonwise.calls.ledger.ledger import Ledger
-from bonwise.calls.providers.capped import LARGEST
+from bonwise.calls.providers.clients import LARGEST
 from bonwise.calls.providers.protocol import Connection
 from calls.virtual_time import run_virtual
 from http_libraries import HTTP

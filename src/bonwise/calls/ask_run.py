@@ -14,11 +14,11 @@ from bonwise.calls.attempts import CallAttempts, CallSize, UnsupportedError, ref
 from bonwise.calls.bill import Bill
 from bonwise.calls.call_outcome import CallOutcome, Outcome
 from bonwise.calls.failure import Problem
-from bonwise.calls.notices import ignored, left_out, refuse_impossible
+from bonwise.calls.notices import ignored, left_out
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Response
 from bonwise.calls.providers.registry import provider
-from bonwise.calls.tokens import expected_input_tokens, most_input_tokens
+from bonwise.calls.tokens import input_tokens
 from bonwise.data.verdicts import Unscored, kept
 
 if TYPE_CHECKING:
@@ -50,9 +50,7 @@ class AskRun:
     def __init__(self, engine: Engine, ask: Ask) -> None:
         whole = provider(ask.model.provider).request(ask, 1, frozenset())
         self._engine, self._ask, self._endpoint = engine, ask, engine.endpoint(ask, whole)
-        capabilities = self._endpoint.provider.capabilities
-        refuse_impossible(ask, capabilities)
-        for notice in left_out(ask, self._endpoint.remembered, capabilities):
+        for notice in left_out(ask, self._endpoint.remembered, self._endpoint.provider.capabilities):
             engine.totals.notices.setdefault(notice, 1)
         self._refused = self._endpoint.refused
         self._request: Request = self._build(1) if self._refused else whole
@@ -180,8 +178,7 @@ class AskRun:
     def _size(self, samples: int) -> CallSize:
         ask, price = self._ask, self._endpoint.price
         output = ask.max_tokens * samples
-        expected = expected_input_tokens(ask.system) + expected_input_tokens(ask.user)
-        most = most_input_tokens(len(self._request.content), 2)
+        expected, most = input_tokens(ask, self._request)
         return CallSize(
             expected + output, most + output, None if price is None else Prices.most_cost(price, most, output)
         )

@@ -142,7 +142,7 @@ class CallAttempts:
         self._call: int | None = None
         self._outcomes: dict[bytes, Outcome] = {}
         self._bill = Bill()
-        self._attempts = self._lost = 0
+        self._attempts = self._lost = self._unknown = 0
         self._busy = self._waiting = False
         self.on_the_wire = False
         """Whether an attempt is being made now, which the server may bill."""
@@ -158,7 +158,11 @@ class CallAttempts:
             The request is to be built anew.
         """
         try:
-            await until_answered(self._attempt, attempts=self._terms.attempts, deadline=self._until)
+            try:
+                await self._attempt(1)
+            except AttemptError as error:
+                attempts, deadline = self._terms.attempts, self._until
+                await until_answered(self._attempt, attempts=attempts, deadline=deadline, failed=error)
         except AttemptError as error:
             await self._end(error)
         except _StaleError:
@@ -179,7 +183,8 @@ class CallAttempts:
     @property
     def bill(self) -> Bill:
         """What it has cost so far."""
-        return self._bill + Bill(unknown=self._lost)
+        unknown = self._unknown + self._lost
+        return self._bill + Bill(unknown=unknown) if unknown else self._bill
 
     async def _attempt(self, number: int) -> None:
         self._endpoint.open()
@@ -239,7 +244,7 @@ class CallAttempts:
     async def _claim(self) -> bool:
         asked = len(self._keys)
         claim = await self._terms.books.claim(self._keys, self._request, time.time())
-        self._bill += Bill(unknown=claim.unknown)
+        self._unknown += claim.unknown
         self._busy = bool(claim.busy)
         self._call, self._keys = claim.call_id, claim.claimed
         if self._call is not None and len(self._keys) < asked:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bonwise.calls.ask import Model
+    from bonwise.calls.endpoint import Endpoint
+    from bonwise.calls.providers.supplied import SuppliedClient
+
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -13,7 +21,6 @@ from bonwise.calls.ask_run import AskRun
 from bonwise.calls.attempts import CallAttempts, Terms
 from bonwise.calls.call_outcome import CallOutcome
 from bonwise.calls.endpoint import Endpoint
-from bonwise.calls.endpoints import Endpoints
 from bonwise.calls.failure import AttemptError
 from bonwise.calls.ledger.absent import NullLedger
 from bonwise.calls.ledger.ledger import Ledger
@@ -31,7 +38,7 @@ if TYPE_CHECKING:
     from bonwise.calls.ask import Ask, Model
     from bonwise.calls.request import Request
 
-__all__ = ["Engine"]
+__all__ = ["MOST_CLIENTS", "Engine"]
 
 
 class Engine:
@@ -91,7 +98,8 @@ class Engine:
         self.deadline, self.reask = deadline, reask
         self.books: LedgerProtocol = _opened_ledger(ledger)
         self._owns_books = not isinstance(ledger, Ledger)
-        self._terms = Terms(self.books, self.spending, self.totals, attempts, self.prices.version)
+        self.terms = Terms(self.books, self.spending, self.totals, attempts, self.prices.version)
+        """What all calls under way share."""
         self._limiter = limiter or (lambda _model: EndpointLimiter(max_concurrency))
         self._connection = connection or Connection(connections=max_concurrency)
         self._endpoints = Endpoints()
@@ -213,13 +221,41 @@ class Engine:
     ) -> None:
         await self.aclose()
 
-    @property
-    def terms(self) -> Terms:
-        """What all running share."""
-        return self._terms
-
 
 def _opened_ledger(ledger: Ledger | str | Path | None) -> LedgerProtocol:
     if ledger is None:
         return NullLedger()
     return ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
+
+
+MOST_CLIENTS = 16
+"""Endpoints of users' clients that are kept: an engine that all share outlives a client made for one request."""
+
+_Key = tuple[str, str, str, "SuppliedClient | None"]
+
+
+class Endpoints:
+    """Each endpoint once; of those with a client of the user's, the ones that were used last."""
+
+    def __init__(self) -> None:
+        self._endpoints: dict[_Key, Endpoint] = {}
+
+    def __iter__(self) -> Iterator[Endpoint]:
+        return iter(list(self._endpoints.values()))
+
+    def of(self, model: Model, base_url: str, make: Callable[[], Endpoint]) -> Endpoint:
+        """Return the endpoint of a model at a server, made when it is first asked for."""
+        key = (model.provider, base_url, model.name, model.client)
+        endpoint = self._endpoints.get(key)
+        if endpoint is None:
+            endpoint = self._endpoints[key] = make()
+            self._drop_unused()
+        elif model.client is not None:
+            self._endpoints[key] = self._endpoints.pop(key)
+        return endpoint
+
+    def _drop_unused(self) -> None:
+        supplied = [key for key in self._endpoints if key[-1] is not None]
+        # Calls under way keep their endpoint, and what sends by a user's client has nothing to close.
+        for key in supplied[:-MOST_CLIENTS]:
+            del self._endpoints[key]

@@ -57,7 +57,18 @@ def _may_follow(schema: Mapping[str, Any], choice: Choice) -> bool:
 
 
 def left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) -> Iterator[str]:
-    """Yield a line for each parameter that this ask wants and its provider or server is known not to take."""
+    """Return a line for each parameter that this ask wants and its provider or server is known not to take.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It could not be answered as it needs.
+    """
+    refuse_impossible(ask, capabilities)
+    return _left_out(ask, refused, capabilities)
+
+
+def _left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) -> Iterator[str]:
     if ask.temperature is not None and not capabilities.temperature:
         yield f"{ask.model} takes no temperature: none is sent"
     wanted = {

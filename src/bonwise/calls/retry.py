@@ -27,6 +27,7 @@ async def until_answered(
     *,
     attempts: int = ATTEMPTS,
     deadline: float | None = None,
+    failed: AttemptError | None = None,
     seed: int | None = None,
 ) -> T:
     """Repeat an attempt until it brings an answer, or a problem that waiting does not mend.
@@ -43,6 +44,9 @@ async def until_answered(
         At most this many.
     deadline : float, optional
         Time of the event loop. An attempt that would start later is not waited for.
+    failed : AttemptError, optional
+        How the first attempt has failed, which the caller made already: most calls are answered at once, and need
+        not pay for what counts, waits and stops.
     seed : int, optional
         Of the jitter.
 
@@ -58,14 +62,7 @@ async def until_answered(
     >>> asyncio.run(until_answered(attempt))
     'answered at attempt 1'
     """
-    # Most calls are answered at once: they need not pay for what counts, waits and stops.
-    try:
-        return await attempt(1)
-    except AttemptError as error:
-        if not error.problem.transient:
-            raise
-        failed: AttemptError | None = error
-    numbers = itertools.count(2)
+    numbers = itertools.count(1 if failed is None else 2)
 
     async def next_attempt() -> T:
         nonlocal failed

@@ -7,8 +7,9 @@ import math
 from typing import Any
 
 from bonwise.calls.ask import Ask
+from bonwise.calls.request import Request
 
-__all__ = ["ask_text", "expected_input_tokens", "expected_output_tokens", "most_input_tokens"]
+__all__ = ["ask_text", "expected_input_tokens", "expected_output_tokens", "input_tokens", "most_input_tokens"]
 
 _PER_MESSAGE = 16
 _PER_REQUEST = 512
@@ -35,6 +36,12 @@ def most_input_tokens(text_bytes: int, messages: int) -> int:
     1544
     """
     return text_bytes + _PER_MESSAGE * messages + _PER_REQUEST
+
+
+def input_tokens(ask: Ask, request: Request) -> tuple[int, int]:
+    """Return about how many input tokens a request has, and the most that it can have."""
+    expected = expected_input_tokens(ask.system) + expected_input_tokens(ask.user)
+    return expected, most_input_tokens(len(request.content), 2)
 
 
 def expected_input_tokens(text: str) -> int:

@@ -136,6 +136,10 @@ class AskingSettings(ABC):
         """Identity of the prompt file, version of the readers, and the seed where it decides what is asked."""
         return f"{self.file.identity} parse{VERSION}{self._drawn()}"
 
+    @cached_property
+    def _schema(self) -> dict[str, Any] | None:
+        return self.file.schema
+
     @abstractmethod
     def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask]:
         """Return the questions about one prompt."""
@@ -160,7 +164,7 @@ class AskingSettings(ABC):
             words.system,
             words.user,
             read,
-            schema=self.file.schema,
+            schema=self._schema,
             max_tokens=self.max_tokens,
             temperature=self.temperature,
             top_logprobs=20 if self.needs_logprobs else 0,

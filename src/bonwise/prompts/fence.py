@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["LONGEST", "Enclosed", "boundary", "enclosed"]
+__all__ = ["LONGEST", "Enclosed", "all_enclosed", "boundary", "enclosed"]
 
 LONGEST = 60_000
 """Characters of one text beyond which its middle is left out."""
@@ -62,6 +62,32 @@ def boundary(identity: str, texts: Sequence[str]) -> str:
         whole.update(b"%d:" % len(data))
         whole.update(data)
     return _absent(whole.hexdigest()[:_HEX], texts)
+
+
+def all_enclosed(identity: str, texts: Mapping[str, str], *, longest: int = LONGEST) -> dict[str, Enclosed]:
+    """Put all texts of a call between their lines, which carry the same boundary.
+
+    Parameters
+    ----------
+    identity : str
+        Of the prompt file.
+    texts : mapping of str to str
+        By variable, in a fixed order.
+    longest : int
+        The most characters of each text that are kept.
+
+    Examples
+    --------
+    >>> print(all_enclosed("p@1", {"candidate_a": "hi"})["candidate_a"].text)
+    --- BEGIN CANDIDATE A da2601a404363658a51b028a070159dd ---
+    hi
+    --- END CANDIDATE A da2601a404363658a51b028a070159dd ---
+    """
+    mark = boundary(identity, tuple(texts.values()))
+    return {
+        variable: enclosed(variable.upper().replace("_", " "), text, mark, longest=longest)
+        for variable, text in texts.items()
+    }
 
 
 def enclosed(label: str, text: str, mark: str, *, longest: int = LONGEST) -> Enclosed:

@@ -37,21 +37,25 @@ class Mode:
         How many candidates one call shows.
     fields : mapping
         Properties that the answer must have; a prompt file may add others. Empty: the answer is plain text.
+
+    Attributes
+    ----------
+    variables : tuple of str
+        The variables of a template, each of which it must use.
+
+    Examples
+    --------
+    >>> MODES["pairwise"].variables
+    ('prompt', 'candidate_a', 'candidate_b')
     """
 
     candidates: Literal[1, 2]
     fields: Mapping[str, Field] = field(default_factory=dict)
+    variables: tuple[str, ...] = field(init=False)
 
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The variables of a template, each of which it must use.
-
-        Examples
-        --------
-        >>> MODES["pairwise"].variables
-        ('prompt', 'candidate_a', 'candidate_b')
-        """
-        return ("prompt", "candidate") if self.candidates == 1 else ("prompt", "candidate_a", "candidate_b")
+    def __post_init__(self) -> None:
+        shown = ("candidate",) if self.candidates == 1 else ("candidate_a", "candidate_b")
+        object.__setattr__(self, "variables", ("prompt", *shown))
 
 
 _SCORE = Field(("integer", "number"))

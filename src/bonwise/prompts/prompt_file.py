@@ -9,7 +9,7 @@ from typing import Any
 from bonwise.data.wording import quoted
 from bonwise.errors import UsageError
 from bonwise.prompts.answer import answer_schema
-from bonwise.prompts.fence import LONGEST, boundary, enclosed
+from bonwise.prompts.fence import LONGEST, all_enclosed
 from bonwise.prompts.modes import MODES
 from bonwise.prompts.template import filled
 
@@ -109,11 +109,7 @@ class PromptFile:
         texts = self._texts(prompt, candidates)
         if longest < 1:
             raise UsageError(f"longest is {longest}", hint="keep at least one character of each text")
-        mark = boundary(self.identity, tuple(texts.values()))
-        sent = {
-            variable: enclosed(variable.upper().replace("_", " "), text, mark, longest=longest)
-            for variable, text in texts.items()
-        }
+        sent = all_enclosed(self.identity, texts, longest=longest)
         user = filled(self.user, {variable: one.text for variable, one in sent.items()})
         shortened = sum(one.shortened for one in sent.values())
         return Rendered(self.system, user, shortened, sum(one.replaced for one in sent.values()))

@@ -16,7 +16,7 @@ import pytest
 import bonwise as bw
 from bonwise.calls.ask import Model, model_from_spec
 from bonwise.calls.providers import supplied_sending
-from bonwise.calls.providers.capped import LARGEST
+from bonwise.calls.providers.clients import LARGEST
 from bonwise.calls.providers.http import http_library
 from bonwise.calls.providers.protocol import Connection
 from bonwise.errors import UsageError

@@ -9,8 +9,7 @@ import pytest
 
 import bonwise as bw
 from bonwise.calls.ask import Ask, Model, model_from_spec
-from bonwise.calls.endpoints import MOST_CLIENTS
-from bonwise.calls.engine import Engine
+from bonwise.calls.engine import MOST_CLIENTS, Engine
 from bonwise.calls.providers.registry import provider
 from calls.clients.makers import SECRETS, SIGNS, Maker
 

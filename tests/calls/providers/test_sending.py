@@ -6,7 +6,7 @@ import pytest
 
 from bonwise.calls.ask import Model
 from bonwise.calls.failure import AttemptError
-from bonwise.calls.providers.capped import LARGEST
+from bonwise.calls.providers.clients import LARGEST
 from bonwise.calls.providers.protocol import Connection
 from bonwise.errors import CallError, UsageError
 from http_libraries import HTTP

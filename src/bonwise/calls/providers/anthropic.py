@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from bonwise.calls.ask import Ask, Model
 from bonwise.calls.failure import Problem
-from bonwise.calls.providers.address import Address, find_address
-from bonwise.calls.providers.custom_headers import custom_headers
 from bonwise.calls.providers.failures import problem_of
-from bonwise.calls.providers.keys import Key, find_key
-from bonwise.calls.providers.messages import NAMES, NOT_IN_KEY, messages_body, messages_parameters, messages_reply
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
+from bonwise.calls.providers.service import Address, Service
 from bonwise.calls.providers.supplied import SuppliedClient
-from bonwise.calls.providers.versions import api_version
+from bonwise.calls.providers.versions import api_version, custom_headers
+from bonwise.calls.providers.wire import counts, loaded
 from bonwise.calls.rate_limits import RateLimits
-from bonwise.calls.reply import Reply
+from bonwise.calls.reply import Choice, Finish, Reply
 from bonwise.calls.request import Request
+from bonwise.calls.usage import Usage
 from bonwise.calls.waiting import anthropic_limits
 
 __all__ = ["Anthropic"]
 
-DEFAULT = "https://api.anthropic.com"
+SERVICE = Service(
+    "anthropic",
+    "https://api.anthropic.com",
+    "ANTHROPIC_BASE_URL",
+    ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+    "ANTHROPIC_CUSTOM_HEADERS",
+)
 ENDPOINT = "/v1/messages"
 NO_KEY = "none"
 """Sent where no key is set: the SDK insists on one, and servers of one's own need none."""
@@ -31,9 +36,22 @@ VERSION_HEADER = "anthropic-version"
 API_VERSION = "2026-10-21"
 """What the bodies here are written for. Each request carries it, so an SDK with another default changes nothing."""
 
-CUSTOM_HEADERS = "ANTHROPIC_CUSTOM_HEADERS"
 
-_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+NOT_IN_KEY = frozenset({"metadata"})
+"""Fields that change nothing in what an answer says."""
+
+NAMES: Mapping[str, str] = {
+    "output_config": r"(?<!\w)output_(?:config|format)(?!\w)|json_schema|[Ss]tructured [Oo]utputs?|output format",
+}
+"""What a request can do without, and how servers call it."""
+
+_FINISH: Mapping[str, Finish] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+}
 
 
 class Anthropic:
@@ -73,7 +91,7 @@ class Anthropic:
         bonwise.errors.CallError
             Anthropic itself is asked and there is no key.
         """
-        return _key(_address(model)).account if model.client is None else model.client.account
+        return SERVICE.account(model.base_url) if model.client is None else model.client.account
 
     def client(self, model: Model, connection: Connection) -> Client:
         """Make a client for the model's server, in the running event loop, or send by the user's own."""
@@ -84,9 +102,9 @@ class Anthropic:
 
         from bonwise.calls.providers.clients import SdkClient, connecting  # noqa: PLC0415
 
-        address = _address(model)
-        key = _key(address)
-        headers = custom_headers(CUSTOM_HEADERS)
+        address = SERVICE.address(model.base_url)
+        key = SERVICE.key(address)
+        headers = custom_headers(SERVICE.headers_variable)
         is_token = key.variable == "ANTHROPIC_AUTH_TOKEN"
         client = anthropic.AsyncAnthropic(
             api_key=None if is_token else key.secret or NO_KEY,
@@ -113,8 +131,8 @@ def _server(model: Model) -> tuple[Address, str]:
     """Return where the requests go, and the version that enters the ledger's key."""
     if model.client is not None:
         return model.client.address, model.client.version(_version_of(model.client), VERSION_HEADER)
-    address = _address(model)
-    return address, api_version(_version(), address, CUSTOM_HEADERS, VERSION_HEADER)
+    address = SERVICE.address(model.base_url)
+    return address, api_version(_version(), address, SERVICE.headers_variable, VERSION_HEADER)
 
 
 def _version_of(client: SuppliedClient) -> str:
@@ -124,15 +142,83 @@ def _version_of(client: SuppliedClient) -> str:
     return client.headers.values.get(VERSION_HEADER) or API_VERSION
 
 
-def _address(model: Model) -> Address:
-    return find_address(model.base_url, "ANTHROPIC_BASE_URL", DEFAULT)
-
-
-def _key(address: Address) -> Key:
-    at_home = address.origin == Address(DEFAULT).origin
-    return find_key("anthropic", _KEYS, required=at_home)
-
-
 def _version() -> str:
     """Return the version that is sent: the environment's headers may name another, and then mean it."""
-    return custom_headers(CUSTOM_HEADERS).values.get(VERSION_HEADER) or API_VERSION
+    return custom_headers(SERVICE.headers_variable).values.get(VERSION_HEADER) or API_VERSION
+
+
+def messages_body(ask: Ask, dropped: frozenset[str]) -> dict[str, Any]:
+    """Build the body: never with a temperature, log probabilities or several samples."""
+    body: dict[str, Any] = {
+        "model": ask.model.name,
+        "max_tokens": ask.max_tokens,
+        "messages": [{"role": "user", "content": ask.user}],
+    }
+    if ask.system:
+        body["system"] = ask.system
+    if ask.schema is not None and "output_config" not in dropped:
+        body["output_config"] = {"format": {"type": "json_schema", "schema": dict(ask.schema)}}
+    return body
+
+
+def messages_parameters(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a body shapes the sampling."""
+    return {"max_tokens": body["max_tokens"], "schema": "output_config" in body}
+
+
+def messages_reply(content: bytes) -> Reply:
+    """Read a successful response.
+
+    Raises
+    ------
+    ValueError
+        It is not an answer.
+
+    Examples
+    --------
+    >>> messages_reply(b'{"content": [{"type": "text", "text": "7"}], "stop_reason": "end_turn"}').choices
+    (Choice(text='7', finish='stop', detail='end_turn', logprobs=None),)
+    """
+    body = loaded(content)
+    blocks = body.get("content")
+    if not isinstance(blocks, list):
+        raise ValueError("an answer without content")  # noqa: TRY004 - the contract of readers is ValueError
+    word = _text(body.get("stop_reason"))
+    choice = Choice(_said(blocks), _FINISH.get(word, "other"), _detail(word, body.get("stop_details")))
+    return Reply((choice,), _usage(body.get("usage")), model=_text(body.get("model")))
+
+
+def _said(blocks: list[Any]) -> str:
+    texts = (block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text")
+    return "".join(_text(text) for text in texts)
+
+
+def _detail(word: str, details: object) -> str:
+    category = _text(details.get("category")) if isinstance(details, dict) else ""
+    return f"{word}: {category}" if category else word
+
+
+def _usage(usage: object) -> Usage | None:
+    if not isinstance(usage, dict):
+        return None
+    split, details = usage.get("cache_creation"), usage.get("output_tokens_details")
+    split, details = (part if isinstance(part, dict) else {} for part in (split, details))
+    # The input's tokens leave out those read from the cache and those written to it.
+    uncached, output, read, written, hour, minutes, reasoning = counts(
+        usage.get("input_tokens"),
+        usage.get("output_tokens"),
+        usage.get("cache_read_input_tokens"),
+        usage.get("cache_creation_input_tokens"),
+        split.get("ephemeral_1h_input_tokens"),
+        split.get("ephemeral_5m_input_tokens"),
+        details.get("thinking_tokens"),
+    )
+    if not (uncached or output or read or written or hour or minutes):
+        return None
+    # Five minutes is how long a cache lives unless more was asked for.
+    minutes = max(written - hour, minutes)
+    return Usage(uncached, read, minutes, hour, output, min(reasoning, output))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

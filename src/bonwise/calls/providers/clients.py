@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from bonwise.calls.failure import AttemptError, Problem
-from bonwise.calls.providers.address import Address
-from bonwise.calls.providers.capped import LARGEST, TooLargeError, cap
-from bonwise.calls.providers.custom_headers import CustomHeaders
+from bonwise.calls.failure import AttemptError, Kind, Problem
 from bonwise.calls.providers.http import http_library
 from bonwise.calls.providers.protocol import Connection, Response
+from bonwise.calls.providers.redaction import one_line
 from bonwise.calls.providers.secret_scrubber import SecretScrubber
-from bonwise.calls.providers.transport_problems import no_response, too_large
-from bonwise.calls.providers.versions import version_alone
+from bonwise.calls.providers.service import Address
+from bonwise.calls.providers.versions import CustomHeaders, version_alone
 from bonwise.calls.request import Request
 
 if TYPE_CHECKING:
     import ssl
 
-__all__ = ["SdkClient", "connecting"]
+__all__ = ["LARGEST", "SdkClient", "cap", "connecting", "no_response", "too_large"]
 
 
 class SdkClient:
@@ -85,11 +83,7 @@ class SdkClient:
         if isinstance(response, Problem):
             # Raised here, outside the handlers: the SDK's error holds the request with its key.
             raise AttemptError(response)
-        # Looked up one by one, as `dict` would, each header is searched among all.
-        headers = self._scrubber.hidden_in_headers(dict(response.headers.items()))
-        return Response(
-            response.status_code, headers, self._scrubber.hidden(response.content, answer=response.is_success)
-        )
+        return self._scrubber.response(response)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -153,3 +147,98 @@ def _certificates(http: ModuleType) -> ssl.SSLContext:
     # Reading the certificates is most of what a client costs to make; they are the same for all servers.
     context: ssl.SSLContext = http.create_ssl_context()
     return context
+
+
+LARGEST = 32 * 2**20
+"""Bytes, when unpacked."""
+
+_PIECE = 4096
+"""Bytes that are unpacked at once. httpx unpacks all that it is given, and a network gives 64 KiB."""
+
+_CAPPED: dict[type[Any], type[Any]] = {}
+"""By the class of responses of each HTTP library, the one that stops."""
+
+
+class TooLargeError(Exception):
+    """A response that is not read to its end.
+
+    Parameters
+    ----------
+    status : int
+        Of HTTP.
+    """
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+        super().__init__("the response is too large")
+
+
+async def cap(response: Any) -> None:
+    """Have the reading of a response end in `TooLargeError` once it grows too large.
+
+    Parameters
+    ----------
+    response : httpx.Response or httpx2.Response
+        As a response hook of a client gets it.
+
+    Examples
+    --------
+    >>> import asyncio, openai
+    >>> from bonwise.calls.providers.http import http_library
+    >>> response = http_library(openai).Response(200, content=b"short")
+    >>> asyncio.run(cap(response))
+    >>> asyncio.run(response.aread())
+    b'short'
+    """
+    # A hook cannot hand back another response, and to build one for each call costs five times as much.
+    response.__class__ = _capped_kind(type(response))
+
+
+def _capped_kind(plain: type[Any]) -> type[Any]:
+    if plain not in _CAPPED:
+        _CAPPED[plain] = _capped(plain)
+    return _CAPPED[plain]
+
+
+def _capped(plain: Any) -> type[Any]:
+    async def aiter_bytes(self: Any, chunk_size: int | None = None) -> AsyncGenerator[bytes, None]:
+        size = 0
+        async for part in plain.aiter_bytes(self, chunk_size):
+            size += len(part)
+            if size > LARGEST:
+                raise TooLargeError(self.status_code)
+            yield part
+
+    def aiter_raw(self: Any, chunk_size: int | None = None) -> AsyncGenerator[bytes, None]:
+        parts: AsyncGenerator[bytes, None] = plain.aiter_raw(self, chunk_size or _PIECE)
+        return parts
+
+    return type(f"Capped{plain.__name__}", (plain,), {"aiter_bytes": aiter_bytes, "aiter_raw": aiter_raw})
+
+
+def no_response(http: ModuleType, origin: str, error: BaseException | None) -> Problem:
+    """Say what became of a request to which no response came.
+
+    Parameters
+    ----------
+    http : module
+        The HTTP library whose errors these are.
+    origin : str
+        The server, as messages may name it.
+    error : BaseException or None
+    """
+    sent = not isinstance(error, (http.ConnectError, http.ConnectTimeout, http.PoolTimeout, http.ProxyError))
+    if isinstance(error, http.TimeoutException):
+        words = "gave no answer in time" if sent else "took no connection in time"
+        return Problem("timeout", f"{origin} {words}", sent=sent)
+    if isinstance(error, http.ConnectError):
+        return Problem("broken", one_line(f"no connection to {origin}: {error}"), sent=False)
+    reason = type(error).__name__ if error else "no reason given"
+    return Problem("broken", f"the connection to {origin} broke ({reason})", sent=sent)
+
+
+def too_large(origin: str, status: int) -> Problem:
+    """Say what a response of more than `LARGEST` bytes means."""
+    # An error page is no work that anyone is paid for, and the next one may be shorter.
+    kind: Kind = "oversized" if 200 <= status < 300 else "broken"
+    return Problem(kind, f"the response of {origin} is larger than {LARGEST >> 20} MiB", status, sent=True)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from typing import Any
 from urllib.parse import quote, quote_plus
+
+from bonwise.calls.providers.protocol import Response
 
 __all__ = ["SecretScrubber"]
 
@@ -53,8 +56,18 @@ class SecretScrubber:
                 content = content.replace(secret, _HIDDEN.encode())
         return content
 
-    def hidden_in_headers(self, headers: Mapping[str, str]) -> Mapping[str, str]:
-        """Return headers without secrets."""
+    def response(self, received: Any) -> Response:
+        """Return what a response of an HTTP library holds, without secrets.
+
+        Parameters
+        ----------
+        received : httpx.Response or httpx2.Response
+        """
+        # Looked up one by one, as `dict` would, each header is searched among all.
+        headers = self._hidden_in_headers(dict(received.headers.items()))
+        return Response(received.status_code, headers, self.hidden(received.content, answer=received.is_success))
+
+    def _hidden_in_headers(self, headers: Mapping[str, str]) -> Mapping[str, str]:
         whole = "\n".join(headers.values())
         if not any(secret in whole for secret in self._texts):
             return headers

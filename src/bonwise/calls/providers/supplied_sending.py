@@ -9,16 +9,15 @@ from types import ModuleType
 from typing import Any
 
 from bonwise.calls.failure import AttemptError, Problem
-from bonwise.calls.providers.capped import LARGEST
 from bonwise.calls.providers.client_loops import check_loop, claim_loop
 from bonwise.calls.providers.client_secrets import sent_secrets
+from bonwise.calls.providers.clients import LARGEST, no_response, too_large
 from bonwise.calls.providers.daemon_threads import in_daemon_thread
 from bonwise.calls.providers.http import http_library, library_of
 from bonwise.calls.providers.protocol import Connection, Response
 from bonwise.calls.providers.redaction import one_line
 from bonwise.calls.providers.secret_scrubber import SecretScrubber
 from bonwise.calls.providers.supplied import SuppliedClient
-from bonwise.calls.providers.transport_problems import no_response, too_large
 from bonwise.calls.providers.versions import version_alone
 from bonwise.calls.request import Request
 from bonwise.errors import UsageError
@@ -82,10 +81,7 @@ class SuppliedSender:
         if isinstance(response, Problem):
             # Raised here, outside the handlers: the SDK's error holds the request with its key.
             raise AttemptError(response)
-        scrubber = self._echoes_of(sent_secrets(response))
-        received = scrubber.hidden_in_headers(dict(response.headers.items()))
-        content = scrubber.hidden(response.content, answer=response.is_success)
-        return Response(response.status_code, received, content)
+        return self._echoes_of(sent_secrets(response)).response(response)
 
     async def aclose(self) -> None:
         """Leave the client open: it is the user's."""

@@ -8,7 +8,7 @@ from typing import Any
 from bonwise.calls.providers.complaint import read_complaint
 from bonwise.calls.providers.redaction import one_line
 
-__all__ = ["count", "loaded"]
+__all__ = ["counts", "loaded"]
 
 _MOST = 2**53
 
@@ -35,14 +35,18 @@ def loaded(content: bytes) -> dict[str, Any]:
     return body
 
 
-def count(value: object) -> int:
-    """Return a number of tokens; whatever is no such number counts as none.
+def counts(*values: object) -> tuple[int, ...]:
+    """Return numbers of tokens; whatever is no such number counts as none.
 
     Examples
     --------
-    >>> count(12), count(3.0), count(-1), count(None), count(float("nan"))
+    >>> counts(12, 3.0, -1, None, float("nan"))
     (12, 3, 0, 0, 0)
     """
+    return tuple(_count(value) for value in values)
+
+
+def _count(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 0
     return int(value) if 0 <= value <= _MOST else 0
