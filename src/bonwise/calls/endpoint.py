@@ -69,10 +69,11 @@ class Endpoint:
         """What a person has to mend, until an answer comes."""
         self._closed_until = 0.0
         self._make_limiter, self._connection = limiter, connection
+        self.limiter: Limiter
+        """Paces the account of this moment: `open` makes it."""
         self._account: str | None = None
         self._lines: list[_ClientInUse] = []
         self._retired: list[_ClientInUse] = []
-        self._limiter: Limiter | None = None
 
     def open(self) -> None:
         """Have a client at hand for the account of this moment; stored answers need neither.
@@ -87,7 +88,7 @@ class Endpoint:
         account = self.provider.account(self.model)
         if account != self._account:
             # Another key has other rights and another pace.
-            self._account, self._limiter = account, None
+            self._account, self.limiter = account, self._make_limiter(self.model)
             self.closed = self.denied = None
             self._retired, self._lines = self._retired + self._lines, []
         if self.closed is not None and asyncio.get_running_loop().time() < self._closed_until:
@@ -119,13 +120,6 @@ class Endpoint:
             return await line.client.send(request)
         finally:
             line.calls -= 1
-
-    @property
-    def limiter(self) -> Limiter:
-        """The limiter of this endpoint."""
-        if self._limiter is None:
-            self._limiter = self._make_limiter(self.model)
-        return self._limiter
 
     async def aclose(self) -> None:
         """Close the clients, if there are any."""

@@ -41,6 +41,12 @@ if TYPE_CHECKING:
 __all__ = ["MOST_CLIENTS", "Engine"]
 
 
+MOST_CLIENTS = 16
+"""Endpoints of users' clients that are kept: an engine that all share outlives a client made for one request."""
+
+_Key = tuple[str, str, str, "SuppliedClient | None"]
+
+
 class Engine:
     """Asks models; never the same question twice, never beyond a limit, and keeps what it paid for.
 
@@ -226,12 +232,6 @@ def _opened_ledger(ledger: Ledger | str | Path | None) -> LedgerProtocol:
     if ledger is None:
         return NullLedger()
     return ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
-
-
-MOST_CLIENTS = 16
-"""Endpoints of users' clients that are kept: an engine that all share outlives a client made for one request."""
-
-_Key = tuple[str, str, str, "SuppliedClient | None"]
 
 
 class Endpoints:

@@ -56,7 +56,7 @@ def _may_follow(schema: Mapping[str, Any], choice: Choice) -> bool:
     return isinstance(found, dict) and found.keys() >= set(schema.get("required", ()))
 
 
-def left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) -> Iterator[str]:
+def left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) -> list[str]:
     """Return a line for each parameter that this ask wants and its provider or server is known not to take.
 
     Raises
@@ -65,7 +65,7 @@ def left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) -> 
         It could not be answered as it needs.
     """
     refuse_impossible(ask, capabilities)
-    return _left_out(ask, refused, capabilities)
+    return list(_left_out(ask, refused, capabilities))
 
 
 def _left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) -> Iterator[str]:

@@ -19,7 +19,7 @@ from bonwise.errors import BonwiseError, JudgeError
 from bonwise.judges.protocol import AskingJudge, Conclusion, Judge
 from bonwise.printable import printable
 
-__all__ = ["FunctionJudge", "as_judge", "asked", "checked", "concluded", "faults_of", "innermost"]
+__all__ = ["FunctionJudge", "as_judge", "asked", "checked", "concluded", "fault", "innermost"]
 
 
 _LAYERS = 8
@@ -153,7 +153,7 @@ def asked(judge: AskingJudge, prompt: str, texts: Sequence[str]) -> tuple[Ask, .
     bonwise.errors.JudgeError
         It failed, or returned something else.
     """
-    with faults_of(lambda: f"judge {judge.name!r}", "asks", "mend the judge"):
+    with _faults_of(judge, "asks"):
         found: object = judge.asks(prompt, texts)
         asks = tuple(found) if isinstance(found, Iterable) else (found,)
     for ask in asks:
@@ -170,7 +170,7 @@ def concluded(judge: AskingJudge, prompt: str, texts: Sequence[str], answers: Se
     bonwise.errors.JudgeError
         It failed, or concluded something about other candidates.
     """
-    with faults_of(lambda: f"judge {judge.name!r}", "conclude", "mend the judge"):
+    with _faults_of(judge, "conclude"):
         found: object = judge.conclude(prompt, texts, answers)
     if not isinstance(found, Conclusion):
         raise JudgeError(f"judge {judge.name!r} concluded {type(found).__name__}", hint="return a Conclusion")
@@ -185,25 +185,20 @@ def concluded(judge: AskingJudge, prompt: str, texts: Sequence[str], answers: Se
 
 
 @contextmanager
-def faults_of(who: Callable[[], str], method: str, hint: str) -> Iterator[None]:
-    """Name whose code fails: it may be a plug-in's.
-
-    Parameters
-    ----------
-    who : callable
-        Returns what the error begins with; called where there is one.
-    method : str
-        What was called.
-    hint : str
-        Of the error.
-    """
+def _faults_of(judge: AskingJudge, method: str) -> Iterator[None]:
+    """Name the judge whose code fails: it may be a plug-in's."""
     try:
         yield
     except BonwiseError:
         raise
     except Exception as error:
-        why = printable(f"{type(error).__name__}: {error}", longest=200)
-        raise JudgeError(f"{who()} failed in {method}(): {why}", hint=hint) from error
+        raise fault(error, f"judge {judge.name!r}", method, "mend the judge") from error
+
+
+def fault(error: Exception, who: str, method: str, hint: str) -> JudgeError:
+    """Return the error that says in one line whose code has failed."""
+    why = printable(f"{type(error).__name__}: {error}", longest=200)
+    return JudgeError(f"{who} failed in {method}(): {why}", hint=hint)
 
 
 async def _awaited(values: Sequence[Any]) -> list[Verdict]:

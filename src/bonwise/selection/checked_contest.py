@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Protocol
 
 from bonwise.data.verdicts import Score, Unscored, plain_number
-from bonwise.errors import JudgeError
-from bonwise.judges.calling import faults_of
+from bonwise.errors import BonwiseError, JudgeError
+from bonwise.judges.calling import fault
 from bonwise.judges.protocol import Judge
 from bonwise.printable import printable
 from bonwise.routing.first_pass import FirstPass, Route
@@ -227,8 +227,16 @@ def consulted(router: Considering, first_pass: FirstPass, key: str) -> Route:
     return Route(bool(route.strong), signal, reason, some)
 
 
-def _faults_of(strategy: Strategy, method: str) -> AbstractContextManager[None]:
-    return faults_of(lambda: f"strategy {strategy.name}", method, "mend the strategy, or take another one")
+@contextmanager
+def _faults_of(strategy: Strategy, method: str) -> Iterator[None]:
+    """Name the strategy whose code fails."""
+    try:
+        yield
+    except BonwiseError:
+        raise
+    except Exception as error:
+        hint = "mend the strategy, or take another one"
+        raise fault(error, f"strategy {strategy.name}", method, hint) from error
 
 
 def _broken(strategy: Strategy, what: str, hint: str) -> JudgeError:

@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST", "SdkClient", "cap", "connecting", "no_response", "too_large"]
 
 
+LARGEST = 32 * 2**20
+"""Bytes of a response, when unpacked, of which no more are read: a small one may be packed to fill the memory."""
+
+_PIECE = 4096
+"""Bytes that are unpacked at once. httpx unpacks all that it is given, and a network gives 64 KiB."""
+
+_CAPPED: dict[type[Any], type[Any]] = {}
+"""By the class of responses of each HTTP library, the one that stops."""
+
+
 class SdkClient:
     """A client of an official SDK, bound to one event loop.
 
@@ -147,16 +157,6 @@ def _certificates(http: ModuleType) -> ssl.SSLContext:
     # Reading the certificates is most of what a client costs to make; they are the same for all servers.
     context: ssl.SSLContext = http.create_ssl_context()
     return context
-
-
-LARGEST = 32 * 2**20
-"""Bytes, when unpacked."""
-
-_PIECE = 4096
-"""Bytes that are unpacked at once. httpx unpacks all that it is given, and a network gives 64 KiB."""
-
-_CAPPED: dict[type[Any], type[Any]] = {}
-"""By the class of responses of each HTTP library, the one that stops."""
 
 
 class TooLargeError(Exception):

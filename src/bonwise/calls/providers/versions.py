@@ -1,4 +1,4 @@
-"""The version of a service that a request speaks to, with all that its address and headers add to it."""
+"""The version of a service that a request speaks to, with all that its address and custom headers add to it."""
 
 from __future__ import annotations
 
