@@ -5,7 +5,8 @@ import itertools
 import pandas as pd
 import pytest
 
-from bonwise.data.columns import FLAGS, ROLES, resolve_columns
+from bonwise.data.columns import resolve_columns
+from bonwise.data.roles import COLUMN_FLAGS, ROLES
 from bonwise.data.table import ScoreTable
 from bonwise.errors import ColumnError, UsageError
 
@@ -53,7 +54,7 @@ def test_two_columns_that_fit_are_refused(role):
         with pytest.raises(ColumnError) as caught:
             taken({first: [1, 2], second: [1, 2]})
         assert f"t: {first!r} and {second!r} both fit {role}" in str(caught.value)
-        assert FLAGS.get(role, "rename") in caught.value.hint
+        assert str(COLUMN_FLAGS.get(role, "rename")) in caught.value.hint
         assert taken({first: [1], second: [1]}, {role: second}) == {role: second}
 
 

@@ -15,8 +15,8 @@ from bonwise.auditing.settings import IntervalKind, Settings
 from bonwise.auditing.stated_draw import StatedDraw, stated_draw
 from bonwise.auditing.thresholds import Thresholds
 from bonwise.auditing.verdict import Target
+from bonwise.data.checks import names_of
 from bonwise.data.label_design import LabelDesign
-from bonwise.data.names import names_of
 from bonwise.data.opening import open_table
 from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.scales import Scale

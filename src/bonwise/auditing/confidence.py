@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 
-from bonwise.auditing.settings import check_confidence
+from bonwise.data.checks import check_confidence
 from bonwise.data.opening import open_table
 from bonwise.data.rows import open_rows
 from bonwise.data.scales import Scale

@@ -17,6 +17,7 @@ from bonwise.data.label_design import LabelDesign
 from bonwise.data.labels import join_labels
 from bonwise.data.panel import Panel, PromptLeftOut, Shape, lay_out
 from bonwise.data.picks import Picks
+from bonwise.data.roles import LABEL_ROLES
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.documents.picks_made import PicksMade
@@ -24,8 +25,6 @@ from bonwise.documents.record import given
 from bonwise.errors import InputError, UsageError
 
 __all__ = ["logged_judge", "logged_panels", "logged_table", "picks_made"]
-
-_LABEL_ROLES = ("prompt_id", "candidate", "oracle_label")
 
 Labels = str | Path | pd.DataFrame
 
@@ -108,7 +107,7 @@ def logged_table(
     source = " and ".join(dict.fromkeys(picks.source for _, picks in named))
     if labels is None:
         raise InputError(f"{source}: no oracle labels to compare the picks with", hint="add --labels FILE")
-    strange = [role for role in columns if role not in _LABEL_ROLES]
+    strange = [role for role in columns if role not in LABEL_ROLES]
     if strange:
         raise UsageError(
             f"{source}: logged picks have no column for {strange[0]}", hint="name the label file's alone"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.auditing.settings import check_confidence
+from bonwise.data.checks import check_confidence
 from bonwise.data.preferences import PreferenceTable
 from bonwise.documented import DocumentedResult
 from bonwise.documents.estimate import estimate_records

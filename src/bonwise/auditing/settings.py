@@ -9,6 +9,7 @@ import numpy as np
 
 from bonwise.auditing.thresholds import Thresholds
 from bonwise.auditing.verdict import TARGETS, Target
+from bonwise.data.checks import CONFIDENCE, SEED, check_confidence, check_seed, check_shape
 from bonwise.data.panel import Shape
 from bonwise.documents.audited.settings import IntervalKind
 from bonwise.errors import UsageError
@@ -16,7 +17,7 @@ from bonwise.extras import BOOTSTRAP
 from bonwise.stats.estimation import IntervalRule
 from bonwise.stats.sums import Floats
 
-__all__ = ["IntervalKind", "Settings", "check_confidence", "label_range"]
+__all__ = ["IntervalKind", "Settings", "label_range"]
 
 
 def label_range(labels: Floats) -> tuple[float, float]:
@@ -24,18 +25,6 @@ def label_range(labels: Floats) -> tuple[float, float]:
     known = labels[~np.isnan(labels)]
     unit = not known.size or (known.min() >= 0 and known.max() <= 1)
     return (0.0, 1.0) if unit else (-np.inf, np.inf)
-
-
-def check_confidence(confidence: float) -> None:
-    """Refuse what is no confidence of a two-sided interval.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It lies outside [0.5, 1).
-    """
-    if not 0.5 <= confidence < 1:
-        raise UsageError(f"confidence must lie in [0.5, 1), not {confidence:g}", hint="such as 0.95")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,10 +50,10 @@ class Settings:
         Regressor with ``fit`` and ``predict`` that takes the ridge's place where labels are a sample.
     """
 
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     interval: IntervalKind = "default"
     resamples: int = 1000
-    seed: int = 0
+    seed: int = SEED
     exclude: tuple[str, ...] = ()
     control: tuple[str, ...] = ()
     target: Target = "best-of-n"
@@ -80,8 +69,7 @@ class Settings:
             BOOTSTRAP.require("the bootstrap")
         if self.target not in TARGETS:
             raise UsageError(f"no decision target {self.target!r}", hint=f"choose of {', '.join(TARGETS)}")
-        if self.seed < 0:
-            raise UsageError(f"a seed must not be negative, as {self.seed} is", hint="such as 0")
+        check_seed(self.seed)
         if self.resamples < 2:
             raise UsageError(f"{self.resamples} resamples are too few", hint="such as 1000")
         if self.outcome_model is not None and not all(hasattr(self.outcome_model, do) for do in ("fit", "predict")):
@@ -89,8 +77,7 @@ class Settings:
                 f"{type(self.outcome_model).__name__} has no fit and predict, so it is no outcome model",
                 hint="give a regressor of scikit-learn, or any object that learns and predicts as they do",
             )
-        if self.shape not in (None, "rectangular", "ragged"):
-            raise UsageError(f"no shape {self.shape!r}", hint="choose of rectangular, ragged")
+        check_shape(self.shape)
 
     def rule(self, labels: Floats) -> IntervalRule:
         """Return how intervals are made, for labels in which NaN stands for none."""

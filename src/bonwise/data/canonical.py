@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bonwise.data.columns import SPOKEN, WORDS, resolve_columns
+from bonwise.data.columns import resolve_columns
 from bonwise.data.identifiers import as_categories, is_text
 from bonwise.data.numbers import check_propensities, parse_numbers
 from bonwise.data.repeats import averaged, draw_columns, mean_of_draws, span
+from bonwise.data.roles import SPOKEN, WORDS
 from bonwise.data.scales import Scale, to_unit
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import ColumnError, RowError, UsageError

@@ -6,10 +6,10 @@ content fits. Two columns that fit one role are refused rather than guessed betw
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from bonwise.data.numbers import first_text_row
+from bonwise.data.roles import ALIASES, COLUMN_FLAGS, NUMERIC, ROLES
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import ColumnError, UsageError
 
@@ -18,62 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["FLAGS", "NUMERIC", "ROLES", "SPENT", "SPOKEN", "WORDS", "resolve_columns"]
-
-ROLES = (
-    "prompt_id",
-    "candidate",
-    "judge",
-    "judge_score",
-    "oracle_label",
-    "draw",
-    "low",
-    "high",
-    "ci_width",
-    "propensity",
-)
-
-NUMERIC = frozenset({"judge_score", "oracle_label", "low", "high", "ci_width", "propensity"})
-
-SPOKEN = ("prompt", "text", "response", "raw")
-"""Columns with the words of prompts, candidates and judges."""
-
-SPENT = ("tokens", "input_tokens", "output_tokens")
-"""Columns that say what a score took, never strata."""
-
-WORDS = frozenset({*SPOKEN, "unscored"})
-"""Columns of words: shown where they help, never strata."""
-
-FLAGS: Mapping[str, str] = MappingProxyType(
-    {
-        "prompt_id": "--prompt-col",
-        "candidate": "--candidate-col",
-        "judge": "--judge-col",
-        "judge_score": "--score-col",
-        "oracle_label": "--label-col",
-        "propensity": "--propensity-col",
-    }
-)
-
-# `judge` is always the judge's name, so it is no alias of the score although some tools write it so.
-_ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "prompt_id": ("item_id", "id", "case_id", "question_id", "original_id"),
-        "candidate": (
-            "policy",
-            "target_policy",
-            "model",
-            "provider_id",
-            "policy_id",
-            "policy_name",
-            "variant",
-        ),
-        "judge_score": ("score", "verdict", "judge_label"),
-        "oracle_label": ("gold", "human", "label", "human_label", "human_rating"),
-        "draw": ("run", "sample_index"),
-        "propensity": ("label_propensity",),
-    }
-)
+__all__ = ["resolve_columns"]
 
 
 def resolve_columns(
@@ -118,7 +63,7 @@ def resolve_columns(
     for role in roles:
         column = _named(frame, role, overrides, source) or (role if role in unclaimed else None)
         if column is None:
-            free = [c for c in _ALIASES.get(role, ()) if c in unclaimed]
+            free = [c for c in ALIASES.get(role, ()) if c in unclaimed]
             fitting = [c for c in free if _fits(frame, role, c)]
             passed_over[role] = [c for c in free if c not in fitting]
             column = _only(fitting, role, source)
@@ -163,7 +108,9 @@ def _only(fitting: list[str], role: str, source: str) -> str | None:
     if len(fitting) > 1:
         raise ColumnError(
             f"{source}: {' and '.join(map(repr, fitting))} {'all' if len(fitting) > 2 else 'both'} fit {role}",
-            hint=f"choose one with {FLAGS[role]} {fitting[0]}" if role in FLAGS else "rename all but one",
+            hint=f"choose one with {COLUMN_FLAGS[role]} {fitting[0]}"
+            if role in COLUMN_FLAGS
+            else "rename all but one",
         )
     return fitting[0] if fitting else None
 
@@ -184,4 +131,4 @@ def _missing(frame: pd.DataFrame, role: str, passed_over: list[str], source: str
         row = first_text_row(frame[passed_over[0]])
         message += f"; {passed_over[0]!r} would fit, but row {row} holds text"
     # Required roles all have a flag.
-    return ColumnError(message, hint=f"name it with {FLAGS[role]} COLUMN")
+    return ColumnError(message, hint=f"name it with {COLUMN_FLAGS[role]} COLUMN")

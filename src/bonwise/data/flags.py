@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bonwise.data.columns import FLAGS
+from bonwise.data.roles import COLUMN_FLAGS
 from bonwise.printable import shell_word
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def table_flags(
     >>> table_flags({"judge_score": "rating"}, {"": Scale(1, 5)}, None, exclude=["the base"], shape="ragged")
     ['--score-col rating', '--judge-scale 1:5', "--exclude 'the base'", '--ragged']
     """
-    flags = [f"{FLAGS[role]} {shell_word(column)}" for role, column in columns.items() if role in FLAGS]
+    flags = [f"{COLUMN_FLAGS[role]} {shell_word(column)}" for role, column in columns.items() if role in COLUMN_FLAGS]
     for judge, scale in judge_scales.items():
         flags.append("--judge-scale " + shell_word(f"{judge}={scale}" if judge else str(scale)))
     if label_scale is not None:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bonwise.data.columns import FLAGS, resolve_columns
+from bonwise.data.columns import resolve_columns
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import check_propensities, parse_numbers
+from bonwise.data.roles import COLUMN_FLAGS, LABEL_ROLES
 from bonwise.data.rows import open_rows
 from bonwise.data.scales import to_unit
 from bonwise.data.wording import listed, quoted
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from bonwise.data.table import ScoreTable
 
 __all__ = ["join_labels"]
-
-_REQUIRED = ("prompt_id", "candidate", "oracle_label")
 
 
 @dataclass(frozen=True)
@@ -147,7 +146,7 @@ def _read_labels(
 ) -> _Labels:
     raw, source = open_rows(labels, "labels")
     wanted = _wanted(raw, table, columns, source)
-    taken = resolve_columns(raw, wanted, source=source, required=_REQUIRED, roles=(*_REQUIRED, "propensity"))
+    taken = resolve_columns(raw, wanted, source=source, required=LABEL_ROLES, roles=(*LABEL_ROLES, "propensity"))
     prompts = as_categories(raw[taken["prompt_id"]], role="prompt_id", source=source)
     names = as_categories(raw[taken["candidate"]], role="candidate", source=source)
     values = parse_numbers(raw[taken["oracle_label"]], role="oracle_label", source=source)
@@ -162,13 +161,13 @@ def _read_labels(
 def _wanted(raw: pd.DataFrame, table: ScoreTable, columns: Mapping[str, str], source: str) -> dict[str, str]:
     """Return the named columns that are in the label file; one set of names serves both files."""
     for role, column in columns.items():
-        if role not in _REQUIRED or column in raw.columns:
+        if role not in LABEL_ROLES or column in raw.columns:
             continue
         # The labels come from this file alone; the ids may go by another name in the table.
         if role == "oracle_label" or table.columns.get(role) != column:
             raise ColumnError(
                 f"{source}: no column named {quoted(column)} for {role}",
-                hint=f"{FLAGS[role]} names one of {listed(raw.columns)}",
+                hint=f"{COLUMN_FLAGS[role]} names one of {listed(raw.columns)}",
             )
     return {role: column for role, column in columns.items() if column in raw.columns}
 

@@ -14,9 +14,9 @@ import pandas as pd
 
 from bonwise.data.canonical import canonical, resolved, spoken_columns
 from bonwise.data.cells import distinct_cells, mean_by_cell, positions
-from bonwise.data.columns import ROLES, SPENT
 from bonwise.data.reading import read_raw
 from bonwise.data.repeats import averaged, draw_columns
+from bonwise.data.roles import ROLES, SPENT
 from bonwise.data.rows import counted_rows, refuse_duplicate_columns
 from bonwise.data.scales import Scale, mismatch
 from bonwise.data.wording import listed, quoted

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 from bonwise.calls.answer import Answers
 from bonwise.calls.ask import Ask, Model, model_from_spec
 from bonwise.calls.reply import Choice
+from bonwise.data.checks import check_number, check_whole
 from bonwise.data.verdicts import Score, Unscored, Verdict, kept
 from bonwise.errors import UsageError
 from bonwise.judges.parse.reply import VERSION
@@ -28,8 +29,6 @@ __all__ = [
     "MISSING",
     "AskingSettings",
     "ask_now",
-    "check_number",
-    "check_whole",
     "checked_temperature",
     "concluded_alone",
     "most_common",
@@ -266,30 +265,6 @@ def most_common(unscored: Iterable[Unscored], of: str) -> Unscored:
         listed = f"{listed}, other reasons ({others})"
     raw = next((one.raw for one in every if one.reason == counts[0][0]), "")
     return Unscored(f"none of {len(every)} {of} was scored: {listed}", raw)
-
-
-def check_whole(name: str, value: object, *, least: int) -> None:
-    """Refuse what is not a whole number of at least `least`.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It is none.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise UsageError(f"{name} is {value!r}", hint=f"give a whole number of at least {least}")
-
-
-def check_number(name: str, value: object, *, low: float, high: float) -> None:
-    """Refuse what is not a number from `low` to `high`.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It is none.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise UsageError(f"{name} is {value!r}", hint=f"give a number from {low:g} to {high:g}")
 
 
 def checked_temperature(value: float | None) -> float | None:

@@ -14,9 +14,10 @@ from typing import Any
 from bonwise.calls.answer import Answers
 from bonwise.calls.ask import Ask
 from bonwise.calls.reply import Choice
+from bonwise.data.checks import check_whole
 from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
 from bonwise.errors import UsageError
-from bonwise.judges.asking import AskingSettings, check_whole, most_common, owed_among, reading
+from bonwise.judges.asking import AskingSettings, most_common, owed_among, reading
 from bonwise.judges.protocol import Conclusion
 from bonwise.judges.words import EMPTY, candidates_with_words
 

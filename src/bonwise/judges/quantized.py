@@ -10,8 +10,9 @@ from typing import ClassVar
 
 from bonwise.calls.answer import Answers
 from bonwise.calls.ask import Ask
+from bonwise.data.checks import check_whole
 from bonwise.data.verdicts import Score, Unscored, Verdict
-from bonwise.judges.asking import ask_now, check_whole, options_text
+from bonwise.judges.asking import ask_now, options_text
 from bonwise.judges.calling import as_judge
 from bonwise.judges.protocol import Conclusion, Judge, is_asking
 from bonwise.judges.spec import Spec

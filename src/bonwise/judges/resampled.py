@@ -11,13 +11,12 @@ from typing import Any, ClassVar
 
 from bonwise.calls.answer import Answer, Answers
 from bonwise.calls.ask import Ask
+from bonwise.data.checks import check_number, check_whole
 from bonwise.data.verdicts import Preference, Score, Unscored, Verdict, kept
 from bonwise.errors import UsageError
 from bonwise.judges.asking import (
     MISSING,
     ask_now,
-    check_number,
-    check_whole,
     checked_temperature,
     most_common,
     options_text,

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from bonwise.data.checks import check_number, check_whole
 from bonwise.errors import UsageError
-from bonwise.judges.asking import check_number, check_whole
 
 __all__ = ["Decision", "ShareControl"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bonwise.data.names import names_of
+from bonwise.data.checks import check_confidence, check_seed, check_share, names_of
 from bonwise.data.opening import open_table
 from bonwise.data.panel import Shape, lay_out
 from bonwise.data.scales import Scale
@@ -168,7 +168,9 @@ def route(  # noqa: PLR0913 - the one front door of the study; all but the sourc
     >>> found["judge"].recommendation.share
     0.25
     """
-    _refuse(share, confidence, seed)
+    check_share(share)
+    check_confidence(confidence)
+    check_seed(seed)
     if (mean_calls is None) != (strong_cost is None):
         raise UsageError(
             "a joint budget takes the mean calls and the price of a routed prompt",
@@ -219,12 +221,3 @@ def route(  # noqa: PLR0913 - the one front door of the study; all but the sourc
         **given(labels_left_out=labels_left_out(table.labels_left_out)),
     )
     return RouteStudy(judges, settings, refused, table.judge_scales)
-
-
-def _refuse(share: float, confidence: float, seed: int) -> None:
-    if not 0 < share < 1:
-        raise UsageError(f"a share must lie between 0 and 1, not {share:g}", hint="such as 0.25 for a quarter")
-    if not 0.5 <= confidence < 1:
-        raise UsageError(f"confidence must lie in [0.5, 1), not {confidence:g}", hint="such as 0.95")
-    if seed < 0:
-        raise UsageError(f"a seed must not be negative, as {seed} is", hint="such as 0")

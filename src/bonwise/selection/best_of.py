@@ -9,8 +9,8 @@ from functools import update_wrapper
 from types import MethodType
 from typing import Any, Self
 
+from bonwise.data.checks import check_whole
 from bonwise.errors import JudgeError, UsageError
-from bonwise.judges.asking import check_whole
 from bonwise.judges.protocol import Judge
 from bonwise.selection.selection import Selection
 from bonwise.selection.selector import Selector

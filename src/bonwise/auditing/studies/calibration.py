@@ -14,7 +14,7 @@ from bonwise.auditing.studies.calibrating.judge_calibration import JudgeCalibrat
 from bonwise.auditing.studies.calibrating.sentences import calibration_sentences
 from bonwise.auditing.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.auditing.studies.registration import Flag, Study
-from bonwise.data.names import names_of
+from bonwise.data.checks import names_of
 from bonwise.data.panel import Panel, Shape
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable

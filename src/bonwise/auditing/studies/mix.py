@@ -13,7 +13,7 @@ from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.auditing.studies.mix_findings import mix_findings
 from bonwise.auditing.studies.registration import NO_FLAG, Flag, Study, WithAudit
-from bonwise.data.names import names_of
+from bonwise.data.checks import names_of
 from bonwise.data.opening import open_table
 from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.scales import Scale

@@ -11,7 +11,7 @@ from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.auditing.studies.registration import Flag, Study, WithAudit
 from bonwise.auditing.studies.requirement_words import requirement_sentences
-from bonwise.data.names import names_of
+from bonwise.data.checks import names_of
 from bonwise.data.panel import Panel, Shape
 from bonwise.data.scales import Scale
 from bonwise.documented import DocumentedResult

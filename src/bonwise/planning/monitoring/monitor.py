@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from bonwise.data.names import names_of
+from bonwise.data.checks import names_of
 from bonwise.data.panel import Shape
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral, Real
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import pandas as pd
 
+from bonwise.data.checks import CONFIDENCE, Limit, check, check_shape, number, whole
 from bonwise.data.label_design import LabelDesign
 from bonwise.data.panel import Shape
 from bonwise.data.scales import Scale
@@ -63,6 +62,20 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = MappingProxyType(
     }
 )
 
+_LIMITS: Mapping[str, Limit] = MappingProxyType(
+    {
+        "confidence": number(lambda value: 0.5 <= value < 1, "a number from 0.5 to below 1, such as 0.95"),
+        "half_width": number(lambda value: value > 0, "a number above 0, such as 0.06"),
+        "margin": number(lambda value: 0 < value <= 0.5, "a number above 0 and at most 0.5, such as 0.1"),
+        "planned": whole(1, "a whole number of prompts, 1 or more"),
+        "first_look": whole(1, "a whole number of prompts, 1 or more"),
+    }
+)
+
+_SHARE = number(lambda value: 0 < value < 1, "a share of votes, above 0 and below 1")
+_RECOVERY = number(lambda value: value < 1, "a recovery, below 1")
+"""What ``than`` may be, of votes and of recovery."""
+
 _FLAGS = {
     "label_file": "--scores",
     "columns": "--candidate-col and the like",
@@ -87,7 +100,7 @@ class MonitorRequest:
     than: float | None = None
     planned: int | None = None
     first_look: int | None = None
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     label_file: str | Path | pd.DataFrame | None = field(default=None, repr=False)
     judge: str | None = None
     exclude: tuple[str, ...] = ()
@@ -110,8 +123,7 @@ class MonitorRequest:
             value = getattr(self, name)
             if value is not None and not isinstance(value, kinds):
                 raise UsageError(f"{_spelt(name)} is {quoted(value)}", hint=f"it is {words}")
-        if self.shape not in (None, "rectangular", "ragged"):
-            raise UsageError(f"no shape {quoted(self.shape)}", hint="choose of rectangular, ragged")
+        check_shape(self.shape)
         if self.ties is not None:
             tie_value(self.ties)
 
@@ -126,23 +138,10 @@ class MonitorRequest:
                 raise UsageError(f"{question} needs {_spelt(name)}", hint=words)
 
     def _check_numbers(self) -> None:
-        self._check("confidence", lambda value: 0.5 <= value < 1, "a number from 0.5 to below 1, such as 0.95")
-        self._check("half_width", lambda value: value > 0, "a number above 0, such as 0.06")
-        self._check("margin", lambda value: 0 < value <= 0.5, "a number above 0 and at most 0.5, such as 0.1")
-        if self.question == "preference":
-            self._check("than", lambda value: 0 < value < 1, "a share of votes, above 0 and below 1")
-        else:
-            self._check("than", lambda value: value < 1, "a recovery, below 1")
-        for name in ("planned", "first_look"):
-            self._check(name, lambda value: value >= 1, "a whole number of prompts, 1 or more", Integral)
-
-    def _check(self, name: str, fits: Any, words: str, kind: type = Real) -> None:
-        value = getattr(self, name)
-        if value is None:
-            return
-        number = isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)  # type: ignore[arg-type]
-        if not number or not fits(value):
-            raise UsageError(f"{_spelt(name)} is {quoted(value)}", hint=f"it is {words}")
+        than = _SHARE if self.question == "preference" else _RECOVERY
+        for name, limit in {**_LIMITS, "than": than}.items():
+            if getattr(self, name) is not None:
+                check(_spelt(name), getattr(self, name), limit, it="it")
 
     @property
     def earliest_look(self) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bonwise.data.names import names_of
+from bonwise.data.checks import names_of
 from bonwise.data.votes import TIES, Ties
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import UsageError

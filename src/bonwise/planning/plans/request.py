@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import Any, Literal, cast
 
+from bonwise.data.checks import CONFIDENCE, Limit, check, number, whole
 from bonwise.documents.plan import PlanQuestion
 from bonwise.errors import UsageError
 from bonwise.stats.power.sample_size import SMALLEST_MARGIN
@@ -15,19 +16,38 @@ __all__ = ["SMALLEST_EFFECT", "Method", "PlanRequest", "read_method"]
 
 Method = Literal["exact", "paper"]
 
-_BETWEEN = {
-    "within_r": (0.0, 1.0),
-    "rival_r": (-1.0, 1.0),
-    "error_correlation": (-1.0, 1.0),
-    "r0": (-1.0, 1.0),
-    "effect": (SMALLEST_MARGIN, 0.5),
-    "power": (0.5, 1.0),
-    "confidence": (0.5, 1.0),
-}
-"""Ranges, both ends excluded."""
+_PYTHON = (int, float)
 
-_COUNTS = {"candidates": 2, "labels": 1, "prompts": 1, "raters": 1}
-_NOT_NEGATIVE = ("label_cost", "judge_cost")
+
+def _between(low: float, high: float) -> Limit:
+    """Both ends excluded."""
+    return number(lambda value: low < value < high, f"a number between {low:g} and {high:g}", _PYTHON)
+
+
+def _whole(least: int) -> Limit:
+    return whole(least, f"a whole number, {least} or more", int)
+
+
+_LIMITS: Mapping[str, Limit] = MappingProxyType(
+    {
+        "within_r": _between(0, 1),
+        "rival_r": _between(-1, 1),
+        "error_correlation": _between(-1, 1),
+        "r0": _between(-1, 1),
+        "effect": _between(SMALLEST_MARGIN, 0.5),
+        "power": _between(0.5, 1),
+        "confidence": _between(0.5, 1),
+        "candidates": _whole(2),
+        "labels": _whole(1),
+        "prompts": _whole(1),
+        "raters": _whole(1),
+        "label_cost": number(lambda value: value >= 0, "a number, 0 or more", _PYTHON),
+        "judge_cost": number(lambda value: value >= 0, "a number, 0 or more", _PYTHON),
+        "half_width": _between(0, 1),
+        "icc": number(lambda value: 0 <= value <= 1, "a number from 0 to 1", _PYTHON),
+        "tie_rate": number(lambda value: 0 <= value < 1, "a share from 0 to below 1", _PYTHON),
+    }
+)
 
 SMALLEST_EFFECT = 1e-3
 """Correlation, difference of correlations or half-width below which no study is planned: millions of prompts."""
@@ -51,14 +71,6 @@ def read_method(text: str) -> Method:
     return cast("Method", text)
 
 
-def _between(low: float, high: float) -> Callable[[float], bool]:
-    return lambda value: low < value < high
-
-
-def _whole_from(least: int) -> Callable[[float], bool]:
-    return lambda value: isinstance(value, int) and value >= least
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRequest:
     """The arguments of a plan; None where one was not given. `bonwise.planning.plans.plan.plan` describes them."""
@@ -75,7 +87,7 @@ class PlanRequest:
     labels: int | None = None
     prompts: int | None = None
     power: float = 0.9
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     method: Method = "exact"
     label_cost: float | None = None
     judge_cost: float | None = None
@@ -85,15 +97,9 @@ class PlanRequest:
     tie_rate: float | None = None
 
     def __post_init__(self) -> None:
-        for name, (low, high) in _BETWEEN.items():
-            self._check(name, _between(low, high), f"a number between {low:g} and {high:g}")
-        for name, least in _COUNTS.items():
-            self._check(name, _whole_from(least), f"a whole number, {least} or more")
-        for name in _NOT_NEGATIVE:
-            self._check(name, lambda value: value >= 0, "a number, 0 or more")
-        self._check("half_width", lambda value: 0 < value < 1, "a number between 0 and 1")
-        self._check("icc", lambda value: 0 <= value <= 1, "a number from 0 to 1")
-        self._check("tie_rate", lambda value: 0 <= value < 1, "a share from 0 to below 1")
+        for name, limit in _LIMITS.items():
+            if getattr(self, name) is not None:
+                check(name, getattr(self, name), limit)
         read_method(self.method)
         self._check_size()
         self._check_dependence()
@@ -112,14 +118,6 @@ class PlanRequest:
                     f"{name} is {value:.3g}, too small an effect to plan for: it would take millions of prompts",
                     hint=f"plan for the smallest effect that would matter, {SMALLEST_EFFECT:g} or more",
                 )
-
-    def _check(self, name: str, fits: Callable[[float], bool], words: str) -> None:
-        value = getattr(self, name)
-        if value is None:
-            return
-        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if not number or not fits(value):
-            raise UsageError(f"{name} is {value!r}", hint=f"{name} is {words}")
 
     def _check_dependence(self) -> None:
         if self.icc is None and (self.raters > 1 or self.one_cluster):

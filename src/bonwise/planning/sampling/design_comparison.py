@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.data.checks import check_confidence, check_share, checked_number, checked_whole
 from bonwise.data.panel import Shape
 from bonwise.data.scales import Scale
 from bonwise.data.wording import quoted
@@ -24,7 +25,6 @@ from bonwise.documents.label_designs import (
     ProxyLinkRecord,
 )
 from bonwise.errors import InputError, UsageError
-from bonwise.planning.sampling.checked import number, whole_number
 from bonwise.planning.sampling.compared_designs import COMPARED, UNKNOWABLE, DesignVariance, ShareOfLabels
 from bonwise.planning.sampling.comparison_words import comparison_sentences
 from bonwise.planning.sampling.label_population import label_population
@@ -190,8 +190,8 @@ def compare_designs(  # noqa: PLR0913 - the one front door of the comparison; al
     1.0
     """
     shares = _checked_shares(shares)
-    draws, seed = whole_number("draws", draws, 2, "200"), whole_number("seed", seed, 0, "1")
-    _refuse_confidence(confidence)
+    draws, seed = checked_whole("draws", draws, 2, "200"), checked_whole("seed", seed, 0, "1")
+    check_confidence(confidence)
     population = label_population(
         source,
         judge=judge,
@@ -232,18 +232,12 @@ def compare_designs(  # noqa: PLR0913 - the one front door of the comparison; al
 def _checked_shares(shares: object) -> tuple[float, ...]:
     if isinstance(shares, str) or not isinstance(shares, Sequence | np.ndarray):
         raise UsageError(f"shares are several numbers, not {quoted(shares)}", hint="such as shares=[0.25]")
-    found = tuple(number("a share", share, "0.25 for a quarter") for share in shares)
+    found = tuple(checked_number("a share", share, "0.25 for a quarter") for share in shares)
     for share in found:
-        if not 0 < share < 1:
-            raise UsageError(f"a share must lie between 0 and 1, not {share:g}", hint="such as 0.25 for a quarter")
+        check_share(share)
     if not found or len(set(found)) < len(found):
         raise UsageError("shares must be given, and each once", hint="such as 0.1 and 0.25")
     return found
-
-
-def _refuse_confidence(confidence: float) -> None:
-    if not 0.5 <= number("confidence", confidence, "0.95") < 1:
-        raise UsageError(f"confidence must lie in [0.5, 1), not {confidence:g}", hint="such as 0.95")
 
 
 def _labels_at(share: float, prompts: int, source: str) -> int:

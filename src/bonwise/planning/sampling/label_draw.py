@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bonwise.data.checks import check_text, checked_whole
 from bonwise.data.label_design import BY_CANDIDATE, LabelDesign
 from bonwise.data.panel import Shape
 from bonwise.data.scales import Scale
@@ -19,7 +20,6 @@ from bonwise.data.wording import quoted
 from bonwise.documented import DocumentedResult
 from bonwise.documents.labels import DrawCounts, DrawnStratum, DrawSettings, LabelsDocument, WidthRatio
 from bonwise.errors import InputError, UsageError
-from bonwise.planning.sampling.checked import text_or_none, whole_number
 from bonwise.planning.sampling.label_files import write_draw
 from bonwise.planning.sampling.label_phase import LabelPhase, share_out
 from bonwise.planning.sampling.label_population import LabelPopulation, label_population
@@ -175,7 +175,7 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
     <LabelDraw by rule: 60 of 300 prompts, phase 1>
     """
     earlier = _earlier(after)
-    labels, seed = whole_number("labels", labels, -math.inf, "100"), whole_number("seed", seed, 0, "1")
+    labels, seed = checked_whole("labels", labels, -math.inf, "100"), checked_whole("seed", seed, 0, "1")
     _refuse(labels, design, earlier, label_file)
     name = known_rule(design or (earlier.rule if earlier is not None else "rule"))
     population = label_population(
@@ -238,7 +238,7 @@ def _earlier(after: object) -> LabelDesign | None:
 
 
 def _refuse(labels: int, design: str | None, earlier: LabelDesign | None, label_file: object | None) -> None:
-    text_or_none("design", design, "design='rule'")
+    check_text("design", design, "design='rule'")
     if design is not None:
         known_rule(design)
     if labels < 2:

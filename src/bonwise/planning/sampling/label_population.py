@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.data.cell_scores import further_scores
+from bonwise.data.checks import check_shape, check_text, names_of
 from bonwise.data.labels import join_labels
-from bonwise.data.names import names_of
 from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
@@ -21,7 +21,6 @@ from bonwise.data.wording import listed, quoted
 from bonwise.documents.dropped_prompt import DroppedPrompt
 from bonwise.documents.label_population import PopulationSettings
 from bonwise.errors import UsageError
-from bonwise.planning.sampling.checked import text_or_none
 from bonwise.stats.partial.label_features import LabelFeatures, label_features, mean_of_judges
 from bonwise.stats.sums import Floats
 
@@ -144,9 +143,8 @@ def _refuse_kinds(source: object, label_file: object, judge: object, shape: obje
         raise UsageError(
             f"label_file is a file or a table, not {quoted(label_file)}", hint="such as label_file='labels.csv'"
         )
-    text_or_none("judge", judge, "judge='first'")
-    if shape not in (None, "rectangular", "ragged"):
-        raise UsageError(f"no shape {quoted(shape)}", hint="choose of rectangular, ragged")
+    check_text("judge", judge, "judge='first'")
+    check_shape(shape)
 
 
 def _table(

@@ -2,48 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from bonwise.data.checks import CONFIDENCE, SEED, Limit, check, number, whole
 from bonwise.data.votes import Ties, tie_value
-from bonwise.errors import UsageError
 
 __all__ = ["VoteStudySettings"]
 
 
-_NUMBERS = (int, float, np.integer, np.floating)
-
-
-def _whole(least: int) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least
-
-
-def _number(fits: Callable[[float], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, _NUMBERS) and not isinstance(value, bool) and fits(float(value))
-
-
 def _counts(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str) and all(map(_whole(1), value))
+    return isinstance(value, Sequence) and not isinstance(value, str) and all(map(_COUNT.fits, value))
 
 
-_LIMITS: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
+_COUNT = whole(1, "a count of votes")
+_COUNTS = Limit("a sequence of counts of votes, such as (50, 100)", _counts)
+
+_LIMITS: Mapping[str, Limit] = MappingProxyType(
     {
-        "near_tie": (_number(lambda value: 0 < value < 0.5), "a number between 0 and 0.5, such as 0.1"),
-        "power": (_number(lambda value: 0.5 < value < 1), "a number between 0.5 and 1, such as 0.9"),
-        "confidence": (_number(lambda value: 0.5 <= value < 1), "a number in [0.5, 1), such as 0.95"),
-        "fewest_votes": (_whole(2), "a whole number, 2 or more, such as 10"),
-        "kept_share": (_number(lambda value: 0 < value < 1), "a number between 0 and 1, such as 0.2"),
-        "threshold": (_number(lambda value: 1 < value < float("inf")), "a number above 1, such as 1.5"),
-        "votes_at": (_counts, "a sequence of counts of votes, such as (50, 100)"),
-        "z_at": (_counts, "a sequence of counts of votes, such as (50, 100)"),
-        "resamples": (_whole(2), "a whole number, 2 or more, such as 2000"),
-        "permutations": (_whole(19), "a whole number, 19 or more, such as 999"),
-        "repetitions": (_whole(2), "a whole number, 2 or more, such as 1500"),
-        "seed": (_whole(0), "a whole number, 0 or more"),
+        "near_tie": number(lambda value: 0 < value < 0.5, "a number between 0 and 0.5, such as 0.1"),
+        "power": number(lambda value: 0.5 < value < 1, "a number between 0.5 and 1, such as 0.9"),
+        "confidence": number(lambda value: 0.5 <= value < 1, "a number in [0.5, 1), such as 0.95"),
+        "fewest_votes": whole(2, "a whole number, 2 or more, such as 10"),
+        "kept_share": number(lambda value: 0 < value < 1, "a number between 0 and 1, such as 0.2"),
+        "threshold": number(lambda value: value > 1, "a number above 1, such as 1.5"),
+        "votes_at": _COUNTS,
+        "z_at": _COUNTS,
+        "resamples": whole(2, "a whole number, 2 or more, such as 2000"),
+        "permutations": whole(19, "a whole number, 19 or more, such as 999"),
+        "repetitions": whole(2, "a whole number, 2 or more, such as 1500"),
+        "seed": whole(0, "a whole number, 0 or more"),
     }
 )
 
@@ -85,7 +77,7 @@ class VoteStudySettings:
     ties: Ties | None = None
     near_tie: float = 0.10
     power: float = 0.90
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     fewest_votes: int = 10
     kept_share: float = 0.2
     threshold: float = 1.5
@@ -94,15 +86,13 @@ class VoteStudySettings:
     resamples: int = 2000
     permutations: int = 999
     repetitions: int = 1500
-    seed: int = 0
+    seed: int = SEED
 
     def __post_init__(self) -> None:
         if self.ties is not None:
             tie_value(self.ties)
-        for name, (fits, wanted) in _LIMITS.items():
-            value = getattr(self, name)
-            if not fits(value):
-                raise UsageError(f"{name} cannot be {value!r}", hint=f"{name} is {wanted}")
+        for name, limit in _LIMITS.items():
+            check(name, getattr(self, name), limit, said="cannot be")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings by name, sequences as lists."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+from bonwise.data.checks import check_number, check_whole
 from bonwise.errors import UsageError
-from bonwise.judges.asking import check_number, check_whole, checked_temperature, options_text
+from bonwise.judges.asking import checked_temperature, options_text
 from bonwise.judges.protocol import Judge
 from bonwise.judges.wrapping import calls_of
 from bonwise.selection.draws import OWED, Draws, calls_of_a_draw

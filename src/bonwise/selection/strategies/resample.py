@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from bonwise.judges.asking import check_whole, checked_temperature, options_text
+from bonwise.data.checks import check_whole
+from bonwise.judges.asking import checked_temperature, options_text
 from bonwise.judges.protocol import Judge
 from bonwise.judges.wrapping import calls_of
 from bonwise.selection.draws import OWED, Draws

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
 
+from bonwise.data.checks import check_whole
 from bonwise.data.verdicts import Verdict
 from bonwise.errors import UsageError
-from bonwise.judges.asking import MISSING, check_whole, options_text
+from bonwise.judges.asking import MISSING, options_text
 from bonwise.judges.comparing import borda
 from bonwise.judges.protocol import Judge
 from bonwise.judges.wrapping import calls_of

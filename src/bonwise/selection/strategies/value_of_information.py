@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from bonwise.data.checks import check_number, check_whole
 from bonwise.data.verdicts import Score, Verdict
 from bonwise.errors import UsageError
-from bonwise.judges.asking import check_number, check_whole, checked_temperature
+from bonwise.judges.asking import checked_temperature
 from bonwise.judges.wrapping import calls_of
 from bonwise.selection.draws import OWED, Draws, calls_of_a_draw
 from bonwise.selection.pilot import assumed_model, load_model

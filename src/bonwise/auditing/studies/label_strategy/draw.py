@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from bonwise.auditing.studies.label_strategy.pair_draw import PairDraw
+from bonwise.data.checks import names_of
 from bonwise.data.labels import join_labels
-from bonwise.data.names import names_of
 from bonwise.data.pair_record import RECORD_HEADER
 from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.pool import Pool

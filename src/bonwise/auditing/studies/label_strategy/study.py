@@ -15,7 +15,7 @@ from bonwise.auditing.studies.label_strategy.result import LabelStrategyStudy
 from bonwise.auditing.studies.label_strategy.sentences import strategy_sentences
 from bonwise.auditing.studies.label_strategy.strategies import Asking, compared
 from bonwise.auditing.studies.labelled_panels import LabelledPanels, open_judged
-from bonwise.data.names import names_of
+from bonwise.data.checks import names_of
 from bonwise.data.pair_record import PairRecord
 from bonwise.data.pair_verdicts import PairVerdicts
 from bonwise.data.panel import Panel, Shape

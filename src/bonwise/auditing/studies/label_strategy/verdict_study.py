@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bonwise.auditing.settings import check_confidence
 from bonwise.auditing.studies.label_strategy.result import LabelStrategyStudy
 from bonwise.auditing.studies.label_strategy.verdict_sentences import pairs_sentence, verdict_sentences
+from bonwise.data.checks import check_confidence
 from bonwise.data.preferences import PreferenceTable
 from bonwise.documents.estimate import estimate_records
 from bonwise.documents.label_strategy.pairs import OrderEffects

@@ -1,0 +1,92 @@
+"""The roles that columns play in a table of scores; each role is named here, and nowhere else.
+
+A role that a user may name a column for has a flag. The readers of tables bring its column in, see
+`bonwise.data.canonical`; every command that opens a table has the flag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+__all__ = ["ALIASES", "COLUMN_FLAGS", "LABEL_ROLES", "NUMERIC", "ROLES", "SPENT", "SPOKEN", "WORDS", "ColumnFlag"]
+
+ROLES = (
+    "prompt_id",
+    "candidate",
+    "judge",
+    "judge_score",
+    "oracle_label",
+    "draw",
+    "low",
+    "high",
+    "ci_width",
+    "propensity",
+)
+"""In the order in which columns are looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFlag:
+    """The flag that names the column of a role.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``--score-col``.
+    help : str
+    """
+
+    name: str
+    help: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+COLUMN_FLAGS: Mapping[str, ColumnFlag] = MappingProxyType(
+    {
+        "prompt_id": ColumnFlag("--prompt-col", "Column of the prompt id."),
+        "candidate": ColumnFlag("--candidate-col", "Column of the candidate's name."),
+        "judge_score": ColumnFlag("--score-col", "Column of the judge's score."),
+        "oracle_label": ColumnFlag("--label-col", "Column of the oracle label."),
+        "judge": ColumnFlag("--judge-col", "Column of the judge's name."),
+        "propensity": ColumnFlag("--propensity-col", "Column of the probability of being labelled."),
+    }
+)
+"""By role, in the order of the help."""
+
+LABEL_ROLES = ("prompt_id", "candidate", "oracle_label")
+"""What a file of labels holds."""
+
+NUMERIC = frozenset({"judge_score", "oracle_label", "low", "high", "ci_width", "propensity"})
+
+# `judge` is always the judge's name, so it is no alias of the score although some tools write it so.
+ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "prompt_id": ("item_id", "id", "case_id", "question_id", "original_id"),
+        "candidate": (
+            "policy",
+            "target_policy",
+            "model",
+            "provider_id",
+            "policy_id",
+            "policy_name",
+            "variant",
+        ),
+        "judge_score": ("score", "verdict", "judge_label"),
+        "oracle_label": ("gold", "human", "label", "human_label", "human_rating"),
+        "draw": ("run", "sample_index"),
+        "propensity": ("label_propensity",),
+    }
+)
+
+SPOKEN = ("prompt", "text", "response", "raw")
+"""Columns with the words of prompts, candidates and judges."""
+
+SPENT = ("tokens", "input_tokens", "output_tokens")
+"""Columns that say what a score took, never strata."""
+
+WORDS = frozenset({*SPOKEN, "unscored"})
+"""Columns of words: shown where they help, never strata."""
