@@ -94,4 +94,4 @@ def test_a_name_that_no_table_holds_is_refused_before_anything_is_paid(capsys, f
     with served(monkeypatch, folder) as script:
         done = typed(capsys, "judge", "pools.jsonl", "--judge", "pointwise:openai/m", "--out", "scores.csv")
     assert (done.code, script.counts.requests) == (2, 0)
-    assert "holds a NUL, as no table of text can" in done.err
+    assert "holds a NUL, which no text table can hold" in done.err

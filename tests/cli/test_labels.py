@@ -202,4 +202,4 @@ def test_without_a_sheet_the_second_phase_asks_for_one_file_of_all_labels(rename
     label(tmp_path / "s.csv", truth)
     files = ("--after", tmp_path / "d.csv", "--label-file", tmp_path / "s.csv", "--out", tmp_path / "e.csv")
     run("draw", scores, "--labels", 60, *files, *flags)
-    assert "one file with the labels of all phases" in " ".join(capsys.readouterr().out.split())
+    assert "the labels of all phases into" in " ".join(capsys.readouterr().out.split())

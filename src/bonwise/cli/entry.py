@@ -84,7 +84,7 @@ def _interrupted(arguments: Sequence[str]) -> int:
     code = _refuse(arguments, "interrupted", "the same command continues where this one stopped", INTERRUPTED)
     # An address with a login or a query may hold a key, which is not to be in a log.
     if not any("://" in one and ("@" in one or "?" in one) for one in arguments):
-        say("go on with: " + " ".join(map(shell_word, ["bonwise", *arguments])))
+        say("Resume with: " + " ".join(map(shell_word, ["bonwise", *arguments])))
     return code
 
 

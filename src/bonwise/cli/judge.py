@@ -105,7 +105,7 @@ def _refuse_nul(pools: Sequence[Pool], source: Path) -> None:
         for name in (pool.prompt_id, *(candidate.id for candidate in pool.candidates)):
             if "\0" in name:
                 raise InputError(
-                    f"{source}: the identifier {quoted(name)} holds a NUL, as no table of text can",
+                    f"{source}: the identifier {quoted(name)} holds a NUL, which no text table can hold",
                     hint="leave it out",
                 )
 

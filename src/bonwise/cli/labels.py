@@ -94,7 +94,7 @@ def draw(
         columns.pop("oracle_label", None)  # the sheet names its own column of labels
     flags = table_flags(columns, scales, scale, exclude=given.names(exclude), shape=shape)
     when, command = _next(found, file, out, sheet, flags)
-    then = (Said("note", f"Next, when {printable(when, longest=1000)}:"), Said("command", command))
+    then = (Said("note", f"Next, {printable(when, longest=1000)}:"), Said("command", command))
     given.deliver(found.document(), json, then=then)
     return 0
 
@@ -162,11 +162,11 @@ def _next(found: LabelDraw, file: Path, out: Path, sheet: Path | None, flags: li
     settings = found.settings
     filled = sheet or Path(settings.label_file or "labels.csv")
     if settings.labels_in_table:
-        when = f"their labels are in {file}"
+        when = f"after you have added the labels to {file}"
     elif sheet is None and settings.phase > 1:
-        when = f"one file with the labels of all phases is there ({filled})"
+        when = f"after you have put the labels of all phases into {filled}"
     else:
-        when = f"their labels are in {filled}"
+        when = f"after you have filled in {filled}"
     inside = settings.labels_in_table
     if settings.design == "neyman" and settings.phase == 1:
         labels = "" if inside else f"--label-file {shell_path(filled)}"

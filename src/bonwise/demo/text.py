@@ -31,25 +31,25 @@ def demo_parts(demo: Demo) -> Iterator[RenderableType]:
     yield _local(demo.local.judges, demo.picked)
     yield Text(_weak(demo.local.judges))
     yield Text("")
-    yield Text("2. Two judges that look the same from afar (simulated)", style="bold")
+    yield Text("2. Two judges with the same correlation (simulated)", style="bold")
     yield _paradox(demo.paradox.judges)
     yield Text(
-        "Made so that both correlate .63 with the labels over all answers: flat knows only which prompts went well, "
-        "sharp tells the answers of a prompt apart. The usual check cannot see which one to ask what to keep."
+        "Both correlate .63 with the labels over all answers. flat knows only which prompts are easy; sharp tells "
+        "the answers of one prompt apart. The usual check cannot see which judge can choose the best answer."
     )
     yield Text("")
     yield Text("3. One weak judge, several ways to use it: what they recovered and what they cost", style="bold")
     yield _policies(demo.policies)
     yield Text(
-        "The judge skims each answer, so that no two of its scores need agree. The checker stands for a stronger "
-        f"judge that decides some tasks alone. With {demo.tasks} tasks the intervals are wide: take no small "
-        "difference for one. Until bonwise learn has taught it this judge, value_of_information assumes another one, "
-        "so it does not spend just the 8 scores it was asked to."
+        "The judge reads a part of each answer, so its repeated scores differ. The checker stands for a stronger "
+        f"judge that decides some tasks alone. With {demo.tasks} tasks the intervals are wide: ignore small "
+        "differences. Before bonwise learn has calibrated it to this judge, "
+        "value_of_information assumes default figures, so it does not spend exactly the 8 scores it was asked to."
     )
     yield Text("")
     page = shell_path(demo.folder / "audit.html")
-    yield Text(f"Every file of this journey is in {printable(demo.folder)}; the audit for a browser: {page}.")
-    yield Text("Make it yourself:", style="bold")
+    yield Text(f"All files of this demo are in {printable(demo.folder)}; the audit as a page: {page}.")
+    yield Text("Run the steps yourself:", style="bold")
     pools, scores, labels, winners = (
         shell_path(demo.folder / name) for name in ("pools.jsonl", "scores.csv", "labels.csv", "winners.jsonl")
     )
@@ -108,7 +108,7 @@ def _weak(judges: Mapping[str, JudgeAudit]) -> str:
     worse = [name for name, found in recoveries.items() if (found.high or 0.0) < 0]
     useful = [name for name, judge in judges.items() if judge.verdict.level == "useful"]
     return (
-        f"Picked is the mean label of the answers that were kept. Better than a random pick: {_all(better)}; worse: "
+        f"picked is the mean label of the answers that were kept. Better than a random pick: {_all(better)}; worse: "
         f"{_all(worse)}; useful for best of n: {_all(useful)}."
     )
 

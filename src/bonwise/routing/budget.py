@@ -117,7 +117,9 @@ def split_budget(
         prior = learn_prior(drawn if prompts.population is None else _as_weighted(drawn, weights, seed))
         slope = label_slope(labels, drawn[labelled], prompts.outcomes.relative)
     except ValueError as error:
-        raise InputError(f"{panel.judge}: {error}", hint="redraws promise nothing here: spend on routing") from error
+        raise InputError(
+            f"{panel.judge}: {error}", hint="further draws are not expected to help here: spend on routing"
+        ) from error
     features = {name: prompts.features[name] for name in FIRST_PASS_FEATURES if name in prompts.features}
     expected = cross_fitted(features, prompts.gain, prompts.weights, seed=seed)
     plan = _BudgetUse(
@@ -201,9 +203,10 @@ def _sentence(share: float, calls: float, plan: _BudgetUse) -> str:
     if share == 0:
         return "Spend all of it on further draws: routing at this price is expected to bring less."
     if share == plan.most:
-        return f"Routing alone is best: send {number(plan.most, 'share')} of the prompts on and draw nothing further."
+        sent = number(plan.most, "share")
+        return f"Routing alone is best: send {sent} of the prompts to the stronger judge and draw nothing further."
     further = f"{brief(calls)} further calls on each of the others"
-    return f"Send {number(share, 'share')} of the prompts on and spend {further}."
+    return f"Send {number(share, 'share')} of the prompts to the stronger judge and spend {further}."
 
 
 def _as_weighted(drawn: Floats, weights: Floats, seed: int) -> Floats:

@@ -130,7 +130,7 @@ def _with_first_scores(table: ScoreTable, panel: Panel, *, one_draw: bool) -> Pa
     if not len(panel.sizes):
         reasons = sorted({drop.reason for drop in panel.dropped})
         raise InputError(
-            f"no prompt is left of {panel.judge!r}: {'; '.join(reasons[:3])}",
+            f"no prompt is left for {panel.judge!r}: {'; '.join(reasons[:3])}",
             hint="score every candidate of a prompt, or force --ragged",
         )
     blank = np.isnan(cell_repeats(table, panel, one_draw=one_draw).first)

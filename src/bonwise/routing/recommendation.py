@@ -117,7 +117,9 @@ def _sentences(
     if signals["expected_gain"].per_prompt is None and signals["expected_gain"].reason:
         said.append(f"expected_gain has no figures: {signals['expected_gain'].reason}.")
     if sum(one.per_prompt is not None for one in signals.values()) > 1:
-        said.append("The best of several signals looks a little better here than it will on other prompts.")
+        said.append(
+            "The best of several signals looks better on these prompts than on others, as it was chosen on them."
+        )
     if found.lift.low is None:
         said.append(f"Whether it lifts the value over random routing is not shown: {found.lift.reason}.")
     elif found.lift.low <= 0:

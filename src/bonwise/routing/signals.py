@@ -196,7 +196,7 @@ def fit_signal(
         note = f"{labelled} labelled prompts are fewer than the {LEAST_LABELS} that {name} takes to be learnt"
         if FALLBACK not in SIGNALS or "width" not in features:
             raise UsageError(note, hint="label more prompts, or choose a signal that is not learnt")
-        return FittedSignal(name, SIGNALS[FALLBACK], None, f"{note}: {FALLBACK} stands in for it")
+        return FittedSignal(name, SIGNALS[FALLBACK], None, f"{note}: {FALLBACK} is used in its place")
     taken = signal.looks_at(features, labelled)
     left_out = any(one in features for one in DRAW_FEATURES if one in signal.also) and not set(taken) & set(
         DRAW_FEATURES

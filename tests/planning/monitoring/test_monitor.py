@@ -125,7 +125,7 @@ def test_a_judge_that_says_nothing_goes_on(arena):
     found = monitor(scores.assign(judge_score=0.5), label_file=labels, question="significance")
     assert found.verdict == "continue"
     assert found.expected_more is None
-    assert any("no sign of equivalence" in sentence for sentence in found.sentences)
+    assert any("does not show equivalence" in sentence for sentence in found.sentences)
     assert any("No number of further labelled prompts" in sentence for sentence in found.sentences)
     assert strict(found)["now"]["estimate"] == 0
 
@@ -336,7 +336,7 @@ def test_without_a_statement_labels_of_some_prompts_speak_for_those_alone(half_d
     stated = monitor(scores, **asked, design="uniform")
     assert (stated.describes, stated.settings["design"]) == ("all prompts", "uniform")
     assert not any("describe" in one for one in stated.sentences)
-    assert stated.sentences[-1].startswith("Valid for a uniform draw, labelled in random order")
+    assert stated.sentences[-1].startswith("Valid if prompts were drawn uniformly and labelled in random order")
     assert stated.watched.stopped == found.watched.stopped
 
 

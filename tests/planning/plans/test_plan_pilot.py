@@ -162,7 +162,7 @@ def test_votes_are_read_from_a_file_with_ties_as_was_said(tmp_path, ties, wins, 
 def test_a_tie_rate_means_nothing_where_ties_count(tmp_path):
     """They decide half a vote, or one: only ties left out raise the votes to collect, by the rate that is said."""
     path = voted(tmp_path / "votes.csv", ["a"] * 31 + ["b"] * 19 + ["tie"] * 10)
-    with pytest.raises(UsageError, match="tie_rate is without meaning where ties count"):
+    with pytest.raises(UsageError, match="tie_rate has no meaning where ties count"):
         plan(question="margin", pilot=path, ties="half", tie_rate=0.1)
     fewer = plan(question="margin", pilot=path, ties="drop", tie_rate=0.0)
     assert fewer.labels == plan(question="margin", pilot="31/50").labels

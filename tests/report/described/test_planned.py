@@ -49,10 +49,16 @@ def test_every_sentence_is_said_once(kind):
             "rule",
             ["Labels for the audit of judge on table, phase 1, seed 1", "cannot be drawn: 1 prompt (", "mean size"],
         ),
-        ("uniform", ["Effective sample size of the weights: 20 of 20.", "1.00 of that of as many labels at random"]),
-        ("pair", ["Width to expect: not told beforehand (pick and pair label single candidates"]),
+        (
+            "uniform",
+            [
+                "Effective sample size of the weights: 20 of 20.",
+                "1.00 of the width of as many random labels",
+            ],
+        ),
+        ("pair", ["Expected width: not known in advance (pick and pair label single candidates"]),
         ("second", ["phase 2, seed 2", "before"]),
-        ("designs", ["80 labelled prompts, ", "optimum *", "; looks at labels that are not there", "its interval"]),
+        ("designs", ["80 labelled prompts, ", "optimum *", "; needs labels that are not there yet", "its interval"]),
         ("prompts", ["160 votes on 1 pair of 2 models for 40 prompts", "Pairs, closest first", "spread, screened:"]),
         (
             "alone",

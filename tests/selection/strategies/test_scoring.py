@@ -218,7 +218,7 @@ def test_adaptive_redraws_at_its_own_temperature_only():
     """First scores are asked for at the judge's own temperature, further ones at the stated one."""
     contest = Adaptive(temperature=0.5, max_draws=2).contest(entrants(2))
     assert rounds(contest, drawing([[0.5] * 2] * 2)) == [(Draw(0), Draw(1)), (Draw(0, 1, 0.5), Draw(1, 1, 0.5))]
-    assert contest.standing().stopped == "further rounds were made as often as they may be: 1"
+    assert contest.standing().stopped == "reached the limit of 1 further round"
 
 
 def test_margins_are_compared_after_rounding():

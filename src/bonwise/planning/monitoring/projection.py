@@ -16,7 +16,7 @@ _FARTHEST = 1_000_000
 
 CLOSE = "the estimate lies within one standard error of the reference"
 TOO_EARLY = "there was no look yet"
-_FAR = f"as things stand the rule would not stop within {_FARTHEST:,}"
+_FAR = f"if nothing changes, the rule would not stop within {_FARTHEST:,}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,15 +22,13 @@ def of_verdict(found: Watched, first: int, unit: str) -> Iterator[str]:
     if found.stopped is not None:
         n, more = found.stopped.n, found.now.n - found.stopped.n
         yield f"The rule said stop after {n:,} {unit}" + (
-            f"; the {more:,} since then do not undo it." if more else "."
+            f"; the {more:,} labelled since then do not change that." if more else "."
         )
         return
     if found.now.n < first:
         yield f"Too early: {found.now.n:,} of the {first:,} {unit} before the first look."
     elif found.expected.more is not None:
-        yield (
-            f"If estimate and spread stay as they are, about {found.expected.more:,} more {unit} are to be expected."
-        )
+        yield (f"If estimate and spread stay as they are, about {found.expected.more:,} more {unit} are expected.")
     else:
         yield f"No number of further {unit} can be named: {found.expected.reason}."
 
@@ -47,7 +45,7 @@ def of_prompts(found: Watched, data: LabelCounts, settings: RecoverySettings, de
             yield f"{whose} is not above {bound}: the whole confidence sequence lies below it."
         else:
             yield (
-                f"Not having excluded {bound} is no sign of equivalence. Where recovery is {bound} this "
+                f"That {bound} is not excluded does not show equivalence. Where recovery is {bound} this "
                 "rule seldom stops: set a largest number of labels beforehand."
             )
         yield (
@@ -66,9 +64,12 @@ def of_prompts(found: Watched, data: LabelCounts, settings: RecoverySettings, de
 
 def of_order(sorted_by_id: bool, prompts: int) -> Iterator[str]:
     """Yield what is assumed of the draw and of the order of labelling."""
-    yield "Valid for a uniform draw, labelled in random order, all settings being fixed before the first label."
+    yield (
+        "Valid if prompts were drawn uniformly and labelled in random order, and all settings were fixed before the "
+        "first label."
+    )
     if sorted_by_id and prompts >= _FEW:
-        yield "They were completed in the order of their ids: where ids follow topic or date that is not random."
+        yield "They were completed in the order of their ids, which is not random if ids follow topic or date."
 
 
 def of_votes(found: Watched, data: VoteCounts, settings: VoteMonitorSettings) -> Iterator[str]:
@@ -87,4 +88,4 @@ def of_votes(found: Watched, data: VoteCounts, settings: VoteMonitorSettings) ->
     each = (
         "with one vote per prompt" if settings.prompt is not None else "one vote per prompt (--prompt-col checks it)"
     )
-    yield f"Valid for independent votes, {each}, all settings being fixed before the first vote."
+    yield f"Valid for independent votes, {each}, with all settings fixed before the first vote."

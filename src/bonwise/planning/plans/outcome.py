@@ -153,7 +153,7 @@ def small_study(sizing: Sizing, needed: StudySize | None) -> tuple[str, ...]:
         notes.append(f"{needed.prompts} prompts are too few for the normal approximation: use at least {FEW}.")
     of_pilot = None if sizing.pilot is None else sizing.pilot.prompts
     if of_pilot is not None and of_pilot < FEW:
-        notes.append(f"A pilot of {of_pilot} prompts is a guess: its own standard error is not known well either.")
+        notes.append(f"A pilot of {of_pilot} prompts is a guess: its standard error is not known well either.")
     return tuple(notes)
 
 

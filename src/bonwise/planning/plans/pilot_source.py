@@ -83,7 +83,7 @@ class PilotSource:
             return found
         for name in found.given():
             raise UsageError(
-                f"{name} is without meaning for a plan without a pilot",
+                f"{name} has no meaning for a plan without a pilot",
                 hint=f"give the pilot too, or leave {name} out",
             )
         return None

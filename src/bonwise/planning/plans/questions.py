@@ -86,7 +86,7 @@ class Question:
         for name in pilot.given():
             if name not in self.reads:
                 raise UsageError(
-                    f"{name} is without meaning for the pilot of the question {self.name}",
+                    f"{name} has no meaning for the pilot of the question {self.name}",
                     hint=f"such a pilot takes {', '.join(self.reads)}",
                 )
         return self.from_pilot(request, design, pilot)
@@ -98,7 +98,7 @@ class Question:
         for name, value in request.given().items():
             if name not in takes and value != getattr(defaults, name):
                 raise UsageError(
-                    f"{name} is without meaning for the question {self.name} with the design {design}",
+                    f"{name} has no meaning for the question {self.name} with the design {design}",
                     hint=f"it takes {', '.join(sorted(takes - {'question'}))}",
                 )
         if request.method == "paper" and (not votes or self.name == "equivalence"):

@@ -27,7 +27,7 @@ _LABELLED: Mapping[PlanDesign, str] = {
 
 _GATE = 0.95
 
-_NO_PROOF = "non-detection is not equivalence"
+_NO_PROOF = "a result that is not detected is not a proof of equality"
 
 
 def sentences(found: Plan) -> Iterator[str]:
@@ -61,7 +61,7 @@ def _verdict(found: Plan) -> str:
     there = [f"{amount:,} {what}" for what, amount in amounts if amount is not None]
     needed = f"{found.labels:,} labels on {found.prompts:,} prompts"
     if not there:
-        return f"Feasible as far as is known: it takes {needed}; you did not say how many labels you have."
+        return f"Feasible as far as known: it takes {needed}; you did not say how many labels you have."
     if found.verdict == "feasible":
         return f"Feasible: it takes {needed}, and there are {' and '.join(there)}."
     return f"Underpowered: it takes {needed}, and there are {' and '.join(there)}. {_within_reach(found)}"
@@ -69,7 +69,7 @@ def _verdict(found: Plan) -> str:
 
 def _within_reach(found: Plan) -> str:
     if found.mde is None:
-        return "With those no effect of any size is found with the power asked for."
+        return "With those, no effect of any size is found with the power asked for."
     return f"With those the smallest that can be found is {brief(found.mde)} ({found.mde_of})."
 
 
@@ -77,7 +77,7 @@ def _infeasible(found: Plan) -> str:
     if found.settings.one_cluster and found.raw is not None:
         return (
             "Infeasible: labels that all resemble each other by this correlation are never worth so many independent "
-            "ones; more than 10,000 would be needed. Spread them over prompts that have nothing in common."
+            "ones; more than 10,000 would be needed. Label prompts that have nothing in common."
         )
     return (
         "Infeasible: the pilot's own figure shows no effect of this kind, so no number of labels is planned for it."
@@ -85,7 +85,7 @@ def _infeasible(found: Plan) -> str:
 
 
 def _from_pilot(found: Plan) -> str:
-    ends, confidence = found.interval, 100 * found.settings.confidence
+    ends, confidence = found.interval, found.settings.confidence
     if ends is None:
         return "The pilot gives no interval on the number of labels."
     low, high = ends
@@ -99,12 +99,12 @@ def _from_pilot(found: Plan) -> str:
         )
     if low is None:
         return f"The pilot's interval at {percent(confidence)} reaches up to {high:,} labels."
-    return f"{start} {low:,} to {high:,} labels: the pilot's own figure is uncertain, and so is the number."
+    return f"{start} {low:,} to {high:,} labels: the pilot is uncertain, so this number is uncertain too."
 
 
 def _not_finding(found: Plan) -> Iterator[str]:
     if found.question == "equivalence":
-        yield f"Finding no difference would not do: {_NO_PROOF}. Not showing equivalence is no proof of a difference."
+        yield f"Finding no difference is not enough: {_NO_PROOF}. Not showing equivalence does not show a difference."
         return
     if found.question == "recovery":
         yield f"An interval that covers 0 does not show that the recovery is 0: {_NO_PROOF}."
@@ -113,7 +113,7 @@ def _not_finding(found: Plan) -> Iterator[str]:
     more = ""
     if equal is not None:
         more = f" To show that {equal.shows} takes {equal.labels:,} labels (two one-sided tests)."
-    yield f"Not finding an effect would not show that there is none: {_NO_PROOF}.{more}"
+    yield f"If no effect is found, that does not show that there is none: {_NO_PROOF}.{more}"
 
 
 def _stopping(found: Plan) -> str:
@@ -131,15 +131,15 @@ def _stopping(found: Plan) -> str:
     low, high = early.mean
     about = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     mean = f"{about} labels on average where the effect is as planned, {early.reserve:,}"
-    saved = "" if early.saves else " On average nothing is gained by it here."
+    saved = "" if early.saves else " On average this saves nothing here."
     first = early.first_look_prompts
     if first is not None:
         return (
-            f"Looking again and again takes a test that allows it; that of bonwise monitor starts at {first:,} "
+            f"Repeated looks need a test that allows them; that of bonwise monitor starts at {first:,} "
             f"completely labelled prompts, below which nothing is gained. It takes {mean} or more in the worst tenth "
             f"of studies.{saved}"
         )
     return (
-        f"Looking again and again takes a test that allows it, that of bonwise monitor: {mean} in reserve for the "
+        f"Repeated looks need a test that allows them, that of bonwise monitor: {mean} in reserve for the "
         f"worst tenth of studies. The rule of thumb for its prior is a = {number(early.prior)}.{saved}"
     )

@@ -100,9 +100,7 @@ def vote_pilot(source: PilotSource) -> VotePilot:
     found = source.source
     if isinstance(found, str) and (counted := _COUNT.fullmatch(found)):
         for name in source.given():
-            raise UsageError(
-                f"{name} is without meaning for votes that are counted already", hint=f"leave {name} out"
-            )
+            raise UsageError(f"{name} has no meaning for votes that are counted already", hint=f"leave {name} out")
         return VotePilot(found.strip(), float(counted[1]), float(counted[2]))
     if isinstance(found, ScoreTable):
         raise UsageError("a table of scores holds no votes", hint="give a file of votes, or wins/votes such as 28/50")

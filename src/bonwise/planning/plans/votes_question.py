@@ -37,7 +37,7 @@ def margin_from_pilot(request: PlanRequest, pilot: VotePilot) -> Sizing:
     """Size a preference margin from votes, with the interval that their number leaves."""
     if request.tie_rate is not None and pilot.ties and not pilot.tie_rate:
         raise UsageError(
-            "tie_rate is without meaning where ties count", hint="leave it out, or drop the ties of the pilot"
+            "tie_rate has no meaning where ties count", hint="leave it out, or drop the ties of the pilot"
         )
     return replace(
         _margin(request, pilot.margin),

@@ -50,7 +50,7 @@ def _best(designs: Mapping[str, tuple[DesignVariance, ...]], at: int) -> str:
     close = [name for name in others if ratios[name][0] - ratio <= _APART * float(np.hypot(ratios[name][1], se))]
     if close:
         named = ", ".join(f"{name} {_figure(*ratios[name])}" for name in (best, *close))
-        return f"{lead}no design is told apart as the one of smallest variance: {named}."
+        return f"{lead}no design has clearly the smallest variance: {named}."
     if best == "uniform":
         return f"{lead}no design has a smaller variance than labels at random."
     return (

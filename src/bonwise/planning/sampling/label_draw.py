@@ -254,7 +254,7 @@ def _refuse(labels: int, design: str | None, earlier: LabelDesign | None, label_
     if design is not None and earlier is not None and earlier.rule != design:
         raise UsageError(
             f"{earlier.source} was drawn by {earlier.rule}, and {design} was asked for",
-            hint=f"go on with {earlier.rule}: a design is one rule",
+            hint=f"continue with {earlier.rule}: a design has one rule",
         )
 
 
@@ -348,5 +348,7 @@ def _unlabelled(drawn: _Mask, complete: _Mask) -> tuple[str, ...]:
     if owed:
         found.append(f"Of the {int(drawn.sum()):,} prompts drawn before {owed:,} still lack labels.")
     if extra:
-        found.append(f"Labelled but never drawn: {_prompts(extra)}; they say nothing of the others and are left out.")
+        found.append(
+            f"Labelled but never drawn: {_prompts(extra)}; they say nothing about the others and are left out."
+        )
     return tuple(found)

@@ -40,7 +40,7 @@ def write_draw(design: LabelDesign, sheet: pd.DataFrame, out: Path, sheet_out: P
         )
     if sheet_out is not None and _differs(sheet_out, blank) and _holds_labels(sheet_out):
         raise UsageError(
-            f"{sheet_out} holds labels already, and a new sheet would wipe them out",
+            f"{sheet_out} holds labels already, and a new sheet would erase them",
             hint="give the sheet another name (--sheet); to draw more on top of an earlier draw, name that (--after)",
         )
     write_whole(out, drawn)

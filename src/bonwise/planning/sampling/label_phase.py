@@ -168,7 +168,7 @@ class LabelPhase:
 
     def _no_width(self) -> str:
         if self.name in BY_CANDIDATE:
-            return "pick and pair label single candidates, which another formula weighs against whole pools"
+            return "pick and pair label single candidates, which need another formula than whole pools"
         if self.name == "neyman" and self.before is None:
             return "the pilot is drawn at random; how outcomes spread is known after it"
         if self.name != "uniform" and (len(self.counts) == 1 or not np.any(self.rule.sd > 0)):

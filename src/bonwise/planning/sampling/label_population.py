@@ -54,7 +54,7 @@ class LabelPopulation:
         return np.where(np.repeat(scored, self.panel.sizes), T, np.nan) if scored.any() else None
 
     def features(self) -> LabelFeatures:
-        """Return what scores say of every prompt; the audited judge stands in for itself where it is alone."""
+        """Return what scores say of every prompt; the audited judge is used in its placeself where it is alone."""
         second = self.second
         return label_features(self.panel.scores, self.panel.sizes, (self.panel.scores if second is None else second,))
 

@@ -38,7 +38,7 @@ _Mask = npt.NDArray[np.bool_]
 
 MEANING: Mapping[DrawRule, str] = MappingProxyType(
     {
-        "rule": "the size of the top set times the spread of the scores: more labels where both leave more open",
+        "rule": "the size of the top set times the spread of the scores: more labels where the pick is less certain",
         "uniform": "all prompts alike",
         "stratified": "the size of the top set alone",
         "neyman": "level and spread of the scores, by the spread of the outcomes in a pilot",
@@ -139,7 +139,7 @@ def _means(found: _Ints, rule: Rule) -> Floats:
 def _nothing_open(sizes: _Ints) -> Rule:
     said = (
         "The judge ties all candidates of every prompt, so its pick is a random pick and its recovery is 0 whatever "
-        "the labels are; there is nothing to tell prompts apart by, and all were as likely to be drawn."
+        "the labels are; nothing tells the prompts apart, so all were equally likely to be drawn."
     )
     return Rule(np.zeros(len(sizes), dtype=np.int64), None, np.ones(1), sentences=(said,))
 
@@ -158,7 +158,7 @@ def _looked_at(population: LabelPopulation, second: Floats | None) -> tuple[str,
     judge = population.panel.judge
     if second is None:
         said = (
-            f"The table holds no further judge, so the spread is that of the scores of {judge}; a second judge on "
+            f"The table holds no further judge, so the spread is of the scores of {judge}; a second judge on "
             "all prompts would choose better and narrow the interval further."
         )
         return (said,)
@@ -238,7 +238,7 @@ def refined(name: str, rule: Rule, population: LabelPopulation, seen: _Mask, wei
         return replace(rule, sentences=(*rule.sentences, said))
     phi = gain - float(w @ gain) / float(w @ best) * best
     groups = rule.strata[seen]
-    said = f"The spread of the outcomes of {_counted(int(seen.sum()))} decided where the others were drawn."
+    said = f"The spread of the outcomes of {_counted(int(seen.sum()))} decided where the others are drawn."
     sentences = (*rule.sentences, said)
     if rule.size is None:
         within = phi - (np.bincount(groups, phi) / np.maximum(np.bincount(groups), 1))[groups]

@@ -207,7 +207,7 @@ def _narrowed(resamples: PairResamples, pairs: int) -> PairResamples:
 def _around(among: PairResamples, value: float, drawn: Floats) -> EstimateRecord:
     """Return a quantile of z with its interval; null, and said so, where it is infinite."""
     if not np.isfinite(value):
-        return EstimateRecord.of(Estimate.undefined("infinite: so many subsamples are of one mind", among.pairs))
+        return EstimateRecord.of(Estimate.undefined("infinite: so many subsamples agree", among.pairs))
     return EstimateRecord.of(among.around(value, drawn))
 
 

@@ -90,7 +90,7 @@ def _with_se(one: ComparedShare) -> str:
 
 def _meanings(document: LabelDesignsDocument) -> Table:
     rows = [
-        (_name(name, one), one.meaning + ("" if one.feasible else "; looks at labels that are not there"))
+        (_name(name, one), one.meaning + ("" if one.feasible else "; needs labels that are not there yet"))
         for name, one in document.designs.items()
     ]
     return Table.of((Column("design", "name"), Column("labels go to", "words")), rows)
@@ -105,7 +105,7 @@ def _chain(document: LabelDesignsDocument) -> Table:
         Column("its interval", spare=2),
         Column("n", spare=1),
     )
-    return Table.of(columns, [_link(link) for link in document.proxy_chain], "What tells of what, prompt by prompt")
+    return Table.of(columns, [_link(link) for link in document.proxy_chain], "What predicts what, per prompt")
 
 
 def _link(link: ProxyLinkRecord) -> tuple[str, ...]:

@@ -74,9 +74,9 @@ def _row(one: DrawnStratum, *, second: bool, sized: bool) -> Iterator[str]:
 
 def _width(found: WidthRatio) -> str:
     if found.estimate is None:
-        return f"Width to expect: not told beforehand ({found.reason})."
+        return f"Expected width: not known in advance ({found.reason})."
     share = f", scores explaining {percent(round(found.explained, 2))} of it" if found.explained else ""
     return (
-        f"Width to expect, to first order: {number(found.estimate)} of that of as many labels at random, if "
+        f"Expected width, to first order: {number(found.estimate)} of the width of as many random labels, if "
         f"{found.assumption}{share}."
     )

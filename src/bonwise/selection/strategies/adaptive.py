@@ -118,7 +118,8 @@ class _AdaptiveContest:
             return (), f"the two best differ by the margin of {self._rule.margin:g} or more"
         further = sum(map(self._draws.asked, range(self._entrants.count))) - self._entrants.count
         if further >= 2 * (self._rule.max_draws - 1):
-            return (), f"further rounds were made as often as they may be: {self._rule.max_draws - 1}"
+            rounds = self._rule.max_draws - 1
+            return (), f"reached the limit of {rounds} further round" + "s" * (rounds != 1)
         return tuple(Draw(one, self._draws.asked(one), self._rule.temperature) for one in pair), ""
 
     def _pair(self) -> tuple[int, ...]:

@@ -151,7 +151,7 @@ def z_quantiles(laws: Sequence[ZLaw], shares: Floats, weights: Floats) -> Floats
     Returns
     -------
     ndarray of float64, shape (..., quantiles)
-        Infinite where so many subsamples are of one mind.
+        Infinite where so many subsamples agree.
 
     Examples
     --------
