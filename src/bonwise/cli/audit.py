@@ -92,8 +92,8 @@ def audit(
     Exit codes: 0 every gate met, 1 a gate not met, 2 bad input, 3 inconclusive.
     """
     record = None if design in (None, "uniform") else Path(design)
-    rest = _rest(html)
-    read, written = (file, labels, record, pools, verdicts), (json, per_prompt, html, rest)
+    all_prompts = _all_prompts_file(html)
+    read, written = (file, labels, record, pools, verdicts), (json, per_prompt, html, all_prompts)
     with errors_told(file, markdown=markdown, junit=junit, others=(*read, *written)):
         shape = given.forced_shape(rectangular, ragged)
         _refuse_without("--html", html, {"--pools": pools, "--calibration": calibration, "--verdicts": verdicts})
@@ -132,10 +132,10 @@ def audit(
     return _exit_code(gates)
 
 
-def _rest(html: Path | None) -> Path | None:
-    from bonwise.auditing.exhibits.rest import rest_of_prompts
+def _all_prompts_file(html: Path | None) -> Path | None:
+    from bonwise.auditing.exhibits.all_prompts_file import all_prompts_file
 
-    return None if html is None else rest_of_prompts(html)
+    return None if html is None else all_prompts_file(html)
 
 
 def _write_page(
@@ -144,9 +144,9 @@ def _write_page(
     """Write the page, and say where the prompts are that it cannot show: nobody named that file."""
     from bonwise.auditing.exhibits.page import write_page
 
-    rest = write_page(found, html, pools=pools, gates=gates, also=also)
-    if rest is not None:
-        given.say(f"{html} shows the prompts that lost most; all prompts are in {rest}")
+    all_prompts = write_page(found, html, pools=pools, gates=gates, also=also)
+    if all_prompts is not None:
+        given.say(f"{html} shows the prompts that lost most; all prompts are in {all_prompts}")
 
 
 def _refuse_without(flag: str, given_there: object, others: Mapping[str, object]) -> None:

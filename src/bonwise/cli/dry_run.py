@@ -48,10 +48,10 @@ def show_plan(
         Part of the pools that may go to the stronger judge of the plan's router.
     """
     from bonwise.calls.ask_estimate import estimate_asks
-    from bonwise.cli.foreseen import FirstPass, Further, Stronger
+    from bonwise.cli.expected_asks import FirstAsks, LaterAsks, StrongerAsks
 
     with _engine(run, reask) as engine:
-        first, further, stronger = FirstPass(plan), Further(plan), Stronger(plan)
+        first, further, stronger = FirstAsks(plan), LaterAsks(plan), StrongerAsks(plan)
         found = [estimate_asks(engine, part.asks(source())) for part in (first, further, stronger)]
     later = not found[0].asks and any(one.asks for one in found)
     lines = ["the first pass asks no model"] if later else [*_rows(found[0])]

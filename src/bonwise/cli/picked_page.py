@@ -28,17 +28,17 @@ MOST_ROWS = 20_000
 """Candidates and comparisons of all pools that are shown."""
 
 
-class _Text(NamedTuple):
+class _ShortenedText(NamedTuple):
     """A text as far as there is room for it, and how many characters of it there is none for."""
 
     kept: str
     left_out: int
 
 
-class _Words(NamedTuple):
+class _PoolTexts(NamedTuple):
     """The texts of a pool."""
 
-    prompt: _Text
+    prompt: _ShortenedText
     candidates: list[CandidateWords]
 
 
@@ -66,7 +66,7 @@ class PickedPage:
     router: Router | None = None
     _settings: dict[str, Any] = field(default_factory=dict)
     _parameters: list[Any] = field(default_factory=list)
-    _coming: dict[str, _Words] = field(default_factory=dict)
+    _coming: dict[str, _PoolTexts] = field(default_factory=dict)
     _picks: list[ShownPick] = field(default_factory=list)
     _read: int = 0
     _words: int = 0
@@ -169,14 +169,14 @@ class PickedPage:
             room -= page_bytes(one.prompt or "") + sum(page_bytes(each.text or "") for each in one.candidates)
             yield one if room >= 0 else _wordless(one)
 
-    def _words_of(self, pool: Pool) -> _Words:
+    def _words_of(self, pool: Pool) -> _PoolTexts:
         from bonwise.documents.selections import CandidateWords
 
         texts = [(one.id, self._kept(one.text)) for one in pool.candidates]
         candidates = [CandidateWords(id=name, text=one.kept, text_left_out=one.left_out) for name, one in texts]
-        return _Words(self._kept(pool.prompt), candidates)
+        return _PoolTexts(self._kept(pool.prompt), candidates)
 
-    def _kept(self, text: str) -> _Text:
+    def _kept(self, text: str) -> _ShortenedText:
         """Return a text where there is room for it, cut."""
         from bonwise.report.page.environment import LONGEST_TEXT, page_bytes
 
@@ -185,7 +185,7 @@ class PickedPage:
         if taken > self._words:
             kept, taken = "", 0
         self._words -= taken
-        return _Text(kept, len(text) - len(kept))
+        return _ShortenedText(kept, len(text) - len(kept))
 
 
 def _bytes_of_names(pick: Selection) -> int:

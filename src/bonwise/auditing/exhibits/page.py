@@ -1,4 +1,4 @@
-"""The page of an audit: its document, what is shown beside it, and the file with the rest of the prompts."""
+"""The page of an audit: its document, what is shown beside it, and the file of all prompts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bonwise.auditing.exhibits.all_prompts_file import all_prompts_file, refuse_other_file
 from bonwise.auditing.exhibits.exhibits import exhibits
 from bonwise.auditing.exhibits.note import Note
-from bonwise.auditing.exhibits.rest import refuse_another, rest_of_prompts
 from bonwise.auditing.studies.labelled_panels import LabelledPanels
 from bonwise.auditing.studies.registration import studies
 from bonwise.data.words import Words
@@ -69,13 +69,13 @@ def write_page(
         return None
     if is_in_place(path):
         raise FileError(f"{path}: not all prompts fit on the page, and no file lies beside it", hint="name a file")
-    rest, rows = rest_of_prompts(path), csv_frame(audit.per_prompt())
-    _check_target(rest, audit, pools)
-    refuse_another(rest, rows.partition("\n")[0])
-    text = audit_page(document, shown, beside, rest.name)
+    all_prompts, rows = all_prompts_file(path), csv_frame(audit.per_prompt())
+    _check_target(all_prompts, audit, pools)
+    refuse_other_file(all_prompts, rows.partition("\n")[0])
+    text = audit_page(document, shown, beside, all_prompts.name)
     write_whole(Path(path), text)  # first: prompts beside no page would be no use
-    write_whole(rest, rows)
-    return rest
+    write_whole(all_prompts, rows)
+    return all_prompts
 
 
 def _check_target(target: Path, audit: Audit, pools: str | Path | None) -> None:

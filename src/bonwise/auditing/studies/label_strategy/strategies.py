@@ -9,8 +9,8 @@ import numpy as np
 
 from bonwise.auditing.same_picks import differing_by_nothing, pick_alike
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.studies.label_strategy.asked import ScoringUsage, added_up, asked
 from bonwise.auditing.studies.label_strategy.matched_verdicts import MatchedVerdicts
+from bonwise.auditing.studies.label_strategy.scoring_usage import ScoringUsage, added_up, scoring_usage
 from bonwise.data.table import ScoreTable
 from bonwise.documents.estimate import estimate_records
 from bonwise.documents.label_strategy.pairs import WayMetrics
@@ -58,7 +58,7 @@ class Asking:
 
 
 @dataclass(frozen=True, eq=False)
-class _Way:
+class _AskingColumn:
     name: Way
     scores: Floats = field(repr=False)
     spent: ScoringUsage = field(repr=False)
@@ -110,13 +110,13 @@ def _group(
     asking: Asking,
     settings: Settings,
     method: str,
-    ways: Callable[[ScoreTable, MatchedVerdicts, Asking, int], Iterator[_Way]],
+    asking_columns: Callable[[ScoreTable, MatchedVerdicts, Asking, int], Iterator[_AskingColumn]],
 ) -> PromptGroup:
     panel = matched.panel
     rule = settings.rule(panel.labels)
     rows: dict[Way, WayMetrics] = {}
-    base: tuple[_Way, Floats, Spent] | None = None
-    for way in ways(table, matched, asking, settings.seed):
+    base: tuple[_AskingColumn, Floats, Spent] | None = None
+    for way in asking_columns(table, matched, asking, settings.seed):
         sums = prompt_sums(way.scores, panel.labels, panel.sizes)
         t = Sums(*sums)
         tokens = way.spent.tokens
@@ -142,20 +142,20 @@ def _group(
     )
 
 
-def _scored(table: ScoreTable, matched: MatchedVerdicts, asking: Asking) -> Iterator[_Way]:
-    panel, spent = matched.panel, asked(table, matched.panel)
-    yield _Way("pointwise", panel.scores, spent)
-    yield _Way("quantised", quantised(panel.scores, asking.bins, asking.low, asking.high), spent)
+def _scored(table: ScoreTable, matched: MatchedVerdicts, asking: Asking) -> Iterator[_AskingColumn]:
+    panel, spent = matched.panel, scoring_usage(table, matched.panel)
+    yield _AskingColumn("pointwise", panel.scores, spent)
+    yield _AskingColumn("quantised", quantised(panel.scores, asking.bins, asking.low, asking.high), spent)
 
 
-def _partial(table: ScoreTable, matched: MatchedVerdicts, asking: Asking, seed: int) -> Iterator[_Way]:
+def _partial(table: ScoreTable, matched: MatchedVerdicts, asking: Asking, seed: int) -> Iterator[_AskingColumn]:
     del seed  # nothing is drawn here
     yield from _scored(table, matched, asking)
     everything = np.ones(len(matched.pairs.prompt), dtype=bool)
     yield _borda(matched, "partial", everything, matched.orders)
 
 
-def _full(table: ScoreTable, matched: MatchedVerdicts, asking: Asking, seed: int) -> Iterator[_Way]:
+def _full(table: ScoreTable, matched: MatchedVerdicts, asking: Asking, seed: int) -> Iterator[_AskingColumn]:
     yield from _scored(table, matched, asking)
     panel = matched.panel
     everything = np.ones(len(matched.pairs.prompt), dtype=bool)
@@ -172,20 +172,20 @@ def _full(table: ScoreTable, matched: MatchedVerdicts, asking: Asking, seed: int
     yield _tie_break(table, matched)
 
 
-def _borda(matched: MatchedVerdicts, name: Way, kept: np.ndarray, orders: int) -> _Way:
+def _borda(matched: MatchedVerdicts, name: Way, kept: np.ndarray, orders: int) -> _AskingColumn:
     values = matched.both if orders == matched.orders else matched.one
     pairs = matched.pairs.some(kept)
-    return _Way(name, borda(pairs, values[kept], len(matched.panel.scores)), _spent(matched, kept, orders))
+    return _AskingColumn(name, borda(pairs, values[kept], len(matched.panel.scores)), _spent(matched, kept, orders))
 
 
-def _tie_break(table: ScoreTable, matched: MatchedVerdicts) -> _Way:
+def _tie_break(table: ScoreTable, matched: MatchedVerdicts) -> _AskingColumn:
     panel, pairs = matched.panel, matched.pairs
     scores = tie_broken(panel.scores, panel.sizes, pairs, matched.both)
-    first = asked(table, panel)
+    first = scoring_usage(table, panel)
     more = _spent(matched, between_top(panel.scores, panel.sizes, pairs), matched.orders)
     tokens = None if first.tokens is None or more.tokens is None else first.tokens + more.tokens
     why = first.no_tokens or more.no_tokens
-    return _Way("tie_break", scores, ScoringUsage(first.answers + more.answers, tokens, why))
+    return _AskingColumn("tie_break", scores, ScoringUsage(first.answers + more.answers, tokens, why))
 
 
 def _spent(matched: MatchedVerdicts, kept: np.ndarray, orders: int) -> ScoringUsage:

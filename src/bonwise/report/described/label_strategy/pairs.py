@@ -7,7 +7,12 @@ from collections.abc import Iterator, Mapping
 from bonwise.documents.label_strategy.pairs import GapGroup, MatchedPairs
 from bonwise.documents.label_strategy.strategies import StrategiesJudge, StrategiesSettings
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
-from bonwise.report.described.label_strategy.ways import RECOVERY, missing_figures, missing_intervals, ways_table
+from bonwise.report.described.label_strategy.asking_columns import (
+    RECOVERY,
+    asking_table,
+    missing_figures,
+    missing_intervals,
+)
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.numbers import count, counted, estimate, interval, number, setting
 from bonwise.report.wording import named
@@ -28,7 +33,7 @@ def matched_pairs(judge: StrategiesJudge, settings: StrategiesSettings, suffix: 
     title = f"{counted(found.pairs, 'pair')} judged both ways"
     blocks: list[Block] = [
         *_figure(found, settings, suffix),
-        ways_table(title, found.by_name, judge, settings, _COLUMNS),
+        asking_table(title, found.by_name, judge, settings, _COLUMNS),
         *_by_gap(found, settings),
         *(Said("note", line) for line in dict.fromkeys(_missing(found, settings))),
     ]

@@ -13,15 +13,15 @@ from bonwise.documents.label_strategy.strategies import (
 )
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Drawing, Part, Said
-from bonwise.report.described.label_strategy.pairs import matched_pairs
-from bonwise.report.described.label_strategy.ways import (
+from bonwise.report.described.label_strategy.asking_columns import (
     RECOVERY,
+    asking_table,
     missing_figures,
     missing_intervals,
     partly_labelled,
     way_name,
-    ways_table,
 )
+from bonwise.report.described.label_strategy.pairs import matched_pairs
 from bonwise.report.described.studied.described_study import DescribedStudy
 from bonwise.report.figures.forest import Forest, Row, forest_figure
 from bonwise.report.numbers import Ends, count, counted, estimate, percent
@@ -93,7 +93,7 @@ def _judge(judge: StrategiesJudge, settings: StrategiesSettings, suffix: str) ->
     for part, group in judge.strategies.items():
         title = f"Best of n on {counted(group.prompts, 'prompt')} with a verdict on {_EACH[part]} pair"
         yield from _figure(title, group, settings, f"label-strategy-{part.replace('_', '-')}-{suffix}")
-        yield ways_table(title, group.by_name, judge, settings, _COLUMNS)
+        yield asking_table(title, group.by_name, judge, settings, _COLUMNS)
         if part == "some_pairs" and group.candidates_in_no_pair:
             alone = counted(group.candidates_in_no_pair, "candidate")
             yield Said("note", f"In no pair, and counted as 1/2: {alone}.")

@@ -16,11 +16,11 @@ from bonwise.report.wording import named
 __all__ = [
     "RECOVERY",
     "Ways",
+    "asking_table",
     "missing_figures",
     "missing_intervals",
     "partly_labelled",
     "way_name",
-    "ways_table",
 ]
 
 Ways = Mapping[str, WayMetrics]
@@ -59,7 +59,7 @@ def way_name(name: str, settings: StrategiesSettings) -> str:
     return _NAMES[name].format(bins=settings.bins)
 
 
-def ways_table(
+def asking_table(
     title: str, ways: Ways, judge: StrategiesJudge, settings: StrategiesSettings, titles: Mapping[str, str]
 ) -> Table:
     """Return one row per way: its metrics, and by how much it recovers more than scores do.

@@ -13,7 +13,7 @@ from bonwise.data.repeats import draw_columns
 from bonwise.data.table import ScoreTable
 from bonwise.stats.sums import Floats
 
-__all__ = ["ScoringUsage", "added_up", "asked"]
+__all__ = ["ScoringUsage", "added_up", "scoring_usage"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class ScoringUsage:
     no_tokens: str = ""
 
 
-def asked(table: ScoreTable, panel: Panel) -> ScoringUsage:
+def scoring_usage(table: ScoreTable, panel: Panel) -> ScoringUsage:
     """Count what the scores of a panel took."""
     frame = table.frame
     position = panel.prompt_ids.get_indexer(table.prompts)[frame["prompt_id"].cat.codes.to_numpy()]

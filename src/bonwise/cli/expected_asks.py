@@ -16,14 +16,14 @@ from bonwise.selection.protocol import Match, Question
 from bonwise.selection.questions import asks_of, calls_for
 from bonwise.selection.settings import SelectionSettings, default_strategy
 
-__all__ = ["FirstPass", "Further", "Stronger"]
+__all__ = ["FirstAsks", "LaterAsks", "StrongerAsks"]
 
-LEVEL = 0.5
-"""What every answer says in a pool that is played to its end: candidates that are level are asked about longest."""
+_EQUAL = 0.5
+"""What every answer says of a pool: a strategy asks longest about candidates that are equally good."""
 
 
 @dataclass(frozen=True, slots=True)
-class FirstPass:
+class FirstAsks:
     """The first questions about each pool.
 
     Parameters
@@ -43,8 +43,8 @@ class FirstPass:
 
 
 @dataclass(slots=True)
-class Further:
-    """What a strategy asks after its first questions, if candidates stay level.
+class LaterAsks:
+    """What a strategy asks after its first questions, if candidates stay equal.
 
     Parameters
     ----------
@@ -54,35 +54,35 @@ class Further:
     ----------
     more : int
         Answers that the strategy may want at most after the first pass; counted while the asks go by.
-    played : int
+    simulated : int
         Those among them that are yielded.
     """
 
     plan: SelectionSettings
     more: int = field(default=0, init=False)
-    played: int = field(default=0, init=False)
+    simulated: int = field(default=0, init=False)
 
     @property
     def scale(self) -> float:
         """What stands for all answers that it may want, in units of those that are yielded."""
-        return self.more / self.played if self.played else 1.0
+        return self.more / self.simulated if self.simulated else 1.0
 
     def asks(self, pools: Iterable[Pool]) -> Iterator[Ask]:
-        """Yield what models would be asked if all candidates of a pool were level."""
+        """Yield what models would be asked if all candidates of a pool were equal."""
         for pool, its in _contested(self.plan, pools):
             rounds = list(_rounds(self.plan, pool, its))
             first = rounds[0] if rounds else []
             asked = sum(ask.samples for ask in first)
             left = max(0, most_calls_of(self.plan.strategy, self.plan.judge, len(its.texts)) - asked)
             self.more += left
-            # A strategy that asks nothing more about level candidates: its first questions stand for further ones.
+            # A strategy that asks nothing more about equal candidates: its first questions stand for further ones.
             further = list(chain.from_iterable(rounds[1:])) or (_again(first, left) if left else [])
-            self.played += sum(ask.samples for ask in further)
+            self.simulated += sum(ask.samples for ask in further)
             yield from further
 
 
 @dataclass(slots=True)
-class Stronger:
+class StrongerAsks:
     """What the stronger judge of a router would be asked about all pools.
 
     Parameters
@@ -145,8 +145,10 @@ def _rounds(plan: SelectionSettings, pool: Pool, its: DistinctTexts) -> Iterator
         if asked >= most:
             return
         for question in questions:
-            level = Preference(question.a, question.b, LEVEL, LEVEL) if isinstance(question, Match) else Score(LEVEL)
-            contest.hear(question, level)
+            verdict = (
+                Preference(question.a, question.b, _EQUAL, _EQUAL) if isinstance(question, Match) else Score(_EQUAL)
+            )
+            contest.hear(question, verdict)
 
 
 def _asked(questions: Sequence[Question], plan: SelectionSettings, pool: Pool, its: DistinctTexts) -> Iterator[Ask]:
