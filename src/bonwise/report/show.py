@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 
-from bonwise.documents.document import Document
 from bonwise.errors import UsageError
 from bonwise.extras import PAGES
 from bonwise.report.blocks import Drawing, FigureData, Part, drawings_of
 from bonwise.report.console import plain
 from bonwise.report.markdown import rendered as as_markdown
 from bonwise.report.terminal import renderables
+
+if TYPE_CHECKING:
+    from bonwise.documents.document import Document
 
 __all__ = ["describe", "drawings", "is_described", "markdown", "notebook", "page", "printed", "text"]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bonwise.calls.bill import Bill
-from bonwise.selection.selection import Selection
 
 if TYPE_CHECKING:
     from bonwise.documents.selections import LatencyTotals, SelectionTotals
+    from bonwise.selection.selection import Selection
 
 __all__ = ["Totals"]
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from bonwise.calls.ask import Ask, Model
 from bonwise.calls.failure import Problem
 from bonwise.calls.providers.http import AsyncTransport
 from bonwise.calls.rate_limits import RateLimits
 from bonwise.calls.reply import Reply
 from bonwise.calls.request import Request
+
+if TYPE_CHECKING:
+    from bonwise.calls.ask import Ask, Model
 
 __all__ = ["Capabilities", "Client", "Connection", "Provider", "Response"]
 

@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bonwise.calls.failure import AttemptError, Problem
 from bonwise.calls.providers.client_loops import check_loop, claim_loop
@@ -17,10 +17,12 @@ from bonwise.calls.providers.http import http_library, library_of
 from bonwise.calls.providers.protocol import Connection, Response
 from bonwise.calls.providers.redaction import one_line
 from bonwise.calls.providers.secret_scrubber import SecretScrubber
-from bonwise.calls.providers.supplied import SuppliedClient
 from bonwise.calls.providers.versions import version_alone
 from bonwise.calls.request import Request
 from bonwise.errors import UsageError
+
+if TYPE_CHECKING:
+    from bonwise.calls.providers.supplied import SuppliedClient
 
 __all__ = ["SuppliedSender"]
 

@@ -7,15 +7,17 @@ import re
 import threading
 import warnings
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from bonwise.report.blocks import Drawing
 from bonwise.report.figures.colours import COLOURS, SIZE, STAND_INS, with_stand_ins
+
+if TYPE_CHECKING:
+    from bonwise.report.blocks import Drawing
 
 __all__ = ["drawn", "painted"]
 
