@@ -236,5 +236,5 @@ def test_what_decided_is_counted_over_the_audited_prompts(tmp_path):
 
 def test_only_picks_can_be_taken_as_drawn():
     """Asking for drawn picks of a table of scores is an error."""
-    with pytest.raises(UsageError, match="only of logged picks"):
+    with pytest.raises(UsageError, match="works only with logged picks"):
         audit(cohort(10), as_picked=True)

@@ -136,7 +136,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
             table=table,
         )
     if as_picked:
-        raise UsageError("only of logged picks can the drawn ones be taken", hint="leave --as-picked out")
+        raise UsageError("as_picked works only with logged picks", hint="leave --as-picked out")
     table = open_table(
         source, labels=labels, oracle=oracle, columns=columns, judge_scale=judge_scale, label_scale=label_scale
     )

@@ -125,7 +125,7 @@ def audit_candidate_labels(
         {name: metrics[name] for name in _NAMES},
         result.bounds,
         _how(found, design, len(panel.sizes), result.borrowed),
-        f"These labels estimate {_MEASURED[design.rule]} for all prompts, and cannot tell recovery, only bound it.",
+        f"These labels estimate {_MEASURED[design.rule]} for all prompts, and bound recovery without estimating it.",
         found.drawn,
         labelled,
         found.drawn - labelled,
@@ -141,11 +141,11 @@ def _how(found: DrawnCandidates, design: LabelDesign, prompts: int, borrowed: in
     drawn = f"drawn from {prompts:,} by the rule {design.rule!r} (seed {design.seed})"
     words = [f"{what} in {labelled:,} prompt{'s' * (labelled != 1)}, {drawn}"]
     if design.rule == "pair" and (tied := int(found.draw.all_tied.sum())):
-        words.append(f"{tied:,} more that the judge ties entirely need none, for there it gains nothing")
+        words.append(f"{tied:,} more that the judge ties entirely need none, because it gains nothing there")
     if lacking := found.drawn - labelled:
         words.append(f"{lacking:,} more were drawn and lack labels")
     if borrowed:
-        words.append(f"{borrowed:,} lie in strata without any label: those of the next stratum speak for them")
+        words.append(f"{borrowed:,} lie in strata without any label: the next stratum's labels are used for them")
     if found.not_drawn:
         words.append(f"labels of {found.not_drawn:,} candidates that were not drawn are left out")
     return "; ".join(words)

@@ -108,7 +108,7 @@ def _prompts(rows: list[int], lines: Sequence[PickLine], source: str) -> list[st
         if prompt in first:
             raise RowError(
                 f"{source}, row {row}: {quoted(prompt)} is picked again (first in row {first[prompt]})",
-                hint="keep one pick per prompt; two policies belong in two files, for bonwise compare",
+                hint="keep one pick per prompt; put two policies into two files for bonwise compare",
             )
         first[prompt] = row
     return prompts

@@ -14,7 +14,7 @@ from bonwise.stats.top_of_scores import at_top
 
 __all__ = ["OF_THE_TOP", "SAME_PICKS", "differing_by_nothing", "pick_alike"]
 
-SAME_PICKS = "both pick alike on every prompt"
+SAME_PICKS = "both make the same picks"
 
 OF_THE_TOP = ("top1_tie_rate", *(e.name for e in OF_PICKS if e.on_scores))
 """What follows from the candidates at the top alone."""
@@ -55,7 +55,7 @@ def differing_by_nothing(found: Mapping[str, Estimate], names: Sequence[str] = O
     --------
     >>> wide = Estimate(0.0, -1.8, 1.8, 0.0, 6, "exact")
     >>> differing_by_nothing({"recovery": wide})["recovery"].reason
-    'both pick alike on every prompt'
+    'both make the same picks'
     """
     return {
         name: Estimate(0.0, None, None, None, one.n, None, one.method, SAME_PICKS)

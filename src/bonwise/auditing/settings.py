@@ -74,8 +74,8 @@ class Settings:
             raise UsageError(f"{self.resamples} resamples are too few", hint="such as 1000")
         if self.outcome_model is not None and not all(hasattr(self.outcome_model, do) for do in ("fit", "predict")):
             raise UsageError(
-                f"{type(self.outcome_model).__name__} has no fit and predict, so it is no outcome model",
-                hint="give a regressor of scikit-learn, or any object that learns and predicts as they do",
+                f"{type(self.outcome_model).__name__} has no fit and predict, so it is not an outcome model",
+                hint="give a scikit-learn regressor, or any object with the same fit and predict",
             )
         check_shape(self.shape)
 

@@ -43,7 +43,7 @@ class ComparedShare(Record):
     labels_only : float
         By the first-order formula, labels alone.
     with_scores : float or None
-        The same where the model of an audit takes its part off; None where labels stand alone.
+        The same where the model of an audit takes its part off; None where labels are used alone.
     model : str
     drawn, drawn_se : float or None
         Labels alone, by repeated draws, with its Monte-Carlo standard error.

@@ -172,7 +172,7 @@ class VarianceOverPairs(Record):
 
 
 class ZOverPairs(Record):
-    """z of all subsamples of so many votes, pairs weighing alike."""
+    """z of all subsamples of so many votes, with equal weight per pair."""
 
     votes: Count
     drawn: DrawnHow

@@ -88,7 +88,7 @@ class DrawModel:
             As `bonwise.stats.draw_prior.learn_prior`, or `max_draws` below 2.
         """
         if max_draws < 2:
-            raise ValueError(f"max_draws is {max_draws}: without a second draw there is nothing to decide")
+            raise ValueError(f"max_draws is {max_draws}: it must allow a second draw")
         prior = learn_prior(draws)
         whole = np.asarray(~np.isnan(draws).any(axis=2))
         used = whole.sum(axis=1) > 1

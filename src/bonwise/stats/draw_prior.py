@@ -144,7 +144,7 @@ def _learnt(y: Floats, whole: _Marks) -> DrawPrior:
     first, later = y[:, :, 0], y[:, :, 1:].mean(axis=2)
     call_variance = _call_variance(y, whole)
     if not call_variance.any():
-        raise ValueError("the later draws of a candidate never differ, so that redraws tell nothing")
+        raise ValueError("the later draws of a candidate never differ, so repeated draws carry no information")
     spread = _within(first, first, whole).mean()
     beta = float(_within(first, later, whole).mean() / spread) if spread > 0 else 0.0
     left = later - beta * first

@@ -89,7 +89,7 @@ ESTIMANDS = (
         contrast=True,
         outcomes=_GAIN,
         group="Picks",
-        meaning="worth of the picks beyond random ones",
+        meaning="value of the picks minus random picks",
         unit="number",
         place=2,
     ),

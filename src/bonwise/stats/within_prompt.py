@@ -102,7 +102,7 @@ ESTIMANDS = (
         _ANY,
         over="global_r",
         group="Over all cells",
-        meaning="share of it gone within prompts",
+        meaning="share of global_r lost within prompts",
         unit="share",
     ),
     Estimand(

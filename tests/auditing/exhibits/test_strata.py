@@ -91,9 +91,9 @@ def test_columns_that_say_nothing_are_left_out_with_the_reason():
     assert rows == {}
     assert left_out == {
         "policy": "it differs within prompts",
-        "same": "it says the same of every prompt",
+        "same": "it has the same value for every prompt",
         "empty": "it is blank",
-        "free": "it has more than 12 values, which are no numbers",
+        "free": "it has more than 12 values, which are not numbers",
         "half": "it differs within prompts",
     }
 

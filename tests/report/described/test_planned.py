@@ -62,7 +62,7 @@ def test_every_sentence_is_said_once(kind):
         ("prompts", ["160 votes on 1 pair of 2 models for 40 prompts", "Pairs, closest first", "spread, screened:"]),
         (
             "alone",
-            ["every vote on its own, for no prompt column was named", "left out:", "prompts: no prompt column"],
+            ["each vote is its own cluster: no prompt column was named", "left out:", "prompts: no prompt column"],
         ),
     ],
 )

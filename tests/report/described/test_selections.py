@@ -156,8 +156,8 @@ def test_comparisons_routes_and_failures_are_told():
         "picked, one of 2 tied",
         "no verdict",
         "A stronger judge decided 1 of 1 pool (100%) and changed 1 pick.",
-        "1 pool never came before the router.",
-        "Being shown first was worth +1.00 on average",
+        "1 pool never reached the router.",
+        "Position effect of being shown first: +1.00 on average",
         "1 comparison has no verdict.",
     ):
         assert one in shown, one

@@ -42,6 +42,6 @@ def refuse_other_file(all_prompts: Path, header: str) -> None:
         found = stream.read(len(line) + 1).replace(b"\r\n", b"\n")
     if not found.startswith(line):
         raise FileError(
-            f"{all_prompts}: all prompts would go here, and the file that is there is not of this kind",
+            f"{all_prompts}: all prompts would be written here, but the file that exists is of another kind",
             hint="give the page another name, or move that file",
         )

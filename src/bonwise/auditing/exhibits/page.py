@@ -68,7 +68,7 @@ def write_page(
         write_whole(Path(path), audit_page(document, shown, beside))
         return None
     if is_in_place(path):
-        raise FileError(f"{path}: not all prompts fit on the page, and no file lies beside it", hint="name a file")
+        raise FileError(f"{path}: not all prompts fit on the page, and no file is next to it", hint="name a file")
     all_prompts, rows = all_prompts_file(path), csv_frame(audit.per_prompt())
     _check_target(all_prompts, audit, pools)
     refuse_other_file(all_prompts, rows.partition("\n")[0])

@@ -137,7 +137,7 @@ def _rows(values: pd.Series) -> Iterator[_ColumnValue]:
     else:
         rows = [_ColumnValue(_written(one), "value", (values == one).to_numpy()) for one in sorted(found, key=_order)]
     if len(rows) + bool(blank.any()) < 2:
-        raise _LeftOut("it is blank" if not len(found) else "it says the same of every prompt")
+        raise _LeftOut("it is blank" if not len(found) else "it has the same value for every prompt")
     rare = [row for row in rows if row.prompts.sum() < _FEWEST_PROMPTS]
     yield from (row for row in rows if row.prompts.sum() >= _FEWEST_PROMPTS)
     if len(rare) == 1:
@@ -152,7 +152,7 @@ def _ranges(values: pd.Series, blank: npt.NDArray[np.bool_]) -> Iterator[_Column
     """Cut numbers into three groups of about as many prompts each."""
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
     if not np.isfinite(numbers[~blank]).all():
-        raise _LeftOut(f"it has more than {_MOST_VALUES} values, which are no numbers")
+        raise _LeftOut(f"it has more than {_MOST_VALUES} values, which are not numbers")
     known = numbers[~blank]
     cuts = np.quantile(known, np.arange(1, _GROUPS) / _GROUPS)
     group = np.where(blank, -1, np.searchsorted(cuts, numbers, side="left"))

@@ -65,7 +65,7 @@ def _figure(ratio: float, se: float) -> str:
 
 def _with_scores(one: DesignVariance) -> str:
     if one.with_scores is None:
-        return f"With {one.labels:,} labelled prompts an audit fits no model of the scores: labels stand alone."
+        return f"With {one.labels:,} labelled prompts an audit fits no model of the scores: labels are used alone."
     return (
         f"With {one.labels:,} labelled prompts an audit takes the scores as covariates ({one.model}); the variance "
         f"of labels at random is then {number(one.with_scores)} of what it is without."

@@ -85,7 +85,7 @@ def _decided(totals: SelectionTotals, ended: str | None) -> Part:
     among = f"{count(picked)} of {counted(totals.pools, 'pool')}{_share(picked, totals.pools)}"
     blocks.append(Said("finding", f"A candidate was picked in {among}."))
     if totals.tied:
-        blocks.append(Said("finding", f"In {count(totals.tied)} of them several candidates share the top score."))
+        blocks.append(Said("finding", f"In {count(totals.tied)} of them several candidates have the top score."))
     makeshift = sum(times for how, times in totals.decided_by.items() if how in _MAKESHIFT)
     if makeshift:
         rests = "rests" if makeshift == 1 else "rest"
@@ -139,14 +139,14 @@ def _routed(routed: RoutedTotals, of: int) -> Iterator[Block]:
         f"A stronger judge decided {sent} and changed {counted(routed.changed, 'pick')}.",
     )
     if routed.seen < of:
-        yield Said("finding", f"{counted(of - routed.seen, 'pool')} never came before the router.")
+        yield Said("finding", f"{counted(of - routed.seen, 'pool')} never reached the router.")
     yield _tally(routed.reasons, "", "reason", "pools")
 
 
 def _order(order: OrderTotals, advantage: float) -> Iterator[Said]:
     moved = f"{count(order.differing)} of {counted(order.pairs, 'pair')} judged in both orders"
     what = f"{number(advantage, sign=True)} on average: 0 is nothing, 1 is every comparison."
-    yield Said("finding", f"Being shown first was worth {what}")
+    yield Said("finding", f"Position effect of being shown first: {what}")
     yield Said("finding", f"The verdict on {moved} depends on the order{_share(order.differing, order.pairs)}.")
     if order.without_verdict:
         have = "has" if order.without_verdict == 1 else "have"

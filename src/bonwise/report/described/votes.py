@@ -65,7 +65,7 @@ def _facts(settings: VotesSettings) -> Iterator[tuple[str, str]]:
 def _opening(document: VotesDocument) -> Iterator[Said]:
     data, settings = document.data, document.settings
     prompts = f" for {counted(data.prompts, 'prompt')}" if data.prompts else ""
-    clustered = "clustered by prompt" if data.prompts else "every vote on its own, for no prompt column was named"
+    clustered = "clustered by prompt" if data.prompts else "each vote is its own cluster: no prompt column was named"
     yield Said(
         "note",
         f"{counted(data.votes, 'vote')} on {counted(data.pairs, 'pair')} of {counted(data.models, 'model')}{prompts}"
@@ -178,7 +178,7 @@ def _detection(document: VotesDocument) -> Iterator[Block]:
                 Column("pairs", spare=2),
             ),
             rows,
-            "z = |rate - 1/2| / sqrt(rate (1 - rate) / votes) of all subsamples, pairs weighing alike",
+            "z = |rate - 1/2| / sqrt(rate (1 - rate) / votes) of all subsamples, with equal weight per pair",
         )
 
 
@@ -217,7 +217,7 @@ def _prompts(document: VotesDocument) -> Iterator[Said]:
         f"prompts: clustering multiplies a pair's standard error by {estimate(found.median)} "
         f"{interval(found.median)} at the median ({number(found.least, like=found.median)} to "
         f"{number(found.most, like=found.median)}): "
-        f"{number(found.design_effect)} votes do the work of one independent vote",
+        f"{number(found.design_effect)} votes are worth one independent vote",
     )
     if found.single_vote_prompts_only:
         yield Said("caveat", "no prompt has two votes of a pair: the ratio is 1 whatever raters do")
@@ -248,7 +248,7 @@ def _screening(document: VotesDocument) -> Iterator[Said]:
     yield Said(
         "finding",
         f"concentration: kappa is above {setting(settings.threshold)} in {count(found.above_threshold)} of {of}. "
-        "That rule alone says nothing: with few votes per prompt it fires on prompts that are all alike.",
+        "That rule alone is not evidence: with few votes per prompt it fires on prompts that are all alike.",
     )
     yield Said(
         "finding",
@@ -265,7 +265,7 @@ def _screening(document: VotesDocument) -> Iterator[Said]:
         for a, b in found.recommend_two_stage[:MOST_PAIRS]
     )
     yield Said(
-        "finding", f"two-stage screening may pay for: {named}" if named else "two-stage screening: for no pair"
+        "finding", f"two-stage screening may help for: {named}" if named else "two-stage screening: for no pair"
     )
     yield Said(
         "note",

@@ -42,7 +42,7 @@ class PartialEstimates:
     share_explained : float or None
         Cross-fitted R^2 of what recovery rests on (Y1 - rho Y2), at least 0; None where it does not vary.
     tuning : float
-        Weight in [0, 1] that the model has in recovery, 0 where labels stand alone.
+        Weight in [0, 1] that the model has in recovery, 0 where labels are used alone.
     narrowed : float or None
         1 - width of recovery's interval / its width without the further judges; None where there are none, where
         either interval does not exist, or where all prompts are labelled.
@@ -227,10 +227,10 @@ def _notes(sample: LabelSample, rule: IntervalRule, features: LabelFeatures) -> 
         notes.append("some prompts have no labels: intervals come from influence values, not from the bootstrap")
     if sample.borrowed:
         notes.append(
-            f"{sample.borrowed} prompts lie in strata without any label: those of the next stratum speak for them"
+            f"{sample.borrowed} prompts lie in strata without any label: the next stratum's labels are used for them"
         )
     if features.imputed:
         notes.append(
-            f"{features.imputed} prompts lack scores of every further judge: the mean of the others stands there"
+            f"{features.imputed} prompts lack scores of every further judge: the mean of the others is used there"
         )
     return tuple(notes)

@@ -152,7 +152,7 @@ def model_of(
     Notes
     -----
     Below 30 labelled prompts nothing is fitted: T stands in for the label as it is; without further judges the
-    labels stand alone.
+    labels are used alone.
     """
     Z, T = covariates(draw, scores, others)
     fit = int(draw.labelled.sum()) >= FEWEST_TO_FIT

@@ -28,7 +28,7 @@ class ModelChoice:
         that the caller gave.
     covariates : tuple of str
         What it looks at; the models of top-1 and hit also see what these would be if the further judges' scores
-        were the labels. Empty where labels stand alone.
+        were the labels. Empty where labels are used alone.
     reason : str
         Why this one with this number of labels, in plain words.
     regressor : OutcomeModel, optional
@@ -61,7 +61,7 @@ def choose_model(features: LabelFeatures, labels: int, model: OutcomeModel | Non
     >>> from bonwise.stats.partial.label_features import label_features
     >>> features = label_features(np.array([.9, .1]), np.array([2]))
     >>> choose_model(features, 40).reason
-    '40 labelled prompts, fewer than 100, and no further judge: the labels stand alone, weighted'
+    '40 labelled prompts, fewer than 100, and no further judge: the labels are used alone, weighted'
     """
     if model is not None and labels >= _FEWEST_FOR_CALLERS:
         return _callers(features, labels, model)
@@ -80,7 +80,7 @@ def _callers(features: LabelFeatures, labels: int, model: OutcomeModel) -> Model
 
 def _by_labels(features: LabelFeatures, labels: int) -> ModelChoice:
     if labels < _FEWEST_FOR_ALL:
-        why = f"{_fewer(labels, _FEWEST_FOR_ALL)}, and no further judge: the labels stand alone, weighted"
+        why = f"{_fewer(labels, _FEWEST_FOR_ALL)}, and no further judge: the labels are used alone, weighted"
         return ModelChoice(LABELS_ONLY, (), why)
     names = features.names("random", brief=False)
     why = (
@@ -91,7 +91,7 @@ def _by_labels(features: LabelFeatures, labels: int) -> ModelChoice:
 
 def _with_further(features: LabelFeatures, labels: int) -> ModelChoice:
     if labels < _FEWEST_TO_FIT:
-        why = f"{_fewer(labels, _FEWEST_TO_FIT)}: nothing is fitted, the further judges' scores stand in for labels"
+        why = f"{_fewer(labels, _FEWEST_TO_FIT)}: nothing is fitted, the further judges' scores replace labels"
         return ModelChoice(STAND_IN, ("further_pick", "further_best", "further_mean"), why)
     brief = labels < _FEWEST_FOR_ALL
     names = features.names("random", brief=brief)

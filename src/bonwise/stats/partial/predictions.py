@@ -34,7 +34,7 @@ def prompt_folds(features: LabelFeatures, draw: ScaledSample, Y: Floats, seed: i
 def predictions(
     choice: ModelChoice, features: LabelFeatures, draw: ScaledSample, Y: Floats, folds: _Ints
 ) -> Floats | None:
-    """Return cross-fitted predictions, what is known without labels in their place; None where labels stand alone.
+    """Return cross-fitted predictions, what is known without labels in their place; None where labels are used alone.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ def score_residuals(
     Returns
     -------
     ScoreResiduals
-        phi itself where so few labels stand alone.
+        phi itself where so few labels are used alone.
     """
     rho, phi = recovery_deviations(Y)
     draw = ScaledSample.of(LabelSample.uniform(labelled))

@@ -142,7 +142,7 @@ def win_share(n: int, r_a: float, r_b: float, errors: float) -> float:
 def _joint(r_a: float, r_b: float, errors: float) -> _Joint:
     rho = score_correlation(r_a, r_b, errors)
     if abs(rho) > CLOSEST:
-        raise ValueError(f"the scores of the two judges correlate by {rho:.3f}, which is all but one judge")
+        raise ValueError(f"the scores of the two judges correlate by {rho:.3f}, which is nearly the same judge")
     rest = 1 - rho**2
     on_a, on_b = (r_a - rho * r_b) / rest, (r_b - rho * r_a) / rest
     return _Joint(rho, float(np.sqrt(rest)), on_a, on_b, max(0.0, 1 - on_a * r_a - on_b * r_b))

@@ -38,7 +38,7 @@ def _recovery(found: JudgeCalibration) -> Iterator[str]:
     changes = {name: one.changes["recovery"] for name, one in found.methods.items()}
     undefined = next((one.reason for one in changes.values() if one.estimate is None), None)
     if undefined is not None:
-        yield f"Whether calibrating changes recovery cannot be told: {undefined}."
+        yield f"Whether calibration changes recovery is not known: {undefined}."
         return
     better = {name: one for name, one in changes.items() if one.low is not None and one.low > 0}
     worse = {name: one for name, one in changes.items() if one.high is not None and one.high < 0}
@@ -48,7 +48,9 @@ def _recovery(found: JudgeCalibration) -> Iterator[str]:
     if worse:
         yield f"Calibrating lowers recovery with {_listed(worse)}."
     if unseen:
-        start = "No change of recovery is seen" if better or worse else "Calibrating is not seen to change recovery"
+        start = (
+            "No change of recovery is detected" if better or worse else "Calibration is not found to change recovery"
+        )
         yield f"{start}: {_listed(unseen)}."
 
 

@@ -38,7 +38,7 @@ def points(less: Bounded) -> str:
     --------
     >>> from bonwise.report.numbers import Ends
     >>> points(Ends(-0.0001, -0.1, 0.1))
-    '0 points [-10, +10], which may be no difference'
+    '0 points [-10, +10], which may be 0'
     """
     return "a difference without a figure" if less.estimate is None else _judged(less, "points")
 
@@ -50,7 +50,7 @@ def moved(less: Bounded) -> str:
     --------
     >>> from bonwise.report.numbers import Ends
     >>> moved(Ends(0.024, -0.002, 0.049))
-    '+0.024 [-0.002, +0.049], which may be no difference'
+    '+0.024 [-0.002, +0.049], which may be 0'
     """
     return _judged(less, "number")
 
@@ -71,5 +71,5 @@ def _judged(less: Bounded, unit: Unit) -> str:
     size = estimate(less, unit, sign=True)
     if less.low is None or less.high is None:
         return f"{size}, without an interval"
-    doubt = "" if less.low > 0 or less.high < 0 else ", which may be no difference"
+    doubt = "" if less.low > 0 or less.high < 0 else ", which may be 0"
     return f"{size} {interval(less, unit, sign=True)}{doubt}"

@@ -72,8 +72,8 @@ def _calls(found: Mapping[str, EstimateRecord]) -> str:
 
 def _efficiency(way: WayMetrics, base: Mapping[str, EstimateRecord]) -> Iterator[str]:
     for key, spent in (
-        ("gain_per_call", "A call of the comparison of every pair brings {} of label, a call for a score {}: {}."),
-        ("gain_per_1000_tokens", "1,000 tokens of comparing every pair bring {} of label, those of scoring {}: {}."),
+        ("gain_per_call", "A call that compares a pair brings a gain of {}, a call for a score {}: {}."),
+        ("gain_per_1000_tokens", "1,000 tokens of comparing every pair bring a gain of {}, of scoring {}: {}."),
     ):
         mine, theirs, less = way.metrics[key].estimate, base[key].estimate, way.less[key]
         if mine is not None and theirs is not None and less.estimate is not None:
@@ -164,8 +164,8 @@ def _unlabelled(data: StrategyCounts, labels: str) -> Iterator[str]:
         whole = data.prompts + lacking
         yield (
             f"Only {data.prompts:,} of {counted(whole, 'completely scored prompt')} "
-            f"{'has' if data.prompts == 1 else 'have'} all {labels}: every figure is of these alone."
+            f"{'has' if data.prompts == 1 else 'have'} all {labels}: every figure describes these alone."
         )
     elif lacking:
         verb = "lacks" if lacking == 1 else "lack"
-        yield f"{counted(lacking, 'completely scored prompt')} {verb} {labels}, and no figure is of them."
+        yield f"{counted(lacking, 'completely scored prompt')} {verb} {labels}, and no figure describes them."

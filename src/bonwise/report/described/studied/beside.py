@@ -83,7 +83,7 @@ def _parts(found: DescribedStudy, *, many: bool) -> Iterator[Part]:
 
 
 def _in_place_of_all(part: Part, study: StudyDocument) -> Part:
-    told = f"What was found of each judge, with every interval, is told by bonwise study {study.study_name()}."
+    told = f"What was found of each judge, with every interval, is printed by bonwise study {study.study_name()}."
     return replace(part, blocks=[*part.blocks, Said("note", told)])
 
 
@@ -100,7 +100,7 @@ def _data(study: StudyDocument, audit: AuditDocument) -> Iterator[Part]:
     if blocks:
         name = study.study_name()
         said = (
-            f"What the study of {name}{_whose(study, audit)} rests on, where it differs from the data of the audit."
+            f"What the study of {name}{_whose(study, audit)} rests on, where that differs from the data of the audit."
         )
         yield Part(f"Data of the study of {name}", [Said("note", said), *blocks], anchor=f"{name}-data")
 

@@ -41,7 +41,7 @@ def _sentences(judges: Mapping[str, RequirementsJudge]) -> Iterator[str]:
     above = sum(one.low is not None and one.low > 0 for one in differences)
     yield (
         f"Of {counted(len(judges), 'judge')} {count(below)} recover less than a judge of plain noise with the same "
-        f"within_r would, and {count(above)} more; of {count(len(judges) - below - above)} the intervals do not tell."
+        f"within_r would, and {count(above)} more; {count(len(judges) - below - above)} are undecided."
     )
     without: dict[str, list[str]] = {}
     for name, judge in judges.items():
