@@ -193,7 +193,7 @@ def test_ways_that_pick_alike_are_said_to():
     text = " ".join(str(study).split())
     assert line in text
     assert text.count("compared: both make the same picks") == 1
-    of_two = "recovery: no interval of the difference for every pair; every pair, one order: both pick alike"
+    of_two = "recovery: no interval of the difference for every pair; every pair, one order: both make the same picks"
     assert of_two in text
 
 
