@@ -155,7 +155,8 @@ class AskRun:
         return {key: one for key, one in outcomes.items() if not (isinstance(one, Unscored) and one.owed)}
 
     def _launch(self, missing: Open) -> tuple[set[asyncio.Task[CallOutcome]], set[asyncio.Task[CallOutcome]]]:
-        under_way = self._engine.running(list(missing))
+        flights = self._engine.flights
+        under_way = {key: flights[key] for key in missing if key in flights}
         fresh = [key for key in missing if key not in under_way]
         at_once = self._endpoint.provider.capabilities.samples and "n" not in self._refused
         groups = [fresh] if at_once and fresh else [[key] for key in fresh]
@@ -232,10 +233,11 @@ class AskRun:
         owed = sum(reading.owed for reading in readings)
         # What was paid is in the totals since it outcome.
         reused = sum(answer.from_ledger for answer in answers)
-        unpaid = Bill(owed=owed, from_ledger=reused, reused_tokens=round(self._reused_tokens))
-        self._bill += unpaid
         totals = self._engine.totals
-        totals.bill += unpaid
+        if owed or reused or self._reused_tokens:
+            unpaid = Bill(owed=owed, from_ledger=reused, reused_tokens=round(self._reused_tokens))
+            self._bill += unpaid
+            totals.bill += unpaid
         for one in readings:
             if one.owed:
                 totals.owe(one.reason.removeprefix("owed: "))

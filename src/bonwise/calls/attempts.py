@@ -141,8 +141,9 @@ class CallAttempts:
         self._request = build(len(self._keys))
         self._call: int | None = None
         self._outcomes: dict[bytes, Outcome] = {}
-        self._bill = Bill()
-        self._attempts = self._lost = self._unknown = 0
+        self.bill = Bill()
+        """What it has cost so far."""
+        self._attempts = self._lost = 0
         self._busy = self._waiting = False
         self.on_the_wire = False
         """Whether an attempt is being made now, which the server may bill."""
@@ -179,12 +180,6 @@ class CallAttempts:
         finally:
             self._wait(for_another_attempt=False)
         return CallOutcome(self._outcomes, self.bill, len(self._keys), self._busy)
-
-    @property
-    def bill(self) -> Bill:
-        """What it has cost so far."""
-        unknown = self._unknown + self._lost
-        return self._bill + Bill(unknown=unknown) if unknown else self._bill
 
     async def _attempt(self, number: int) -> None:
         self._endpoint.open()
@@ -244,7 +239,8 @@ class CallAttempts:
     async def _claim(self) -> bool:
         asked = len(self._keys)
         claim = await self._terms.books.claim(self._keys, self._request, time.time())
-        self._unknown += claim.unknown
+        if claim.unknown:
+            self.bill += Bill(unknown=claim.unknown)
         self._busy = bool(claim.busy)
         self._call, self._keys = claim.call_id, claim.claimed
         if self._call is not None and len(self._keys) < asked:
@@ -279,12 +275,15 @@ class CallAttempts:
 
     async def _receive(self) -> Response | Problem:
         """Return the response; the problem, where it is one that another attempt would only pay for again."""
+        in_use = self._endpoint.take_client()
         try:
-            return await self._endpoint.send(self._request)
+            return await in_use.client.send(self._request)
         except AttemptError as error:
             if error.problem.kind != "oversized":
                 raise
             return error.problem
+        finally:
+            in_use.calls -= 1
 
     def _is_final(self, problem: Problem) -> bool:
         # A server that complains of what was left out already would complain for ever.
@@ -298,7 +297,7 @@ class CallAttempts:
         self._outcomes.update((key, reply.choices[at]) for key, at in choices.items())
         self._endpoint.note_answer()
         usage = reply.usage or Usage()
-        self._bill += Bill(calls=1, input_tokens=usage.input, output_tokens=usage.output, cost=cost)
+        self.bill += Bill(calls=1, input_tokens=usage.input, output_tokens=usage.output, cost=cost)
 
     async def _reject(self, response: Response, problem: Problem) -> None:
         recorded = self._recorded(response, None, 0.0, {})
@@ -308,7 +307,7 @@ class CallAttempts:
             recorded = replace(recorded, cost=None, lost_attempts=lost, note=problem.message)
         await self._keep(recorded)
         self._outcomes.update(dict.fromkeys(self._keys, refused_for_good(problem)))
-        self._bill += Bill(calls=0 if problem.sent else 1)
+        self.bill += Bill(calls=0 if problem.sent else 1)
 
     def _recorded(
         self, response: Response, reply: Reply | None, cost: float | None, choices: dict[bytes, int]
@@ -351,6 +350,7 @@ class CallAttempts:
             return used
         if problem is not None and problem.sent:
             self._lost += 1
+            self.bill += Bill(unknown=1)
             reservation.lost()
         elif problem is not None and problem.kind == "rejected":
             reservation.settle(0, 0.0)

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from bonwise.calls.ask import Model
     from bonwise.calls.limiter import Limiter
     from bonwise.calls.prices import Price
-    from bonwise.calls.providers.protocol import Client, Connection, Provider, Response
-    from bonwise.calls.request import Request
+    from bonwise.calls.providers.protocol import Client, Connection, Provider
 
-__all__ = ["Endpoint"]
+__all__ = ["ClientInUse", "Endpoint"]
 
 MOST_CALLS = 2
 """Calls under way by one client: at each call its pool looks at the sockets of all connections that rest."""
@@ -72,8 +71,8 @@ class Endpoint:
         self.limiter: Limiter
         """Paces the account of this moment: `open` makes it."""
         self._account: str | None = None
-        self._lines: list[_ClientInUse] = []
-        self._retired: list[_ClientInUse] = []
+        self._lines: list[ClientInUse] = []
+        self._retired: list[ClientInUse] = []
 
     def open(self) -> None:
         """Have a client at hand for the account of this moment; stored answers need neither.
@@ -94,7 +93,7 @@ class Endpoint:
         if self.closed is not None and asyncio.get_running_loop().time() < self._closed_until:
             raise AttemptError(self.closed)
         self.closed = None
-        self._free_line()
+        self._free_client()
 
     def note_answer(self) -> None:
         """Remember that the model answers here."""
@@ -112,14 +111,11 @@ class Endpoint:
         self.denied = problem if problem.kind == "denied" else None
         self._closed_until = asyncio.get_running_loop().time() + CLOSED_FOR
 
-    async def send(self, request: Request) -> Response:
-        """Send once, by a client that has few calls under way; see `bonwise.calls.providers.protocol.Client`."""
-        line = self._free_line()
-        line.calls += 1
-        try:
-            return await line.client.send(request)
-        finally:
-            line.calls -= 1
+    def take_client(self) -> ClientInUse:
+        """Return a client that has few calls under way, for one more; whoever takes it counts the call down again."""
+        free = self._free_client()
+        free.calls += 1
+        return free
 
     async def aclose(self) -> None:
         """Close the clients, if there are any."""
@@ -127,16 +123,16 @@ class Endpoint:
         for line in lines:
             await line.client.aclose()
 
-    def _free_line(self) -> _ClientInUse:
+    def _free_client(self) -> ClientInUse:
         for line in self._lines:
             if line.calls < MOST_CALLS or self._connection.transport is not None:
                 return line
-        self._lines.append(_ClientInUse(self.provider.client(self.model, self._connection)))
+        self._lines.append(ClientInUse(self.provider.client(self.model, self._connection)))
         return self._lines[-1]
 
 
 @dataclass(slots=True)
-class _ClientInUse:
+class ClientInUse:
     """A client, and how many calls it has under way."""
 
     client: Client

@@ -110,7 +110,8 @@ class Engine:
         self._connection = connection or Connection(connections=max_concurrency)
         self._endpoints = Endpoints()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._flights: dict[bytes, asyncio.Task[CallOutcome]] = {}
+        self.flights: dict[bytes, asyncio.Task[CallOutcome]] = {}
+        """The calls under way, by the keys that they are to answer."""
         self._aloft: dict[asyncio.Task[CallOutcome], CallAttempts] = {}
         self.stopped = ""
         """Why nothing new is sent, empty while the engine runs."""
@@ -162,20 +163,16 @@ class Engine:
         with suppress(AttemptError, CallError):  # what is wrong is said when something is asked
             self.endpoint(ask).open()
 
-    def running(self, keys: Sequence[bytes]) -> dict[bytes, asyncio.Task[CallOutcome]]:
-        """Return the running under way for some keys."""
-        return {key: self._flights[key] for key in keys if key in self._flights}
-
     def launch(self, flight: CallAttempts, keys: Sequence[bytes]) -> asyncio.Task[CallOutcome]:
         """Send a flight on its way in a task of its own, which the end of whoever asked does not end."""
         task = asyncio.create_task(flight.run())
         self._aloft[task] = flight
-        self._flights.update(dict.fromkeys(keys, task))
+        self.flights.update(dict.fromkeys(keys, task))
 
         def forget(done: asyncio.Task[CallOutcome]) -> None:
             del self._aloft[done]
             for key in keys:
-                del self._flights[key]
+                del self.flights[key]
             # Paid is paid, whether or not whoever asked is still there.
             self.totals.bill += flight.bill
             if not done.cancelled():

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from copy import deepcopy
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -196,7 +196,7 @@ def ask_now(judge: Judge, prompt: str, candidates: Sequence[str]) -> Sequence[Ve
 
 
 def concluded_alone(
-    candidates: Sequence[str], answers: Sequence[Answers], score: Callable[[Any], Score]
+    candidates: Sequence[str], answers: Sequence[Answers], score: Callable[[Any, str], Score]
 ) -> Conclusion:
     """Return what each candidate scored that was asked about alone.
 
@@ -206,12 +206,12 @@ def concluded_alone(
     answers : sequence of Answers
         One for each candidate that has words.
     score : callable
-        From a reading to its score.
+        From a reading and the model's words to their score.
     """
     verdicts: list[Verdict] = [EMPTY] * len(candidates)
     for one, found in zip(candidates_with_words(candidates), answers, strict=True):
         said = reading(found)
-        verdicts[one] = said if isinstance(said, Unscored) else replace(score(said), raw=kept(found.answers[0].raw))
+        verdicts[one] = said if isinstance(said, Unscored) else score(said, kept(found.answers[0].raw))
     return Conclusion(tuple(verdicts))
 
 

@@ -68,5 +68,5 @@ class Interval(AskingSettings):
         return candidates
 
 
-def _score(said: Stated) -> Score:
-    return Score(said.score / 100, low=said.low / 100, high=said.high / 100)
+def _score(said: Stated, raw: str) -> Score:
+    return Score(said.score / 100, raw=raw, low=said.low / 100, high=said.high / 100)

@@ -82,7 +82,7 @@ class Logprob(ComparingSettings):
         """Turn the answers into scores, in pairs by way of preferences."""
         if self.pairs:
             return super().conclude(prompt, candidates, answers)
-        return concluded_alone(candidates, answers, Score)
+        return concluded_alone(candidates, answers, lambda said, raw: Score(said, raw=raw))
 
     def calls(self, candidates: int) -> int:
         """Return one call per candidate, or one for each pair and order."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from bonwise.calls.answer import Answers
 from bonwise.calls.ask import Ask
+from bonwise.calls.reply import Choice
 from bonwise.data.verdicts import Score
 from bonwise.judges.asking import AskingSettings, concluded_alone
 from bonwise.judges.parse.readers import score
@@ -53,13 +54,17 @@ class Pointwise(AskingSettings):
 
     kind: ClassVar[str] = "pointwise"
 
+    @cached_property
+    def _read(self) -> Callable[[Choice], Any]:
+        return partial(score, whole=self.whole("score"))
+
     def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
         """Return one question for each candidate that has words."""
-        return self.ask_alone(prompt, candidates, partial(score, whole=self.whole("score")))
+        return self.ask_alone(prompt, candidates, self._read)
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:  # noqa: ARG002
         """Turn each answer into the score of its candidate."""
-        return concluded_alone(candidates, answers, lambda said: Score(said / 100))
+        return concluded_alone(candidates, answers, lambda said, raw: Score(said / 100, raw=raw))
 
     def calls(self, candidates: int) -> int:
         """Return one call per candidate."""

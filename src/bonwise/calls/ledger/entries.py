@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from bonwise.calls.ledger.records import Recorded, Stored
-from bonwise.calls.request import Request
+from bonwise.calls.ledger.records import Stored
 from bonwise.calls.usage import Usage
 from bonwise.errors import LedgerError
 
-__all__ = [
-    "STORED",
-    "as_text",
-    "effective_from",
-    "json_from",
-    "request_columns",
-    "response_columns",
-    "stored_from",
-    "usage_from",
-]
+__all__ = ["STORED", "effective_from", "json_from", "stored_from", "usage_from"]
 
 STORED = """
     SELECT c.id, s.choice, r.raw, c.status, s.reading, c.answered_model, c.fingerprint, c.cost, c.effective,
@@ -29,46 +19,7 @@ STORED = """
     WHERE s.key = ? AND (s.choice IS NOT NULL OR c.state = 'rejected')
 """
 
-_NO_USAGE = (None,) * 6
 _DAMAGED = "the file was changed or spoilt: take an older copy of it, or begin a new run folder"
-_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # made once: `json.dumps` would at each call
-
-
-def as_text(text: str) -> str:
-    r"""Return text that UTF-8 can hold: a lone surrogate becomes the escape that JSON has for it.
-
-    Examples
-    --------
-    >>> as_text("caf\u00e9 \ud800") == "caf\u00e9 \\ud800"
-    True
-    """
-    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
-
-
-def request_columns(request: Request) -> tuple[tuple[str, ...], str]:
-    """Return what says where a request goes, and its body as JSON text."""
-    where = (request.provider, request.base_url, request.api_version, request.endpoint, request.model)
-    return tuple(map(as_text, where)), request.content.decode()
-
-
-def response_columns(recorded: Recorded) -> tuple[Any, ...]:
-    """Return the figures of an answered call, in the order of the statement that records them."""
-    usage = recorded.usage
-    return (
-        "rejected" if recorded.rejected else "answered",
-        recorded.answered_at,
-        recorded.status,
-        as_text(recorded.request_id),
-        as_text(recorded.model),
-        as_text(recorded.fingerprint),
-        *(_NO_USAGE if usage is None else _counts(usage)),
-        recorded.cost,
-        recorded.price_version,
-        recorded.attempts,
-        recorded.lost_attempts,
-        _text_of(recorded.effective),
-        as_text(recorded.note),
-    )
 
 
 def stored_from(row: Sequence[Any]) -> Stored:
@@ -118,18 +69,3 @@ def usage_from(counts: Sequence[int | None]) -> Usage | None:
 
 def _damaged(call: int, column: str) -> LedgerError:
     return LedgerError(f"call {call} is damaged: its column {column!r} is not what was written", hint=_DAMAGED)
-
-
-def _counts(usage: Usage) -> tuple[int, ...]:
-    return (
-        usage.uncached,
-        usage.cache_read,
-        usage.cache_write_5m,
-        usage.cache_write_1h,
-        usage.output,
-        usage.reasoning,
-    )
-
-
-def _text_of(mapping: Mapping[str, Any]) -> str:
-    return as_text(_JSON.encode(mapping)) if mapping else "{}"

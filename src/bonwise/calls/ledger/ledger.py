@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import weakref
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from bonwise.calls.ledger import pruning
-from bonwise.calls.ledger.entries import as_text, request_columns, response_columns
 from bonwise.calls.ledger.place import ledger_file, prepare
 from bonwise.calls.ledger.reading import Reader, integrity, read_rows, read_stats
 from bonwise.calls.ledger.records import Claim, LedgerRow, LedgerStats, Recorded, State, Stored
 from bonwise.calls.ledger.transactions import LedgerTransactions
 from bonwise.calls.ledger.writer import Writer
 from bonwise.calls.request import Request
+from bonwise.calls.usage import Usage
 
 __all__ = ["FAILED", "Ledger"]
 
 FAILED: tuple[State, ...] = ("failed",)
 """What is pruned unless more is named: an unknown call may have been billed, and its record is kept."""
+
+_NO_USAGE = (None,) * 6
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # made once: `json.dumps` would at each call
 
 
 class Ledger:
@@ -115,7 +119,7 @@ class Ledger:
         bonwise.errors.LedgerError
             The file cannot be written.
         """
-        where, body = request_columns(request)
+        where, body = _request_columns(request)
         wanted = tuple(dict.fromkeys(keys))
         return await self._writer.do(lambda ledger_file: ledger_file.claim(wanted, where, body, wall), _withdraw)
 
@@ -129,7 +133,7 @@ class Ledger:
         bonwise.errors.LedgerError
             The file cannot be written: the answer is not kept.
         """
-        columns, choices = response_columns(recorded), dict(recorded.choices)
+        columns, choices = _response_columns(recorded), dict(recorded.choices)
         await self._writer.do(lambda ledger_file: ledger_file.answer(call_id, columns, recorded.raw, choices))
 
     async def give_up(self, call_id: int, attempts: int, lost_attempts: int, note: str) -> None:
@@ -148,7 +152,7 @@ class Ledger:
         bonwise.errors.LedgerError
             The file cannot be written.
         """
-        why = as_text(note)
+        why = _as_text(note)
         await self._writer.do(lambda ledger_file: ledger_file.give_up(call_id, attempts, lost_attempts, why))
 
     def note_reading(self, key: bytes, reading: str) -> None:
@@ -159,7 +163,7 @@ class Ledger:
         bonwise.errors.LedgerError
             The ledger is closed.
         """
-        self._writer.take_along(partial(LedgerTransactions.note_reading, key=key, reading=as_text(reading)))
+        self._writer.take_along(partial(LedgerTransactions.note_reading, key=key, reading=_as_text(reading)))
 
     def dropped(self, base_url: str, model: str) -> frozenset[str]:
         """Return the parameters that a model was found not to take.
@@ -179,7 +183,7 @@ class Ledger:
         bonwise.errors.LedgerError
             The file cannot be written.
         """
-        said = as_text(message)
+        said = _as_text(message)
         await self._writer.do(lambda ledger_file: ledger_file.drop(base_url, model, parameter, said))
 
     def close(self) -> None:
@@ -281,3 +285,55 @@ def _withdraw(ledger_file: LedgerTransactions, claim: Claim) -> None:
 def _close(writer: Writer, reader: Reader) -> None:
     writer.close()
     reader.close()
+
+
+def _as_text(text: str) -> str:
+    r"""Return text that UTF-8 can hold: a lone surrogate becomes the escape that JSON has for it.
+
+    Examples
+    --------
+    >>> _as_text("caf\u00e9 \ud800") == "caf\u00e9 \\ud800"
+    True
+    """
+    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
+
+
+def _request_columns(request: Request) -> tuple[tuple[str, ...], str]:
+    """Return what says where a request goes, and its body as JSON text."""
+    where = (request.provider, request.base_url, request.api_version, request.endpoint, request.model)
+    return tuple(map(_as_text, where)), request.content.decode()
+
+
+def _response_columns(recorded: Recorded) -> tuple[Any, ...]:
+    """Return the figures of an answered call, in the order of the statement that records them."""
+    usage = recorded.usage
+    return (
+        "rejected" if recorded.rejected else "answered",
+        recorded.answered_at,
+        recorded.status,
+        _as_text(recorded.request_id),
+        _as_text(recorded.model),
+        _as_text(recorded.fingerprint),
+        *(_NO_USAGE if usage is None else _counts(usage)),
+        recorded.cost,
+        recorded.price_version,
+        recorded.attempts,
+        recorded.lost_attempts,
+        _text_of(recorded.effective),
+        _as_text(recorded.note),
+    )
+
+
+def _counts(usage: Usage) -> tuple[int, ...]:
+    return (
+        usage.uncached,
+        usage.cache_read,
+        usage.cache_write_5m,
+        usage.cache_write_1h,
+        usage.output,
+        usage.reasoning,
+    )
+
+
+def _text_of(mapping: Mapping[str, Any]) -> str:
+    return _as_text(_JSON.encode(mapping)) if mapping else "{}"

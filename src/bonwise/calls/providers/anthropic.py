@@ -13,7 +13,6 @@ from bonwise.calls.providers.service import Address, Service
 from bonwise.calls.providers.supplied import SuppliedClient
 from bonwise.calls.providers.versions import api_version, custom_headers
 from bonwise.calls.providers.wire import counts, loaded
-from bonwise.calls.rate_limits import RateLimits
 from bonwise.calls.reply import Choice, Finish, Reply
 from bonwise.calls.request import Request
 from bonwise.calls.usage import Usage
@@ -76,22 +75,15 @@ class Anthropic:
         draws_differ_by="the provider's own noise only: its requests carry no temperature",
     )
 
+    account = staticmethod(SERVICE.account)
+    rate_limits = staticmethod(anthropic_limits)
+
     def request(self, ask: Ask, samples: int, dropped: frozenset[str]) -> Request:  # noqa: ARG002
         """Build the request for one sample, the only number a request can ask for."""
         body = messages_body(ask, dropped)
         address, version = _server(ask.model)
         model = ask.model.name
         return Request(self.name, address.url, version, ENDPOINT, body, model, messages_parameters(body), NOT_IN_KEY)
-
-    def account(self, model: Model) -> str:
-        """Return a word that tells accounts apart and reveals nothing of the key.
-
-        Raises
-        ------
-        bonwise.errors.CallError
-            Anthropic itself is asked and there is no key.
-        """
-        return SERVICE.account(model.base_url) if model.client is None else model.client.account
 
     def client(self, model: Model, connection: Connection) -> Client:
         """Make a client for the model's server, in the running event loop, or send by the user's own."""
@@ -121,10 +113,6 @@ class Anthropic:
     def problem(self, response: Response, now: float) -> Problem:
         """Say what an unsuccessful response means."""
         return problem_of(response, now, NAMES)
-
-    def rate_limits(self, headers: Mapping[str, str], now: float) -> RateLimits:
-        """Read the allowances a response names."""
-        return anthropic_limits(headers, now)
 
 
 def _server(model: Model) -> tuple[Address, str]:

@@ -13,7 +13,6 @@ from bonwise.calls.providers.protocol import Capabilities, Client, Connection, R
 from bonwise.calls.providers.service import Address, Service
 from bonwise.calls.providers.versions import api_version, custom_headers
 from bonwise.calls.providers.wire import counts, loaded
-from bonwise.calls.rate_limits import RateLimits
 from bonwise.calls.reply import Choice, Finish, Reply, TokenLogprobs
 from bonwise.calls.request import Request
 from bonwise.calls.usage import Usage
@@ -83,22 +82,15 @@ class OpenAI:
         draws_differ_by="sampling at the temperature that was sent",
     )
 
+    account = staticmethod(SERVICE.account)
+    rate_limits = staticmethod(openai_limits)
+
     def request(self, ask: Ask, samples: int, dropped: frozenset[str]) -> Request:
         """Build the request for some samples of an ask, without the parameters known to be refused."""
         body = chat_body(ask, samples, dropped)
         address, version = _server(ask.model)
         model = ask.model.name
         return Request(self.name, address.url, version, ENDPOINT, body, model, chat_parameters(body), NOT_IN_KEY)
-
-    def account(self, model: Model) -> str:
-        """Return a word that tells accounts apart and reveals nothing of the key.
-
-        Raises
-        ------
-        bonwise.errors.CallError
-            OpenAI itself is asked and there is no key.
-        """
-        return SERVICE.account(model.base_url) if model.client is None else model.client.account
 
     def client(self, model: Model, connection: Connection) -> Client:
         """Make a client for the model's server, in the running event loop, or send by the user's own."""
@@ -128,10 +120,6 @@ class OpenAI:
     def problem(self, response: Response, now: float) -> Problem:
         """Say what an unsuccessful response means."""
         return problem_of(response, now, NAMES)
-
-    def rate_limits(self, headers: Mapping[str, str], now: float) -> RateLimits:
-        """Read the allowances a response names."""
-        return openai_limits(headers, now)
 
 
 def _server(model: Model) -> tuple[Address, str]:

@@ -7,10 +7,14 @@ import os
 from base64 import b64encode
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from bonwise.calls.providers.secret_names import is_secret
 from bonwise.errors import CallError, UsageError
+
+if TYPE_CHECKING:
+    from bonwise.calls.ask import Model
 
 __all__ = ["Address", "Key", "Service", "find_address", "find_key", "read_address"]
 
@@ -177,9 +181,9 @@ class Service:
         at_home = address.origin == self.home_origin
         return find_key(self.name, self.key_variables, required=at_home)
 
-    def account(self, base_url: str | None) -> str:
+    def account(self, model: Model) -> str:
         """Return a word that tells accounts apart and reveals nothing of the key; raises what `key` raises."""
-        return self.key(self.address(base_url)).account
+        return self.key(self.address(model.base_url)).account if model.client is None else model.client.account
 
 
 def find_key(provider: str, variables: tuple[str, ...], *, required: bool) -> Key:
