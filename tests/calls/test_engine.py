@@ -11,13 +11,12 @@ from dataclasses import replace
 import pytest
 
 from bonwise.calls.ask import Ask, Model
-from bonwise.calls.bill import Bill
+from bonwise.calls.bill import Bill, Usage
 from bonwise.calls.engine import Engine
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.limiter import EndpointLimiter
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.reply import Choice, TokenLogprobs
-from bonwise.calls.usage import Usage
 from bonwise.data.verdicts import Unscored
 from bonwise.errors import CallError, LedgerError, UsageError
 from bonwise.judges.judging import judge_with

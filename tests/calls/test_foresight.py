@@ -7,9 +7,9 @@ import os
 import pytest
 
 from bonwise.calls.ask_estimate import estimate_asks
+from bonwise.calls.bill import Usage
 from bonwise.calls.engine import Engine
 from bonwise.calls.providers.protocol import Connection
-from bonwise.calls.usage import Usage
 from bonwise.errors import UsageError
 from bonwise.judges.judging import judge_with
 from bonwise.judges.registry import judge_from_spec

@@ -9,10 +9,10 @@ from contextlib import closing
 
 import pytest
 
+from bonwise.calls.bill import Usage
 from bonwise.calls.ledger import place
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.ledger.schema import MIGRATIONS, migrate
-from bonwise.calls.usage import Usage
 from bonwise.errors import LedgerError, UsageError
 from calls.ledgers import ask, key, recorded, request
 

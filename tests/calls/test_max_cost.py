@@ -7,9 +7,9 @@ import re
 
 import pytest
 
+from bonwise.calls.bill import Usage
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.prices import Prices
-from bonwise.calls.usage import Usage
 from bonwise.testing.faults import Faults
 from bonwise.testing.script import Script
 from bonwise.testing.server import ScriptedServer

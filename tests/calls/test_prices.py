@@ -7,8 +7,8 @@ from importlib import resources
 
 import pytest
 
+from bonwise.calls.bill import Usage
 from bonwise.calls.prices import ENVIRONMENT_VARIABLE, Prices
-from bonwise.calls.usage import Usage
 from bonwise.errors import FileError, InputError
 
 BUILT_IN = tomllib.loads((resources.files("bonwise.calls") / "prices.toml").read_text(encoding="utf-8"))

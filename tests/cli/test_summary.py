@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bonwise.calls.bill import Bill
+from bonwise.calls.bill import Bill, Usage
 from bonwise.calls.engine import Engine
 from bonwise.calls.reply import Choice
-from bonwise.calls.usage import Usage
 from bonwise.cli.progress import Goal, _figures
 from bonwise.cli.running import judge_all
 from bonwise.cli.summary import RunSummary, summarise

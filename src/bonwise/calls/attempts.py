@@ -18,7 +18,6 @@ from bonwise.calls.providers.protocol import Response
 from bonwise.calls.rate_limits import RateLimits
 from bonwise.calls.retry import until_answered
 from bonwise.calls.spending import SpendingLimitReached
-from bonwise.calls.usage import Usage
 from bonwise.calls.waiting import PATIENCE
 from bonwise.data.verdicts import Unscored
 from bonwise.errors import UsageError
@@ -296,8 +295,7 @@ class CallAttempts:
         await self._keep(self._recorded(response, reply, cost, choices))
         self._outcomes.update((key, reply.choices[at]) for key, at in choices.items())
         self._endpoint.note_answer()
-        usage = reply.usage or Usage()
-        self.bill += Bill(calls=1, input_tokens=usage.input, output_tokens=usage.output, cost=cost)
+        self.bill = self.bill.with_answer(reply.usage, cost)
 
     async def _reject(self, response: Response, problem: Problem) -> None:
         recorded = self._recorded(response, None, 0.0, {})

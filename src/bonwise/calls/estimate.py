@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bonwise.calls.ask import Ask, Model
+from bonwise.calls.bill import Usage
 from bonwise.calls.prices import Price, Prices
 from bonwise.calls.tokens import ask_text, expected_input_tokens, expected_output_tokens, most_input_tokens
-from bonwise.calls.usage import Usage
 
 __all__ = ["CostEstimate", "ModelEstimate", "estimate"]
 

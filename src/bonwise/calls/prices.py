@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from bonwise.calls.usage import Usage
+from bonwise.calls.bill import Usage
 from bonwise.errors import FileError, InputError
 
 __all__ = ["ENVIRONMENT_VARIABLE", "Price", "Prices", "Rates"]
@@ -36,7 +36,7 @@ class Rates:
     Parameters
     ----------
     input, cached_input, cache_write_5m, cache_write_1h, output : float
-        The kinds of `bonwise.calls.usage.Usage`; reasoning is output.
+        The kinds of `bonwise.calls.bill.Usage`; reasoning is output.
     """
 
     input: float
@@ -96,7 +96,7 @@ class Prices:
 
     Examples
     --------
-    >>> from bonwise.calls.usage import Usage
+    >>> from bonwise.calls.bill import Usage
     >>> prices = Prices.load()
     >>> price = prices.price("openai", "gpt-4o-mini-2024-07-18")
     >>> prices.cost(price, Usage(uncached=1_000_000, cache_read=1_000_000, output=1_000_000))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from bonwise.calls.usage import Usage
+from bonwise.calls.bill import Usage
 
 __all__ = ["Choice", "Finish", "Reply", "TokenLogprobs"]
 

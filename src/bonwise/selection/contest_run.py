@@ -90,7 +90,7 @@ class ContestRun:
         questions = self._next()
         if not questions:
             return False
-        asked: list[Asked] = list(calls_for(questions, self.judge, self._prompt, self._texts, self._pool))
+        asked: list[Asked] = calls_for(questions, self.judge, self._prompt, self._texts, self._pool)
         if self._second is not None:
             asked.append((Call(self._second, self._prompt, self._texts), ()))
             self._second = None

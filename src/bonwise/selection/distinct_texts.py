@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bonwise.data.pool import Candidate
 from bonwise.judges.protocol import Judge, is_asking
-from bonwise.judges.words import has_words
+from bonwise.judges.words import candidates_with_words
 from bonwise.selection.protocol import Entrants
 from bonwise.selection.ranking import seeded_lot, seeded_order
 
@@ -73,7 +73,9 @@ def distinct_texts(
     # By text before id: an id that is only a position moves with the order of the list.
     order = seeded_order([(one.text, one.id) for one in pool], seed=seed, salt=salt)
     blanks_too = not (compares or is_asking(judge))
-    judged = [one.text for one in pool if blanks_too or has_words(one.text)]
+    judged = [one.text for one in pool]
+    if not blanks_too:
+        judged = [judged[at] for at in candidates_with_words(judged)]
     texts = tuple(dict.fromkeys(judged))
     place = {text: at for at, text in enumerate(texts)}
     entrant = tuple(place.get(one.text) for one in pool)

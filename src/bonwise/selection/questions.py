@@ -16,8 +16,8 @@ __all__ = ["asks_of", "calls_for"]
 
 def calls_for(
     questions: Iterable[Question], judge: Judge, prompt: str, texts: Sequence[str], pool: Sequence[str] = ()
-) -> Iterator[tuple[Call, tuple[Question, ...]]]:
-    """Yield each use of a judge with the questions that its judgment answers.
+) -> list[tuple[Call, tuple[Question, ...]]]:
+    """Return each use of a judge with the questions that its judgment answers.
 
     Parameters
     ----------
@@ -42,15 +42,17 @@ def calls_for(
     everything = tuple(pool) if pool and _sees_the_pool(judge) else texts
     together: dict[tuple[int, float | None], list[Draw]] = {}
     alone = _judges_alone(judge)
+    found: list[tuple[Call, tuple[Question, ...]]] = []
     for one in questions:
         if isinstance(one, Match):
-            yield Call(one.judge or judge, prompt, (texts[one.a], texts[one.b])), (one,)
+            found.append((Call(one.judge or judge, prompt, (texts[one.a], texts[one.b])), (one,)))
         elif alone:
-            yield Call(judge, prompt, (texts[one.candidate],), one.number, one.temperature), (one,)
+            found.append((Call(judge, prompt, (texts[one.candidate],), one.number, one.temperature), (one,)))
         else:
             together.setdefault((one.number, one.temperature), []).append(one)
     for (number, temperature), draws in together.items():
-        yield Call(judge, prompt, everything, number, temperature), tuple(draws)
+        found.append((Call(judge, prompt, everything, number, temperature), tuple(draws)))
+    return found
 
 
 def asks_of(call: Call) -> Iterator[Ask]:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bonwise.calls.bill import Usage
 from bonwise.calls.rate_limits import RateLimits, Window
 from bonwise.calls.reply import Choice, Reply
-from bonwise.calls.usage import Usage
 from bonwise.errors import UsageError
 from bonwise.testing.cloud_responses import as_cloud_error, request_id_header
 from bonwise.testing.counts import Counts

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from bonwise.calls.bill import Usage
 from bonwise.calls.reply import Choice, Reply, TokenLogprobs
-from bonwise.calls.usage import Usage
 
 __all__ = ["Service", "WireRequest", "WireResponse", "body_digest", "reply_body", "service_of", "tokens"]
 

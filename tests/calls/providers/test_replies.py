@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bonwise.calls.bill import Usage
 from bonwise.calls.providers.anthropic import Anthropic
 from bonwise.calls.providers.openai import OpenAI
 from bonwise.calls.reply import Choice, Reply, TokenLogprobs
-from bonwise.calls.usage import Usage
 
 NOT_ASKED = object()
 

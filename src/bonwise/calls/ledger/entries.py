@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from bonwise.calls.bill import Usage
 from bonwise.calls.ledger.records import Stored
-from bonwise.calls.usage import Usage
 from bonwise.errors import LedgerError
 
 __all__ = ["STORED", "effective_from", "json_from", "stored_from", "usage_from"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from bonwise.calls.bill import Usage
 from bonwise.calls.ledger import pruning
 from bonwise.calls.ledger.place import ledger_file, prepare
 from bonwise.calls.ledger.reading import Reader, integrity, read_rows, read_stats
@@ -17,7 +18,6 @@ from bonwise.calls.ledger.records import Claim, LedgerRow, LedgerStats, Recorded
 from bonwise.calls.ledger.transactions import LedgerTransactions
 from bonwise.calls.ledger.writer import Writer
 from bonwise.calls.request import Request
-from bonwise.calls.usage import Usage
 
 __all__ = ["FAILED", "Ledger"]
 

@@ -12,12 +12,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
+from bonwise.calls.bill import Usage
 from bonwise.calls.ledger.entries import STORED, effective_from, stored_from, usage_from
 from bonwise.calls.ledger.forks import watch
 from bonwise.calls.ledger.owner import Owner, is_alive, this_process
 from bonwise.calls.ledger.place import as_ledger_errors, connect
 from bonwise.calls.ledger.records import DroppedParameter, LedgerRow, LedgerStats, ModelTally, State, Stored
-from bonwise.calls.usage import Usage
 from bonwise.errors import LedgerError, UsageError
 
 __all__ = ["Reader", "dead_owners", "integrity", "read_rows", "read_stats"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from bonwise.calls.usage import Usage
+from bonwise.calls.bill import Usage
 
 __all__ = ["Claim", "DroppedParameter", "LedgerRow", "LedgerStats", "ModelTally", "Recorded", "State", "Stored"]
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bonwise.calls.ask import Ask, Model
+from bonwise.calls.bill import Usage
 from bonwise.calls.failure import Problem
 from bonwise.calls.providers.failures import problem_of
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
@@ -15,7 +16,6 @@ from bonwise.calls.providers.versions import api_version, custom_headers
 from bonwise.calls.providers.wire import counts, loaded
 from bonwise.calls.reply import Choice, Finish, Reply, TokenLogprobs
 from bonwise.calls.request import Request
-from bonwise.calls.usage import Usage
 from bonwise.calls.waiting import openai_limits
 
 __all__ = ["OpenAI"]

@@ -103,14 +103,15 @@ class NumberSlot:
         return numbers > 0 and not _BETWEEN_NUMBERS.sub("", rest)
 
     def _value(self, written: str, shown: str = "") -> float | Fault:
-        shown = printable(shown or written, longest=40)
         # What JSON calls NaN or Infinity is not a number of its grammar.
         value = float(written) if _NUMBER.fullmatch(written) and not written.startswith("-") else math.nan
         if not self.low <= value <= self.high:
-            return Fault(f"off the scale {self.low} to {self.high}: {shown}")
+            return Fault(f"off the scale {self.low} to {self.high}: {printable(shown or written, longest=40)}")
         if not self.whole:
             return value
-        return int(value) if _WHOLE.fullmatch(written) else Fault(f"no whole number: {shown}")
+        if _WHOLE.fullmatch(written):
+            return int(value)
+        return Fault(f"no whole number: {printable(shown or written, longest=40)}")
 
 
 @dataclass(frozen=True, slots=True)
