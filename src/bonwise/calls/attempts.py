@@ -294,7 +294,7 @@ class CallAttempts:
         choices = {key: at for at, key in enumerate(self._keys[: len(reply.choices)])}
         await self._keep(self._recorded(response, reply, cost, choices))
         self._outcomes.update((key, reply.choices[at]) for key, at in choices.items())
-        self._endpoint.note_answer()
+        self._endpoint.answered, self._endpoint.denied = True, None
         self.bill = self.bill.with_answer(reply.usage, cost)
 
     async def _reject(self, response: Response, problem: Problem) -> None:

@@ -95,10 +95,6 @@ class Endpoint:
         self.closed = None
         self._free_client()
 
-    def note_answer(self) -> None:
-        """Remember that the model answers here."""
-        self.answered, self.denied = True, None
-
     def close(self, problem: Problem) -> None:
         """Send nothing for a while, unless the problem can be that of one request only.
 
@@ -117,11 +113,10 @@ class Endpoint:
         free.calls += 1
         return free
 
-    async def aclose(self) -> None:
-        """Close the clients, if there are any."""
+    def give_up_clients(self) -> list[Client]:
+        """Return the clients, if there are any, to be closed by the caller."""
         lines, self._lines, self._retired = self._lines + self._retired, [], []
-        for line in lines:
-            await line.client.aclose()
+        return [line.client for line in lines]
 
     def _free_client(self) -> ClientInUse:
         for line in self._lines:

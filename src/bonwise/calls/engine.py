@@ -211,8 +211,8 @@ class Engine:
         self.stop(self.stopped or "the engine is closed")
         if self._aloft:
             await asyncio.wait(list(self._aloft))
-        for endpoint in self._endpoints:
-            await endpoint.aclose()
+        for client in [client for endpoint in self._endpoints for client in endpoint.give_up_clients()]:
+            await client.aclose()
         if self._owns_books:
             self.books.close()
 

@@ -92,6 +92,8 @@ class Spending:
                 raise UsageError(f"{name} must be a whole number that is not negative, not {value!r}")
         if max_cost is not None and (isinstance(max_cost, bool) or not 0 <= max_cost < math.inf):
             raise UsageError(f"max_cost must be a number of US dollars that is not negative, not {max_cost!r}")
+        self.needs_prices = max_cost is not None
+        """Whether a call without a known price cannot be allowed."""
         self._given = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost}
         self._limits = (max_calls, max_tokens, None if max_cost is None else _pico(max_cost))
         self._bounded = any(limit is not None for limit in self._limits)
@@ -106,11 +108,6 @@ class Spending:
         limits = "".join(f", {name}={value}" for name, value in self._given.items() if value is not None)
         spent = f"calls={self.calls}, tokens={self.tokens}, cost={self.cost}"
         return f"Spending({spent}, in_flight={self.in_flight}{limits})"
-
-    @property
-    def needs_prices(self) -> bool:
-        """Whether a call without a known price cannot be allowed."""
-        return self._given["max_cost"] is not None
 
     @property
     def calls(self) -> int:

@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 from bonwise.calls.bill import Bill
@@ -80,7 +82,7 @@ async def judge_with(
     asks = (redrawn(ask, draw, temperature) for ask in asked(judge, prompt, texts))
     answers = await asyncio.gather(*(engine.ask(ask) for ask in asks))
     conclusion = concluded(judge, prompt, texts, answers)
-    bill = sum((one.bill for one in answers), Bill())
+    bill = reduce(add, (one.bill for one in answers)) if answers else Bill()
     effective = _distinct(one.effective for one in answers)
     return Judgment(conclusion.verdicts, conclusion.preferences, bill, effective)
 

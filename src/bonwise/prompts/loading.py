@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bonwise.data.bytes_check import check_text, file_errors
+from bonwise.data.wording import quoted
 from bonwise.errors import InputError, RowError, UsageError
 from bonwise.prompts.answer import answer_problems
 from bonwise.prompts.folder import builtin_names, prompts_folder
 from bonwise.prompts.front_matter import front_matter, front_matter_problems
 from bonwise.prompts.modes import MODES
-from bonwise.prompts.prompt_file import PromptFile
-from bonwise.prompts.sections import Sections, taken_apart
-from bonwise.prompts.template import template_problems
+from bonwise.prompts.prompt_file import VARIABLE, PromptFile
+from bonwise.prompts.sections import Section, Sections, problem, taken_apart
 
 __all__ = ["load", "problems", "prompt_path"]
 
@@ -118,4 +118,35 @@ def _found(front: Mapping[str, Any], sections: Sections, source: str) -> Iterato
     if isinstance(mode, str) and mode in MODES and (answer is None or isinstance(answer, dict)):
         yield from answer_problems(answer, mode, sections, source)
     if isinstance(declared, list) and all(isinstance(name, str) for name in declared):
-        yield from template_problems(sections, declared, source)
+        yield from _template_problems(sections, declared, source)
+
+
+def _template_problems(sections: Sections, declared: Sequence[str], source: str) -> Iterator[RowError]:
+    """Yield what is wrong with the variables in the text."""
+    for found in VARIABLE.finditer(sections.system.text):
+        line = sections.system.line_at(found.start())
+        hint = "keep the system part the same for every call, and put variables under [user]"
+        yield problem(source, line, f"{quoted(found[0])} in the system part", hint)
+    yield from _misused(sections.user, declared, source)
+    used = [found["name"] for found in VARIABLE.finditer(sections.user.text)]
+    for name in declared:
+        if name not in used:
+            hint = f"put {{{{{name}}}}} on a line of its own, or take it out of variables"
+            yield problem(source, sections.user.line, f"{{{{{name}}}}} is declared and not used", hint)
+
+
+def _misused(user: Section, declared: Sequence[str], source: str) -> Iterator[RowError]:
+    seen: set[str] = set()
+    lines = user.text.split("\n")
+    for found in VARIABLE.finditer(user.text):
+        name, line = found["name"], user.line_at(found.start())
+        if name is None:
+            yield problem(source, line, "{{ begins no variable", "write {{name}}, or put a space between the braces")
+        elif name not in declared:
+            hint = f"the declared variables are {', '.join(declared)}" if declared else "declare it in variables"
+            yield problem(source, line, f"unknown variable {quoted(found[0])}", hint)
+        elif name in seen:
+            yield problem(source, line, f"{found[0]} is used twice", "use each variable once")
+        elif lines[line - user.line] != found[0]:
+            yield problem(source, line, f"{found[0]} shares its line", "put it on a line of its own, no spaces")
+        seen.add(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,9 +12,11 @@ from bonwise.errors import UsageError
 from bonwise.prompts.answer import answer_schema
 from bonwise.prompts.fence import LONGEST, all_enclosed
 from bonwise.prompts.modes import MODES
-from bonwise.prompts.template import filled
 
-__all__ = ["PromptFile", "Rendered"]
+__all__ = ["VARIABLE", "PromptFile", "Rendered"]
+
+VARIABLE = re.compile(r"\{\{(?:(?P<name>[a-z][a-z0-9_]*)\}\})?")
+"""A variable of the user part; without a name where braces begin none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ class PromptFile:
         if longest < 1:
             raise UsageError(f"longest is {longest}", hint="keep at least one character of each text")
         sent = all_enclosed(self.identity, texts, longest=longest)
-        user = filled(self.user, {variable: one.text for variable, one in sent.items()})
+        user = _filled(self.user, {variable: one.text for variable, one in sent.items()})
         shortened = sum(one.shortened for one in sent.values())
         return Rendered(self.system, user, shortened, sum(one.replaced for one in sent.values()))
 
@@ -126,3 +129,14 @@ class PromptFile:
             if not isinstance(one, str):
                 raise UsageError(f"{quoted(one)} is not text", hint="give prompt and candidates as texts")
         return dict(zip(MODES[self.mode].variables, (prompt, *candidates), strict=True))
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    """Put values where their variables stand; nothing inside a value is looked at.
+
+    Examples
+    --------
+    >>> _filled("{{prompt}} | {{candidate}}", {"prompt": "{{candidate}}", "candidate": "{{x}}"})
+    '{{candidate}} | {{x}}'
+    """
+    return VARIABLE.sub(lambda found: values[found["name"]], template)

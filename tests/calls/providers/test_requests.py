@@ -9,7 +9,7 @@ from openai.types.chat.completion_create_params import CompletionCreateParamsNon
 from pydantic import TypeAdapter
 
 from bonwise.calls.ask import Model
-from bonwise.calls.providers.versions import custom_headers, version_alone
+from bonwise.calls.providers.service import custom_headers, version_alone
 from bonwise.calls.request import Request
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "requests"

@@ -10,9 +10,8 @@ from bonwise.calls.bill import Usage
 from bonwise.calls.failure import Problem
 from bonwise.calls.providers.failures import problem_of
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
-from bonwise.calls.providers.service import Address, Service
+from bonwise.calls.providers.service import Address, Service, custom_headers
 from bonwise.calls.providers.supplied import SuppliedClient
-from bonwise.calls.providers.versions import api_version, custom_headers
 from bonwise.calls.providers.wire import counts, loaded
 from bonwise.calls.reply import Choice, Finish, Reply
 from bonwise.calls.request import Request
@@ -94,17 +93,14 @@ class Anthropic:
 
         from bonwise.calls.providers.clients import SdkClient, connecting  # noqa: PLC0415
 
-        address = SERVICE.address(model.base_url)
-        key = SERVICE.key(address)
-        headers = custom_headers(SERVICE.headers_variable)
-        is_token = key.variable == "ANTHROPIC_AUTH_TOKEN"
+        access = SERVICE.access(model.base_url)
+        key, is_token = access.key, access.key.variable == "ANTHROPIC_AUTH_TOKEN"
         client = anthropic.AsyncAnthropic(
             api_key=None if is_token else key.secret or NO_KEY,
             auth_token=key.secret if is_token else None,
-            **connecting(anthropic, address, connection, headers),
+            **connecting(anthropic, access.address, connection, access.headers),
         )
-        secrets = (key.secret, *address.secrets, *headers.secrets)
-        return SdkClient(client, anthropic, address.origin, VERSION_HEADER, secrets=secrets)
+        return SdkClient(client, anthropic, access.address.origin, VERSION_HEADER, secrets=access.secrets)
 
     def reply(self, content: bytes) -> Reply:
         """Read a successful response; ValueError where it is not an answer."""
@@ -119,8 +115,7 @@ def _server(model: Model) -> tuple[Address, str]:
     """Return where the requests go, and the version that enters the ledger's key."""
     if model.client is not None:
         return model.client.address, model.client.version(_version_of(model.client), VERSION_HEADER)
-    address = SERVICE.address(model.base_url)
-    return address, api_version(_version(), address, SERVICE.headers_variable, VERSION_HEADER)
+    return SERVICE.server(model.base_url, _version(), VERSION_HEADER)
 
 
 def _version_of(client: SuppliedClient) -> str:

@@ -12,8 +12,7 @@ from bonwise.calls.providers.http import http_library
 from bonwise.calls.providers.protocol import Connection, Response
 from bonwise.calls.providers.redaction import one_line
 from bonwise.calls.providers.secret_scrubber import SecretScrubber
-from bonwise.calls.providers.service import Address
-from bonwise.calls.providers.versions import CustomHeaders, version_alone
+from bonwise.calls.providers.service import Address, CustomHeaders, version_alone
 from bonwise.calls.request import Request
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from bonwise.calls.failure import Problem
 from bonwise.calls.providers.failures import problem_of
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
 from bonwise.calls.providers.service import Address, Service
-from bonwise.calls.providers.versions import api_version, custom_headers
 from bonwise.calls.providers.wire import counts, loaded
 from bonwise.calls.reply import Choice, Finish, Reply, TokenLogprobs
 from bonwise.calls.request import Request
@@ -101,17 +100,14 @@ class OpenAI:
 
         from bonwise.calls.providers.clients import SdkClient, connecting  # noqa: PLC0415
 
-        address = SERVICE.address(model.base_url)
-        key = SERVICE.key(address)
-        headers = custom_headers(SERVICE.headers_variable)
+        access = SERVICE.access(model.base_url)
         client = openai.AsyncOpenAI(
-            api_key=key.secret or NO_KEY,
-            **connecting(openai, address, connection, headers),
+            api_key=access.key.secret or NO_KEY,
+            **connecting(openai, access.address, connection, access.headers),
         )
         # Whose the account is, the SDK reads from the environment and sends along.
         account = (client.organization or "", client.project or "")
-        secrets = (key.secret, *account, *address.secrets, *headers.secrets)
-        return SdkClient(client, openai, address.origin, secrets=secrets)
+        return SdkClient(client, openai, access.address.origin, secrets=(*account, *access.secrets))
 
     def reply(self, content: bytes) -> Reply:
         """Read a successful response; ValueError where it is not an answer."""
@@ -126,8 +122,7 @@ def _server(model: Model) -> tuple[Address, str]:
     """Return where the requests go, and the version that enters the ledger's key."""
     if model.client is not None:
         return model.client.address, model.client.version()
-    address = SERVICE.address(model.base_url)
-    return address, api_version("", address, SERVICE.headers_variable)
+    return SERVICE.server(model.base_url)
 
 
 def chat_body(ask: Ask, samples: int, dropped: frozenset[str]) -> dict[str, Any]:

@@ -7,8 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from bonwise.calls.providers.client_secrets import account_of, held_secrets
-from bonwise.calls.providers.service import Address, read_address
-from bonwise.calls.providers.versions import CustomHeaders, client_version
+from bonwise.calls.providers.service import Address, CustomHeaders, client_version, read_address
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from bonwise.calls.providers.http import http_library, library_of
 from bonwise.calls.providers.protocol import Connection, Response
 from bonwise.calls.providers.redaction import one_line
 from bonwise.calls.providers.secret_scrubber import SecretScrubber
-from bonwise.calls.providers.versions import version_alone
+from bonwise.calls.providers.service import version_alone
 from bonwise.calls.request import Request
 from bonwise.errors import UsageError
 
