@@ -239,3 +239,10 @@ def test_noise_in_a_prediction_does_not_raise_the_bound():
     rng = np.random.default_rng(4)
     bound, _ = routing_bound(rng.normal(size=5000), outcomes_of(rng.normal(size=5000)), 0.25)
     assert bound.estimate is None or bound.estimate < 0.02
+
+
+@pytest.mark.parametrize("prompts", np.linspace(10_000, 400_000, 20).astype(int).tolist())
+def test_the_whole_weight_is_routed_however_many_prompts_there_are(prompts):
+    """A sum of many masses may end a little below 1; a share of 1 still takes every prompt."""
+    signal = np.random.default_rng(prompts).random(prompts)
+    assert routed_part(signal, 1.0, np.ones(prompts)).sum() == pytest.approx(prompts, abs=1e-3)

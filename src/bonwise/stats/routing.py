@@ -265,7 +265,9 @@ def _edge(values: Floats, share: float, weights: Floats) -> tuple[float, float]:
     distinct, at = np.unique(values, return_inverse=True)
     masses = np.bincount(at, weights=weights / weights.sum(), minlength=len(distinct))
     above = np.cumsum(masses[::-1])[::-1]
-    edge = int(np.flatnonzero(above >= share - 1e-12)[-1])
+    filled = np.flatnonzero(above >= share - 1e-12)
+    # The sum over many prompts may end below 1 by rounding: a share of 1 is then filled by the lowest value.
+    edge = int(filled[-1]) if filled.size else 0
     rest = share - float(above[edge + 1]) if edge + 1 < len(distinct) else share
     return float(distinct[edge]), min(rest / float(masses[edge]), 1.0)
 

@@ -203,3 +203,16 @@ def test_a_million_prompts_are_drawn_from():
     found = strata(size, 5000)
     counts = allocate(np.bincount(found), np.bincount(found, weights=size), 5000)
     assert draw_within(found, counts, np.random.default_rng(1)).sum() == 5000
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max_size=60), st.integers(0, 99))
+def test_a_draw_follows_the_order_of_stratum_mark_and_chance(prompts, seed):
+    """The draw is that of sorting by stratum, then by what was drawn before, then by chance."""
+    found, taken = (np.array(one) for one in zip(*prompts, strict=True))
+    counts = np.array([np.count_nonzero((found == h) & ~taken) // 2 for h in range(7)])
+    wanted = np.zeros(len(found), dtype=bool)
+    chance = np.random.default_rng(seed).random(len(found))
+    for h in range(7):
+        there = sorted(np.flatnonzero((found == h) & ~taken), key=lambda at: chance[at])
+        wanted[there[: counts[h]]] = True
+    assert draw_within(found, counts, np.random.default_rng(seed), taken).tolist() == wanted.tolist()
