@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -82,8 +82,6 @@ def export(
 
     A row holds the request, the response and what was read from it.
     """
-    from bonwise.cli.row_file import write_rows
-
     with _opened(run) as books:
         refuse_overwriting((books.path,), (out,))
         count = write_rows(out, map(_json, books.rows(model=model, state=_state(state))))
@@ -262,3 +260,30 @@ def _row(row: LedgerRow) -> dict[str, Any]:
         "lost_attempts": row.lost_attempts,
         "note": row.note,
     }
+
+
+def write_rows(target: str, lines: Iterable[str]) -> int:
+    """Write lines to a file, or to standard output for ``-``, and return how many.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        The folder is absent or not writable, or the disk is full.
+    """
+    from bonwise.cli.arguments import emit
+    from bonwise.data.writing import write_whole
+
+    count = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal count
+        for line in lines:
+            count += 1
+            yield line
+
+    if target == "-":
+        for line in counted():
+            emit(line)
+    else:
+        write_whole(Path(target), counted())
+    return count

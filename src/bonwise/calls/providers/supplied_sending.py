@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import weakref
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from contextvars import copy_context
 from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from bonwise.calls.failure import AttemptError, Problem
-from bonwise.calls.providers.client_loops import check_loop, claim_loop
+from bonwise.calls.portal_loops import is_portal_loop
 from bonwise.calls.providers.client_secrets import sent_secrets
 from bonwise.calls.providers.clients import LARGEST, no_response, too_large
-from bonwise.calls.providers.daemon_threads import in_daemon_thread
 from bonwise.calls.providers.http import http_library, library_of
 from bonwise.calls.providers.protocol import Connection, Response
 from bonwise.calls.providers.redaction import one_line
@@ -25,6 +29,9 @@ if TYPE_CHECKING:
     from bonwise.calls.providers.supplied import SuppliedClient
 
 __all__ = ["SuppliedSender"]
+
+_LOOPS: weakref.WeakKeyDictionary[Any, weakref.ref[asyncio.AbstractEventLoop]] = weakref.WeakKeyDictionary()
+"""By HTTP client, which several clients may share, the loop that its connections belong to."""
 
 
 class SuppliedSender:
@@ -167,3 +174,89 @@ def _shortened(http: ModuleType, timeout: Any, most: float) -> Any:
     own = http.Timeout(timeout) if timeout is None or isinstance(timeout, (int, float)) else timeout
     limits = {name: most if limit is None else min(limit, most) for name, limit in own.as_dict().items()}
     return http.Timeout(**limits)
+
+
+def check_loop(client: Any) -> None:
+    """Refuse the running event loop where an asynchronous client cannot work in it.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        The loop serves a synchronous caller, or the client has worked in another loop.
+    """
+    _check(client, _LOOPS.get(_connections(client)))
+
+
+def claim_loop(client: Any) -> None:
+    """Bind an asynchronous client to the running event loop, unless it is bound already.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        As `check_loop`.
+    """
+    check_loop(client)
+    running = weakref.ref(asyncio.get_running_loop())
+    # Another thread may have bound it meanwhile.
+    _check(client, _LOOPS.setdefault(_connections(client), running))
+
+
+def _check(client: Any, bound: weakref.ref[asyncio.AbstractEventLoop] | None) -> None:
+    running = asyncio.get_running_loop()
+    name = type(client).__name__
+    blocking = name.removeprefix("Async") if name.startswith("Async") else "its synchronous form"
+    if is_portal_loop(running):
+        raise UsageError(
+            f"client= is asynchronous ({name}), and this call is synchronous",
+            hint=f"pass {blocking} instead, or await aselect()",
+        )
+    # A loop that is gone leaves its connections in the client.
+    if bound is not None and bound() is not running:
+        raise UsageError(
+            f"client= is asynchronous ({name}) and was first used in another event loop",
+            hint=f"make a client and a judge in each event loop, or pass {blocking}, which works in all of them",
+        )
+
+
+def _connections(client: Any) -> Any:
+    return getattr(client, "_client", client)
+
+
+async def in_daemon_thread(call: Callable[[], Any]) -> Any:
+    """Make a call in a thread of its own and wait for it while the event loop goes on.
+
+    Who is cancelled leaves the call behind: it cannot be interrupted and runs on. A pool of threads would give its
+    place to nobody else meanwhile, and a program would wait for it at its end.
+
+    Examples
+    --------
+    >>> asyncio.run(in_daemon_thread(lambda: 1 + 1))
+    2
+    """
+    context = copy_context()
+    value, error = await asyncio.get_running_loop().run_in_executor(_DaemonThread(), context.run, call)
+    if error is None:
+        return value
+    # What is no plain exception would end the event loop, or pass for the end of whoever waits.
+    raise error if isinstance(error, Exception) else RuntimeError(f"{type(error).__name__} in a thread")
+
+
+class _DaemonThread(Executor):
+    """An executor, for event loops keep an eye on those."""
+
+    def submit(self, call: Callable[..., Any], /, *arguments: Any, **settings: Any) -> Future[Any]:
+        """Start a thread."""
+        result: Future[Any] = Future()
+
+        def run() -> None:
+            if not result.set_running_or_notify_cancel():
+                return
+            try:
+                outcome: tuple[Any, BaseException | None] = call(*arguments, **settings), None
+            except BaseException as error:  # noqa: BLE001 - nobody could catch it here, and who waits would wait for ever
+                outcome = None, error
+            # A value, for the future of an event loop does not take every exception.
+            result.set_result(outcome)
+
+        threading.Thread(target=run, name="bonwise-client", daemon=True).start()
+        return result

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.documents.monitor import Look, MonitorVerdict
-from bonwise.planning.monitoring.projection import CLOSE, TOO_EARLY, Expected, expected_until
 from bonwise.stats.sequential.confidence_sequence import sequence_limits, sides
 from bonwise.stats.sequential.e_process import log_wealth, share_limits, vote_sides
 from bonwise.stats.sequential.running_ratio import RunningRatio
@@ -18,8 +17,13 @@ from bonwise.stats.sums import Floats
 
 __all__ = ["Watched", "watch_precision", "watch_significance", "watch_votes"]
 
+_FARTHEST = 1_000_000
+
+CLOSE = "the estimate lies within one standard error of the reference"
+TOO_EARLY = "there was no look yet"
+_FAR = f"if nothing changes, the rule would not stop within {_FARTHEST:,}"
+
 _SHOWN = 12
-_STOPPED, _EARLY = Expected(0), Expected(None, TOO_EARLY)
 _TOP = 1.0  # a pick gains at most what the best candidate does
 
 
@@ -214,3 +218,42 @@ def _some(made: Callable[[int], Look], count: int, stop: int | None = None) -> t
 def _spread(count: int, stop: int | None) -> Iterator[int]:
     chosen = set(np.unique(np.linspace(0, count - 1, _SHOWN).round().astype(int)).tolist()) if count else set()
     yield from sorted(chosen | ({stop} if stop is not None else set()))
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A number of further prompts or votes.
+
+    Parameters
+    ----------
+    more : int or None
+        About how many are to come until the rule stops; None where no number can be named.
+    reason : str or None
+        Why not.
+    """
+
+    more: int | None
+    reason: str | None = None
+
+
+_STOPPED, _EARLY = Expected(0), Expected(None, TOO_EARLY)
+
+
+def expected_until(enough: Callable[[Floats], npt.NDArray[np.bool_]], start: int, now: int) -> Expected:
+    """Return how many more there are to come until something is enough.
+
+    Parameters
+    ----------
+    enough : callable
+        Takes numbers of labels in all and tells which of them are enough.
+    start, now : int
+        Labels at the next look, and labels so far.
+
+    Examples
+    --------
+    >>> expected_until(lambda count: count >= 250, 101, 100).more
+    150
+    """
+    counts = np.unique(np.geomspace(start, max(_FARTHEST, 2 * start), 4000).round())
+    found = enough(counts)
+    return Expected(int(counts[found.argmax()]) - now) if found.any() else Expected(None, _FAR)

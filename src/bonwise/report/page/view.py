@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,10 +11,17 @@ from typing import Literal
 
 from bonwise.report.blocks import Block, Drawing, FigureData, Part, Role, Said, Table, decisive_first
 from bonwise.report.page.canvas import drawn
-from bonwise.report.page.places import Entry, Place, places
-from bonwise.report.page.slug import slug
 
 __all__ = ["Figure", "PagePart", "PageView", "SectionView", "few", "page_view"]
+
+_IN_FULL, _SHOWN = 3, 12
+"""Parts listed with their sections, and parts listed at all: a list must stay shorter than what it leads to."""
+
+_FEWEST = 3
+"""Places worth listing."""
+
+_LONGEST = 60
+_OTHER = re.compile(r"[^a-z0-9]+")
 
 _OF_THE_PAGE = ("main", "prompt-table", "prompt-search", "prompt-shown")
 """Addresses that the templates use themselves."""
@@ -234,3 +242,75 @@ def _said(run: Sequence[Said]) -> PagePart:
 def _figure(drawing: Drawing[FigureData], addresses: _Addresses) -> Figure:
     svg = drawn(lambda axes: drawing.painter(axes, drawing.data), key=addresses.of(drawing.key), size=drawing.size)
     return Figure(svg, drawing.title, drawing.says)
+
+
+def slug(title: str) -> str:
+    """Return lower-case letters, digits and hyphens.
+
+    Examples
+    --------
+    >>> slug("Where the judge lost most"), slug("中")
+    ('where-the-judge-lost-most', 'part')
+    """
+    return _OTHER.sub("-", title.lower())[:_LONGEST].strip("-") or "part"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A heading.
+
+    Parameters
+    ----------
+    anchor, title : str
+    inside : sequence of Place
+    """
+
+    anchor: str
+    title: str
+    inside: Sequence[Place] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the contents.
+
+    Parameters
+    ----------
+    anchor : str
+        Empty for a heading of those inside.
+    title : str
+    inside : sequence of Place
+    folded : bool
+        Whether those inside are shown on demand alone.
+    """
+
+    anchor: str
+    title: str
+    inside: Sequence[Place] = ()
+    folded: bool = False
+
+
+def places(headings: Sequence[Place]) -> list[Entry]:
+    """Return the contents; many parts that hold sections are folded, and too few headings are not listed.
+
+    Examples
+    --------
+    >>> [entry.title for entry in places([Place(one, one) for one in ("a", "b", "c")])]
+    ['a', 'b', 'c']
+    >>> places([Place("a", "a")])
+    []
+    """
+    found = list(_entries(headings))
+    return found if len(found) >= _FEWEST else []
+
+
+def _entries(headings: Sequence[Place]) -> Iterator[Entry]:
+    parts = [one for one in headings if one.inside]
+    for one in headings:
+        if not one.inside:
+            yield Entry(one.anchor, one.title)
+        elif len(parts) <= _SHOWN:
+            yield Entry(one.anchor, one.title, one.inside if len(parts) <= _IN_FULL else ())
+        elif one is parts[0]:
+            inside = [Place(part.anchor, part.title) for part in parts]
+            yield Entry("", f"{len(parts):,} judges", inside, folded=True)
