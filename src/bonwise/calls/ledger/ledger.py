@@ -134,7 +134,7 @@ class Ledger:
             The file cannot be written: the answer is not kept.
         """
         columns, choices = _response_columns(recorded), dict(recorded.choices)
-        await self._writer.do(lambda ledger_file: ledger_file.answer(call_id, columns, recorded.raw, choices))
+        await self._writer.submit(lambda ledger_file: ledger_file.answer(call_id, columns, recorded.raw, choices))
 
     async def give_up(self, call_id: int, attempts: int, lost_attempts: int, note: str) -> None:
         """Record that a call brought no answer, and release its samples.
@@ -153,7 +153,7 @@ class Ledger:
             The file cannot be written.
         """
         why = _as_text(note)
-        await self._writer.do(lambda ledger_file: ledger_file.give_up(call_id, attempts, lost_attempts, why))
+        await self._writer.submit(lambda ledger_file: ledger_file.give_up(call_id, attempts, lost_attempts, why))
 
     def note_reading(self, key: bytes, reading: str) -> None:
         """Queue what was read from a sample, as JSON text; nobody waits for it.
@@ -184,7 +184,7 @@ class Ledger:
             The file cannot be written.
         """
         said = _as_text(message)
-        await self._writer.do(lambda ledger_file: ledger_file.drop(base_url, model, parameter, said))
+        await self._writer.submit(lambda ledger_file: ledger_file.drop(base_url, model, parameter, said))
 
     def close(self) -> None:
         """Commit what has queued and give back the leases; a call without an answer becomes unknown."""

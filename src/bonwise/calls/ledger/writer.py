@@ -71,12 +71,9 @@ class Writer:
         bonwise.errors.LedgerError
             The work, its commit or an earlier commit failed, or the writer is closed.
         """
-        job = _WriteTask(work)
-        job.loop = asyncio.get_running_loop()
-        job.future = job.loop.create_future()
-        self._put(job)
+        job, future = self._queued(work)
         try:
-            result: T = await job.future
+            result: T = await future
         except (asyncio.CancelledError, GeneratorExit):
             if undo is not None:
                 with suppress(LedgerError):
@@ -84,6 +81,10 @@ class Writer:
                     self.post(lambda ledger_file: undo(ledger_file, job.result) if job.error is None else None)
             raise
         return result
+
+    def submit(self, work: Callable[[LedgerTransactions], T]) -> asyncio.Future[T]:
+        """Queue one piece of work that is never taken back, and return what to await; raises what `do` raises."""
+        return self._queued(work)[1]
 
     def post(self, work: Callable[[LedgerTransactions], object]) -> None:
         """Queue one piece of work that nobody waits for."""
@@ -133,6 +134,13 @@ class Writer:
         self._clerk: LedgerTransactions | None = None
         self._owner: int | None = None
         self._failure = ""
+
+    def _queued(self, work: Callable[[LedgerTransactions], T]) -> tuple[_WriteTask, asyncio.Future[T]]:
+        job = _WriteTask(work)
+        job.loop = asyncio.get_running_loop()
+        job.future = future = job.loop.create_future()
+        self._put(job)
+        return job, future
 
     def _put(self, job: _WriteTask) -> None:
         with self._door:
