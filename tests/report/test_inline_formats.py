@@ -1,4 +1,4 @@
-"""Every printed figure goes through `bonwise.report.numbers`: no sentence and no table has a format of its own."""
+"""Every printed figure goes through `bonwise.report.numbers` or `amounts`: no sentence has a format of its own."""
 
 from __future__ import annotations
 

@@ -9,20 +9,16 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from bonwise.report.amounts import brief, money, per_unit, score, seconds
 from bonwise.report.numbers import (
     NOTHING,
     Ends,
     against,
     alike,
-    brief,
     estimate,
     interval,
-    money,
     number,
-    per_unit,
     percent,
-    score,
-    seconds,
     setting,
     unit_of_difference,
     with_interval,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bonwise.cli.arguments import emit
-from bonwise.report.numbers import money
+from bonwise.report.amounts import money
 
 if TYPE_CHECKING:
     from bonwise.calls.ask import Ask

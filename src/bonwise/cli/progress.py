@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bonwise.cli.arguments import say
-from bonwise.report.numbers import money
+from bonwise.report.amounts import money
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine

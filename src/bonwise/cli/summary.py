@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bonwise.cli.arguments import say
-from bonwise.report.numbers import money
+from bonwise.report.amounts import money
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.routed.judge import BudgetRecord
 from bonwise.errors import InputError, UsageError
-from bonwise.report.numbers import brief, number
+from bonwise.report.amounts import brief
+from bonwise.report.numbers import number
 from bonwise.routing.judged_prompts import JudgedPrompts
 from bonwise.routing.signals import FIRST_PASS_FEATURES, LEAST_LABELS
 from bonwise.stats.correlation import from_influence

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from bonwise.documents.monitor import LabelCounts, RecoverySettings, VoteCounts, VoteMonitorSettings
 from bonwise.planning.monitoring.stopping_rules import Watched
 from bonwise.planning.monitoring.uniform_draw import Described
-from bonwise.report.numbers import brief, setting
+from bonwise.report.amounts import brief
+from bonwise.report.numbers import setting
 
 __all__ = ["of_order", "of_prompts", "of_verdict", "of_votes"]
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from bonwise.documents.plan import PlanDesign
-from bonwise.report.numbers import brief, number, percent
+from bonwise.report.amounts import brief
+from bonwise.report.numbers import number, percent
 from bonwise.stats.sequential.sequential_precision import first_look
 
 if TYPE_CHECKING:

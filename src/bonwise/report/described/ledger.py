@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bonwise.documents.ledger import CallState, LedgerDocument, ModelCalls, RefusedParameter
+from bonwise.report.amounts import money
 from bonwise.report.blocks import Part, Said
-from bonwise.report.numbers import count, counted, money
+from bonwise.report.numbers import count, counted
 
 __all__ = ["describe", "describe_with"]
 

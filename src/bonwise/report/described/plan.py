@@ -14,9 +14,10 @@ from bonwise.documents.plan import (
     SequentialRecord,
 )
 from bonwise.printable import printable
+from bonwise.report.amounts import brief, price
 from bonwise.report.blocks import Block, Column, Drawing, Part, Role, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
-from bonwise.report.numbers import Unit, brief, count, counted, number, percent, price, setting, with_interval
+from bonwise.report.numbers import Unit, count, counted, number, percent, setting, with_interval
 
 __all__ = ["describe"]
 

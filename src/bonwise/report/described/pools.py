@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from bonwise.documents.pick import DecidedBy, PickRecord, RoutedRecord
 from bonwise.documents.selections import CandidateWords, ShownPick
 from bonwise.printable import printable
+from bonwise.report.amounts import money, score
 from bonwise.report.blocks import Block, Card, CardMark, Cards, Column, Part, Row, Said, Table
-from bonwise.report.numbers import NOTHING, count, counted, money, score, setting
+from bonwise.report.numbers import NOTHING, count, counted, setting
 
 __all__ = ["FIGURES", "LONGEST_NAME", "MEANINGS", "MOST_COMPARISONS", "by_rank", "figures", "pools", "story"]
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from bonwise.documents.route import RouteDocument, RouteSettings
 from bonwise.documents.routed.judge import BudgetRecord, CheckRecord, JudgeRoute, RecommendedRoute, RoutedData
 from bonwise.printable import printable
+from bonwise.report.amounts import brief
 from bonwise.report.blocks import Block, Part, Said, Table
 from bonwise.report.described.labels_left_out import labels_left_out
 from bonwise.report.described.route_curves import captured_curves, value_curves
 from bonwise.report.described.route_tables import curve_table, factor_table, grid_table, signal_table
 from bonwise.report.described.table_facts import table_facts
-from bonwise.report.numbers import NOTHING, brief, count, counted, estimate, interval, number, percent, setting
+from bonwise.report.numbers import NOTHING, count, counted, estimate, interval, number, percent, setting
 
 __all__ = ["describe"]
 

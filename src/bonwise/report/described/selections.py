@@ -14,9 +14,10 @@ from bonwise.documents.selections import (
     SelectionTotals,
 )
 from bonwise.printable import printable
+from bonwise.report.amounts import money, per_unit, seconds
 from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
 from bonwise.report.described.pools import FIGURES, MEANINGS, by_rank, figures, pools, story
-from bonwise.report.numbers import NOTHING, count, counted, money, number, per_unit, seconds, setting
+from bonwise.report.numbers import NOTHING, count, counted, number, setting
 
 __all__ = ["describe"]
 

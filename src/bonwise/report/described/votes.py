@@ -17,11 +17,11 @@ from bonwise.documents.votes import (
     ZOverPairs,
 )
 from bonwise.printable import printable
+from bonwise.report.amounts import brief
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.described.vote_pairs import MOST_PAIRS, vote_pairs, votes_or_none
 from bonwise.report.numbers import (
     NOTHING,
-    brief,
     count,
     counted,
     estimate,

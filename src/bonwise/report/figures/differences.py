@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
+from bonwise.report.amounts import brief
 from bonwise.report.blocks import Drawing, Value
 from bonwise.report.figures.colours import COLOURS
-from bonwise.report.numbers import brief, count, number
+from bonwise.report.numbers import count, number
 from bonwise.report.wording import named
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from bonwise.auditing.studies.label_strategy.verdict_sentences import order_sent
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.label_strategy.pairs import GapGroup, MatchedPairs, WayMetrics, WhereTied
 from bonwise.documents.label_strategy.strategies import PromptGroup, PromptsWithVerdicts, StrategyCounts, Way
-from bonwise.report.numbers import brief, counted, number
+from bonwise.report.amounts import brief
+from bonwise.report.numbers import counted, number
 
 __all__ = ["NAMES", "strategy_sentences"]
 

@@ -9,8 +9,9 @@ from bonwise.documents.label_strategy.pairs import WayMetrics
 from bonwise.documents.label_strategy.strategies import StrategiesJudge, StrategiesSettings
 from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
+from bonwise.report.amounts import brief
 from bonwise.report.blocks import Column, Table
-from bonwise.report.numbers import NOTHING, alike, brief, count, counted, estimate, interval
+from bonwise.report.numbers import NOTHING, alike, count, counted, estimate, interval
 from bonwise.report.wording import named
 
 __all__ = [

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from bonwise.documents.label_strategy.draw import PairDrawDocument
 from bonwise.printable import printable
+from bonwise.report.amounts import brief
 from bonwise.report.blocks import Block, Column, Said, Table
 from bonwise.report.described.studied.described_study import DescribedStudy
 from bonwise.report.described.table_facts import table_facts
-from bonwise.report.numbers import brief, count, counted
+from bonwise.report.numbers import count, counted
 
 __all__ = ["pair_draw"]
 
