@@ -23,7 +23,7 @@ class Kind:
     Parameters
     ----------
     name : str
-    home : str
+    factory : str
         Module and name of its factory.
     package : str
         The distribution that brings it.
@@ -34,7 +34,7 @@ class Kind:
     """
 
     name: str
-    home: str
+    factory: str
     package: str
     options: tuple[str, ...] = ()
     problem: str = ""
@@ -121,8 +121,8 @@ class Group:
             known = sorted({entry.name for entry in self.entries})
             raise UsageError(f"no kind of {self.noun} {kind!r}", hint=f"the kinds are {', '.join(known)}")
         if len(found) > 1:
-            homes = " and ".join(entry.value for entry in found)
-            raise UsageError(f"two plug-ins are called {kind!r}: {homes}", hint="uninstall one of them")
+            factories = " and ".join(entry.value for entry in found)
+            raise UsageError(f"two plug-ins are called {kind!r}: {factories}", hint="uninstall one of them")
         return found[0]
 
     def _kind(self, entry: EntryPoint, options: Callable[[Factory], Iterable[str]]) -> Kind:

@@ -212,7 +212,7 @@ def test_an_engine_shows_no_secret(tmp_path, capsys, logs, name, ending):
         ask = judge.asks("a prompt", ["a candidate"])[0]
         endpoint = engine.endpoint(ask)
         parts = [*vars(endpoint).values(), endpoint.provider, provider(name), ask, ask.model]
-        parts += [engine, engine.books, engine.spending, engine.totals, engine.terms, endpoint, endpoint.closed]
+        parts += [engine, engine.ledger, engine.spending, engine.totals, engine.terms, endpoint, endpoint.closed]
         parts += [line.client for line in endpoint._lines]
         shown["parts"] = "\n".join(map(repr, parts))
         shown["live ledger"] = b"".join(files_below(tmp_path).values())

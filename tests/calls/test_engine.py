@@ -373,7 +373,7 @@ def test_a_reader_that_fails_spoils_nothing(tmp_path):
 # What a person has to mend.
 
 
-def test_a_refused_key_closes_the_lane(tmp_path):
+def test_a_refused_key_closes_the_endpoint(tmp_path):
     """After 401 nothing more is sent there, all is owed, the error shows no key, and the right key pays the rest."""
     script = Script(keys={"sk-right"}, latency=1.0)
     asks = [question(number) for number in range(50)]
@@ -391,7 +391,7 @@ def test_a_refused_key_closes_the_lane(tmp_path):
     assert engine.totals.bill.calls == 50
 
 
-def test_a_refused_key_closes_no_other_lane():
+def test_a_refused_key_closes_no_other_endpoint():
     """A endpoint that is closed says nothing about another model's."""
     script = Script(models={"claude-opus-5"})
     found, engine = ask_all(script, [question(), question(model=CLAUDE)])
@@ -676,7 +676,7 @@ def test_nothing_is_sent_once_the_ledger_cannot_be_written(tmp_path, spoil):
     async def main():
         async with over(script, ledger=tmp_path) as engine:
             await engine.ask(question(0))
-            spoil(engine.books.path)
+            spoil(engine.ledger.path)
             for number in range(1, 4):
                 with pytest.raises(LedgerError, match=r"cannot be (written|used|read)"):
                     await engine.ask(question(number))
@@ -694,7 +694,7 @@ def test_an_answer_that_cannot_be_kept_is_not_handed_on(tmp_path, spoil):
         async with over(script, ledger=tmp_path, max_concurrency=2) as engine:
             running = [asyncio.create_task(engine.ask(question(number))) for number in range(6)]
             await on_the_wire(script, 2)
-            spoil(engine.books.path)
+            spoil(engine.ledger.path)
             return await asyncio.gather(*running, return_exceptions=True)
 
     assert all(isinstance(one, LedgerError) for one in run_virtual(main()))

@@ -125,7 +125,7 @@ def test_work_that_queues_shares_a_commit(ledger, monkeypatch):
     """What arrives during a commit is committed together."""
     commits = []
     commit = LedgerTransactions.commit
-    monkeypatch.setattr(LedgerTransactions, "commit", lambda clerk: commits.append(1) or commit(clerk))
+    monkeypatch.setattr(LedgerTransactions, "commit", lambda transactions: commits.append(1) or commit(transactions))
 
     async def main():
         await asyncio.gather(*(ask(ledger, key(number)) for number in range(50)))

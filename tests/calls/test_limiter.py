@@ -367,7 +367,7 @@ def test_a_cancelled_waiter_leaks_nothing_and_lets_the_next_one_in(granted):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_random_cancellations_leave_a_working_lane(seed):
+def test_random_cancellations_leave_a_working_endpoint(seed):
     """However calls are cancelled, given up and refused, all places are free in the end and everyone was served."""
     chance = random.Random(seed)  # noqa: S311
 
@@ -472,7 +472,7 @@ def test_anthropic_headers_pace_by_their_input_limit():
     assert starts[-1][0] <= 300 / 0.9
 
 
-def test_hardly_any_output_left_makes_the_lane_take_a_breath():
+def test_hardly_any_output_left_makes_the_endpoint_take_a_breath():
     """An output allowance that is nearly used up holds the next start back for a moment."""
     told = anthropic_limits(
         {"anthropic-ratelimit-output-tokens-limit": "8000", "anthropic-ratelimit-output-tokens-remaining": "100"},

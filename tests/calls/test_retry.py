@@ -136,7 +136,7 @@ def test_cancelling_ends_it(after):
     assert asked == [1]
 
 
-def test_a_pause_of_the_lane_and_the_wait_of_a_call_are_one_wait():
+def test_a_pause_of_the_endpoint_and_the_wait_of_a_call_are_one_wait():
     """A call told to wait 20 s, in a endpoint that pauses 20 s, starts again after 20 s, not 40."""
     asked = []
 

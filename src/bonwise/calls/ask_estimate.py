@@ -28,7 +28,7 @@ def estimate_asks(engine: Engine, asks: Iterable[Ask]) -> CostEstimate:
     engine : Engine
         Its ledger says what is stored already, and how long the answers of a model have been; with ``reask``
         an answer that is stored and unscored is asked for again. That new answers will be unscored, and asked
-        for again, is not foreseen.
+        for again, is not estimated.
     asks : iterable of Ask
         A question that stands among them twice is asked once.
 
@@ -85,7 +85,7 @@ class _View:
         for generation in range(self._engine.reask + 1):
             missing, unusable = 0, []
             for sample, key in zip(samples, request.keys(samples, generation), strict=True):
-                stored = None if key in self._met else self._engine.books.stored(key)
+                stored = None if key in self._met else self._engine.ledger.stored(key)
                 missing += stored is None and key not in self._met
                 if stored is None:
                     self._met.add(key)
@@ -106,7 +106,7 @@ def _usable(stored: Stored, ask: Ask, endpoint: Endpoint) -> bool:
 
 
 def _observed(engine: Engine) -> dict[str, float]:
-    if not isinstance(engine.books, Ledger):
+    if not isinstance(engine.ledger, Ledger):
         return {}
-    tallies = [tally for tally in engine.books.stats().models if tally.samples and tally.usage.output]
+    tallies = [tally for tally in engine.ledger.stats().models if tally.samples and tally.usage.output]
     return {f"{tally.provider}/{tally.model}": tally.usage.output / tally.samples for tally in tallies}

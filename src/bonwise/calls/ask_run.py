@@ -104,7 +104,7 @@ class AskRun:
         """Look for answers that another process is asking for; now and then its lease is to be looked at again."""
         for pause in PAUSES:
             await asyncio.sleep(pause)
-            if any(self._engine.books.stored(key) is not None for key in missing):
+            if any(self._engine.ledger.stored(key) is not None for key in missing):
                 return
 
     def _owe(self, missing: Open, reason: str) -> None:
@@ -114,7 +114,7 @@ class AskRun:
     def _look_up(self, keys: Open) -> Open:
         missing = {}
         for key, sample in keys.items():
-            stored = self._engine.books.stored(key)
+            stored = self._engine.ledger.stored(key)
             if stored is None:
                 missing[key] = sample
             else:
@@ -124,7 +124,7 @@ class AskRun:
 
     async def _send_for(self, missing: Open) -> bool:
         """Send for what is missing and take what lands; tell whether another process is at it."""
-        paid, shared = self._launch(missing)
+        paid, shared = self._start(missing)
         tasks = {*paid, *shared}
         # Waiting, unlike awaiting, leaves the calls alone when whoever asked goes away.
         await asyncio.wait(tasks)
@@ -154,16 +154,16 @@ class AskRun:
             return outcomes
         return {key: one for key, one in outcomes.items() if not (isinstance(one, Unscored) and one.owed)}
 
-    def _launch(self, missing: Open) -> tuple[set[asyncio.Task[CallOutcome]], set[asyncio.Task[CallOutcome]]]:
-        flights = self._engine.flights
-        under_way = {key: flights[key] for key in missing if key in flights}
+    def _start(self, missing: Open) -> tuple[set[asyncio.Task[CallOutcome]], set[asyncio.Task[CallOutcome]]]:
+        running = self._engine.tasks_by_key
+        under_way = {key: running[key] for key in missing if key in running}
         fresh = [key for key in missing if key not in under_way]
         at_once = self._endpoint.provider.capabilities.samples and "n" not in self._refused
         groups = [fresh] if at_once and fresh else [[key] for key in fresh]
-        paid = {self._engine.launch(self._flight(group), group) for group in groups}
+        paid = {self._engine.start(self._call(group), group) for group in groups}
         return paid, set(under_way.values())
 
-    def _flight(self, keys: list[bytes]) -> CallAttempts:
+    def _call(self, keys: list[bytes]) -> CallAttempts:
         single = self._request
         several = partial(self._endpoint.provider.request, self._ask, dropped=self._refused)
         return CallAttempts(
@@ -190,7 +190,7 @@ class AskRun:
         self._endpoint.written_down.add(parameter)
         self._endpoint.refused |= {parameter}
         self._engine.totals.notices[f"{self._ask.model} does not take {parameter}: left out ({message})"] += 1
-        await self._engine.books.drop(self._endpoint.base_url, self._ask.model.name, parameter, message)
+        await self._engine.ledger.drop(self._endpoint.base_url, self._ask.model.name, parameter, message)
 
     def _take(self, missing: Open, outcomes: Mapping[bytes, Outcome], *, paid: bool, reused: float = 0.0) -> None:
         for key, outcome in list(outcomes.items()):
@@ -199,7 +199,7 @@ class AskRun:
                 continue
             answer = self._answers[sample] = self._read(outcome, from_ledger=not paid)
             if not isinstance(outcome, Unscored):
-                self._engine.books.note_reading(key, _as_json(answer.reading))
+                self._engine.ledger.note_reading(key, _as_json(answer.reading))
                 self._reused_tokens += reused
 
     def _read(self, outcome: Outcome, *, from_ledger: bool) -> Answer:

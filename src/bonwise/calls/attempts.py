@@ -55,12 +55,11 @@ class _StaleError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What all flights of an engine share.
+    """What all calls of an engine share.
 
     Parameters
     ----------
-    books : LedgerProtocol
-        The ledger.
+    ledger : LedgerProtocol
     spending : Spending
     totals : CallTotals
     attempts : int
@@ -68,7 +67,7 @@ class Terms:
     price_version : str
     """
 
-    books: LedgerProtocol
+    ledger: LedgerProtocol
     spending: Spending
     totals: CallTotals
     attempts: int
@@ -237,7 +236,7 @@ class CallAttempts:
 
     async def _claim(self) -> bool:
         asked = len(self._keys)
-        claim = await self._terms.books.claim(self._keys, self._request, time.time())
+        claim = await self._terms.ledger.claim(self._keys, self._request, time.time())
         if claim.unknown:
             self.bill += Bill(unknown=claim.unknown)
         self._busy = bool(claim.busy)
@@ -332,7 +331,7 @@ class CallAttempts:
         if self._call is not None:
             # Whoever is cancelled while the ledger writes has not undone it: the call is no longer open.
             call, self._call = self._call, None
-            await self._terms.books.answer(call, recorded)
+            await self._terms.ledger.answer(call, recorded)
 
     def _cost(self, reply: Reply) -> float | None:
         if self._endpoint.price is None or reply.usage is None:
@@ -340,7 +339,7 @@ class CallAttempts:
         return Prices.cost(self._endpoint.price, reply.usage)
 
     def _settle(self, reservation: Reservation, exchange: _Exchange) -> int | None:
-        """Close the books on one attempt; return the tokens it really took, None where nobody counted."""
+        """Settle one attempt; return the tokens it really took, None where nobody counted."""
         problem, reply = exchange.problem, exchange.reply
         if reply is not None:
             used = None if reply.usage is None else reply.usage.total
@@ -376,7 +375,7 @@ class CallAttempts:
     async def _let_go(self, note: str) -> None:
         if self._call is not None:
             call, self._call = self._call, None
-            await self._terms.books.give_up(call, self._attempts, self._lost, note)
+            await self._terms.ledger.give_up(call, self._attempts, self._lost, note)
 
 
 def refused_for_good(problem: Problem) -> Unscored:

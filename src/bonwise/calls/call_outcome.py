@@ -1,4 +1,4 @@
-"""What a call brought home."""
+"""What a call returned."""
 
 from __future__ import annotations
 

@@ -102,17 +102,17 @@ class Engine:
         self.spending = Spending(max_calls, max_tokens, max_cost)
         self.prices = Prices.load() if prices is None else prices
         self.deadline, self.reask = deadline, reask
-        self.books: LedgerProtocol = _opened_ledger(ledger)
-        self._owns_books = not isinstance(ledger, Ledger)
-        self.terms = Terms(self.books, self.spending, self.totals, attempts, self.prices.version)
+        self.ledger: LedgerProtocol = _opened_ledger(ledger)
+        self._owns_ledger = not isinstance(ledger, Ledger)
+        self.terms = Terms(self.ledger, self.spending, self.totals, attempts, self.prices.version)
         """What all calls under way share."""
         self._limiter = limiter or (lambda _model: EndpointLimiter(max_concurrency))
         self._connection = connection or Connection(connections=max_concurrency)
         self._endpoints = Endpoints()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.flights: dict[bytes, asyncio.Task[CallOutcome]] = {}
+        self.tasks_by_key: dict[bytes, asyncio.Task[CallOutcome]] = {}
         """The calls under way, by the keys that they are to answer."""
-        self._aloft: dict[asyncio.Task[CallOutcome], CallAttempts] = {}
+        self._calls: dict[asyncio.Task[CallOutcome], CallAttempts] = {}
         self.stopped = ""
         """Why nothing new is sent, empty while the engine runs."""
 
@@ -152,7 +152,7 @@ class Engine:
         base_url = (request or adapter.request(ask, 1, frozenset())).base_url
 
         def make() -> Endpoint:
-            refused = self.books.dropped(base_url, model.name)
+            refused = self.ledger.dropped(base_url, model.name)
             price = self.prices.price(model.provider, model.name, base_url)
             return Endpoint(adapter, model, base_url, refused, price, self._limiter, self._connection)
 
@@ -163,18 +163,18 @@ class Engine:
         with suppress(AttemptError, CallError):  # what is wrong is said when something is asked
             self.endpoint(ask).open()
 
-    def launch(self, flight: CallAttempts, keys: Sequence[bytes]) -> asyncio.Task[CallOutcome]:
-        """Send a flight on its way in a task of its own, which the end of whoever asked does not end."""
-        task = asyncio.create_task(flight.run())
-        self._aloft[task] = flight
-        self.flights.update(dict.fromkeys(keys, task))
+    def start(self, call: CallAttempts, keys: Sequence[bytes]) -> asyncio.Task[CallOutcome]:
+        """Start a call in its own task; the task goes on if the caller is cancelled."""
+        task = asyncio.create_task(call.run())
+        self._calls[task] = call
+        self.tasks_by_key.update(dict.fromkeys(keys, task))
 
         def forget(done: asyncio.Task[CallOutcome]) -> None:
-            del self._aloft[done]
+            del self._calls[done]
             for key in keys:
-                del self.flights[key]
-            # Paid is paid, whether or not whoever asked is still there.
-            self.totals.bill += flight.bill
+                del self.tasks_by_key[key]
+            # A call is paid for even if the caller has gone.
+            self.totals.bill += call.bill
             if not done.cancelled():
                 done.exception()  # whoever waits sees it too; if nobody waits any more, it is no news
 
@@ -182,18 +182,18 @@ class Engine:
         return task
 
     def stop(self, reason: str) -> None:
-        """Send nothing new. Calls on the wire may still land; `aclose` waits for them."""
+        """Send nothing new. Calls on the wire may still be answered; `aclose` waits for them."""
         self.stopped = reason
-        for task, flight in self._aloft.items():
-            if flight.on_the_wire:
-                flight.last_attempt = True
+        for task, call in self._calls.items():
+            if call.on_the_wire:
+                call.last_attempt = True
             else:
                 task.cancel()
 
     def abandon(self, reason: str) -> None:
         """Send nothing new, and wait for nothing: the ledger notes that calls on the wire may be billed."""
         self.stopped = reason
-        for task in self._aloft:
+        for task in self._calls:
             task.cancel()
 
     def denial(self) -> CallError | None:
@@ -209,12 +209,12 @@ class Engine:
     async def aclose(self) -> None:
         """Wait for the calls on the wire, then close clients and ledger."""
         self.stop(self.stopped or "the engine is closed")
-        if self._aloft:
-            await asyncio.wait(list(self._aloft))
+        if self._calls:
+            await asyncio.wait(list(self._calls))
         for client in [client for endpoint in self._endpoints for client in endpoint.give_up_clients()]:
             await client.aclose()
-        if self._owns_books:
-            self.books.close()
+        if self._owns_ledger:
+            self.ledger.close()
 
     async def __aenter__(self) -> Self:
         return self

@@ -215,7 +215,7 @@ class EndpointLimiter:
             wait = max(wait, self._tokens.wait(tokens, now, self._waiting_tokens if behind_queue else 0))
         return max(wait, 0.0)
 
-    def _start(self, tokens: int, now: float) -> _LaneLease:
+    def _start(self, tokens: int, now: float) -> _LimiterLease:
         self._running += 1
         self._running_tokens += tokens
         self._started += 1
@@ -224,15 +224,15 @@ class EndpointLimiter:
             self._requests.charge(1, now)
         if self._tokens is not None:
             self._tokens.charge(tokens, now)
-        return _LaneLease(self, tokens, now)
+        return _LimiterLease(self, tokens, now)
 
-    def _finish(self, lease: _LaneLease, tokens: int, now: float) -> None:
+    def _finish(self, lease: _LimiterLease, tokens: int, now: float) -> None:
         self._running -= 1
         self._running_tokens -= lease.tokens
         if self._tokens is not None and tokens != lease.tokens:
             self._tokens.charge(tokens - lease.tokens, now)
 
-    def _withdraw(self, lease: _LaneLease) -> None:
+    def _withdraw(self, lease: _LimiterLease) -> None:
         now = asyncio.get_running_loop().time()
         self._finish(lease, 0, now)
         self._started -= 1
@@ -241,7 +241,7 @@ class EndpointLimiter:
             self._requests.charge(-1, now)
         self._admit(asyncio.get_running_loop())
 
-    def _settle(self, lease: _LaneLease, tokens: int | None, limits: RateLimits, problem: Problem | None) -> None:
+    def _settle(self, lease: _LimiterLease, tokens: int | None, limits: RateLimits, problem: Problem | None) -> None:
         loop = asyncio.get_running_loop()
         now = loop.time()
         self._hear(lease, limits, now)
@@ -254,14 +254,14 @@ class EndpointLimiter:
         self._finish(lease, tokens, now)
         self._admit(loop)
 
-    def _answered(self, lease: _LaneLease) -> None:
+    def _answered(self, lease: _LimiterLease) -> None:
         if lease.pauses == self._pauses:
             self._strikes = 0
         # A window that is not used up says nothing about what the server could bear.
         if not self._has_room():
             self._window.grow()
 
-    def _failed(self, lease: _LaneLease, problem: Problem, now: float) -> None:
+    def _failed(self, lease: _LimiterLease, problem: Problem, now: float) -> None:
         throttled = problem.kind == "throttled"
         if problem.kind in CUTTING and not (throttled and self._server_paces):
             self._window.cut(lease.cuts)
@@ -281,7 +281,7 @@ class EndpointLimiter:
     def _close(self, until: float) -> None:
         self._closed_until = max(self._closed_until, until)
 
-    def _hear(self, lease: _LaneLease, limits: RateLimits, now: float) -> None:
+    def _hear(self, lease: _LimiterLease, limits: RateLimits, now: float) -> None:
         tokens = limits.input_tokens or limits.tokens
         if limits.requests is not None:
             self._server_paces = True
@@ -296,7 +296,7 @@ class EndpointLimiter:
             self._close(now + min(BREATH, BREATH if output.reset is None else output.reset))
 
 
-class _LaneLease:
+class _LimiterLease:
     """One started call, and what the endpoint looked like when it started."""
 
     __slots__ = ("_endpoint", "_settled", "cuts", "pauses", "since", "started", "started_tokens", "tokens")
@@ -329,9 +329,9 @@ class _QueuedCall:
 
     __slots__ = ("granted", "lease", "tokens")
 
-    def __init__(self, granted: asyncio.Future[_LaneLease | None], tokens: int) -> None:
+    def __init__(self, granted: asyncio.Future[_LimiterLease | None], tokens: int) -> None:
         self.granted = granted
-        self.lease: _LaneLease | None = None
+        self.lease: _LimiterLease | None = None
         self.tokens = tokens
 
     def give_up(self) -> None:

@@ -74,7 +74,7 @@ def _engine(run: Path, reask: int) -> Iterator[Engine]:
     try:
         yield engine
     finally:
-        engine.books.close()
+        engine.ledger.close()
 
 
 def _show(lines: Sequence[str]) -> None:

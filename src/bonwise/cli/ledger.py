@@ -40,8 +40,8 @@ def stats(
     """Sum up calls, answers, tokens and cost by model."""
     from bonwise.report.described.ledger import describe_with
 
-    with _opened(run) as books:
-        found, verdict = books.stats(), books.integrity()
+    with _opened(run) as ledger:
+        found, verdict = ledger.stats(), ledger.integrity()
     with _damaged(run):
         document, models, refused = _document(found, verdict), _models(found), _refused(found)
     deliver(document, json_target, described=describe_with(document, models, refused))
@@ -62,8 +62,8 @@ def show(
     """
     from bonwise.printable import printable
 
-    with _opened(run) as books:
-        for row in books.rows(model=model, state=_state(state), key_prefix=key, limit=limit):
+    with _opened(run) as ledger:
+        for row in ledger.rows(model=model, state=_state(state), key_prefix=key, limit=limit):
             if key:
                 emit(_json(row, indent=2))
             else:
@@ -82,9 +82,9 @@ def export(
 
     A row holds the request, the response and what was read from it.
     """
-    with _opened(run) as books:
-        refuse_overwriting((books.path,), (out,))
-        count = write_rows(out, map(_json, books.rows(model=model, state=_state(state))))
+    with _opened(run) as ledger:
+        refuse_overwriting((ledger.path,), (out,))
+        count = write_rows(out, map(_json, ledger.rows(model=model, state=_state(state))))
     say(f"{count:,} rows")
     return 0
 
@@ -102,8 +102,8 @@ def prune(
     from bonwise.calls.ledger.ledger import FAILED
 
     states = [cast("State", _state(one)) for one in state or FAILED]
-    with _opened(run) as books:
-        deleted = books.prune(states, None if before is None else _day(before))
+    with _opened(run) as ledger:
+        deleted = ledger.prune(states, None if before is None else _day(before))
     say(f"{deleted:,} calls deleted")
     return 0
 
@@ -118,8 +118,8 @@ def forget(
 
     They are sent again.
     """
-    with _opened(run) as books:
-        forgotten = books.forget(model=model, parameter=parameter)
+    with _opened(run) as ledger:
+        forgotten = ledger.forget(model=model, parameter=parameter)
     say(f"{forgotten:,} parameters forgotten")
     return 0
 

@@ -30,7 +30,7 @@ __all__ = ["failed", "judge_now", "judge_with", "redrawn"]
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """The engine for which a judge is working, so that a judge it asks in turn pays from the same purse."""
+    """The engine for which a judge is working, so that a judge it asks in turn counts against the same limits."""
 
     engine: Engine
     loop: asyncio.AbstractEventLoop

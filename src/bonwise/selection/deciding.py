@@ -167,13 +167,13 @@ def _spread(distinct: DistinctTexts, standing: Standing | None) -> dict[str, tup
     if standing is None:
         return dict.fromkeys(names, ())
     placed_values: dict[str, tuple[float | None, ...]] = {}
-    twins = Counter(distinct.entrant)
+    copies = Counter(distinct.entrant)
     for name in names:
         values = getattr(standing, name)
         placed = (None if one is None else values[one] for one in distinct.entrant) if values else ()
         placed_values[name] = tuple(placed)
     placed_values["p_best"] = tuple(
-        None if value is None else value / twins[one]
+        None if value is None else value / copies[one]
         for value, one in zip(placed_values["p_best"], distinct.entrant, strict=False)
     )
     return placed_values

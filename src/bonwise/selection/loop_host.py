@@ -98,7 +98,7 @@ class RunningLoopHost(LoopHost):
     def close(self, *, wait: bool = True) -> None:
         """Close the engine; of one whose loop is gone only the ledger is left to close."""
         if not self._loop.is_running():
-            self._engine.books.close()
+            self._engine.ledger.close()
             return
         asyncio.run_coroutine_threadsafe(self._close(wait), self._loop).result()
 

@@ -111,7 +111,7 @@ def label_slope(labels: Floats, draws: Floats, weights: Floats | None = None) ->
 
 
 def redraw_paths(draws: Floats, prior: DrawPrior, *, most: int = 8, seed: int = 0) -> RedrawPaths:
-    """Play the redraws of every pool to their end.
+    """Simulate the redraws of every pool until the rule stops.
 
     Parameters
     ----------

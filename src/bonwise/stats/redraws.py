@@ -157,7 +157,7 @@ class Replay(NamedTuple):
 
 
 def replay(draws: Floats, prior: DrawPrior, *, most: int = 8, seed: int = 0) -> Replay:
-    """Play the rule on stored draws.
+    """Apply the rule to stored draws.
 
     Parameters
     ----------

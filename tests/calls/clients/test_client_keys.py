@@ -139,7 +139,7 @@ def test_a_subclass_of_the_user_s_is_its_parent():
         assert request(maker, client).keys([0])[0] == key(maker)
 
 
-def test_lanes_are_told_apart_by_client():
+def test_endpoints_are_told_apart_by_client():
     """Two clients of one server have endpoints of their own, and no word of a endpoint shows a key."""
     maker = Maker("OpenAI")
 

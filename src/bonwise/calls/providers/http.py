@@ -53,8 +53,8 @@ def library_of(kind: type) -> ModuleType:
     LookupError
         It comes from neither.
     """
-    homes = (parent.__module__.partition(".")[0] for parent in kind.__mro__)
-    name = next((home for home in homes if home in _LIBRARIES), None)
+    packages = (parent.__module__.partition(".")[0] for parent in kind.__mro__)
+    name = next((package for package in packages if package in _LIBRARIES), None)
     if name is None:
         raise LookupError(f"{kind.__qualname__} is of no known HTTP library")
     return import_module(name)

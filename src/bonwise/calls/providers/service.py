@@ -171,7 +171,7 @@ class Service:
     Parameters
     ----------
     name : str
-    home : str
+    default_url : str
         Where it is unless something else is said.
     url_variable : str
         Names another server.
@@ -182,24 +182,24 @@ class Service:
     """
 
     name: str
-    home: str
+    default_url: str
     url_variable: str
     key_variables: tuple[str, ...]
     headers_variable: str
-    home_origin: str = field(init=False, repr=False, compare=False)
+    default_origin: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "home_origin", Address(self.home).origin)
+        object.__setattr__(self, "default_origin", Address(self.default_url).origin)
 
     def address(self, base_url: str | None) -> Address:
-        """Return where requests go: to the URL given, else to the environment's, else home.
+        """Return where requests go: to the URL given, else to the environment's, else to `default_url`.
 
         Raises
         ------
         bonwise.errors.UsageError
             It is no ``http`` or ``https`` address.
         """
-        return find_address(base_url, self.url_variable, self.home)
+        return find_address(base_url, self.url_variable, self.default_url)
 
     def server(self, base_url: str | None, version: str = "", header: str = "") -> tuple[Address, str]:
         """Return where requests go, and the version that enters the ledger's key; see `api_version`."""
@@ -219,8 +219,8 @@ class Service:
         bonwise.errors.CallError
             There is none for the service itself, or it holds characters that no header can carry.
         """
-        at_home = address.origin == self.home_origin
-        return find_key(self.name, self.key_variables, required=at_home)
+        is_default = address.origin == self.default_origin
+        return find_key(self.name, self.key_variables, required=is_default)
 
     def account(self, model: Model) -> str:
         """Return a word that tells accounts apart and reveals nothing of the key; raises what `key` raises."""

@@ -91,7 +91,7 @@ class _KnockoutContest:
         return Standing(verdicts, stopped=self._stopped(bracket))
 
     def _bracket(self) -> _Bracket:
-        """Play the tournament as far as it was heard."""
+        """Replay the tournament from the verdicts so far."""
         found = _Bracket([0.0] * len(self._order))
         left = list(self._order)
         while len(left) > 1 and not found.open:

@@ -131,10 +131,10 @@ def test_new_questions_without_end_are_cut_off():
         self.rounds += 1
         return [Draw(0, self.rounds)]
 
-    referee = CheckedContest(Mine(next=following), Entrants(2, order=(0, 1)), as_judge(length))
-    assert all(referee.next() for _ in range(20_000))
+    contest = CheckedContest(Mine(next=following), Entrants(2, order=(0, 1)), as_judge(length))
+    assert all(contest.next() for _ in range(20_000))
     with pytest.raises(JudgeError, match="more than 20,000 questions about 2"):
-        referee.next()
+        contest.next()
 
 
 def test_what_is_sound_passes_as_it_is():

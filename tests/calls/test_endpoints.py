@@ -63,7 +63,7 @@ def handled(handler, **settings):
     return Engine(connection=Connection(transport=HTTPX.MockTransport(answer)), **settings)
 
 
-def test_a_closed_lane_is_tried_again_later():
+def test_a_closed_endpoint_is_tried_again_later():
     """A service that lives long goes on by itself once the key is right again, and hammers nobody until then."""
     script = Script(keys={"sk-other"})
 
@@ -81,7 +81,7 @@ def test_a_closed_lane_is_tried_again_later():
     run_virtual(main())
 
 
-def test_another_key_opens_a_lane_at_once(monkeypatch):
+def test_another_key_opens_a_endpoint_at_once(monkeypatch):
     """The key is that of the moment: a new one is used, and tried although the old one was refused."""
     script = Script(keys={"sk-second-key"})
 
@@ -111,7 +111,7 @@ def test_a_text_that_a_firewall_forbids_closes_nothing():
     run_virtual(main())
 
 
-def test_a_wrong_address_closes_the_lane_before_many_calls_are_sent():
+def test_a_wrong_address_closes_the_endpoint_before_many_calls_are_sent():
     """Where nothing has ever been answered, the first 404 is the last."""
     seen = []
 
@@ -129,7 +129,7 @@ def test_a_wrong_address_closes_the_lane_before_many_calls_are_sent():
     assert len(seen) <= 8
 
 
-def test_lanes_follow_the_address_of_the_moment(monkeypatch):
+def test_endpoints_follow_the_address_of_the_moment(monkeypatch):
     """The same server is one endpoint, however its address is given; another address is another endpoint."""
     script = Script()
 
@@ -254,7 +254,7 @@ def test_what_a_reader_found_is_noted_whatever_it_is(tmp_path, reading):
             found = await engine.ask(question(read=lambda _: reading))
             assert found.answers[0].reading is reading
         async with engine_over(Script(), ledger=tmp_path) as engine:
-            (row,) = engine.books.rows()
+            (row,) = engine.ledger.rows()
             json.loads(row.reading, parse_constant=pytest.fail)
 
     run_virtual(main())
@@ -276,7 +276,7 @@ def test_settings_that_mean_nothing_are_refused(settings):
         engine_over(Script(), **settings)
 
 
-def test_a_429_pauses_the_whole_lane():
+def test_a_429_pauses_the_whole_endpoint():
     """After one throttled call no other is sent until the time that the server named has passed."""
     sent = []
 
