@@ -92,6 +92,16 @@ def test_no_room_has_the_name_of_a_public_one():
     assert rooms.isdisjoint(bw.__all__)
 
 
+def test_a_class_has_a_name_of_its_own():
+    """No two classes of the package have the same name, private ones included: a search finds one of them."""
+    named = {}
+    for path in FILES:
+        for node in parsed(path).body:
+            if isinstance(node, ast.ClassDef):
+                named.setdefault(node.name.lstrip("_"), []).append(f"{path.relative_to(SOURCE)}:{node.lineno}")
+    assert {name: places for name, places in named.items() if len(places) > 1} == {}
+
+
 def test_the_types_are_shipped():
     """The marker that tells type checkers to read the annotations is installed with the package."""
     assert resources.files("bonwise").joinpath("py.typed").is_file()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bonwise.selection.settings import SelectionSettings
     from bonwise.selection.totals import Totals
 
-__all__ = ["Picks"]
+__all__ = ["PickReport"]
 
 MAKESHIFT: Mapping[DecidedBy, str] = {
     "first": "picks rest on no judgment: the first candidate was kept, as --on-failure first says",
@@ -30,7 +30,7 @@ MAKESHIFT: Mapping[DecidedBy, str] = {
 
 
 @dataclass(slots=True)
-class Picks:
+class PickReport:
     """Running figures of many selections.
 
     Parameters

@@ -14,7 +14,7 @@ import typer
 
 from bonwise.cli.arguments import HtmlTarget, Seed, emit, refuse_overwriting, say
 from bonwise.cli.picked_page import PickedPage
-from bonwise.cli.picks import Picks
+from bonwise.cli.picks import PickReport
 from bonwise.cli.running import (
     BAD_INPUT,
     RUN,
@@ -110,7 +110,7 @@ def select(
         if html is not None:
             raise UsageError("--dry-run picks nothing, so there is no page", hint="leave --html out")
         return show_plan(source, plan, run, reask, share=0.0 if router is None else router.share)
-    picks = Picks(plan, router)
+    picks = PickReport(plan, router)
     page = None if html is None else PickedPage(html, str(pools), picks.totals, router)
     # A line that is no pool is found before a cent is spent.
     total = None if str(pools) == STANDARD_INPUT else sum(1 for _ in source())
@@ -131,7 +131,10 @@ def select(
 
 
 def _pick_all(
-    source: Callable[[], Iterator[Pool]], run_of: Callable[..., RunSummary], picks: Picks, page: PickedPage | None
+    source: Callable[[], Iterator[Pool]],
+    run_of: Callable[..., RunSummary],
+    picks: PickReport,
+    page: PickedPage | None,
 ) -> int:
     """Write the picks as they come, then the page; whatever ends the run, what was found is said."""
 
