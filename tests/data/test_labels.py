@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from bonwise.data.labels import join_labels
+from bonwise.data.reading_options import ReadingOptions
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.errors import ColumnError, InputError, RowError
@@ -20,7 +21,7 @@ def labels(*rows):
 
 def joined(frame, **options):
     """Return the labels a table got."""
-    return join_labels(TABLE, frame, **options).frame["oracle_label"].tolist()
+    return join_labels(TABLE, frame, ReadingOptions(**options)).frame["oracle_label"].tolist()
 
 
 def test_labels_are_joined_on_prompt_and_candidate():
@@ -126,15 +127,15 @@ def test_a_named_column_that_stands_nowhere_is_refused(role):
 def test_the_name_of_a_column_of_the_scores_serves_them_alone():
     """The scores' own name of the prompts may be unknown to the label file; that of a label may not."""
     table = ScoreTable.from_frame(SCORES.rename(columns={"prompt_id": "case"}), columns={"prompt_id": "case"})
-    assert join_labels(table, labels((1, "a", 1)), columns={"prompt_id": "case"}).has_labels
+    assert join_labels(table, labels((1, "a", 1)), ReadingOptions(columns={"prompt_id": "case"})).has_labels
     blank = ScoreTable.from_frame(SCORES.assign(rating=None), columns={"oracle_label": "rating"})
     with pytest.raises(ColumnError, match="no column named 'rating' for oracle_label"):
-        join_labels(blank, labels((1, "a", 1)), columns={"oracle_label": "rating"})
+        join_labels(blank, labels((1, "a", 1)), ReadingOptions(columns={"oracle_label": "rating"}))
 
 
 def test_labels_are_mapped_from_their_scale():
     """Declared labels land in [0, 1], and one off the scale is refused with its row."""
-    table = join_labels(TABLE, labels((1, "a", 3)), label_scale=Scale(1, 5))
+    table = join_labels(TABLE, labels((1, "a", 3)), ReadingOptions(label_scale=Scale(1, 5)))
     assert (table.frame["oracle_label"][0], table.label_scale) == (0.5, Scale(1, 5))
     with pytest.raises(RowError, match="labels, row 1: oracle_label 6 lies off the declared scale 1:5"):
         joined(labels((1, "a", 3), (1, "b", 6)), label_scale=Scale(1, 5))

@@ -120,9 +120,9 @@ def test_the_help(copy):
     assert listed.index("mix ") < listed.index("shortlist ")
     shown = ran(copy, "study", "shortlist", "--help")
     assert "Study how often the highest scores of a judge hold a best candidate." in shown
-    for flag in ("--keep", "--labels", "--confidence", "--json", "--html"):
+    for flag in ("--keep", "--labels", "--score-col", "--confidence", "--json", "--html"):
         assert flag in shown
-    assert "--oracle" not in shown  # its function takes none
+    assert "--seed" not in shown  # its function takes none
 
 
 def test_the_page_of_the_docs_says_a_command_that_runs(copy):

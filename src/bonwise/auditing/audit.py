@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from bonwise.auditing.comparison import compare_judges
 from bonwise.auditing.judge_audit import audit_judge, of_candidates
@@ -15,11 +15,11 @@ from bonwise.auditing.settings import IntervalKind, Settings
 from bonwise.auditing.stated_draw import StatedDraw, stated_draw
 from bonwise.auditing.thresholds import Thresholds
 from bonwise.auditing.verdict import Target
-from bonwise.data.checks import names_of
+from bonwise.data.checks import CONFIDENCE, SEED, names_of
 from bonwise.data.label_design import LabelDesign
 from bonwise.data.opening import open_table
-from bonwise.data.panel import Panel, Shape, lay_out
-from bonwise.data.scales import Scale
+from bonwise.data.panel import Panel, lay_out
+from bonwise.data.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, UsageError
 
@@ -29,26 +29,21 @@ if TYPE_CHECKING:
 __all__ = ["audit"]
 
 
+@opens_a_table
 def audit(  # noqa: PLR0913 - the one front door of the audit; all but the source are named
     source: str | Path | pd.DataFrame | ScoreTable,
     *,
-    labels: str | Path | pd.DataFrame | None = None,
-    oracle: str | None = None,
-    exclude: str | Sequence[str] = (),
     control: str | Sequence[str] = (),
     target: Target = "best-of-n",
     interval: IntervalKind = "default",
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     resamples: int = 1000,
-    seed: int = 0,
-    shape: Shape | None = None,
+    seed: int = SEED,
     thresholds: Mapping[str, float] | None = None,
-    columns: Mapping[str, str] | None = None,
-    judge_scale: Mapping[str, Scale] | Scale | None = None,
-    label_scale: Scale | None = None,
     as_picked: bool = False,
     design: str | Path | LabelDesign | None = None,
     outcome_model: Any = None,
+    **reading: Unpack[ReadingKeywords],
 ) -> Audit:
     """Audit one or several judges, or the picks that were made with one, against oracle labels.
 
@@ -57,12 +52,6 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     source : str, pathlib.Path, pandas.DataFrame or ScoreTable
         Long table ``prompt_id, candidate, judge_score, oracle_label`` and optional columns; or a file of logged
         picks, as ``bonwise select`` writes it, with `labels`.
-    labels : str, pathlib.Path or pandas.DataFrame, optional
-        Labels from elsewhere, joined on prompt and candidate.
-    oracle : str, optional
-        ``judge:NAME`` takes one judge of the table as the reference.
-    exclude : str or sequence of str
-        Candidate names to leave out.
     control : str or sequence of str
         Named easy candidates: left out of the figures, and every metric reported with them as well.
     target : {"best-of-n", "system"}
@@ -73,14 +62,8 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         Of the two-sided intervals, in [0.5, 1).
     resamples, seed : int
         Of the bootstrap, 2 and 0 or more; the seed also draws the folds of level_bias.
-    shape : {"rectangular", "ragged"}, optional
-        Forced; see `docs/tables.md`.
     thresholds : mapping of str to float, optional
         Replaces gates of the verdict, such as ``{"within_r_useful": 0.5}``.
-    columns : mapping of str to str, optional
-        Role to column name.
-    judge_scale, label_scale : Scale, optional
-        Declared scales; values are mapped to [0, 1]. A mapping declares the scale of each judge by name.
     as_picked : bool
         Of logged picks: take what the seed drew among equals, not its expectation.
     design : str, pathlib.Path or LabelDesign, optional
@@ -89,6 +72,8 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     outcome_model : object, optional
         Regressor in the manner of scikit-learn that takes the place of the ridge where labels are a sample; it is
         copied, and always cross-fitted.
+    **reading
+        How the table is opened, see `bonwise.data.reading_options.ReadingOptions`.
 
     Returns
     -------
@@ -106,25 +91,26 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     >>> found["recovery"].n
     500
     """
+    options = ReadingOptions.of(audit, reading)
     settings = Settings(
         confidence=confidence,
         interval=interval,
         resamples=resamples,
         seed=seed,
-        exclude=names_of("exclude", exclude),
+        exclude=options.exclude,
         control=names_of("control", control),
         target=target,
-        shape=shape,
+        shape=options.shape,
         thresholds=Thresholds().override(thresholds or {}),
         outcome_model=outcome_model,
     )
     if isinstance(source, str | Path) and holds_picks(Path(source)):
         picks = read_picks(source, as_picked=as_picked)
-        if oracle is not None or judge_scale:
+        if options.oracle is not None or options.judge_scale:
             raise UsageError(
                 f"{picks.source}: logged picks hold no scores", hint="leave --oracle and --judge-scale out"
             )
-        judge, table = logged_judge(picks, labels, settings, columns or {}, label_scale, design)
+        judge, table = logged_judge(picks, settings, options, design)
         return Audit(
             {judge.judge: judge},
             (),
@@ -137,9 +123,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         )
     if as_picked:
         raise UsageError("as_picked works only with logged picks", hint="leave --as-picked out")
-    table = open_table(
-        source, labels=labels, oracle=oracle, columns=columns, judge_scale=judge_scale, label_scale=label_scale
-    )
+    table = open_table(source, options)
     return _audit(table, settings, stated_draw(design, table))
 
 

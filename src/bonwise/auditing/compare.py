@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
@@ -14,9 +15,10 @@ from bonwise.auditing.logged import logged_panels, logged_table, picks_made
 from bonwise.auditing.picks_file import read_picks
 from bonwise.auditing.same_picks import differing_by_nothing, pick_alike
 from bonwise.auditing.settings import Settings
-from bonwise.data.panel import Panel, PromptLeftOut, Shape
+from bonwise.data.checks import CONFIDENCE
+from bonwise.data.panel import Panel, PromptLeftOut
 from bonwise.data.picks import Pick, Picks
-from bonwise.data.scales import Scale
+from bonwise.data.reading_options import PickKeywords, ReadingOptions, opens_a_table
 from bonwise.documented import DocumentedResult
 from bonwise.documents.compare import CompareDocument, CompareSettings, SideRecord
 from bonwise.documents.dropped_prompt import DroppedPrompt
@@ -126,16 +128,15 @@ class PickComparison(DocumentedResult):
         return super().to_frame()
 
 
-def compare(  # noqa: PLR0913 - all but the two files are named
+@opens_a_table
+def compare(
     first: str | Path,
     second: str | Path,
     *,
     labels: str | Path | pd.DataFrame,
-    confidence: float = 0.95,
-    shape: Shape | None = None,
+    confidence: float = CONFIDENCE,
     as_picked: bool = False,
-    columns: Mapping[str, str] | None = None,
-    label_scale: Scale | None = None,
+    **reading: Unpack[PickKeywords],
 ) -> PickComparison:
     """Compare two sets of logged picks against the same oracle labels.
 
@@ -147,14 +148,10 @@ def compare(  # noqa: PLR0913 - all but the two files are named
         Labels, joined on prompt and candidate.
     confidence : float
         Of the two-sided intervals, clustered by prompt, in [0.5, 1).
-    shape : {"rectangular", "ragged"}, optional
-        Forced; see `docs/tables.md`.
     as_picked : bool
         Take what a seed drew among equals, not its expectation.
-    columns : mapping of str to str, optional
-        Role to column of the label file.
-    label_scale : Scale, optional
-        Declared scale of the labels.
+    **reading
+        How the file of labels is read, see `bonwise.data.reading_options.ReadingOptions`.
 
     Returns
     -------
@@ -165,12 +162,13 @@ def compare(  # noqa: PLR0913 - all but the two files are named
     bonwise.errors.InputError
         A line that is not a pick, labels that fit nothing, or no prompt that both sets share.
     """
-    settings = Settings(confidence=confidence, shape=shape)
+    options = ReadingOptions.of(compare, reading, labels=labels)
+    settings = Settings(confidence=confidence, shape=options.shape)
     sides = read_picks(first, as_picked=as_picked), read_picks(second, as_picked=as_picked)
-    table = logged_table([(_FIRST, sides[0]), (_SECOND, sides[1])], labels, columns or {}, label_scale)
+    table = logged_table([(_FIRST, sides[0]), (_SECOND, sides[1])], options)
     alone = _alone(sides[0], sides[1]), _alone(sides[1], sides[0])
     reasons = _reasons(*sides)
-    panels = logged_panels(table, [(_FIRST, reasons), (_SECOND, reasons)], shape)
+    panels = logged_panels(table, [(_FIRST, reasons), (_SECOND, reasons)], options.shape)
     common, method = _common(panels, sides)
     dropped = {one.prompt_id: one for panel in common for one in panel.dropped}
     strangers = {*alone[0], *alone[1]}

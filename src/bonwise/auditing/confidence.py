@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, Unpack, get_args
 
 import numpy as np
 import pandas as pd
 
-from bonwise.data.checks import check_confidence
+from bonwise.data.checks import CONFIDENCE, check_confidence
 from bonwise.data.opening import open_table
+from bonwise.data.reading_options import LabelledKeywords, ReadingOptions, opens_a_table
 from bonwise.data.rows import open_rows
-from bonwise.data.scales import Scale
 from bonwise.data.statements import LEVELS, Statements, Ties, pair_statements, plain_statements
 from bonwise.data.table import ScoreTable
 from bonwise.documented import DocumentedResult
@@ -68,15 +68,13 @@ class ConfidenceAudit(DocumentedResult):
         return super().to_frame()
 
 
+@opens_a_table
 def audit_confidence(
     source: str | Path | pd.DataFrame,
     *,
-    labels: str | Path | pd.DataFrame | None = None,
     ties: Ties = "exclude",
-    confidence: float = 0.95,
-    columns: Mapping[str, str] | None = None,
-    judge_scale: Mapping[str, Scale] | Scale | None = None,
-    label_scale: Scale | None = None,
+    confidence: float = CONFIDENCE,
+    **reading: Unpack[LabelledKeywords],
 ) -> ConfidenceAudit:
     """Hold what judges state of their confidence against what was the case.
 
@@ -85,16 +83,12 @@ def audit_confidence(
     source : str, pathlib.Path or pandas.DataFrame
         A file of ``bonwise judge --pairs``; a table with ``probability`` and ``outcome``; or a table of scores with
         the ends ``low`` and ``high`` of the intervals that the judge stated.
-    labels : str, pathlib.Path or pandas.DataFrame, optional
-        Oracle labels, joined on prompt and candidate.
     ties : {"exclude", "half"}
         What becomes of statements on pairs with equal labels.
     confidence : float
         Of the two-sided intervals, clustered by prompt, in [0.5, 1).
-    columns : mapping of str to str, optional
-        Role to column, of scores and labels.
-    judge_scale, label_scale : Scale, optional
-        Declared scales of scores (with their intervals) and labels.
+    **reading
+        How scores (with their intervals) and labels are read, see `bonwise.data.reading_options.ReadingOptions`.
 
     Returns
     -------
@@ -112,6 +106,7 @@ def audit_confidence(
     0.1375
     """
     check_confidence(confidence)
+    options = ReadingOptions.of(audit_confidence, reading)
     if ties not in get_args(Ties):
         raise UsageError(f"oracle ties cannot be {ties!r}", hint=f"one of {', '.join(get_args(Ties))}")
     raw, name = open_rows(source)
@@ -120,9 +115,9 @@ def audit_confidence(
         settings = ConfidenceSettings(source=name, confidence=confidence, oracle_ties=ties, version=release())
         return ConfidenceAudit("statements", _stated(found, confidence), settings)
     if {"shown_first", "shown_second"} <= set(raw.columns):
-        if labels is None:
+        if options.labels is None:
             raise InputError(f"{name}: no oracle labels to compare the pairs with", hint="add --labels FILE")
-        found = pair_statements(raw, name, labels, columns or {}, ties)
+        found = pair_statements(raw, name, options.labels, options, ties)
         settings = ConfidenceSettings(
             source=name,
             confidence=confidence,
@@ -131,7 +126,7 @@ def audit_confidence(
             **given(labels_left_out=labels_left_out(found.labels_left_out)),
         )
         return ConfidenceAudit("pairs", _stated(found, confidence), settings)
-    table = _scores(source, name, raw, labels, columns or {}, judge_scale, label_scale)
+    table = _scores(source, name, raw, options)
     settings = ConfidenceSettings(
         source=name,
         confidence=confidence,
@@ -141,21 +136,13 @@ def audit_confidence(
     return ConfidenceAudit("intervals", _coverage(table, confidence), settings)
 
 
-def _scores(
-    source: str | Path | pd.DataFrame,
-    name: str,
-    raw: pd.DataFrame,
-    labels: str | Path | pd.DataFrame | None,
-    columns: Mapping[str, str],
-    judge_scale: Mapping[str, Scale] | Scale | None,
-    label_scale: Scale | None,
-) -> ScoreTable:
+def _scores(source: str | Path | pd.DataFrame, name: str, raw: pd.DataFrame, reading: ReadingOptions) -> ScoreTable:
     if not {"low", "high"} <= set(raw.columns):
         raise ColumnError(
             f"{name}: no stated confidence: neither probability and outcome, nor pairs, nor low and high",
             hint="see bonwise confidence --help",
         )
-    table = open_table(source, labels=labels, columns=columns, judge_scale=judge_scale, label_scale=label_scale)
+    table = open_table(source, reading)
     table.check_scales()
     return table
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
 from bonwise.auditing.labelling import label_state
 from bonwise.auditing.stated_draw import StatedDraw, stated_draw
 from bonwise.auditing.suspicions import Suspicion, suspicions
-from bonwise.data.flags import table_flags
+from bonwise.data.opening import open_scores
 from bonwise.data.panel import Panel, PromptLeftOut, lay_out
-from bonwise.data.scales import Scale
+from bonwise.data.reading_options import ReadingOptions, TableKeywords, opens_a_table
 from bonwise.data.table import ScoreTable
 from bonwise.documents.doctor import DoctorDocument, JudgeScores, LabelCoverage, TableCounts
 from bonwise.documents.record import given
@@ -23,23 +24,16 @@ from bonwise.stats.sums import Sums, prompt_sums
 __all__ = ["diagnose"]
 
 
-def diagnose(
-    path: str | Path,
-    *,
-    columns: Mapping[str, str] | None = None,
-    judge_scale: Mapping[str, Scale] | Scale | None = None,
-    label_scale: Scale | None = None,
-) -> DoctorDocument:
+@opens_a_table
+def diagnose(path: str | Path, **reading: Unpack[TableKeywords]) -> DoctorDocument:
     """Look a file over.
 
     Parameters
     ----------
     path : str or pathlib.Path
         What `audit` reads.
-    columns : mapping of str to str, optional
-        Role to column.
-    judge_scale, label_scale : optional
-        Declared scales.
+    **reading
+        How its columns are read, see `bonwise.data.reading_options.ReadingOptions`.
 
     Returns
     -------
@@ -50,7 +44,8 @@ def diagnose(
     bonwise.errors.InputError
         The file cannot be read as a table of scores at all.
     """
-    table = ScoreTable.read(path, columns=columns, judge_scale=judge_scale, label_scale=label_scale)
+    options = ReadingOptions.of(diagnose, reading)
+    table = open_scores(path, options)
     panels = lay_out(table)
     found, stated = suspicions(table, panels), stated_draw(None, table)
     # In the order in which they are found, each once: judges of one table lack the same prompts.
@@ -70,7 +65,7 @@ def diagnose(
         judges=[_judge(panel) for panel in panels],
         labels=_labels(table, max(panels, key=lambda panel: len(panel.sizes))),
         suspicious=[one.sentence for one in found],
-        next_command=_next_command(table, str(path), columns or {}, found),
+        next_command=_next_command(table, str(path), options, found),
     )
 
 
@@ -111,8 +106,8 @@ def _labels(table: ScoreTable, panel: Panel) -> LabelCoverage:
     )
 
 
-def _next_command(table: ScoreTable, path: str, columns: Mapping[str, str], found: Sequence[Suspicion]) -> str:
-    flags = table_flags(columns, table.judge_scales, table.label_scale)
+def _next_command(table: ScoreTable, path: str, reading: ReadingOptions, found: Sequence[Suspicion]) -> str:
+    flags = reading.as_flags()
     if not table.has_labels:
         several = len(table.judges) > 1
         flags.append("--oracle " + shell_word(f"judge:{table.judges[0]}") if several else "--labels LABELS.csv")

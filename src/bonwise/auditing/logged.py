@@ -17,8 +17,8 @@ from bonwise.data.label_design import LabelDesign
 from bonwise.data.labels import join_labels
 from bonwise.data.panel import Panel, PromptLeftOut, Shape, lay_out
 from bonwise.data.picks import Picks
+from bonwise.data.reading_options import ReadingOptions
 from bonwise.data.roles import LABEL_ROLES
-from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.documents.picks_made import PicksMade
 from bonwise.documents.record import given
@@ -26,15 +26,11 @@ from bonwise.errors import InputError, UsageError
 
 __all__ = ["logged_judge", "logged_panels", "logged_table", "picks_made"]
 
-Labels = str | Path | pd.DataFrame
-
 
 def logged_judge(
     picks: Picks,
-    labels: Labels | None,
     settings: Settings,
-    columns: Mapping[str, str],
-    label_scale: Scale | None,
+    reading: ReadingOptions,
     design: str | Path | LabelDesign | None = None,
 ) -> tuple[JudgeAudit, ScoreTable]:
     """Audit the picks of one policy.
@@ -42,11 +38,9 @@ def logged_judge(
     Parameters
     ----------
     picks : Picks
-    labels : str, pathlib.Path or pandas.DataFrame, or None
     settings : Settings
-    columns : mapping of str to str
-        Role to column of the label file.
-    label_scale : Scale or None
+    reading : ReadingOptions
+        With the labels; what is said of columns is said of theirs.
     design : str, pathlib.Path or LabelDesign, optional
         How the labelled prompts were drawn.
 
@@ -71,7 +65,7 @@ def logged_judge(
         raise UsageError(
             f"{picks.source}: logged picks hold no scores to compare systems by", hint="audit the scores"
         )
-    table = logged_table([(picks.name, picks)], labels, columns, label_scale)
+    table = logged_table([(picks.name, picks)], reading)
     (panel,) = logged_panels(table, [(picks.name, picks.reasons)], settings.shape)
     stated = stated_draw(design, table)
     if stated is not None and stated.design is not None and stated.design.by_candidate:
@@ -91,12 +85,7 @@ def _picked(picks: Picks) -> Picked:
     return Picked(len(pools), sum(not pick.kept for pick in pools))
 
 
-def logged_table(
-    named: Sequence[tuple[str, Picks]],
-    labels: Labels | None,
-    columns: Mapping[str, str],
-    label_scale: Scale | None,
-) -> ScoreTable:
+def logged_table(named: Sequence[tuple[str, Picks]], reading: ReadingOptions) -> ScoreTable:
     """Return the picks of one or several policies, by name, as one table with labels.
 
     Raises
@@ -105,9 +94,9 @@ def logged_table(
         No labels, or none that fit.
     """
     source = " and ".join(dict.fromkeys(picks.source for _, picks in named))
-    if labels is None:
+    if reading.labels is None:
         raise InputError(f"{source}: no oracle labels to compare the picks with", hint="add --labels FILE")
-    strange = [role for role in columns if role not in LABEL_ROLES]
+    strange = [role for role in reading.named_columns if role not in LABEL_ROLES]
     if strange:
         raise UsageError(
             f"{source}: logged picks have no column for {strange[0]}", hint="name the label file's alone"
@@ -115,7 +104,7 @@ def logged_table(
     rows = pd.concat([picks.rows(name) for name, picks in named], ignore_index=True)
     # Picks have no columns of scores, so a column that is named can only be the label file's.
     table = replace(ScoreTable.from_frame(rows, source=source), columns={})
-    return join_labels(table, labels, columns=columns, label_scale=label_scale)
+    return join_labels(table, reading.labels, reading)
 
 
 def logged_panels(

@@ -21,19 +21,10 @@ if TYPE_CHECKING:
     from bonwise.report.blocks import Part, Said
 
 __all__ = [
-    "CandidateCol",
     "Confidence",
     "HtmlTarget",
     "JsonTarget",
-    "JudgeCol",
-    "LabelCol",
-    "LabelScale",
-    "PromptCol",
-    "PropensityCol",
-    "ScoreCol",
-    "ScoreScales",
     "Seed",
-    "columns",
     "deliver",
     "emit",
     "forced_shape",
@@ -68,19 +59,6 @@ def page_target(path: Path | None) -> Path | None:
     return path
 
 
-PromptCol = Annotated[str | None, typer.Option("--prompt-col", help="Column of the prompt id.")]
-CandidateCol = Annotated[str | None, typer.Option("--candidate-col", help="Column of the candidate's name.")]
-ScoreCol = Annotated[str | None, typer.Option("--score-col", help="Column of the judge's score.")]
-LabelCol = Annotated[str | None, typer.Option("--label-col", help="Column of the oracle label.")]
-JudgeCol = Annotated[str | None, typer.Option("--judge-col", help="Column of the judge's name.")]
-PropensityCol = Annotated[
-    str | None, typer.Option("--propensity-col", help="Column of the probability of being labelled.")
-]
-ScoreScales = Annotated[
-    list[str] | None,
-    typer.Option("--judge-scale", help="Scale of the scores, LOW:HIGH or JUDGE=LOW:HIGH (repeatable)."),
-]
-LabelScale = Annotated[str | None, typer.Option("--label-scale", help="Scale of the labels, LOW:HIGH.")]
 JsonTarget = Annotated[str | None, typer.Option("--json", help="Write the JSON document here; - for stdout.")]
 HtmlTarget = Annotated[
     Path | None,
@@ -88,20 +66,6 @@ HtmlTarget = Annotated[
 ]
 Confidence = Annotated[float, typer.Option("--confidence", help="Of the two-sided intervals.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")]
-
-
-def columns(
-    prompt: str | None,
-    candidate: str | None,
-    score: str | None,
-    label: str | None,
-    judge: str | None,
-    propensity: str | None,
-) -> dict[str, str]:
-    """Map the roles whose column was named to that column."""
-    roles = ("prompt_id", "candidate", "judge_score", "oracle_label", "judge", "propensity")
-    named = zip(roles, (prompt, candidate, score, label, judge, propensity), strict=True)
-    return {role: column for role, column in named if column is not None}
 
 
 def names(values: Iterable[str] | None) -> tuple[str, ...]:

@@ -9,7 +9,10 @@ import typer
 
 from bonwise.cli import arguments as given
 from bonwise.cli.audit_studies import further_studies
+from bonwise.cli.shared_flags import Output, Reading, shared_flags
 from bonwise.cli.summaries import errors_told, write_junit, write_markdown
+from bonwise.data.checks import CONFIDENCE, SEED
+from bonwise.data.reading_options import ReadingKeywords
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +27,9 @@ __all__ = ["audit"]
 NOT_MET, INCONCLUSIVE = 1, 3
 
 
+@shared_flags()
 def audit(
+    *,
     file: Annotated[
         Path,
         typer.Argument(
@@ -32,9 +37,7 @@ def audit(
             show_default=False,
         ),
     ],
-    labels: Annotated[Path | None, typer.Option(help="Oracle labels, joined on prompt and candidate.")] = None,
-    oracle: Annotated[str | None, typer.Option(help="judge:NAME takes a judge as the reference.")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(help="Leave a candidate name out (repeatable).")] = None,
+    reading: Reading[ReadingKeywords],
     control: Annotated[
         list[str] | None, typer.Option(help="An easy candidate: report with and without (repeatable).")
     ] = None,
@@ -44,20 +47,17 @@ def audit(
         typer.Option(help="How prompts were drawn for labelling: uniform, or the file of bonwise labels draw."),
     ] = None,
     interval: Annotated[str, typer.Option(help="default (jackknife, Fieller) or bootstrap.")] = "default",
-    confidence: given.Confidence = 0.95,
+    confidence: given.Confidence = CONFIDENCE,
     resamples: Annotated[int, typer.Option(help="Of the bootstrap.")] = 1000,
-    seed: given.Seed = 0,
+    seed: given.Seed = SEED,
     fail_under: Annotated[list[str] | None, typer.Option(help="Gate METRIC=VALUE (repeatable).")] = None,
     threshold: Annotated[
         list[str] | None, typer.Option(help="Replace a threshold of the verdict, NAME=VALUE.")
     ] = None,
-    rectangular: Annotated[bool, typer.Option("--rectangular", help="Every prompt must carry all names.")] = False,
-    ragged: Annotated[bool, typer.Option("--ragged", help="A shorter pool is a pool.")] = False,
     as_picked: Annotated[
         bool, typer.Option("--as-picked", help="Of logged picks: what the seed drew, not its expectation.")
     ] = False,
-    json: given.JsonTarget = None,
-    html: given.HtmlTarget = None,
+    output: Output,
     pools: Annotated[
         Path | None, typer.Option(help="Pools (JSONL) with the words of prompts and candidates, for --html.")
     ] = None,
@@ -76,14 +76,6 @@ def audit(
     per_prompt: Annotated[
         Path | None, typer.Option(help="Write one row per prompt here (CSV or JSONL), the worst first.")
     ] = None,
-    prompt_col: given.PromptCol = None,
-    candidate_col: given.CandidateCol = None,
-    score_col: given.ScoreCol = None,
-    label_col: given.LabelCol = None,
-    judge_col: given.JudgeCol = None,
-    propensity_col: given.PropensityCol = None,
-    judge_scale: given.ScoreScales = None,
-    label_scale: given.LabelScale = None,
 ) -> int:
     """Audit a judge, or logged picks, against oracle labels.
 
@@ -92,43 +84,38 @@ def audit(
     Exit codes: 0 every gate met, 1 a gate not met, 2 bad input, 3 inconclusive.
     """
     record = None if design in (None, "uniform") else Path(design)
-    all_prompts = _all_prompts_file(html)
-    read, written = (file, labels, record, pools, verdicts), (json, per_prompt, html, all_prompts)
+    html = output.html
+    read = (file, *reading.paths(), record, pools, verdicts)
+    written = (output.json, per_prompt, html, _all_prompts_file(html))
     with errors_told(file, markdown=markdown, junit=junit, others=(*read, *written)):
-        shape = given.forced_shape(rectangular, ragged)
-        _refuse_without("--html", html, {"--pools": pools, "--calibration": calibration, "--verdicts": verdicts})
+        _refuse_without(
+            "--html", output.html, {"--pools": pools, "--calibration": calibration, "--verdicts": verdicts}
+        )
         _refuse_without("--fail-under", fail_under, {"--junit": junit})
-        _refuse_two_for_one({"--json": json, "--markdown": markdown, "--junit": junit})
+        _refuse_two_for_one({"--json": output.json, "--markdown": markdown, "--junit": junit})
         given.refuse_overwriting(read, (*written, markdown, junit))
-        given.refuse_lost((json, per_prompt, markdown, junit))
+        given.refuse_lost((output.json, per_prompt, markdown, junit))
         from bonwise.auditing.audit import audit as run
-        from bonwise.data.scales import parse_scale
 
         found = run(
             file,
-            labels=labels,
-            oracle=oracle,
-            exclude=given.names(exclude),
             control=given.names(control),
             target=target,  # type: ignore[arg-type]  # checked by the audit, with its own message
             interval=interval,  # type: ignore[arg-type]
             confidence=confidence,
             resamples=resamples,
             seed=seed,
-            shape=shape,
             thresholds=given.numbers(threshold, "--threshold"),
-            columns=given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, propensity_col),
-            judge_scale=given.scales(judge_scale),
-            label_scale=None if label_scale is None else parse_scale(label_scale),
             as_picked=as_picked,
             design=design,
+            **reading.keywords(),
         )
         values = given.numbers(fail_under, "--fail-under")
         gates = found.check(values)
         if html is not None:
             also = further_studies(found, calibration=calibration, verdicts=verdicts, pools=pools)
             _write_page(found, html, pools=pools, gates=values, also=also)
-        _deliver(found, gates, json=json, per_prompt=per_prompt, markdown=markdown, junit=junit)
+        _deliver(found, gates, output, per_prompt=per_prompt, markdown=markdown, junit=junit)
     return _exit_code(gates)
 
 
@@ -168,8 +155,8 @@ def _refuse_two_for_one(targets: Mapping[str, str | None]) -> None:
 def _deliver(
     found: Audit,
     gates: Sequence[Gate],
+    output: Output,
     *,
-    json: str | None,
     per_prompt: Path | None,
     markdown: str | None,
     junit: str | None,
@@ -181,7 +168,7 @@ def _deliver(
         write_junit(document, junit)
     if markdown is not None:
         write_markdown(document, markdown)
-    given.deliver(document, json, aside="-" in (markdown, junit))
+    given.deliver(document, output.json, aside="-" in (markdown, junit))
 
 
 def _write_per_prompt(found: Audit, path: Path) -> None:

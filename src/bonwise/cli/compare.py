@@ -8,26 +8,25 @@ from typing import Annotated
 import typer
 
 from bonwise.cli import arguments as given
+from bonwise.cli.shared_flags import NOT_OF_LABELS, Output, Reading, shared_flags
+from bonwise.data.checks import CONFIDENCE
+from bonwise.data.reading_options import PickKeywords
 
 __all__ = ["compare"]
 
 
+@shared_flags(NOT_OF_LABELS)
 def compare(
+    *,
     first: Annotated[Path, typer.Argument(help="Picks, as bonwise select writes them.", show_default=False)],
     second: Annotated[Path, typer.Argument(help="Other picks of the same prompts.", show_default=False)],
     labels: Annotated[Path, typer.Option(help="Oracle labels, joined on prompt and candidate.", show_default=False)],
     as_picked: Annotated[
         bool, typer.Option("--as-picked", help="What the seed drew among equals, not its expectation.")
     ] = False,
-    rectangular: Annotated[bool, typer.Option("--rectangular", help="Every prompt must carry all names.")] = False,
-    ragged: Annotated[bool, typer.Option("--ragged", help="A shorter pool is a pool.")] = False,
-    confidence: given.Confidence = 0.95,
-    json: given.JsonTarget = None,
-    html: given.HtmlTarget = None,
-    prompt_col: given.PromptCol = None,
-    candidate_col: given.CandidateCol = None,
-    label_col: given.LabelCol = None,
-    label_scale: given.LabelScale = None,
+    reading: Reading[PickKeywords],
+    confidence: given.Confidence = CONFIDENCE,
+    output: Output,
 ) -> int:
     """Compare two sets of picks.
 
@@ -35,20 +34,16 @@ def compare(
 
     The columns named are those of the label file.
     """
-    shape = given.forced_shape(rectangular, ragged)
-    given.refuse_overwriting((first, second, labels), (json, html))
+    output.refuse_overwriting(first, second, labels)
     from bonwise.auditing.compare import compare as run
-    from bonwise.data.scales import parse_scale
 
     document = run(
         first,
         second,
         labels=labels,
         confidence=confidence,
-        shape=shape,
         as_picked=as_picked,
-        columns=given.columns(prompt_col, candidate_col, None, label_col, None, None),
-        label_scale=None if label_scale is None else parse_scale(label_scale),
+        **reading.keywords(),
     ).document()
-    given.deliver(document, json, html=html)
+    output.deliver(document)
     return 0

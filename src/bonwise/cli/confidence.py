@@ -8,11 +8,16 @@ from typing import Annotated
 import typer
 
 from bonwise.cli import arguments as given
+from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, Reading, shared_flags
+from bonwise.data.checks import CONFIDENCE
+from bonwise.data.reading_options import LabelledKeywords
 
 __all__ = ["confidence"]
 
 
+@shared_flags(NO_PROPENSITY)
 def confidence(
+    *,
     file: Annotated[
         Path,
         typer.Argument(
@@ -20,34 +25,23 @@ def confidence(
             show_default=False,
         ),
     ],
-    labels: Annotated[Path | None, typer.Option(help="Oracle labels, joined on prompt and candidate.")] = None,
+    reading: Reading[LabelledKeywords],
     ties: Annotated[str, typer.Option(help="Pairs with equal labels: exclude or half.")] = "exclude",
-    confidence: given.Confidence = 0.95,
-    json: given.JsonTarget = None,
-    prompt_col: given.PromptCol = None,
-    candidate_col: given.CandidateCol = None,
-    score_col: given.ScoreCol = None,
-    label_col: given.LabelCol = None,
-    judge_col: given.JudgeCol = None,
-    judge_scale: given.ScoreScales = None,
-    label_scale: given.LabelScale = None,
+    confidence: given.Confidence = CONFIDENCE,
+    output: JsonOutput,
 ) -> int:
     """Audit the confidence that a judge states.
 
     Prints the calibration of probabilities, the accuracy by level and the coverage of intervals.
     """
-    given.refuse_overwriting((file, labels), (json,))
+    output.refuse_overwriting(file, *reading.paths())
     from bonwise.auditing.confidence import audit_confidence
-    from bonwise.data.scales import parse_scale
 
     document = audit_confidence(
         file,
-        labels=labels,
         ties=ties,  # type: ignore[arg-type]  # checked by the audit, with its own message
         confidence=confidence,
-        columns=given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, None),
-        judge_scale=given.scales(judge_scale),
-        label_scale=None if label_scale is None else parse_scale(label_scale),
+        **reading.keywords(),
     ).document()
-    given.deliver(document, json)
+    output.deliver(document)
     return 0

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bonwise.cli import arguments as given
+from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, Reading, shared_flags
+from bonwise.data.checks import CONFIDENCE, SEED
+from bonwise.data.reading_options import PoolKeywords
 from bonwise.errors import UsageError
 from bonwise.printable import printable, shell_path, shell_word
 
@@ -20,14 +23,13 @@ app = typer.Typer(name="labels", help="Choose which prompts to label.", rich_mar
 
 Scores = Annotated[Path, typer.Argument(help="Scores: CSV, JSONL, Parquet or a folder.", show_default=False)]
 JudgeName = Annotated[str | None, typer.Option("--judge", help="The audited judge, where the file holds several.")]
-Exclude = Annotated[list[str] | None, typer.Option("--exclude", help="Leave a candidate name out (repeatable).")]
-Rectangular = Annotated[bool, typer.Option("--rectangular", help="Every prompt must carry all names.")]
-Ragged = Annotated[bool, typer.Option("--ragged", help="A shorter pool is a pool.")]
 LabelFile = Annotated[Path | None, typer.Option("--label-file", help="Labels, joined on prompt and candidate.")]
 
 
 @app.command("draw")
+@shared_flags(NO_PROPENSITY)
 def draw(
+    *,
     file: Scores,
     labels: Annotated[
         int,
@@ -42,38 +44,26 @@ def draw(
         typer.Option(help="rule (the default), uniform, stratified, neyman; pick or pair for single candidates."),
     ] = None,
     judge: JudgeName = None,
-    seed: given.Seed = 0,
+    seed: given.Seed = SEED,
     sheet: Annotated[
         Path | None, typer.Option(help="Write a label sheet (CSV) here, with the labels of earlier phases.")
     ] = None,
     after: Annotated[Path | None, typer.Option(help="An earlier draw, to be topped up.")] = None,
     label_file: LabelFile = None,
-    exclude: Exclude = None,
-    rectangular: Rectangular = False,
-    ragged: Ragged = False,
-    json: given.JsonTarget = None,
-    prompt_col: given.PromptCol = None,
-    candidate_col: given.CandidateCol = None,
-    score_col: given.ScoreCol = None,
-    label_col: given.LabelCol = None,
-    judge_col: given.JudgeCol = None,
-    judge_scale: given.ScoreScales = None,
-    label_scale: given.LabelScale = None,
+    reading: Reading[PoolKeywords],
+    output: JsonOutput,
 ) -> int:
     """Draw the prompts to label, with the probability of each.
 
     It looks at labels only where an earlier draw is continued.
     """
-    shape = given.forced_shape(rectangular, ragged)
     _refuse_dash(out=out, sheet=sheet)
-    given.refuse_overwriting((file, after, label_file), (out, sheet, json))
-    from bonwise.data.flags import table_flags
-    from bonwise.data.scales import parse_scale
+    output.refuse_overwriting(file, after, label_file, also=(out, sheet))
+    from bonwise.data.reading_options import ReadingOptions
     from bonwise.planning.sampling.label_draw import draw_labels
     from bonwise.report.blocks import Said
 
-    columns = given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, None)
-    scales, scale = given.scales(judge_scale), None if label_scale is None else parse_scale(label_scale)
+    keywords = reading.keywords()
     found = draw_labels(
         file,
         labels=labels,
@@ -82,53 +72,40 @@ def draw(
         seed=seed,
         after=after,
         label_file=label_file,
-        exclude=given.names(exclude),
-        shape=shape,
-        columns=columns,
-        judge_scale=scales,
-        label_scale=scale,
         texts=sheet is not None,
+        **keywords,
     )
     found.write(out, sheet=sheet)
+    options = ReadingOptions.of(draw_labels, keywords)
     if sheet is not None and not found.settings.labels_in_table:
-        columns.pop("oracle_label", None)  # the sheet names its own column of labels
-    flags = table_flags(columns, scales, scale, exclude=given.names(exclude), shape=shape)
-    when, command = _next(found, file, out, sheet, flags)
+        options = options.without_label_column()  # the sheet names its own column of labels
+    when, command = _next(found, file, out, sheet, options.as_flags())
     then = (Said("note", f"Next, {printable(when, longest=1000)}:"), Said("command", command))
-    given.deliver(found.document(), json, then=then)
+    output.deliver(found.document(), then=then)
     return 0
 
 
 @app.command("compare")
+@shared_flags(NO_PROPENSITY)
 def compare(
+    *,
     file: Scores,
     share: Annotated[
         list[float] | None, typer.Option("--share", help="Part of the prompts to label (repeatable).")
     ] = None,
     judge: JudgeName = None,
     draws: Annotated[int, typer.Option(help="Repeated draws of each design.")] = 200,
-    seed: given.Seed = 0,
+    seed: given.Seed = SEED,
     label_file: LabelFile = None,
-    exclude: Exclude = None,
-    rectangular: Rectangular = False,
-    ragged: Ragged = False,
-    confidence: given.Confidence = 0.95,
-    json: given.JsonTarget = None,
-    prompt_col: given.PromptCol = None,
-    candidate_col: given.CandidateCol = None,
-    score_col: given.ScoreCol = None,
-    label_col: given.LabelCol = None,
-    judge_col: given.JudgeCol = None,
-    judge_scale: given.ScoreScales = None,
-    label_scale: given.LabelScale = None,
+    reading: Reading[PoolKeywords],
+    confidence: given.Confidence = CONFIDENCE,
+    output: JsonOutput,
 ) -> int:
     """Compare label designs on a completely labelled file.
 
     Prints how much recovery would vary under each design.
     """
-    shape = given.forced_shape(rectangular, ragged)
-    given.refuse_overwriting((file, label_file), (json,))
-    from bonwise.data.scales import parse_scale
+    output.refuse_overwriting(file, label_file)
     from bonwise.planning.sampling.design_comparison import SHARES, compare_designs
 
     document = compare_designs(
@@ -138,14 +115,10 @@ def compare(
         draws=draws,
         seed=seed,
         label_file=label_file,
-        exclude=given.names(exclude),
-        shape=shape,
-        columns=given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, None),
-        judge_scale=given.scales(judge_scale),
-        label_scale=None if label_scale is None else parse_scale(label_scale),
         confidence=confidence,
+        **reading.keywords(),
     ).document()
-    given.deliver(document, json)
+    output.deliver(document)
     return 0
 
 

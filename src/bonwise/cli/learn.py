@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bonwise.cli import arguments as given
+from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, Reading, shared_flags
+from bonwise.data.checks import SEED
+from bonwise.data.reading_options import ColumnKeywords
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +26,9 @@ _PASSES = (1.25, 1.5, 2.0, 3.0, 4.0)
 """Mean calls in first passes, of which prices are shown."""
 
 
+@shared_flags({**NO_PROPENSITY, "--label-col": "no labels are needed"})
 def learn(
+    *,
     file: Annotated[
         Path,
         typer.Argument(help="Scores with columns draw_0, draw_1 ... or a column draw.", show_default=False),
@@ -34,27 +39,24 @@ def learn(
         float | None, typer.Option("--mean-calls", help="Also tell the price for so many calls per pool.")
     ] = None,
     max_draws: Annotated[int, typer.Option("--max-draws", help="Most draws of one candidate.")] = 8,
-    seed: given.Seed = 0,
-    json: given.JsonTarget = None,
-    prompt_col: given.PromptCol = None,
-    candidate_col: given.CandidateCol = None,
-    score_col: given.ScoreCol = None,
-    judge_col: given.JudgeCol = None,
+    seed: given.Seed = SEED,
+    output: JsonOutput,
+    reading: Reading[ColumnKeywords],
 ) -> int:
     """Learn from repeated scores when another call is worth it.
 
     Needs no labels. The result is a file for the strategy value_of_information.
     """
-    given.refuse_overwriting((file,), (save, json))
+    output.refuse_overwriting(file, also=(save,))
     from bonwise.data.table import ScoreTable
     from bonwise.selection.pilot import learnt_from, save_model
 
-    columns = given.columns(prompt_col, candidate_col, score_col, None, judge_col, None)
-    pilot, model = learnt_from(ScoreTable.read(file, columns=columns), judge=judge, max_draws=max_draws, seed=seed)
+    table = ScoreTable.read(file, **reading.keywords())
+    pilot, model = learnt_from(table, judge=judge, max_draws=max_draws, seed=seed)
     document = _document(str(file), pilot, model, mean_calls)
     if save is not None:
         save_model(model, save)
-    given.deliver(document, json, then=_next(document, save))
+    output.deliver(document, then=_next(document, save))
     return 0
 
 

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bonwise.cli import arguments as given
+from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, Reading, shared_flags
+from bonwise.data.checks import CONFIDENCE
+from bonwise.data.reading_options import LabelledInOrderKeywords
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,7 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["monitor"]
 
 
+@shared_flags(NO_PROPENSITY)
 def monitor(
+    *,
     file: Annotated[
         Path, typer.Argument(help="Labels or votes, their rows in the order they came.", show_default=False)
     ],
@@ -30,40 +35,32 @@ def monitor(
     planned: Annotated[int | None, typer.Option(help="Labelled prompts that a fixed design would take.")] = None,
     first_look: Annotated[int | None, typer.Option(help="A later first look, in labelled prompts.")] = None,
     judge: Annotated[str | None, typer.Option(help="Whose picks, where the table has several judges.")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(help="Candidate to leave out (repeatable).")] = None,
+    reading: Reading[LabelledInOrderKeywords],
     design: Annotated[
         str | None,
         typer.Option(help="How prompts were drawn: uniform, or the file of bonwise labels draw --design uniform."),
     ] = None,
-    rectangular: Annotated[bool, typer.Option("--rectangular", help="Every prompt must carry all names.")] = False,
-    ragged: Annotated[bool, typer.Option("--ragged", help="A shorter pool is a pool.")] = False,
     verdict_col: Annotated[str | None, typer.Option(help="Column of the votes.")] = None,
     pair_col: Annotated[
         str | None, typer.Option(help="Columns of the two models, a,b, where they change places.")
     ] = None,
     ties: Annotated[str | None, typer.Option(help="How ties count: drop, half or pessimistic.")] = None,
     margin: Annotated[float | None, typer.Option(help="Expected distance of the share from one half [0.1].")] = None,
-    confidence: given.Confidence = 0.95,
-    json: given.JsonTarget = None,
-    prompt_col: given.PromptCol = None,
-    candidate_col: given.CandidateCol = None,
-    score_col: given.ScoreCol = None,
-    label_col: given.LabelCol = None,
-    judge_col: given.JudgeCol = None,
-    label_scale: given.LabelScale = None,
+    confidence: given.Confidence = CONFIDENCE,
+    output: JsonOutput,
 ) -> int:
     """Decide whether the labels so far are enough.
 
     You may run it after every label. Exit codes: 0 stop, precise enough or better; 1 stop, not better; 3 continue, or
     stop for the labelled prompts alone (many prompts lack labels, and --design does not say how they were drawn).
     """
-    shape = given.forced_shape(rectangular, ragged)
-    given.refuse_overwriting((file, scores, None if design == "uniform" else design), (json,))
+    output.refuse_overwriting(file, scores, None if design == "uniform" else design)
     asked = _question(question, half_width, significance, verdict_col)
-    from bonwise.data.scales import parse_scale
     from bonwise.planning.monitoring.monitor import monitor as run
 
-    of_votes = asked == "preference"
+    prompt = reading.values.get("--prompt-col") if asked == "preference" else None
+    if prompt is not None:
+        reading = reading.without("--prompt-col")  # of votes it is no column of a table of scores
     document = run(
         file if scores is None else scores,
         question=asked,  # type: ignore[arg-type]  # checked where it is used
@@ -74,18 +71,15 @@ def monitor(
         first_look=first_look,
         confidence=confidence,
         judge=judge,
-        exclude=given.names(exclude),
-        shape=shape,
-        columns=given.columns(None if of_votes else prompt_col, candidate_col, score_col, label_col, judge_col, None),
-        label_scale=None if label_scale is None else parse_scale(label_scale),
         design=design,
         verdict_col=verdict_col,
         ties=ties,  # type: ignore[arg-type]  # checked where it is used
         pair=tuple(pair_col.split(",")) if pair_col else (),
-        prompt=prompt_col if of_votes else None,
+        prompt=prompt,
         margin=margin,
+        **reading.keywords(),
     ).document()
-    given.deliver(document, json)
+    output.deliver(document)
     return _exit_code(document.verdict, document.describes)
 
 

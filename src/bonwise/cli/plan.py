@@ -7,11 +7,16 @@ from typing import Annotated
 import typer
 
 from bonwise.cli import arguments as given
+from bonwise.cli.shared_flags import NO_PROPENSITY, Output, Reading, shared_flags
+from bonwise.data.checks import CONFIDENCE
+from bonwise.data.reading_options import PilotKeywords
 
 __all__ = ["plan"]
 
 
+@shared_flags(NO_PROPENSITY)
 def plan(
+    *,
     question: Annotated[
         str,
         typer.Option(
@@ -36,14 +41,14 @@ def plan(
     judge: Annotated[
         list[str] | None, typer.Option(help="Which judge of the pilot; twice for a-vs-b, A first.")
     ] = None,
-    exclude: Annotated[list[str] | None, typer.Option(help="Leave a candidate name out (repeatable).")] = None,
+    reading: Reading[PilotKeywords],
     design: Annotated[
         str | None, typer.Option(help="two_label or complete; discordant or discordant_preference for a-vs-b.")
     ] = None,
     labels: Annotated[int | None, typer.Option(help="Labels that can be had; decides the verdict.")] = None,
     prompts: Annotated[int | None, typer.Option(help="Prompts that can be had; decides the verdict.")] = None,
     power: Annotated[float, typer.Option(help="Probability of finding the effect.")] = 0.9,
-    confidence: Annotated[float, typer.Option(help="Of the test or the interval.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="Of the test or the interval.")] = CONFIDENCE,
     method: Annotated[str, typer.Option(help="For votes: exact, or paper (equation 8).")] = "exact",
     label_cost: Annotated[float | None, typer.Option(help="Price of a label.")] = None,
     judge_cost: Annotated[float | None, typer.Option(help="Price of one score of one judge.")] = None,
@@ -60,19 +65,13 @@ def plan(
     ties: Annotated[
         str | None, typer.Option(help="How ties of the pilot count: drop, half or pessimistic (against the first).")
     ] = None,
-    json: given.JsonTarget = None,
-    html: given.HtmlTarget = None,
-    prompt_col: given.PromptCol = None,
-    candidate_col: given.CandidateCol = None,
-    score_col: given.ScoreCol = None,
-    label_col: given.LabelCol = None,
-    judge_col: given.JudgeCol = None,
+    output: Output,
 ) -> int:
     """Plan how many labels answer a question.
 
     Takes an assumed effect or a pilot. The exit code is 0 even if the study is underpowered or infeasible.
     """
-    given.refuse_overwriting((pilot,), (json, html))
+    output.refuse_overwriting(pilot)
     from bonwise.planning.plans.plan import plan as run
     from bonwise.planning.plans.request import read_method
 
@@ -87,8 +86,6 @@ def plan(
         r0=r0,
         pilot=pilot,
         judge=given.names(judge),
-        exclude=given.names(exclude),
-        columns=given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, None),
         verdict_col=verdict_col,
         pair_col=tuple(pair_col.split(",")) if pair_col else (),
         ties=ties,  # type: ignore[arg-type]  # checked where it is used
@@ -104,6 +101,7 @@ def plan(
         icc=icc,
         one_cluster=one_cluster,
         tie_rate=tie_rate,
+        **reading.keywords(),
     ).document()
-    given.deliver(document, json, html=html)
+    output.deliver(document)
     return 0

@@ -9,12 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from bonwise.cli import arguments as given
+from bonwise.cli.shared_flags import JsonOutput, shared_flags
+from bonwise.data.checks import CONFIDENCE
 from bonwise.errors import UsageError
 
 __all__ = ["preferences"]
 
 
+@shared_flags()
 def preferences(
+    *,
     file: Annotated[Path, typer.Argument(help="Votes or verdicts: CSV, JSONL or Parquet.", show_default=False)],
     verdict_col: Annotated[
         list[str],
@@ -42,14 +46,14 @@ def preferences(
         int | None, typer.Option(help="Pairs with fewer votes are left out; 10 if not given.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Of resampled pairs and permutations; 0 if not given.")] = None,
-    confidence: given.Confidence = 0.95,
-    json: given.JsonTarget = None,
+    confidence: given.Confidence = CONFIDENCE,
+    output: JsonOutput,
 ) -> int:
     """Study votes, or audit pairwise verdicts.
 
     Of votes it prints margins, near ties and the votes needed. With --label-col it audits verdicts against labels.
     """
-    given.refuse_overwriting((file,), (json,))
+    output.refuse_overwriting(file)
     of_votes = {"ties": ties, "near_tie": near_tie, "power": power, "fewest_votes": fewest_votes, "seed": seed}
     asked = {name: value for name, value in of_votes.items() if value is not None}
     prompt, pair = _columns(prompt_col), _columns(pair_col)
@@ -59,14 +63,14 @@ def preferences(
             "name the labels with --label-col, or leave it out",
             {"--judge-col": judge_col, "--context-col": context_col},
         )
-        return _votes(file, verdict_col, pair, prompt, {**asked, "confidence": confidence}, json)
+        return _votes(file, verdict_col, pair, prompt, {**asked, "confidence": confidence}, output)
     _refuse(
         "is only for votes without labels",
         "leave it out, or leave out --label-col",
         {f"--{name.replace('_', '-')}": value for name, value in of_votes.items()},
     )
     roles = {"prompt": prompt, "pair": pair, "judge": _columns(judge_col), "context": _columns(context_col)}
-    return _verdicts(file, verdict_col, label_col, roles, confidence, json)
+    return _verdicts(file, verdict_col, label_col, roles, confidence, output)
 
 
 def _verdicts(
@@ -75,7 +79,7 @@ def _verdicts(
     oracle: str,
     roles: Mapping[str, tuple[str, ...]],
     confidence: float,
-    json: str | None,
+    output: JsonOutput,
 ) -> int:
     """Audit verdicts against the oracle's."""
     if not roles["prompt"]:
@@ -83,7 +87,7 @@ def _verdicts(
     from bonwise.auditing.preferences import audit_preferences
 
     found = audit_preferences(file, verdicts=verdicts, oracle=oracle, confidence=confidence, **roles)
-    given.deliver(found.document(), json)
+    output.deliver(found.document())
     return 0
 
 
@@ -93,7 +97,7 @@ def _votes(
     pair: tuple[str, ...],
     prompt: tuple[str, ...],
     settings: Mapping[str, Any],
-    json: str | None,
+    output: JsonOutput,
 ) -> int:
     """Study the votes themselves."""
     if not pair:
@@ -111,7 +115,7 @@ def _votes(
     document = study_preferences(
         file, verdict_col=verdicts[0], pair_col=pair, prompt_col=prompt, **settings
     ).document()
-    given.deliver(document, json)
+    output.deliver(document)
     return 0
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from bonwise.data.columns import resolve_columns
 from bonwise.data.identifiers import as_categories, is_text
 from bonwise.data.numbers import check_propensities, parse_numbers
+from bonwise.data.reading_options import ReadingOptions
 from bonwise.data.repeats import averaged, draw_columns, mean_of_draws, span
 from bonwise.data.roles import SPOKEN, WORDS
 from bonwise.data.scales import Scale, to_unit
@@ -38,13 +39,7 @@ def resolved(frame: pd.DataFrame, columns: Mapping[str, str], source: str) -> di
     return taken
 
 
-def canonical(
-    frame: pd.DataFrame,
-    taken: Mapping[str, str],
-    judge_scales: Mapping[str, Scale],
-    label_scale: Scale | None,
-    source: str,
-) -> pd.DataFrame:
+def canonical(frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions, source: str) -> pd.DataFrame:
     """Return the columns of a table under their canonical names, numbers on their declared scales, strata after them.
 
     Raises
@@ -64,9 +59,9 @@ def canonical(
         out[name] = parse_numbers(frame[name], role=name, source=source)
     out.setdefault("oracle_label", np.full(len(frame), np.nan))
     out["oracle_label"] = to_unit(
-        out["oracle_label"], label_scale, rows=frame.index, role="oracle_label", source=source
+        out["oracle_label"], reading.label_scale, rows=frame.index, role="oracle_label", source=source
     )
-    _scale_judges(out, judge_scales, frame.index, source)
+    _scale_judges(out, reading.judge_scales, frame.index, source)
     if "judge_score" not in out:
         out["judge_score"] = mean_of_draws(np.column_stack([out[name] for name in wide]))
     if "draw" in taken:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal, get_args
 
 from bonwise.data.wording import quoted
 from bonwise.errors import UsageError
@@ -14,8 +14,8 @@ from bonwise.errors import UsageError
 __all__ = [
     "CONFIDENCE",
     "SEED",
-    "SHAPES",
     "Limit",
+    "Shape",
     "check",
     "check_confidence",
     "check_number",
@@ -37,7 +37,7 @@ CONFIDENCE = 0.95
 SEED = 0
 """Of what is drawn, where a user names no other."""
 
-SHAPES = ("rectangular", "ragged")
+Shape = Literal["rectangular", "ragged"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ def check_shape(shape: object) -> None:
     bonwise.errors.UsageError
         With those there are.
     """
-    if shape is not None and shape not in SHAPES:
+    if shape is not None and shape not in get_args(Shape):
         raise UsageError(f"no shape {quoted(shape)}", hint="choose of rectangular, ragged")
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 from bonwise.data.columns import resolve_columns
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import check_propensities, parse_numbers
+from bonwise.data.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.data.roles import COLUMN_FLAGS, LABEL_ROLES
 from bonwise.data.rows import open_rows
 from bonwise.data.scales import to_unit
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from bonwise.data.scales import Scale
     from bonwise.data.table import ScoreTable
 
 __all__ = ["join_labels"]
@@ -54,9 +54,7 @@ class _Labels:
 def join_labels(
     table: ScoreTable,
     labels: str | Path | pd.DataFrame,
-    *,
-    columns: Mapping[str, str] | None = None,
-    label_scale: Scale | None = None,
+    reading: ReadingOptions = AS_IT_STANDS,
 ) -> ScoreTable:
     """Return the table with the labels of a second file.
 
@@ -70,11 +68,9 @@ def join_labels(
     labels : str, pathlib.Path or pandas.DataFrame
         Columns ``prompt_id``, ``candidate``, ``oracle_label`` or their aliases; a blank label is none. A column
         ``propensity`` comes along.
-    columns : mapping of str to str, optional
-        Role to column, where the label file uses other names; for prompt and candidate the table's own name is
-        passed over where the label file does not know it.
-    label_scale : Scale, optional
-        Declared scale of the labels.
+    reading : ReadingOptions
+        Of the label file count its columns and the scale of the labels; for prompt and candidate the table's own name
+        is passed over where the label file does not know it.
 
     Raises
     ------
@@ -96,7 +92,7 @@ def join_labels(
             f"{table.source} has oracle labels of its own, and a second set was given",
             hint="drop its label column, or leave the second file out",
         )
-    read = _read_labels(table, labels, columns or {}, label_scale)
+    read = _read_labels(table, labels, reading)
     _refuse_strangers(read)
     strange = ~np.asarray(read.prompts.isin(table.prompts))
     found = read.keep(~strange)
@@ -107,7 +103,7 @@ def join_labels(
     return replace(
         table,
         frame=joined if found.propensity is None else joined.assign(propensity=_by_prompt(found, table)),
-        label_scale=label_scale,
+        label_scale=reading.label_scale,
         labels_left_out=_left_out(read, strange),
         label_rows=pd.Series(found.rows, index=found.keys, name=found.source),
     )
@@ -141,16 +137,15 @@ def _left_out(labels: _Labels, strange: npt.NDArray[np.bool_]) -> dict[str, int]
 def _read_labels(
     table: ScoreTable,
     labels: str | Path | pd.DataFrame,
-    columns: Mapping[str, str],
-    label_scale: Scale | None,
+    reading: ReadingOptions,
 ) -> _Labels:
     raw, source = open_rows(labels, "labels")
-    wanted = _wanted(raw, table, columns, source)
+    wanted = _wanted(raw, table, reading.named_columns, source)
     taken = resolve_columns(raw, wanted, source=source, required=LABEL_ROLES, roles=(*LABEL_ROLES, "propensity"))
     prompts = as_categories(raw[taken["prompt_id"]], role="prompt_id", source=source)
     names = as_categories(raw[taken["candidate"]], role="candidate", source=source)
     values = parse_numbers(raw[taken["oracle_label"]], role="oracle_label", source=source)
-    values = to_unit(values, label_scale, rows=raw.index, role="oracle_label", source=source)
+    values = to_unit(values, reading.label_scale, rows=raw.index, role="oracle_label", source=source)
     chances = None
     if "propensity" in taken:
         chances = parse_numbers(raw[taken["propensity"]], role="propensity", source=source)

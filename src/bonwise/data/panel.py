@@ -6,12 +6,13 @@ What does not fit is dropped prompt by prompt, each with its reason; nothing is 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from bonwise.data.cells import distinct_cells, label_by_cell, mean_by_cell, positions
+from bonwise.data.checks import Shape
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import InputError, RowError, UsageError
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MAY_LACK", "Panel", "Pools", "PromptLeftOut", "Shape", "lay_out"]
 
-Shape = Literal["rectangular", "ragged"]
 
 RECTANGULAR_SHARE = 0.9
 """Share of prompts with exactly the same candidate names from which a table is rectangular."""

@@ -15,6 +15,7 @@ import pandas as pd
 from bonwise.data.identifiers import as_categories
 from bonwise.data.labels import join_labels
 from bonwise.data.numbers import distinct, parse_numbers
+from bonwise.data.reading_options import ReadingOptions
 from bonwise.data.table import ScoreTable
 from bonwise.errors import ColumnError, InputError, RowError
 
@@ -92,7 +93,7 @@ def plain_statements(raw: pd.DataFrame, source: str, ties: Ties) -> Statements:
 
 
 def pair_statements(
-    raw: pd.DataFrame, source: str, labels: str | Path | pd.DataFrame, columns: Mapping[str, str], ties: Ties
+    raw: pd.DataFrame, source: str, labels: str | Path | pd.DataFrame, reading: ReadingOptions, ties: Ties
 ) -> Statements:
     """Read the pairs file of ``bonwise judge --pairs``: each order is a statement on the candidate shown first.
 
@@ -102,8 +103,8 @@ def pair_statements(
     source : str
     labels : str, pathlib.Path or pandas.DataFrame
         Oracle labels of the candidates, joined on prompt and candidate.
-    columns : mapping of str to str
-        Role to column of the label file.
+    reading : ReadingOptions
+        Of the label file.
     ties : {"exclude", "half"}
         What becomes of pairs with equal labels.
 
@@ -115,7 +116,7 @@ def pair_statements(
     missing = [name for name in ("prompt_id", "a", "b", "shown_second") if name not in raw.columns]
     if missing:
         raise ColumnError(f"{source}: no column {missing[0]}", hint="give the file of bonwise judge --pairs")
-    (best, worse), left_out = _pair_labels(raw, source, labels, columns)
+    (best, worse), left_out = _pair_labels(raw, source, labels, reading)
     won = np.where(np.isnan(best - worse), np.nan, (1 + np.sign(np.round(best - worse, 9))) / 2)
     prompt = np.asarray(as_categories(raw["prompt_id"], role="prompt_id", source=source).codes, dtype=np.int64)
     judge = _judges(raw, source)
@@ -137,7 +138,7 @@ def pair_statements(
 
 
 def _pair_labels(
-    raw: pd.DataFrame, source: str, labels: str | Path | pd.DataFrame, columns: Mapping[str, str]
+    raw: pd.DataFrame, source: str, labels: str | Path | pd.DataFrame, reading: ReadingOptions
 ) -> tuple[tuple[_Floats, _Floats], Mapping[str, int]]:
     """Return the labels of both candidates of each pair, and how many labels were left out."""
     ends = [raw[["prompt_id", name]].set_axis(["prompt_id", "candidate"], axis=1) for name in ("a", "b")]
@@ -147,7 +148,7 @@ def _pair_labels(
     at, _ = pd.factorize(prompt * (len(names) + 1) + name + 1)
     _, first = np.unique(at, return_index=True)
     table = ScoreTable.from_frame(cells.iloc[first].assign(judge_score=0.0), source=source)
-    joined = join_labels(table, labels, columns=columns)
+    joined = join_labels(table, labels, reading)
     values = joined.frame["oracle_label"].to_numpy()[at]
     return (values[: len(raw)], values[len(raw) :]), joined.labels_left_out
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,10 @@ import pandas as pd
 
 from bonwise.data.canonical import canonical, resolved, spoken_columns
 from bonwise.data.cells import distinct_cells, mean_by_cell, positions
-from bonwise.data.reading import read_raw
+from bonwise.data.reading_options import ReadingOptions, TableKeywords, opens_a_table
 from bonwise.data.repeats import averaged, draw_columns
 from bonwise.data.roles import ROLES, SPENT
-from bonwise.data.rows import counted_rows, refuse_duplicate_columns
+from bonwise.data.rows import open_rows, refuse_duplicate_columns
 from bonwise.data.scales import Scale, mismatch
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import RowError, UsageError
@@ -80,70 +80,61 @@ class ScoreTable:
     words: pd.DataFrame | None = field(default=None, repr=False)
 
     @classmethod
-    def read(
-        cls,
-        path: str | Path,
-        *,
-        columns: Mapping[str, str] | None = None,
-        judge_scale: Mapping[str, Scale] | Scale | None = None,
-        label_scale: Scale | None = None,
-    ) -> ScoreTable:
+    @opens_a_table
+    def read(cls, path: str | Path, **reading: Unpack[TableKeywords]) -> ScoreTable:
         """Read CSV, TSV, JSONL, Parquet (each also gzipped) or a folder of responses.
 
         Parameters
         ----------
         path : str or pathlib.Path
             The file, or a folder of ``<policy>_responses.jsonl``.
-        columns : mapping of str to str, optional
-            Role to column, where the names are not the canonical ones or their aliases.
-        judge_scale, label_scale : Scale, optional
-            Declared scales; values are mapped to [0, 1] and refused when they lie off them. A mapping
-            declares the scale of each judge by name, ``""`` standing for the others.
+        **reading
+            How its columns are read, see `bonwise.data.reading_options.ReadingOptions`.
 
         Raises
         ------
         bonwise.errors.InputError
             One line with file, row and remedy.
         """
-        return cls._validated(read_raw(Path(path)), str(path), columns, judge_scale, label_scale)
+        return cls.opened(path, ReadingOptions.of(cls.read, reading))
 
     @classmethod
+    @opens_a_table
     def from_frame(
-        cls,
-        frame: pd.DataFrame,
-        *,
-        columns: Mapping[str, str] | None = None,
-        judge_scale: Mapping[str, Scale] | Scale | None = None,
-        label_scale: Scale | None = None,
-        source: str = "table",
+        cls, frame: pd.DataFrame, *, source: str = "table", **reading: Unpack[TableKeywords]
     ) -> ScoreTable:
-        """Validate a DataFrame, its rows counted from 0; the other parameters as in `read`.
+        """Validate a DataFrame, its rows counted from 0.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+        source : str
+            How to name it in an error.
+        **reading
+            How its columns are read, see `bonwise.data.reading_options.ReadingOptions`.
 
         Raises
         ------
         bonwise.errors.InputError
             One line with row and remedy.
         """
-        return cls._validated(counted_rows(frame, source), source, columns, judge_scale, label_scale)
+        return cls.opened(frame, ReadingOptions.of(cls.from_frame, reading), source)
 
     @classmethod
-    def _validated(
-        cls,
-        frame: pd.DataFrame,
-        source: str,
-        columns: Mapping[str, str] | None,
-        judge_scale: Mapping[str, Scale] | Scale | None,
-        label_scale: Scale | None,
-    ) -> ScoreTable:
+    def opened(cls, source: str | Path | pd.DataFrame, reading: ReadingOptions, name: str = "table") -> ScoreTable:
+        """Read a file as `read` does, or validate a frame, under this name, as `from_frame` does."""
+        return cls._validated(*open_rows(source, name), reading)
+
+    @classmethod
+    def _validated(cls, frame: pd.DataFrame, source: str, reading: ReadingOptions) -> ScoreTable:
         refuse_duplicate_columns(frame, source)
-        taken = resolved(frame, columns or {}, source)
-        scales = judge_scale if isinstance(judge_scale, Mapping) else ({"": judge_scale} if judge_scale else {})
+        taken = resolved(frame, reading.named_columns, source)
         table = cls(
-            canonical(frame, taken, scales, label_scale, source),
+            canonical(frame, taken, reading, source),
             source,
             MappingProxyType(taken),
-            MappingProxyType(dict(scales)),
-            label_scale,
+            MappingProxyType(dict(reading.judge_scales)),
+            reading.label_scale,
             words=spoken_columns(frame, taken),
         )
         _refuse_duplicates(table)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
-from bonwise.data.checks import check_confidence, check_seed, check_share, names_of
+from bonwise.data.checks import CONFIDENCE, SEED, check_confidence, check_seed, check_share
 from bonwise.data.opening import open_table
-from bonwise.data.panel import Shape, lay_out
+from bonwise.data.panel import lay_out
+from bonwise.data.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.documented import DocumentedResult
@@ -104,22 +105,17 @@ class RouteStudy(DocumentedResult):
         return super().to_frame()
 
 
-def route(  # noqa: PLR0913 - the one front door of the study; all but the source are named
+@opens_a_table
+def route(
     source: str | Path | pd.DataFrame | ScoreTable,
     *,
     share: float = 0.25,
-    labels: str | Path | pd.DataFrame | None = None,
-    oracle: str | None = None,
-    exclude: str | Sequence[str] = (),
     first_pass_only: bool = False,
     mean_calls: float | None = None,
     strong_cost: float | None = None,
-    confidence: float = 0.95,
-    seed: int = 0,
-    shape: Shape | None = None,
-    columns: Mapping[str, str] | None = None,
-    judge_scale: Mapping[str, Scale] | Scale | None = None,
-    label_scale: Scale | None = None,
+    confidence: float = CONFIDENCE,
+    seed: int = SEED,
+    **reading: Unpack[ReadingKeywords],
 ) -> RouteStudy:
     """Study which prompts to send to a stronger judge.
 
@@ -130,12 +126,6 @@ def route(  # noqa: PLR0913 - the one front door of the study; all but the sourc
         ``ci_width``, ``draw_0``, ``draw_1`` ... or ``draw``, and ``propensity`` where there are any.
     share : float
         Part of the prompts to send, in (0, 1).
-    labels : str, pathlib.Path or pandas.DataFrame, optional
-        Labels from elsewhere, joined on prompt and candidate.
-    oracle : str, optional
-        ``judge:NAME`` takes the scores of one judge, such as the stronger one, as the reference.
-    exclude : str or sequence of str
-        Candidate names to leave out.
     first_pass_only : bool
         Leave repeated scores and other judges out of the signals.
     mean_calls, strong_cost : float, optional
@@ -145,12 +135,8 @@ def route(  # noqa: PLR0913 - the one front door of the study; all but the sourc
         Of the two-sided intervals, in [0.5, 1).
     seed : int
         Of the parts of the cross-fit.
-    shape : {"rectangular", "ragged"}, optional
-        Forced; see `docs/tables.md`.
-    columns : mapping of str to str, optional
-        Role to column name.
-    judge_scale, label_scale : Scale, optional
-        Declared scales.
+    **reading
+        How the table is opened, see `bonwise.data.reading_options.ReadingOptions`.
 
     Returns
     -------
@@ -176,14 +162,12 @@ def route(  # noqa: PLR0913 - the one front door of the study; all but the sourc
             "a joint budget takes the mean calls and the price of a routed prompt",
             hint="give --mean-calls and --strong-cost, or neither",
         )
-    left_out = names_of("exclude", exclude)
-    table = open_table(
-        source, labels=labels, oracle=oracle, columns=columns, judge_scale=judge_scale, label_scale=label_scale
-    )
+    options = ReadingOptions.of(route, reading)
+    table = open_table(source, options)
     table.check_scales()
     judges: dict[str, JudgeStudy] = {}
     refused: dict[str, str] = {}
-    panels = lay_out(table, exclude=left_out, shape=shape)
+    panels = lay_out(table, exclude=options.exclude, shape=options.shape)
     for panel in panels:
         try:
             prompts = judged_prompts(table, panel, first_pass_only=first_pass_only)
@@ -211,7 +195,7 @@ def route(  # noqa: PLR0913 - the one front door of the study; all but the sourc
         share=share,
         confidence=confidence,
         seed=seed,
-        exclude=list(left_out),
+        exclude=list(options.exclude),
         first_pass_only=first_pass_only,
         mean_calls=mean_calls,
         strong_cost=strong_cost,

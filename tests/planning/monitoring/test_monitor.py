@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from bonwise.data.label_design import LabelDesign
+from bonwise.data.reading_options import ReadingOptions
 from bonwise.data.scales import Scale
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, RowError, UsageError
@@ -69,7 +70,7 @@ def test_prompts_count_in_the_order_of_their_last_label():
     labels = pd.DataFrame(
         {"prompt_id": list("acbbcad"), "candidate": list("xxxyyyx"), "oracle_label": [1, 0, 0, 1, 1, 0, 1]}
     )
-    found = labelled_in_order(scores, MonitorRequest(question="significance", label_file=labels))
+    found = labelled_in_order(scores, MonitorRequest(question="significance", reading=ReadingOptions(labels=labels)))
     assert found.prompt_ids.tolist() == ["b", "c", "a"]
     np.testing.assert_allclose(found.gained, [-0.5, -0.5, 0.5])
     assert (found.described.prompts, found.partly, found.sorted_by_id) == (4, 1, False)
@@ -89,7 +90,7 @@ def test_one_file_holds_scores_and_labels_in_its_own_order():
     assert found.prompt_ids.tolist() == ["z", "a"]
     assert found.partly == 1
     blank = rows.assign(oracle_label=[None, None, 0, 1, 1, None])
-    apart = MonitorRequest(question="significance", label_file=blank[[*CELL, "oracle_label"]])
+    apart = MonitorRequest(question="significance", reading=ReadingOptions(labels=blank[[*CELL, "oracle_label"]]))
     split = labelled_in_order(rows.drop(columns="oracle_label"), apart)
     assert split.prompt_ids.tolist() == ["a"]
 

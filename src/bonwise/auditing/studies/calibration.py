@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.calibrating.covariates import Covariates, covariates_of
@@ -14,9 +14,9 @@ from bonwise.auditing.studies.calibrating.judge_calibration import JudgeCalibrat
 from bonwise.auditing.studies.calibrating.sentences import calibration_sentences
 from bonwise.auditing.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.auditing.studies.registration import Flag, Study
-from bonwise.data.checks import names_of
-from bonwise.data.panel import Panel, Shape
-from bonwise.data.scales import Scale
+from bonwise.data.checks import CONFIDENCE, SEED
+from bonwise.data.panel import Panel
+from bonwise.data.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 from bonwise.data.table import ScoreTable
 from bonwise.documented import DocumentedResult
 from bonwise.documents.judge_counts import JudgeCounts
@@ -65,24 +65,19 @@ class CalibrationStudy(DocumentedResult):
         return super().to_frame()
 
 
-def study_calibration(  # noqa: PLR0913 - the one front door of the study; all but the source are named
+@opens_a_table
+def study_calibration(
     source: str | Path | pd.DataFrame | ScoreTable,
     *,
-    labels: str | Path | pd.DataFrame | None = None,
-    oracle: str | None = None,
-    exclude: str | Sequence[str] = (),
     covariates: Annotated[
         str | Sequence[str],
         Flag("A numeric column, or length, that of the candidate's text (repeatable).", "--covariate"),
     ] = (),
     pools: Annotated[str | Path | None, Flag("Pools with the texts of the candidates.")] = None,
     folds: Annotated[int, Flag("Parts of the prompts, each calibrated by the others.")] = 5,
-    confidence: float = 0.95,
-    seed: int = 0,
-    shape: Shape | None = None,
-    columns: Mapping[str, str] | None = None,
-    judge_scale: Mapping[str, Scale] | Scale | None = None,
-    label_scale: Scale | None = None,
+    confidence: float = CONFIDENCE,
+    seed: int = SEED,
+    **reading: Unpack[ReadingKeywords],
 ) -> CalibrationStudy:
     """Calibrate each judge's scores against the labels, and tell what that does to its picks.
 
@@ -93,12 +88,6 @@ def study_calibration(  # noqa: PLR0913 - the one front door of the study; all b
     ----------
     source : str, pathlib.Path, pandas.DataFrame or ScoreTable
         Long table ``prompt_id, candidate, judge_score, oracle_label`` and optional columns.
-    labels : str, pathlib.Path or pandas.DataFrame, optional
-        Labels from elsewhere, joined on prompt and candidate.
-    oracle : str, optional
-        ``judge:NAME`` takes one judge of the table as the reference.
-    exclude : str or sequence of str
-        Candidate names to leave out.
     covariates : str or sequence of str
         Numeric columns of the table, one value per candidate, or ``length``: the characters of its text. Without any,
         the length where the texts are known.
@@ -110,12 +99,8 @@ def study_calibration(  # noqa: PLR0913 - the one front door of the study; all b
         Of the two-sided intervals, clustered by prompt, in [0.5, 1).
     seed : int
         Deals the prompts to folds, and to the groups that are left out in turn for the intervals.
-    shape : {"rectangular", "ragged"}, optional
-        Forced; see `docs/tables.md`.
-    columns : mapping of str to str, optional
-        Role to column name.
-    judge_scale, label_scale : Scale, optional
-        Declared scales; values are mapped to [0, 1].
+    **reading
+        How the table is opened, see `bonwise.data.reading_options.ReadingOptions`.
 
     Returns
     -------
@@ -135,16 +120,9 @@ def study_calibration(  # noqa: PLR0913 - the one front door of the study; all b
     >>> list(found["judge"].left_out)
     ['two_stage_covariates', 'gradient_boosting']
     """
-    settings = Settings(confidence=confidence, seed=seed, exclude=names_of("exclude", exclude), shape=shape)
-    judged = open_judged(
-        source,
-        settings,
-        labels=labels,
-        oracle=oracle,
-        columns=columns,
-        judge_scale=judge_scale,
-        label_scale=label_scale,
-    )
+    options = ReadingOptions.of(study_calibration, reading)
+    settings = Settings(confidence=confidence, seed=seed, exclude=options.exclude, shape=options.shape)
+    judged = open_judged(source, settings, options)
     return calibration_of(
         judged, covariates=(covariates,) if isinstance(covariates, str) else covariates, pools=pools, folds=folds
     )

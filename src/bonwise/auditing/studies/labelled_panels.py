@@ -12,7 +12,7 @@ from bonwise.auditing.labelling import Labelling, label_state
 from bonwise.auditing.settings import Settings
 from bonwise.data.opening import open_table
 from bonwise.data.panel import Panel, Shape, lay_out
-from bonwise.data.scales import Scale
+from bonwise.data.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.data.table import ScoreTable
 from bonwise.documents.judge_counts import JudgeCounts
 from bonwise.documents.labels_left_out import labels_left_out
@@ -108,27 +108,16 @@ class LabelledPanels:
 
 
 def open_judged(
-    source: str | Path | pd.DataFrame | ScoreTable,
-    settings: Settings,
-    *,
-    labels: str | Path | pd.DataFrame | None = None,
-    oracle: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    judge_scale: Mapping[str, Scale] | Scale | None = None,
-    label_scale: Scale | None = None,
+    source: str | Path | pd.DataFrame | ScoreTable, settings: Settings, reading: ReadingOptions = AS_IT_STANDS
 ) -> LabelledPanels:
-    """Open a table for a study; the parameters are those of `bonwise.audit`.
-
-    Excluded candidates and the control are left out of the panels.
+    """Open a table for a study; candidates that the settings exclude, and the control, are left out of the panels.
 
     Raises
     ------
     bonwise.errors.InputError
         One line: what, which row or column, how to mend; also where no judge has a labelled prompt.
     """
-    table = open_table(
-        source, labels=labels, oracle=oracle, columns=columns, judge_scale=judge_scale, label_scale=label_scale
-    )
+    table = open_table(source, reading)
     table.check_scales()
     return _judged(table, settings, (*settings.exclude, *settings.control), settings.shape)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.auditing.studies.mix_findings import mix_findings
 from bonwise.auditing.studies.registration import NO_FLAG, Flag, Study, WithAudit
-from bonwise.data.checks import names_of
+from bonwise.data.checks import CONFIDENCE, SEED, names_of
 from bonwise.data.opening import open_table
-from bonwise.data.panel import Panel, Shape, lay_out
-from bonwise.data.scales import Scale
+from bonwise.data.panel import Panel, lay_out
+from bonwise.data.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, quoted
 from bonwise.documented import DocumentedResult
@@ -97,19 +97,14 @@ class MixStudy(DocumentedResult):
         return super().to_frame()
 
 
-def study_mix(  # noqa: PLR0913 - all but the source are named
+@opens_a_table
+def study_mix(
     source: str | Path | pd.DataFrame | ScoreTable,
     *,
     control: Annotated[str | Sequence[str], Flag("A candidate that is easy to tell apart (repeatable).")],
-    labels: str | Path | pd.DataFrame | None = None,
-    oracle: str | None = None,
-    exclude: str | Sequence[str] = (),
-    confidence: float = 0.95,
-    seed: Annotated[int, NO_FLAG] = 0,
-    shape: Shape | None = None,
-    columns: Mapping[str, str] | None = None,
-    judge_scale: Mapping[str, Scale] | Scale | None = None,
-    label_scale: Scale | None = None,
+    confidence: float = CONFIDENCE,
+    seed: Annotated[int, NO_FLAG] = SEED,
+    **reading: Unpack[ReadingKeywords],
 ) -> MixStudy:
     """Calculate how a judge's figures move as candidates that anyone can tell apart enter the pools.
 
@@ -118,14 +113,12 @@ def study_mix(  # noqa: PLR0913 - all but the source are named
     source : str, pathlib.Path, pandas.DataFrame or ScoreTable
     control : str or sequence of str
         Names of the easy candidates; see `docs/study_mix.md`.
-    labels, oracle, exclude, columns, judge_scale, label_scale
-        As those of `bonwise.audit`.
     confidence : float
         Of the two-sided intervals, in [0.5, 1).
     seed : int
         Repeated in the settings; nothing is drawn.
-    shape : {"rectangular", "ragged"}, optional
-        Forced; see `docs/tables.md`.
+    **reading
+        How the table is opened, see `bonwise.data.reading_options.ReadingOptions`.
 
     Raises
     ------
@@ -142,16 +135,15 @@ def study_mix(  # noqa: PLR0913 - all but the source are named
     >>> found.change["recovery"].low > 0.3
     True
     """
+    options = ReadingOptions.of(study_mix, reading)
     settings = Settings(
         confidence=confidence,
         seed=seed,
-        exclude=names_of("exclude", exclude),
+        exclude=options.exclude,
         control=names_of("control", control),
-        shape=shape,
+        shape=options.shape,
     )
-    table = open_table(
-        source, labels=labels, oracle=oracle, columns=columns, judge_scale=judge_scale, label_scale=label_scale
-    )
+    table = open_table(source, options)
     _check_left(table, settings)
     return mix_of(open_judged(table, settings))
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Unpack
 
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.auditing.studies.registration import Flag, Study, WithAudit
 from bonwise.auditing.studies.requirement_words import requirement_sentences
-from bonwise.data.checks import names_of
-from bonwise.data.panel import Panel, Shape
-from bonwise.data.scales import Scale
+from bonwise.data.checks import CONFIDENCE, SEED
+from bonwise.data.panel import Panel
+from bonwise.data.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 from bonwise.documented import DocumentedResult
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.studies.requirements import (
@@ -85,7 +85,8 @@ class RequirementsStudy(DocumentedResult):
         return super().to_frame()
 
 
-def study_requirements(  # noqa: PLR0913 - all but the source are named
+@opens_a_table
+def study_requirements(
     source: str | Path | pd.DataFrame | ScoreTable,
     *,
     targets: Annotated[
@@ -94,22 +95,15 @@ def study_requirements(  # noqa: PLR0913 - all but the source are named
     within_r: Annotated[
         Sequence[float], Flag("What does a judge with this within_r recover? (repeatable)", "--within-r")
     ] = (),
-    labels: str | Path | pd.DataFrame | None = None,
-    oracle: str | None = None,
-    exclude: str | Sequence[str] = (),
-    confidence: float = 0.95,
-    seed: int = 0,
-    shape: Shape | None = None,
-    columns: Mapping[str, str] | None = None,
-    judge_scale: Mapping[str, Scale] | Scale | None = None,
-    label_scale: Scale | None = None,
+    confidence: float = CONFIDENCE,
+    seed: int = SEED,
+    **reading: Unpack[ReadingKeywords],
 ) -> RequirementsStudy:
     """Find the judge that a wanted recovery takes on these labels, and what one with a given within_r recovers.
 
     Parameters
     ----------
-    source, labels, oracle, exclude, shape, columns, judge_scale, label_scale
-        As `bonwise.audit` takes them.
+    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
     targets : sequence of float
         Recoveries, in [0, 1].
     within_r : sequence of float
@@ -118,6 +112,8 @@ def study_requirements(  # noqa: PLR0913 - all but the source are named
         Of the two-sided intervals, clustered by prompt, in [0.5, 1).
     seed : int
         Of the draw of prompts from a table too large to compute from whole; nothing else is drawn.
+    **reading
+        How the table is opened, see `bonwise.data.reading_options.ReadingOptions`.
 
     Returns
     -------
@@ -137,16 +133,9 @@ def study_requirements(  # noqa: PLR0913 - all but the source are named
     >>> round(found.judges["judge"]["targets"][0]["within_r"]["estimate"], 1)
     0.5
     """
-    settings = Settings(confidence=confidence, seed=seed, exclude=names_of("exclude", exclude), shape=shape)
-    judged = open_judged(
-        source,
-        settings,
-        labels=labels,
-        oracle=oracle,
-        columns=columns,
-        judge_scale=judge_scale,
-        label_scale=label_scale,
-    )
+    options = ReadingOptions.of(study_requirements, reading)
+    settings = Settings(confidence=confidence, seed=seed, exclude=options.exclude, shape=options.shape)
+    judged = open_judged(source, settings, options)
     return requirements_of(judged, targets=targets, within_r=within_r)
 
 

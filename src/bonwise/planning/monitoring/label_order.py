@@ -79,8 +79,8 @@ def labelled_in_order(source: str | Path | pd.DataFrame | ScoreTable, request: M
     bonwise.errors.InputError
         One line: what, which row or column, how to mend.
     """
-    table = open_table(source, labels=request.label_file, columns=request.columns, label_scale=request.label_scale)
-    panels = lay_out(table, exclude=request.exclude, shape=request.shape)
+    table = open_table(source, request.reading)
+    panels = lay_out(table, exclude=request.reading.exclude, shape=request.reading.shape)
     panel = _of_judge(panels, request.judge, table.source)
     labelled = panel.labelled_cells == panel.sizes
     stated = stated_draw(request.design, table, panel, labelled)
@@ -94,7 +94,7 @@ def labelled_in_order(source: str | Path | pd.DataFrame | ScoreTable, request: M
         panel.judge,
         table.source,
         panel.shape,
-        MappingProxyType({**table.columns, **(request.columns or {})}),
+        MappingProxyType({**table.columns, **request.reading.named_columns}),
         Described(len(order), len(panel.sizes), stated),
         int(np.count_nonzero((panel.labelled_cells > 0) & ~labelled)),
         panel.dropped,

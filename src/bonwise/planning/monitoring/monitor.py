@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import pandas as pd
 
-from bonwise.data.checks import names_of
-from bonwise.data.panel import Shape
-from bonwise.data.scales import Scale
+from bonwise.data.checks import CONFIDENCE
+from bonwise.data.reading_options import LabelledInOrderKeywords, ReadingOptions, opens_a_table
 from bonwise.data.table import ScoreTable
 from bonwise.data.votes import Ties
 from bonwise.documented import DocumentedResult
@@ -125,6 +124,7 @@ class Monitor(DocumentedResult):
         return super().to_frame()
 
 
+@opens_a_table
 def monitor(  # noqa: PLR0913 - all but the source are named
     source: str | Path | pd.DataFrame | ScoreTable,
     *,
@@ -134,18 +134,15 @@ def monitor(  # noqa: PLR0913 - all but the source are named
     than: float | None = None,
     planned: int | None = None,
     first_look: int | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     judge: str | None = None,
-    exclude: str | Sequence[str] = (),
-    shape: Shape | None = None,
-    columns: Mapping[str, str] | None = None,
-    label_scale: Scale | None = None,
     design: str | Path | LabelDesign | None = None,
     verdict_col: str | None = None,
     ties: Ties | None = None,
     pair: Sequence[str] = (),
     prompt: str | None = None,
     margin: float | None = None,
+    **reading: Unpack[LabelledInOrderKeywords],
 ) -> Monitor:
     """Decide whether the labels so far are enough, by a rule that may be asked as often as one likes.
 
@@ -173,14 +170,6 @@ def monitor(  # noqa: PLR0913 - all but the source are named
         In [0.5, 1): of the interval, and 1 minus the chance of ever making a false claim.
     judge : str, optional
         Needed where the table has several.
-    exclude : str or sequence of str
-        Candidate names to leave out.
-    shape : {"rectangular", "ragged"}, optional
-        Forced.
-    columns : mapping of str to str, optional
-        Role to column name.
-    label_scale : Scale, optional
-        Declared scale of the labels.
     design : str, pathlib.Path or LabelDesign, optional
         ``"uniform"`` states that the labelled prompts are a uniform draw from all; a record of such a draw proves it.
         Where more than 5 % of the prompts lack labels, the verdict is on the labelled ones alone without it.
@@ -194,6 +183,8 @@ def monitor(  # noqa: PLR0913 - all but the source are named
         Preference: column of the prompt, each with one vote at most.
     margin : float, optional
         Preference: the expected distance of the share from one half, 0.1 unless given; it tunes the mixture.
+    **reading
+        How the table is opened, see `bonwise.data.reading_options.ReadingOptions`.
 
     Returns
     -------
@@ -217,12 +208,8 @@ def monitor(  # noqa: PLR0913 - all but the source are named
         planned=planned,
         first_look=first_look,
         confidence=confidence,
-        label_file=label_file,
         judge=judge,
-        exclude=names_of("exclude", exclude),
-        shape=shape,
-        columns=columns,
-        label_scale=label_scale,
+        reading=ReadingOptions.of(monitor, reading, labels=label_file),
         design=design,
         verdict_col=verdict_col,
         ties=ties,
@@ -264,7 +251,8 @@ def _recovery(prompts: LabelledPrompts, request: MonitorRequest, first: int) -> 
 
 
 def _recovery_settings(prompts: LabelledPrompts, request: MonitorRequest, first: int) -> RecoverySettings:
-    file, precise = request.label_file, request.half_width is not None
+    labels = request.reading.labels
+    reading, precise = request.reading, request.half_width is not None
     than, target = (None, None) if precise else (float(request.than or 0.0), int(request.planned or _TARGET))
     return RecoverySettings(
         confidence=float(request.confidence),
@@ -272,12 +260,12 @@ def _recovery_settings(prompts: LabelledPrompts, request: MonitorRequest, first:
         first_look=first,
         **given(half_width=request.half_width and float(request.half_width), than=than, target=target),
         step=STEP if precise else 1,
-        label_file="labels" if isinstance(file, pd.DataFrame) else None if file is None else str(file),
+        label_file="labels" if isinstance(labels, pd.DataFrame) else None if labels is None else str(labels),
         judge=prompts.judge,
-        exclude=list(request.exclude),
+        exclude=list(reading.exclude),
         shape=prompts.shape,
         columns=dict(prompts.columns),
-        label_scale=None if request.label_scale is None else str(request.label_scale),
+        label_scale=None if reading.label_scale is None else str(reading.label_scale),
         design=prompts.described.stated,
         version=release(),
     )

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
 
 import pandas as pd
 
-from bonwise.data.checks import CONFIDENCE, Limit, check, check_shape, number, whole
+from bonwise.data.checks import CONFIDENCE, Limit, check, number, whole
 from bonwise.data.label_design import LabelDesign
-from bonwise.data.panel import Shape
-from bonwise.data.scales import Scale
+from bonwise.data.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.data.votes import Ties, tie_value
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import UsageError
@@ -24,17 +23,9 @@ __all__ = ["MonitorRequest", "Question"]
 
 Question = Literal["precision", "significance", "preference"]
 
-_OF_RECOVERY = (
-    "planned",
-    "first_look",
-    "label_file",
-    "judge",
-    "design",
-    "exclude",
-    "shape",
-    "columns",
-    "label_scale",
-)
+_OF_READING = tuple(one.name for one in fields(ReadingOptions))
+
+_OF_RECOVERY = ("planned", "first_look", "judge", "design", *_OF_READING)
 
 _TAKEN_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -53,11 +44,9 @@ _NEEDED = {
 
 _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = MappingProxyType(
     {
-        "label_file": ((str, Path, pd.DataFrame), "a file of labels, or a frame"),
+        "labels": ((str, Path, pd.DataFrame), "a file of labels, or a frame"),
         "judge": ((str,), "the name of a judge"),
         "design": ((str, Path, LabelDesign), "uniform, or the file of a uniform draw"),
-        "columns": ((Mapping,), "a mapping of role to column"),
-        "label_scale": ((Scale,), "a Scale, LOW:HIGH on the command line"),
         "pair": ((list, tuple), "two columns, such as model_a and model_b"),
     }
 )
@@ -77,7 +66,7 @@ _RECOVERY = number(lambda value: value < 1, "a recovery, below 1")
 """What ``than`` may be, of votes and of recovery."""
 
 _FLAGS = {
-    "label_file": "--scores",
+    "labels": "--scores",
     "columns": "--candidate-col and the like",
     "shape": "--rectangular, --ragged",
     "pair": "--pair-col",
@@ -101,12 +90,8 @@ class MonitorRequest:
     planned: int | None = None
     first_look: int | None = None
     confidence: float = CONFIDENCE
-    label_file: str | Path | pd.DataFrame | None = field(default=None, repr=False)
     judge: str | None = None
-    exclude: tuple[str, ...] = ()
-    shape: Shape | None = None
-    columns: Mapping[str, str] | None = None
-    label_scale: Scale | None = None
+    reading: ReadingOptions = field(default=AS_IT_STANDS, repr=False)
     design: str | Path | LabelDesign | None = None
     verdict_col: str | None = None
     ties: Ties | None = None
@@ -120,22 +105,24 @@ class MonitorRequest:
         self._check_question()
         self._check_numbers()
         for name, (kinds, words) in _KINDS.items():
-            value = getattr(self, name)
+            value = self._given(name)
             if value is not None and not isinstance(value, kinds):
                 raise UsageError(f"{_spelt(name)} is {quoted(value)}", hint=f"it is {words}")
-        check_shape(self.shape)
         if self.ties is not None:
             tie_value(self.ties)
 
     def _check_question(self) -> None:
         for name, questions in _TAKEN_BY.items():
-            if self.question not in questions and _given(getattr(self, name)):
+            if self.question not in questions and _is_given(self._given(name)):
                 raise UsageError(
                     f"{_spelt(name)} means nothing for {self.question}", hint=f"it is for {listed(questions)}"
                 )
         for name, (question, words) in _NEEDED.items():
             if self.question == question and getattr(self, name) is None:
                 raise UsageError(f"{question} needs {_spelt(name)}", hint=words)
+
+    def _given(self, name: str) -> object:
+        return getattr(self.reading if name in _OF_READING else self, name)
 
     def _check_numbers(self) -> None:
         than = _SHARE if self.question == "preference" else _RECOVERY
@@ -161,10 +148,11 @@ class MonitorRequest:
         return least if self.first_look is None else int(self.first_look)
 
 
-def _given(value: object) -> bool:
+def _is_given(value: object) -> bool:
     return value is not None and not (isinstance(value, Sequence | Mapping) and not len(value))
 
 
 def _spelt(name: str) -> str:
     """Name an argument as both Python and the command line know it."""
-    return f"{name} ({_FLAGS.get(name, '--' + name.replace('_', '-'))})"
+    keyword = "label_file" if name == "labels" else name
+    return f"{keyword} ({_FLAGS.get(name, '--' + name.replace('_', '-'))})"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
+from bonwise.data.opening import open_scores
 from bonwise.data.panel import Panel, lay_out
-from bonwise.data.rows import open_rows
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import InputError, UsageError
@@ -83,15 +82,7 @@ def _panels(source: PilotSource) -> tuple[Panel, ...]:
 
 
 def _table(source: PilotSource) -> ScoreTable:
-    given = source.source
-    if isinstance(given, ScoreTable):
-        if source.columns:
-            raise UsageError("the columns of a ScoreTable are fixed", hint="give them to ScoreTable.read")
-        table = given
-    elif isinstance(given, str | Path):
-        table = ScoreTable.read(given, columns=source.columns)
-    else:
-        table = ScoreTable.from_frame(open_rows(given)[0], columns=source.columns)
+    table = open_scores(source.source, source.reading)
     if not table.has_labels:
         raise InputError(
             f"{source.name}: a pilot without oracle labels says nothing",

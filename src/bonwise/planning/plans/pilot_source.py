@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bonwise.data.checks import names_of
+from bonwise.data.reading_options import ReadingOptions
 from bonwise.data.votes import TIES, Ties
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import UsageError
@@ -33,10 +34,7 @@ class PilotSource:
     source : str, pathlib.Path, pandas.DataFrame or ScoreTable
     judge : tuple of str
         Which judges of the table; all of them where empty.
-    exclude : tuple of str
-        Candidate names to leave out.
-    columns : mapping of str to str
-        Role to column.
+    reading : ReadingOptions
     verdict_col : str, optional
         Column of votes.
     pair_col : tuple of str
@@ -47,8 +45,7 @@ class PilotSource:
 
     source: str | Path | pd.DataFrame | ScoreTable
     judge: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    columns: Mapping[str, str] = field(default_factory=dict)
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
     verdict_col: str | None = None
     pair_col: tuple[str, ...] = ()
     ties: Ties | None = None
@@ -59,8 +56,7 @@ class PilotSource:
         source: str | Path | pd.DataFrame | ScoreTable | None,
         *,
         judge: str | Sequence[str] | None = None,
-        exclude: str | Sequence[str] = (),
-        columns: Mapping[str, str] | None = None,
+        reading: ReadingOptions,
         verdict_col: str | None = None,
         pair_col: str | Sequence[str] = (),
         ties: Ties | None = None,
@@ -74,11 +70,8 @@ class PilotSource:
         """
         if ties is not None and ties not in TIES:
             raise UsageError(f"ties cannot count as {quoted(ties)}", hint=f"choose of {listed(TIES)}")
-        if columns is not None and not isinstance(columns, Mapping):
-            raise UsageError(f"columns is {quoted(columns)}", hint="columns maps a role to the name of its column")
-        names = names_of("judge", judge), names_of("exclude", exclude)
-        pair = names_of("pair_col", pair_col)
-        found = cls("" if source is None else source, *names, columns or {}, verdict_col, pair, ties)
+        judges, pair = names_of("judge", judge), names_of("pair_col", pair_col)
+        found = cls("" if source is None else source, judges, reading, verdict_col, pair, ties)
         if source is not None:
             return found
         for name in found.given():
@@ -87,6 +80,16 @@ class PilotSource:
                 hint=f"give the pilot too, or leave {name} out",
             )
         return None
+
+    @property
+    def exclude(self) -> tuple[str, ...]:
+        """Candidate names to leave out."""
+        return self.reading.exclude
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Role to column."""
+        return self.reading.named_columns
 
     @property
     def name(self) -> str:

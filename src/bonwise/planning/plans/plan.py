@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
+from bonwise.data.checks import CONFIDENCE
+from bonwise.data.reading_options import PilotKeywords, ReadingOptions, opens_a_table
 from bonwise.documented import DocumentedResult
 from bonwise.documents.plan import (
     Amounts,
@@ -146,6 +148,7 @@ class Plan(DocumentedResult):
         return self.document().to_frame()
 
 
+@opens_a_table
 def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of them named
     *,
     question: str,
@@ -158,8 +161,6 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
     r0: float | None = None,
     pilot: str | Path | pd.DataFrame | ScoreTable | None = None,
     judge: str | Sequence[str] | None = None,
-    exclude: str | Sequence[str] = (),
-    columns: Mapping[str, str] | None = None,
     verdict_col: str | None = None,
     pair_col: str | Sequence[str] = (),
     ties: Ties | None = None,
@@ -167,7 +168,7 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
     labels: int | None = None,
     prompts: int | None = None,
     power: float = 0.9,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     method: Method = "exact",
     label_cost: float | None = None,
     judge_cost: float | None = None,
@@ -175,6 +176,7 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
     icc: float | None = None,
     one_cluster: bool = False,
     tie_rate: float | None = None,
+    **reading: Unpack[PilotKeywords],
 ) -> Plan:
     """Plan how many labels answer a question.
 
@@ -202,10 +204,6 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
         In place of an effect: a labelled table of scores; for ``margin`` votes, such as ``28/50`` or a file.
     judge : str or sequence of str, optional
         Which judge of the pilot; two of them for ``a-vs-b``.
-    exclude : str or sequence of str, optional
-        Candidate names of the pilot to leave out.
-    columns : mapping of str to str, optional
-        Role to column of the pilot.
     verdict_col : str, optional
         Column of the pilot's votes.
     pair_col : sequence of str, optional
@@ -235,6 +233,8 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
         All labels resemble each other by `icc` (equation 10).
     tie_rate : float, optional
         Share of votes that decide nothing; a pilot brings its own.
+    **reading
+        How the pilot is opened, see `bonwise.data.reading_options.ReadingOptions`.
 
     Returns
     -------
@@ -279,8 +279,7 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
     source = PilotSource.of(
         pilot,
         judge=judge,
-        exclude=exclude,
-        columns=columns,
+        reading=ReadingOptions.of(plan, reading),
         verdict_col=verdict_col,
         pair_col=pair_col,
         ties=ties,

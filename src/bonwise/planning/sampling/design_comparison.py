@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.data.checks import check_confidence, check_share, checked_number, checked_whole
-from bonwise.data.panel import Shape
-from bonwise.data.scales import Scale
+from bonwise.data.checks import CONFIDENCE, SEED, check_confidence, check_share, checked_number, checked_whole
+from bonwise.data.reading_options import PoolKeywords, ReadingOptions, opens_a_table
 from bonwise.data.wording import quoted
 from bonwise.documented import DocumentedResult
 from bonwise.documents.estimate import EstimateRecord
@@ -135,20 +134,17 @@ class DesignComparison(DocumentedResult):
         return super().to_frame()
 
 
-def compare_designs(  # noqa: PLR0913 - the one front door of the comparison; all but the source are named
+@opens_a_table
+def compare_designs(
     source: str | Path | pd.DataFrame | ScoreTable,
     *,
     shares: Sequence[float] = SHARES,
     judge: str | None = None,
     draws: int = 200,
-    seed: int = 0,
+    seed: int = SEED,
     label_file: str | Path | pd.DataFrame | None = None,
-    exclude: str | Sequence[str] = (),
-    shape: Shape | None = None,
-    columns: Mapping[str, str] | None = None,
-    judge_scale: Mapping[str, Scale] | Scale | None = None,
-    label_scale: Scale | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
+    **reading: Unpack[PoolKeywords],
 ) -> DesignComparison:
     """Compare label designs on a completely labelled table.
 
@@ -165,12 +161,10 @@ def compare_designs(  # noqa: PLR0913 - the one front door of the comparison; al
     seed : int
     label_file : str, pathlib.Path or pandas.DataFrame, optional
         Labels from elsewhere, joined on prompt and candidate.
-    exclude : str or sequence of str
-        Candidate names to leave out.
-    shape, columns, judge_scale, label_scale
-        As in `bonwise.audit`.
     confidence : float
         Of the intervals of the correlations.
+    **reading
+        How the table is opened, see `bonwise.data.reading_options.ReadingOptions`.
 
     Returns
     -------
@@ -194,13 +188,8 @@ def compare_designs(  # noqa: PLR0913 - the one front door of the comparison; al
     check_confidence(confidence)
     population = label_population(
         source,
+        ReadingOptions.of(compare_designs, reading, labels=label_file),
         judge=judge,
-        exclude=exclude,
-        shape=shape,
-        columns=columns,
-        judge_scale=judge_scale,
-        label_scale=label_scale,
-        label_file=label_file,
         with_labels=True,
     )
     pools = labelled_pools(population, seed)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.data.checks import check_text, checked_whole
+from bonwise.data.checks import SEED, check_text, checked_whole
 from bonwise.data.label_design import BY_CANDIDATE, LabelDesign
-from bonwise.data.panel import Shape
-from bonwise.data.scales import Scale
+from bonwise.data.reading_options import PoolKeywords, ReadingOptions, opens_a_table
 from bonwise.data.wording import quoted
 from bonwise.documented import DocumentedResult
 from bonwise.documents.labels import DrawCounts, DrawnStratum, DrawSettings, LabelsDocument, WidthRatio
@@ -116,21 +115,18 @@ class LabelDraw(DocumentedResult):
         write_draw(self.design, self.sheet, Path(path), None if sheet is None else Path(sheet))
 
 
+@opens_a_table
 def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the source are named
     source: str | Path | pd.DataFrame | ScoreTable,
     *,
     labels: int,
     design: str | None = None,
     judge: str | None = None,
-    seed: int = 0,
+    seed: int = SEED,
     after: str | Path | LabelDesign | None = None,
     label_file: str | Path | pd.DataFrame | None = None,
-    exclude: str | Sequence[str] = (),
-    shape: Shape | None = None,
-    columns: Mapping[str, str] | None = None,
-    judge_scale: Mapping[str, Scale] | Scale | None = None,
-    label_scale: Scale | None = None,
     texts: bool = False,
+    **reading: Unpack[PoolKeywords],
 ) -> LabelDraw:
     """Draw what to label.
 
@@ -151,12 +147,10 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
         An earlier phase: what it drew stays drawn.
     label_file : str, pathlib.Path or pandas.DataFrame, optional
         Labels of the earlier phases, where the table does not hold them.
-    exclude : str or sequence of str
-        Candidate names to leave out.
-    shape, columns, judge_scale, label_scale
-        As in `bonwise.audit`.
     texts : bool
         Whether the sheet holds the words of prompts and candidates too, where the source has columns of them.
+    **reading
+        How the table is opened, see `bonwise.data.reading_options.ReadingOptions`.
 
     Returns
     -------
@@ -180,13 +174,8 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
     name = known_rule(design or (earlier.rule if earlier is not None else "rule"))
     population = label_population(
         source,
+        ReadingOptions.of(draw_labels, reading, labels=label_file),
         judge=judge or (earlier.judge if earlier is not None else None),
-        exclude=exclude,
-        shape=shape,
-        columns=columns,
-        judge_scale=judge_scale,
-        label_scale=label_scale,
-        label_file=label_file,
         with_labels=earlier is not None,
     )
     before = None if earlier is None else _placed(earlier, population)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -12,10 +12,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.data.cell_scores import further_scores
-from bonwise.data.checks import check_shape, check_text, names_of
+from bonwise.data.checks import check_text
 from bonwise.data.labels import join_labels
-from bonwise.data.panel import Panel, Shape, lay_out
-from bonwise.data.scales import Scale
+from bonwise.data.opening import open_scores
+from bonwise.data.panel import Panel, lay_out
+from bonwise.data.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, quoted
 from bonwise.documents.dropped_prompt import DroppedPrompt
@@ -70,16 +71,11 @@ class LabelPopulation:
         return [DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in self.panel.dropped]
 
 
-def label_population(  # noqa: PLR0913 - what two front doors share; all but the source are named
+def label_population(
     source: str | Path | pd.DataFrame | ScoreTable,
+    reading: ReadingOptions = AS_IT_STANDS,
     *,
     judge: str | None = None,
-    exclude: str | Sequence[str] = (),
-    shape: Shape | None = None,
-    columns: Mapping[str, str] | None = None,
-    judge_scale: Mapping[str, Scale] | Scale | None = None,
-    label_scale: Scale | None = None,
-    label_file: str | Path | pd.DataFrame | None = None,
     with_labels: bool = False,
 ) -> LabelPopulation:
     """Lay out one judge's pools.
@@ -87,12 +83,10 @@ def label_population(  # noqa: PLR0913 - what two front doors share; all but the
     Parameters
     ----------
     source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    reading : ReadingOptions
+        Its labels are those of the label file.
     judge : str, optional
         The audited one; needed where the table holds several.
-    exclude, shape, columns, judge_scale, label_scale
-        As in `bonwise.audit`.
-    label_file : str, pathlib.Path or pandas.DataFrame, optional
-        Labels from elsewhere.
     with_labels : bool
         Otherwise the labels of the table are not looked at.
 
@@ -101,16 +95,18 @@ def label_population(  # noqa: PLR0913 - what two front doors share; all but the
     bonwise.errors.InputError
         One line: what, which row or column, how to mend; several judges and none named.
     """
-    _refuse_kinds(source, label_file, judge, shape)
-    left_out = names_of("exclude", exclude)
-    table = _table(source, columns, judge_scale, label_scale, apart=label_file is not None)
+    label_file = reading.labels
+    _refuse_kinds(source, label_file, judge)
+    table = open_scores(source, reading)
     own = table.has_labels
     if not with_labels:
         table = replace(table, frame=table.frame.assign(oracle_label=np.nan))
     elif label_file is not None:
-        table = join_labels(table, label_file, columns=columns, label_scale=label_scale)
+        table = join_labels(table, label_file, reading)
     name = _audited(table, judge)
-    mine = next(panel for panel in lay_out(table, exclude=left_out, shape=shape) if panel.judge == name)
+    mine = next(
+        panel for panel in lay_out(table, exclude=reading.exclude, shape=reading.shape) if panel.judge == name
+    )
     further = further_scores(table, mine)
     settings = PopulationSettings(
         source=table.source,
@@ -123,20 +119,16 @@ def label_population(  # noqa: PLR0913 - what two front doors share; all but the
         else None
         if label_file is None
         else str(label_file),
-        exclude=list(left_out),
-        shape_asked=shape,
-        columns=dict(columns or {}),
-        judge_scale={whose: str(scale) for whose, scale in _by_judge(judge_scale).items()},
-        label_scale=None if label_scale is None else str(label_scale),
+        exclude=list(reading.exclude),
+        shape_asked=reading.shape,
+        columns=dict(reading.named_columns),
+        judge_scale={whose: str(scale) for whose, scale in reading.judge_scales.items()},
+        label_scale=None if reading.label_scale is None else str(reading.label_scale),
     )
     return LabelPopulation(table, mine, MappingProxyType(further), settings)
 
 
-def _by_judge(scale: Mapping[str, Scale] | Scale | None) -> Mapping[str, Scale]:
-    return {"": scale} if isinstance(scale, Scale) else scale or {}
-
-
-def _refuse_kinds(source: object, label_file: object, judge: object, shape: object) -> None:
+def _refuse_kinds(source: object, label_file: object, judge: object) -> None:
     if not isinstance(source, str | Path | pd.DataFrame | ScoreTable):
         raise UsageError(f"scores are a file or a table, not {quoted(source)}", hint="such as 'scores.csv'")
     if label_file is not None and not isinstance(label_file, str | Path | pd.DataFrame):
@@ -144,27 +136,6 @@ def _refuse_kinds(source: object, label_file: object, judge: object, shape: obje
             f"label_file is a file or a table, not {quoted(label_file)}", hint="such as label_file='labels.csv'"
         )
     check_text("judge", judge, "judge='first'")
-    check_shape(shape)
-
-
-def _table(
-    source: str | Path | pd.DataFrame | ScoreTable,
-    columns: Mapping[str, str] | None,
-    judge_scale: Mapping[str, Scale] | Scale | None,
-    label_scale: Scale | None,
-    *,
-    apart: bool,
-) -> ScoreTable:
-    if isinstance(source, ScoreTable):
-        if columns or judge_scale:
-            raise UsageError("columns and scales of a ScoreTable are fixed", hint="give them to ScoreTable.read")
-        return source
-    # A column named for the labels is in the label file where there is one.
-    own = {role: name for role, name in (columns or {}).items() if not (apart and role == "oracle_label")}
-    scale = None if apart else label_scale
-    if isinstance(source, str | Path):
-        return ScoreTable.read(source, columns=own, judge_scale=judge_scale, label_scale=scale)
-    return ScoreTable.from_frame(source, columns=own, judge_scale=judge_scale, label_scale=scale)
 
 
 def _audited(table: ScoreTable, judge: str | None) -> str:

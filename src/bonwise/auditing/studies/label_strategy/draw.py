@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
 
 from bonwise.auditing.studies.label_strategy.pair_draw import PairDraw
-from bonwise.data.checks import names_of
+from bonwise.data.checks import SEED
 from bonwise.data.labels import join_labels
+from bonwise.data.opening import open_scores
 from bonwise.data.pair_record import RECORD_HEADER
-from bonwise.data.panel import Panel, Shape, lay_out
+from bonwise.data.panel import Panel, lay_out
 from bonwise.data.pool import Pool
 from bonwise.data.pool_file import read_pools
-from bonwise.data.scales import Scale
+from bonwise.data.reading_options import PoolKeywords, ReadingOptions, opens_a_table
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, quoted
 from bonwise.documents.label_strategy.draw import GapOf, PairDrawSettings, PairStratum
@@ -30,20 +32,17 @@ from bonwise.stats.sums import TIE_DECIMALS
 __all__ = ["draw_pairs"]
 
 
-def draw_pairs(  # noqa: PLR0913 - all but the scores are named
+@opens_a_table
+def draw_pairs(
     source: str | Path | pd.DataFrame | ScoreTable,
     *,
     pairs: int,
     pools: str | Path,
     labels: str | Path | pd.DataFrame | None = None,
     judge: str | None = None,
-    exclude: str | Sequence[str] = (),
     gap_groups: int = 4,
-    seed: int = 0,
-    shape: Shape | None = None,
-    columns: Mapping[str, str] | None = None,
-    judge_scale: Mapping[str, Scale] | Scale | None = None,
-    label_scale: Scale | None = None,
+    seed: int = SEED,
+    **reading: Unpack[PoolKeywords],
 ) -> PairDraw:
     """Draw pairs of candidates to have judged pairwise, the same number in each stratum as far as it goes.
 
@@ -62,13 +61,11 @@ def draw_pairs(  # noqa: PLR0913 - all but the scores are named
     labels : str, pathlib.Path or pandas.DataFrame, optional
     judge : str, optional
         Whose scores; needed where the table holds several judges.
-    exclude : str or sequence of str
-        Candidate names left out.
     gap_groups : int
         Strata of the gaps other than ties, at most.
     seed : int
-    shape, columns, judge_scale, label_scale
-        As of `bonwise.audit`.
+    **reading
+        How the table is opened, see `bonwise.data.reading_options.ReadingOptions`.
 
     Raises
     ------
@@ -77,9 +74,11 @@ def draw_pairs(  # noqa: PLR0913 - all but the scores are named
         candidate whose words are not in the pools.
     """
     _check(seed, gap_groups)
-    left_out_names = names_of("exclude", exclude)
-    table = _opened(source, labels, dict(columns or {}), judge_scale, label_scale)
-    panel, left_out = _of_use(table, _panel(table, judge, left_out_names, shape))
+    options = ReadingOptions.of(draw_pairs, reading, labels=labels)
+    table = open_scores(source, options)
+    if labels is not None:
+        table = join_labels(table, labels, options)
+    panel, left_out = _of_use(table, _panel(table, judge, options))
     every = every_pair(panel.sizes)
     gap_of, gap = _gaps(panel, every)
     strata, names = gap_strata(gap, gap_groups)
@@ -98,7 +97,7 @@ def draw_pairs(  # noqa: PLR0913 - all but the scores are named
         judge=panel.judge,
         pools=str(pools),
         pairs=pairs,
-        exclude=list(left_out_names),
+        exclude=list(options.exclude),
         seed=seed,
         shape=panel.shape,
         version=release(),
@@ -132,27 +131,8 @@ def _check(seed: int, gap_groups: int) -> None:
         raise UsageError(f"{wrong} means nothing", hint="a seed is 0 or more, groups are 1 or more")
 
 
-def _opened(
-    source: str | Path | pd.DataFrame | ScoreTable,
-    labels: str | Path | pd.DataFrame | None,
-    columns: dict[str, str],
-    judge_scale: Mapping[str, Scale] | Scale | None,
-    label_scale: Scale | None,
-) -> ScoreTable:
-    """Return scores with the labels that there are."""
-    own = {role: column for role, column in columns.items() if labels is None or role != "oracle_label"}
-    scale = label_scale if labels is None else None
-    if isinstance(source, ScoreTable):
-        table = source
-    elif isinstance(source, str | Path):
-        table = ScoreTable.read(source, columns=own, judge_scale=judge_scale, label_scale=scale)
-    else:
-        table = ScoreTable.from_frame(source, columns=own, judge_scale=judge_scale, label_scale=scale)
-    return table if labels is None else join_labels(table, labels, columns=columns, label_scale=label_scale)
-
-
-def _panel(table: ScoreTable, judge: str | None, exclude: Sequence[str], shape: Shape | None) -> Panel:
-    panels = {panel.judge: panel for panel in lay_out(table, exclude=exclude, shape=shape)}
+def _panel(table: ScoreTable, judge: str | None, reading: ReadingOptions) -> Panel:
+    panels = {panel.judge: panel for panel in lay_out(table, exclude=reading.exclude, shape=reading.shape)}
     if judge is None and len(panels) > 1:
         raise UsageError(
             f"{table.source}: scores of {len(panels)} judges: {listed(panels)}", hint="name one (--judge NAME)"

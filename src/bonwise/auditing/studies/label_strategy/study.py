@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -15,11 +15,11 @@ from bonwise.auditing.studies.label_strategy.result import LabelStrategyStudy
 from bonwise.auditing.studies.label_strategy.sentences import strategy_sentences
 from bonwise.auditing.studies.label_strategy.strategies import Asking, compared
 from bonwise.auditing.studies.labelled_panels import LabelledPanels, open_judged
-from bonwise.data.checks import names_of
+from bonwise.data.checks import CONFIDENCE, SEED
 from bonwise.data.pair_record import PairRecord
 from bonwise.data.pair_verdicts import PairVerdicts
-from bonwise.data.panel import Panel, Shape
-from bonwise.data.scales import Scale
+from bonwise.data.panel import Panel
+from bonwise.data.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 from bonwise.data.table import ScoreTable
 from bonwise.documents.label_strategy.strategies import (
     RangeFrom,
@@ -37,24 +37,19 @@ if TYPE_CHECKING:
 __all__ = ["label_strategy_of", "study_label_strategy"]
 
 
+@opens_a_table
 def study_label_strategy(  # noqa: PLR0913 - all but the scores are named
     source: str | Path | pd.DataFrame | ScoreTable,
     *,
     verdicts: str | Path | pd.DataFrame,
-    labels: str | Path | pd.DataFrame | None = None,
-    oracle: str | None = None,
-    exclude: str | Sequence[str] = (),
     pairwise: str | None = None,
     drawn: str | Path | pd.DataFrame | None = None,
     bins: int = 20,
     edges: int | None = None,
     gap_groups: int = 4,
-    confidence: float = 0.95,
-    seed: int = 0,
-    shape: Shape | None = None,
-    columns: Mapping[str, str] | None = None,
-    judge_scale: Mapping[str, Scale] | Scale | None = None,
-    label_scale: Scale | None = None,
+    confidence: float = CONFIDENCE,
+    seed: int = SEED,
+    **reading: Unpack[ReadingKeywords],
 ) -> LabelStrategyStudy:
     """Compare ways of asking a judge with each other on the same prompts and pairs.
 
@@ -67,10 +62,6 @@ def study_label_strategy(  # noqa: PLR0913 - all but the scores are named
         Scores.
     verdicts : str, pathlib.Path or pandas.DataFrame
         Verdicts on pairs, as ``bonwise judge --pairs`` writes them.
-    labels, oracle, columns, judge_scale, label_scale
-        As of `bonwise.audit`.
-    exclude : str or sequence of str
-        Candidate names left out.
     pairwise : str, optional
         Whose verdicts; needed where the file holds those of several judges.
     drawn : str, pathlib.Path or pandas.DataFrame, optional
@@ -86,8 +77,8 @@ def study_label_strategy(  # noqa: PLR0913 - all but the scores are named
         Of the two-sided intervals, clustered by prompt, in [0.5, 1).
     seed : int
         Of the pairs of the sparse comparison, and of the order that stands for a judge asked once.
-    shape : {"rectangular", "ragged"}, optional
-        Forced; see `docs/tables.md`.
+    **reading
+        How the table is opened, see `bonwise.data.reading_options.ReadingOptions`.
 
     Returns
     -------
@@ -108,17 +99,10 @@ def study_label_strategy(  # noqa: PLR0913 - all but the scores are named
     >>> [found[way]["metrics"]["recovery"]["estimate"] for way in ("pointwise", "pairwise", "tie_break")]
     [0.5, 1.0, 1.0]
     """
-    settings = Settings(confidence=confidence, seed=seed, exclude=names_of("exclude", exclude), shape=shape)
+    options = ReadingOptions.of(study_label_strategy, reading)
+    settings = Settings(confidence=confidence, seed=seed, exclude=options.exclude, shape=options.shape)
     check_asking(bins, edges, gap_groups)
-    judged = open_judged(
-        source,
-        settings,
-        labels=labels,
-        oracle=oracle,
-        columns=columns,
-        judge_scale=judge_scale,
-        label_scale=label_scale,
-    )
+    judged = open_judged(source, settings, options)
     record = None if drawn is None else PairRecord.read(drawn)
     read = PairVerdicts.read(verdicts, pairwise)
     return label_strategy_of(judged, read, record=record, bins=bins, edges=edges, gap_groups=gap_groups)

@@ -9,17 +9,20 @@ from typing import Annotated, Any
 import typer
 
 from bonwise.cli import arguments as given
+from bonwise.cli.shared_flags import NO_PROPENSITY, Output, Reading, shared_flags
+from bonwise.data.checks import CONFIDENCE, SEED
+from bonwise.data.reading_options import ReadingKeywords
 from bonwise.errors import UsageError
 
 __all__ = ["label_strategy"]
 
 
+@shared_flags(NO_PROPENSITY)
 def label_strategy(
+    *,
     file: Annotated[Path, typer.Argument(help="Scores; with --verdict-col a file of verdicts.", show_default=False)],
     verdicts: Annotated[Path | None, typer.Option(help="Verdicts, of bonwise judge --pairs.")] = None,
-    labels: Annotated[Path | None, typer.Option(help="Oracle labels, joined on prompt and candidate.")] = None,
-    oracle: Annotated[str | None, typer.Option(help="judge:NAME takes a judge as the reference.")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(help="Leave a candidate name out (repeatable).")] = None,
+    reading: Reading[ReadingKeywords],
     pairwise: Annotated[str | None, typer.Option(help="Whose verdicts, where there are several judges'.")] = None,
     bins: Annotated[int | None, typer.Option(help="Of quantised scores; 20 if not given.")] = None,
     edges: Annotated[
@@ -35,58 +38,35 @@ def label_strategy(
         list[str] | None, typer.Option(help="Verdicts alone: their column; twice for two presentation orders.")
     ] = None,
     pair_col: Annotated[str | None, typer.Option(help="Verdicts alone: what tells a prompt's pairs apart.")] = None,
-    confidence: given.Confidence = 0.95,
-    seed: given.Seed = 0,
-    rectangular: Annotated[bool, typer.Option("--rectangular", help="Every prompt must carry all names.")] = False,
-    ragged: Annotated[bool, typer.Option("--ragged", help="A shorter pool is a pool.")] = False,
-    json: given.JsonTarget = None,
-    html: given.HtmlTarget = None,
-    prompt_col: given.PromptCol = None,
-    candidate_col: given.CandidateCol = None,
-    score_col: given.ScoreCol = None,
-    label_col: given.LabelCol = None,
-    judge_col: given.JudgeCol = None,
-    judge_scale: given.ScoreScales = None,
-    label_scale: given.LabelScale = None,
+    confidence: given.Confidence = CONFIDENCE,
+    seed: given.Seed = SEED,
+    output: Output,
 ) -> int:
     """Compare ways of asking; what the help says is in the document of the study."""
-    given.refuse_overwriting((file, verdicts, labels, drawn, pools), (json, html, out))
+    output.refuse_overwriting(file, verdicts, drawn, pools, *reading.paths(), also=(out,))
     asked = {"bins": bins, "edges": edges, "gap_groups": gap_groups, "pairwise": pairwise, "drawn": drawn}
     drawing = {"pools": pools, "out": out, "judge": judge}
-    shape = given.forced_shape(rectangular, ragged)
-    table = {"labels": labels, "exclude": given.names(exclude), "shape": shape}
-    scales = {"judge_scale": judge_scale, "label_scale": label_scale}
     if verdict_col:
-        others = {
-            **asked,
-            **drawing,
-            **scales,
-            "labels": labels,
-            "exclude": exclude,
-            str(shape): shape,
-            "verdicts": verdicts,
-            "oracle": oracle,
-            "pairs": pairs,
-        }
-        _refuse(others | {"candidate_col": candidate_col, "score_col": score_col}, "has no say over verdicts alone")
-        roles = {"prompt": prompt_col, "judge": judge_col, "pair": pair_col}
-        return _verdicts(file, verdict_col, label_col, roles, confidence, (json, html))
+        said = dict(reading.values)
+        prompt, label, judged_by = (said.pop(flag, None) for flag in ("--prompt-col", "--label-col", "--judge-col"))
+        others = {**asked, **drawing, "verdicts": verdicts, "pairs": pairs, **said}
+        _refuse(others, "has no say over verdicts alone")
+        roles = {"prompt": prompt, "judge": judged_by, "pair": pair_col}
+        return _verdicts(file, verdict_col, label, roles, confidence, output)
     _refuse({"pair_col": pair_col}, "is only for verdicts alone")
-    columns = given.columns(prompt_col, candidate_col, score_col, label_col, judge_col, None)
-    opened = {**table, "columns": columns, "seed": seed, **_read_scales(judge_scale, label_scale)}
+    opened = {"seed": seed, **reading.keywords()}
     if pairs is not None:
         others = {name: value for name, value in asked.items() if name != "gap_groups"}
-        _refuse({**others, "verdicts": verdicts, "oracle": oracle, "html": html}, "has no say over a draw")
-        return _draw(file, pairs, drawing, {**opened, **_said({"gap_groups": gap_groups})}, json)
+        _refuse(
+            {**others, "verdicts": verdicts, "oracle": opened.get("oracle"), "html": output.html},
+            "has no say over a draw",
+        )
+        return _draw(file, pairs, drawing, {**opened, **_said({"gap_groups": gap_groups})}, output)
     _refuse(drawing, "is only for a draw of --pairs")
-    return _strategies(
-        file, verdicts, {**opened, **_said(asked), "oracle": oracle, "confidence": confidence}, (json, html)
-    )
+    return _strategies(file, verdicts, {**opened, **_said(asked), "confidence": confidence}, output)
 
 
-def _strategies(
-    file: Path, verdicts: Path | None, settings: Mapping[str, Any], targets: tuple[str | None, Path | None]
-) -> int:
+def _strategies(file: Path, verdicts: Path | None, settings: Mapping[str, Any], output: Output) -> int:
     if verdicts is None:
         raise UsageError(
             "no verdicts on pairs to compare the scores with",
@@ -95,7 +75,7 @@ def _strategies(
     from bonwise.auditing.studies.label_strategy.study import study_label_strategy
 
     document = study_label_strategy(file, verdicts=verdicts, **settings).document()
-    given.deliver(document, targets[0], html=targets[1])
+    output.deliver(document)
     return 0
 
 
@@ -105,7 +85,7 @@ def _verdicts(
     oracle: str | None,
     roles: Mapping[str, str | None],
     confidence: float,
-    targets: tuple[str | None, Path | None],
+    output: Output,
 ) -> int:
     for flag, value in {"--label-col": oracle, "--prompt-col": roles["prompt"]}.items():
         if not value:
@@ -114,11 +94,11 @@ def _verdicts(
 
     named = {role: tuple(text.split(",")) if text else () for role, text in roles.items()}
     document = study_verdicts(file, verdicts=verdicts, oracle=oracle or "", confidence=confidence, **named).document()
-    given.deliver(document, targets[0], html=targets[1])
+    output.deliver(document)
     return 0
 
 
-def _draw(file: Path, pairs: int, drawing: Mapping[str, Any], settings: Mapping[str, Any], json: str | None) -> int:
+def _draw(file: Path, pairs: int, drawing: Mapping[str, Any], settings: Mapping[str, Any], output: Output) -> int:
     for name in ("pools", "out"):
         if drawing[name] is None:
             raise UsageError(f"pairs are drawn with --{name}, and none was given", hint=f"add --{name} FILE")
@@ -126,18 +106,9 @@ def _draw(file: Path, pairs: int, drawing: Mapping[str, Any], settings: Mapping[
 
     found = draw_pairs(file, pairs=pairs, pools=drawing["pools"], judge=drawing["judge"], **settings)
     record = found.write(drawing["out"])
-    given.deliver(found.document(), json)
+    output.deliver(found.document())
     given.say(f"pairs in {drawing['out']}, their record in {record}: judge them with --pairs, then give --drawn")
     return 0
-
-
-def _read_scales(judge_scale: list[str] | None, label_scale: str | None) -> dict[str, Any]:
-    from bonwise.data.scales import parse_scale
-
-    return {
-        "judge_scale": given.scales(judge_scale),
-        "label_scale": None if label_scale is None else parse_scale(label_scale),
-    }
 
 
 def _said(flags: Mapping[str, object]) -> dict[str, Any]:
@@ -148,4 +119,4 @@ def _refuse(flags: Mapping[str, object], message: str) -> None:
     """Refuse a flag that would be passed over."""
     for name, value in flags.items():
         if value not in (None, (), []):
-            raise UsageError(f"--{name.replace('_', '-')} {message}", hint="leave it out")
+            raise UsageError(f"--{name.removeprefix('--').replace('_', '-')} {message}", hint="leave it out")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.auditing.studies.registration import Flag, Study, WithAudit
+from bonwise.data.checks import CONFIDENCE
+from bonwise.data.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 from bonwise.documented import DocumentedResult
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.judge_counts import JudgeCounts
@@ -43,25 +45,29 @@ class ShortlistStudy(DocumentedResult):
         return ShortlistDocument(settings=self.settings, judges=dict(self.judges), not_studied=dict(self.not_studied))
 
 
+@opens_a_table
 def study_shortlist(
     source: str | Path | pd.DataFrame,
     *,
     keep: Annotated[int, Flag("Places on the shortlist.")] = 2,
-    labels: str | Path | pd.DataFrame | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
+    **reading: Unpack[ReadingKeywords],
 ) -> ShortlistStudy:
     """Estimate how often the `keep` highest scores hold a best candidate.
 
     Parameters
     ----------
-    source, labels
-        As those of `bonwise.audit`.
+    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
     keep : int
         Places on the shortlist.
     confidence : float
         Of the two-sided intervals, in [0.5, 1).
+    **reading
+        How the table is opened, see `bonwise.data.reading_options.ReadingOptions`.
     """
-    return shortlist_of(open_judged(source, Settings(confidence=confidence), labels=labels), keep=keep)
+    options = ReadingOptions.of(study_shortlist, reading)
+    settings = Settings(confidence=confidence, exclude=options.exclude, shape=options.shape)
+    return shortlist_of(open_judged(source, settings, options), keep=keep)
 
 
 def shortlist_of(judged: LabelledPanels, *, keep: int = 2) -> ShortlistStudy:
