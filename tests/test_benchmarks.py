@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+import bonwise
+
 AUDIT = Path(__file__).parents[1] / "benchmarks" / "audit.py"
 CALLS = AUDIT.with_name("calls.py")
 SELECTION = AUDIT.with_name("selection.py")
+STALLS = AUDIT.with_name("loop_stalls.py")
 LABELS = AUDIT.with_name("labels.py")
 PAGES = AUDIT.with_name("pages.py")
 REQUIREMENTS = AUDIT.with_name("requirements.py")
@@ -181,6 +184,20 @@ def test_a_selection_is_held_against_the_loop_of_its_round(selection):
     other = selection.Row("local judge", "bw.select", [0.002, 0.02, 0.003])
     rows = [row[2:] for row in body_of(selection.table([loop, other]))]
     assert rows == [["2.000", "-", "-"], ["3.000", "+1.000", "2.00"]]
+
+
+def test_the_benchmark_of_stalls_measures_every_contender(tmp_path):
+    """Its smoke run picks from every pool of every contender, with two versions of the code that take turns."""
+    file, source = tmp_path / "stalls.json", Path(bonwise.__file__).parents[1]
+    command = [sys.executable, str(STALLS), "--quick", "--before", str(source), "--json", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    judges = ["async function", "function", "model in memory", "model over loopback"]
+    assert [(row["judge"], row["code"]) for row in rows] == [(one, at) for one in judges for at in ("before", "here")]
+    assert [row[:2] for row in body_of(done.stdout)] == [[row["judge"], row["code"]] for row in rows]
+    for row in rows:
+        assert all(one["stall"] >= 0 and one["cpu"] > 0 and one["wall"] > 0 for one in row["rounds"])
 
 
 def test_the_benchmark_of_labels_measures_widths_and_cost():

@@ -226,7 +226,7 @@ def test_a_closed_generator_cancels_what_is_under_way():
     async def judge(prompt, text):
         begun.append(prompt)
         try:
-            await asyncio.sleep(0 if prompt == "p0" else 1000)
+            await asyncio.sleep(0.1 if prompt == "p0" else 1000)
         except asyncio.CancelledError:
             ended.append(prompt)
             raise

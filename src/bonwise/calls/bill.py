@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Bill", "Usage"]
+__all__ = ["NOTHING_PAID", "Bill", "Usage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,8 @@ class Bill:
         return self + Bill(calls=1, input_tokens=counted.input, output_tokens=counted.output, cost=cost)
 
     def __add__(self, other: Bill) -> Bill:
+        if other is NOTHING_PAID:  # every verdict of a function adds one
+            return self
         return Bill(
             self.calls + other.calls,
             self.from_ledger + other.from_ledger,
@@ -90,3 +92,6 @@ class Bill:
             None if self.cost is None or other.cost is None else self.cost + other.cost,
             self.reused_tokens + other.reused_tokens,
         )
+
+
+NOTHING_PAID = Bill()

@@ -207,6 +207,8 @@ async def _awaited(values: Sequence[Any]) -> list[Verdict]:
     async def one(value: Any) -> Verdict:
         return _verdict(await value if inspect.isawaitable(value) else value)
 
+    if len(values) == 1:
+        return [await one(values[0])]
     return list(await asyncio.gather(*(one(value) for value in values)))
 
 

@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from bonwise.calls.bill import Bill
-from bonwise.data.verdicts import Unscored
+from bonwise.calls.bill import NOTHING_PAID, Bill
+from bonwise.data.verdicts import Unscored, Verdict
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
 from bonwise.judges.calling import FunctionJudge, asked, checked, concluded, innermost
 from bonwise.judges.judgment import Judgment
 from bonwise.judges.protocol import Judge, is_asking
-from bonwise.judges.worker import run_in_thread
+from bonwise.judges.worker import Outcome, run_all_in_thread
 from bonwise.printable import printable
 
 if TYPE_CHECKING:
+    from bonwise.calls.answer import Answers
     from bonwise.calls.ask import Ask
     from bonwise.calls.engine import Engine
     from bonwise.calls.portal import Portal
 
-__all__ = ["failed", "judge_now", "judge_with", "redrawn"]
+__all__ = ["CallsInThread", "blocks", "called", "failed", "judge_now", "judge_with", "redrawn", "run_together"]
+
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Running:
     """The engine for which a judge is working, so that a judge it asks in turn counts against the same limits."""
 
@@ -78,13 +81,19 @@ async def judge_with(
         A judge that does not keep its contract, that fails in whatever way, or that is occupied.
     """
     if not is_asking(judge):
-        return await _called(engine, judge, prompt, texts)
-    asks = (redrawn(ask, draw, temperature) for ask in asked(judge, prompt, texts))
-    answers = await asyncio.gather(*(engine.ask(ask) for ask in asks))
+        return await (called if _is_awaited(judge) else _called_in_thread)(engine, judge, prompt, texts)
+    asks = [redrawn(ask, draw, temperature) for ask in asked(judge, prompt, texts)]
+    answers = await _answered(engine, asks)
     conclusion = concluded(judge, prompt, texts, answers)
     bill = reduce(add, (one.bill for one in answers)) if answers else Bill()
     effective = _distinct(one.effective for one in answers)
     return Judgment(conclusion.verdicts, conclusion.preferences, bill, effective)
+
+
+async def _answered(engine: Engine, asks: Sequence[Ask]) -> list[Answers]:
+    if len(asks) == 1:
+        return [await engine.ask(asks[0])]
+    return await asyncio.gather(*(engine.ask(ask) for ask in asks))
 
 
 def redrawn(ask: Ask, draw: int, temperature: float | None) -> Ask:
@@ -163,25 +172,51 @@ def _is_running_here(loop: asyncio.AbstractEventLoop) -> bool:
         return False
 
 
-async def _called(engine: Engine, judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
-    """Call a judge that says itself how it judges; what it asks of others goes through the same engine."""
+async def called(engine: Engine, judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
+    """Do what `judge_with` does, of a judge that asks no model and is asynchronous.
+
+    Raises
+    ------
+    bonwise.errors.JudgeError
+        As `judge_with`.
+    """
     running = _Running(engine, asyncio.get_running_loop())
+    return await _heard(running, judge, texts, lambda: judge.judge(prompt, texts))
+
+
+async def _heard(running: _Running, judge: Judge, texts: Sequence[str], call: Callable[[], Any]) -> Judgment:
+    """Await what a judge answers; what it asks of others goes through the same engine."""
     token = _RUNNING.set(running)
     try:
-        found = checked(judge, await _answer(judge, prompt, texts), texts)
-    except CallError as error:
-        found = (Unscored(f"owed: {error.message}", owed=True),) * len(texts)
-    except BonwiseError:
-        raise
+        answer = call()
+        outcome = Outcome(await answer if inspect.isawaitable(answer) else answer)
     except asyncio.CancelledError as error:
         if _is_cancelled():
             raise
-        raise failed(judge, error) from error
-    except Exception as error:
-        raise failed(judge, error) from error
+        outcome = Outcome(error=error)
+    except Exception as error:  # noqa: BLE001 - a judge may fail in any way
+        outcome = Outcome(error=error)
     finally:
         _RUNNING.reset(token)
-    return Judgment(found, bill=sum(running.bills, Bill()))
+    return _judgment(running, judge, texts, outcome)
+
+
+def _judgment(running: _Running, judge: Judge, texts: Sequence[str], outcome: Outcome) -> Judgment:
+    """Hold what came of a call to the contract, and add what the judge has asked of others."""
+    found: tuple[Verdict, ...] = ()
+    error = outcome.error
+    if error is None:
+        try:
+            found = checked(judge, outcome.value, texts)
+        except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001 - what it returned may be lazy, and fail
+            error = raised
+    if isinstance(error, CallError):
+        found = (Unscored(f"owed: {error.message}", owed=True),) * len(texts)
+    elif isinstance(error, BonwiseError):
+        raise error
+    elif error is not None:
+        raise failed(judge, error) from error
+    return Judgment(found, bill=sum(running.bills, NOTHING_PAID))
 
 
 def _is_cancelled() -> bool:
@@ -197,21 +232,122 @@ def failed(judge: Judge, error: BaseException) -> JudgeError:
     return JudgeError(f"judge {judge.name!r} failed: {printable(f'{type(error).__name__}: {error}', longest=200)}")
 
 
-async def _answer(judge: Judge, prompt: str, texts: Sequence[str]) -> Any:
-    awaited = judge.asynchronous if isinstance(judge, FunctionJudge) else inspect.iscoroutinefunction(judge.judge)
-    if awaited:
-        answer: Any = judge.judge(prompt, texts)
-    else:
-        outcome = await run_in_thread(innermost(judge), judge.name, lambda: _found(judge, prompt, texts))
-        error, answer = outcome.error, outcome.value
-        if isinstance(error, BonwiseError):
-            raise error
-        if error is not None:
-            raise failed(judge, error) from error
-    return await answer if inspect.isawaitable(answer) else answer
+def _is_awaited(judge: Judge) -> bool:
+    return judge.asynchronous if isinstance(judge, FunctionJudge) else inspect.iscoroutinefunction(judge.judge)
 
 
-def _found(judge: Judge, prompt: str, texts: Sequence[str]) -> Any:
+def blocks(judge: Judge) -> bool:
+    """Tell whether a judge is called in a thread of its own: it asks no model and is not asynchronous.
+
+    Examples
+    --------
+    >>> from bonwise.judges.calling import as_judge
+    >>> blocks(as_judge(lambda prompt, text: len(text)))
+    True
+    """
+    return not (is_asking(judge) or _is_awaited(judge))
+
+
+async def _called_in_thread(engine: Engine, judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
+    (found,) = await CallsInThread(engine, judge, [(prompt, texts)]).run()
+    if isinstance(found, BonwiseError):
+        raise found
+    return found
+
+
+class CallsInThread:
+    """Calls of a judge that `blocks`: made in its thread one after the other, and that is entered once for all.
+
+    Parameters
+    ----------
+    engine : Engine
+    judge : Judge
+    about : sequence of (str, sequence of str)
+        The prompt and the candidates of each call.
+    """
+
+    def __init__(self, engine: Engine, judge: Judge, about: Sequence[tuple[str, Sequence[str]]]) -> None:
+        loop = asyncio.get_running_loop()
+        self._judge, self._about = judge, about
+        self._running = [_Running(engine, loop) for _ in about]
+        self.found: list[Judgment | BonwiseError | None] = [None] * len(about)
+        """What came of each call; None where it had not ended when `run` was cancelled."""
+
+    async def run(self) -> list[Judgment | BonwiseError]:
+        """Make the calls, await what they return where that is to be awaited, and return what came of each."""
+        outcomes: list[Outcome] = []
+        calls = [
+            partial(_in_thread, running, self._judge, *about)
+            for running, about in zip(self._running, self._about, strict=True)
+        ]
+        try:
+            await run_all_in_thread(innermost(self._judge), self._judge.name, calls, outcomes)
+        except JudgeError as error:
+            outcomes = [Outcome(error=error)] * len(calls)
+        finally:
+            # A copy: what cannot be interrupted, and ends when nobody waits for it any more, comes too late.
+            waiting = self._take(tuple(outcomes))
+        if waiting:
+            await self._awaited(waiting)
+        return [one for one in self.found if one is not None]
+
+    def _take(self, outcomes: Sequence[Outcome]) -> dict[int, Any]:
+        """Take what came of calls; return what is still to be awaited, by the position of its call."""
+        waiting = {}
+        for at, outcome in enumerate(outcomes):
+            if outcome.error is None and inspect.isawaitable(outcome.value):
+                waiting[at] = outcome.value
+                continue
+            try:
+                self.found[at] = _judgment(self._running[at], self._judge, self._about[at][1], outcome)
+            except BonwiseError as error:
+                self.found[at] = error
+        return waiting
+
+    async def _awaited(self, waiting: Mapping[int, Any]) -> None:
+        # Each in a task of its own: what a judge sets or cancels there is its own.
+        tasks = {asyncio.create_task(self._one(at, value)): at for at, value in waiting.items()}
+        ended: set[asyncio.Task[Judgment | BonwiseError]] = set()
+        try:
+            await run_together(tasks, ended)
+        finally:
+            for task in ended:
+                itself = task.cancelled()
+                self.found[tasks[task]] = failed(self._judge, asyncio.CancelledError()) if itself else task.result()
+
+    async def _one(self, at: int, value: Any) -> Judgment | BonwiseError:
+        try:
+            return await _heard(self._running[at], self._judge, self._about[at][1], lambda: value)
+        except BonwiseError as error:
+            return error
+
+
+async def run_together(
+    tasks: Collection[asyncio.Task[T]], ended: set[asyncio.Task[T]], patience: float | None = None
+) -> None:
+    """Wait for tasks, and cancel those that have not ended when the time is up or when who waits is cancelled.
+
+    Parameters
+    ----------
+    tasks : collection of asyncio.Task
+    ended : set of asyncio.Task
+        Those that ended by themselves are added.
+    patience : float, optional
+        Seconds.
+    """
+    try:
+        await asyncio.wait(tasks, timeout=patience)
+    finally:
+        ended.update(task for task in tasks if task.done())
+        given_up = [task for task in tasks if task not in ended]
+        for task in given_up:
+            task.cancel()
+        if given_up:
+            await asyncio.gather(*given_up, return_exceptions=True)
+
+
+def _in_thread(running: _Running, judge: Judge, prompt: str, texts: Sequence[str]) -> Any:
+    _RUNNING.set(running)  # in the context of this call only
     found: Any = judge.judge(prompt, texts)
     # What a generator does is done here too, and not in the event loop.
     return tuple(found) if isinstance(found, Iterator) else found

@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from contextvars import ContextVar, copy_context
@@ -17,7 +17,7 @@ from typing import Any
 
 from bonwise.errors import JudgeError
 
-__all__ = ["MOST_ABANDONED", "MOST_ABANDONED_IN_ALL", "MOST_NESTED", "Outcome", "run_in_thread"]
+__all__ = ["MOST_ABANDONED", "MOST_ABANDONED_IN_ALL", "MOST_NESTED", "Outcome", "run_all_in_thread", "run_in_thread"]
 
 MOST_ABANDONED = 8
 """Calls of one judge that nobody waits for any more, and that run on all the same; then it is not called again."""
@@ -76,6 +76,38 @@ async def run_in_thread(owner: object, name: str, call: Callable[[], Any]) -> Ou
     >>> print(asyncio.run(run_in_thread(Outcome, "adder", lambda: 1 + 1)))
     Outcome(value=2, error=None)
     """
+    outcomes: list[Outcome] = []
+    await run_all_in_thread(owner, name, (call,), outcomes)
+    return outcomes[0]
+
+
+async def run_all_in_thread(
+    owner: object, name: str, calls: Sequence[Callable[[], Any]], outcomes: list[Outcome]
+) -> None:
+    """Make several calls, one after the other, in one turn of their owner's thread; else as `run_in_thread`.
+
+    Parameters
+    ----------
+    owner, name
+        As of `run_in_thread`.
+    calls : sequence of callable
+        Each sees the context variables of who awaits this, and what it sets itself is its own. Where who waits is
+        cancelled, no further one is begun.
+    outcomes : list of Outcome
+        The outcome of each call is added when the call ends, so that who is cancelled has what there is.
+
+    Raises
+    ------
+    bonwise.errors.JudgeError
+        Too many calls are nested.
+
+    Examples
+    --------
+    >>> outcomes = []
+    >>> asyncio.run(run_all_in_thread(Outcome, "adder", [lambda: 1 + 1, lambda: 2 + 2], outcomes))
+    >>> [one.value for one in outcomes]
+    [2, 4]
+    """
     owner = owner if _can_be_held_weakly(owner) else type(owner)
     within = _WITHIN.get()
     depth = within.count(id(owner))
@@ -84,11 +116,23 @@ async def run_in_thread(owner: object, name: str, call: Callable[[], Any]) -> Ou
     context = copy_context()
     context.run(_WITHIN.set, (*within, id(owner)))
     worker = _worker_of(owner, depth)
+
     turn = _Turn(name, worker)
+    given_up = turn.given_up
+
+    def work() -> Outcome:
+        for call in calls:
+            if given_up.is_set():
+                break
+            outcomes.append(_outcome_of(partial(context.copy().run, call)))
+        return Outcome()
+
     try:
-        return await asyncio.get_running_loop().run_in_executor(turn, _outcome_of, partial(context.run, call))
+        done = await asyncio.get_running_loop().run_in_executor(turn, work)
     finally:
         worker.leave(turn)
+    if done.error is not None:
+        outcomes.extend([done] * len(calls))
 
 
 def _outcome_of(call: Callable[[], Any]) -> Outcome:
@@ -99,11 +143,12 @@ def _outcome_of(call: Callable[[], Any]) -> Outcome:
 
 
 class _Turn(Executor):
-    """One call's place in the line of a worker; an executor, for event loops keep an eye on those."""
+    """A place in the line of a worker; an executor, for event loops keep an eye on those."""
 
     def __init__(self, name: str, worker: _Worker) -> None:
         self.name = name
         self.result: Future[Any] = Future()
+        self.given_up = threading.Event()
         self._worker = worker
 
     def submit(self, call: Callable[..., Any], /, *arguments: Any, **settings: Any) -> Future[Any]:
@@ -143,6 +188,7 @@ class _Worker:
         with self._lock:
             if turn is not self._running:
                 return
+            turn.given_up.set()
             self._running, self._manned = None, False
             self._abandoned.add(turn)
             _ABANDONED.add(turn)

@@ -69,6 +69,7 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
         An answer cannot be kept, and `on_failure` is ``raise`` or ``owe``.
     """
     started = runner.now()
+    await runner.begin()
     if salt is None:
         salt = prompt if prompt_id is None else prompt_id
     distinct = distinct_texts(

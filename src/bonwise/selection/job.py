@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -11,6 +10,7 @@ from bonwise.data.pool import Candidate, Pool
 from bonwise.errors import UsageError
 from bonwise.selection.candidates import as_candidates
 from bonwise.selection.choosing import Turn, choose
+from bonwise.selection.gate import Gate
 from bonwise.selection.judge_runner import EngineJudgeRunner, ThreadJudgeRunner
 from bonwise.selection.selection import Selection
 from bonwise.selection.settings import SelectionSettings
@@ -91,7 +91,7 @@ class Job:
         engine: Engine,
         settings: SelectionSettings,
         turn: Turn | None = None,
-        gate: asyncio.Semaphore | None = None,
+        gate: Gate | None = None,
     ) -> Selection:
         """Choose with the help of an engine, in its event loop, when the gate lets the pool in."""
         return await choose(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bonwise.errors import BonwiseError, UsageError
-from bonwise.judges.judging import failed, judge_now, judge_with
+from bonwise.judges.judging import CallsInThread, blocks, called, failed, judge_now, judge_with, run_together
 from bonwise.judges.judgment import Judgment
-from bonwise.judges.protocol import Judge
+from bonwise.judges.protocol import Judge, is_asking
+from bonwise.selection.gate import Gate
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
@@ -53,6 +56,10 @@ class JudgeRunner(Protocol):
         """Return the seconds of its clock."""
         ...
 
+    async def begin(self) -> None:
+        """Wait until a pool may begin."""
+        ...
+
     async def judge(self, calls: Sequence[Call], until: float | None) -> list[Result]:
         """Run some calls and wait for them, no longer than to that second of its clock."""
         ...
@@ -64,60 +71,133 @@ class EngineJudgeRunner:
     Parameters
     ----------
     engine : Engine
-    gate : asyncio.Semaphore, optional
-        How many pools may be judged at once: of a crowd that has little time the first ones are then finished, where
-        otherwise all would be begun and none finished.
+    gate : Gate, optional
+        Where pools wait. Of a crowd that has little time the first ones are then finished, where otherwise all would
+        be begun and none finished; and a crowd that comes at the same instant does not block the loop.
     """
 
-    def __init__(self, engine: Engine, gate: asyncio.Semaphore | None = None) -> None:
+    def __init__(self, engine: Engine, gate: Gate | None = None) -> None:
         self._engine, self._gate = engine, gate
 
     def now(self) -> float:
         """Return the loop's time."""
         return asyncio.get_running_loop().time()
 
+    async def begin(self) -> None:
+        """Wait at the gate, if there is one."""
+        if self._gate is not None:
+            await self._gate.begin()
+
     async def judge(self, calls: Sequence[Call], until: float | None) -> list[Result]:
         """Run all at once; when the time is up, what is still running is cancelled."""
         # What a judge selects in its turn runs while its pool holds a place: to wait for another might be for ever.
         if self._gate is None or _INSIDE.get():
             return await self._together(calls, until)
-        try:
-            async with asyncio.timeout_at(until):
-                await self._gate.acquire()
-        except TimeoutError:
+        if not await self._gate.enter(until):
             return [None] * len(calls)
         token = _INSIDE.set(True)
         try:
             return await self._together(calls, until)
         finally:
             _INSIDE.reset(token)
-            self._gate.release()
+            self._gate.leave()
 
     async def _together(self, calls: Sequence[Call], until: float | None) -> list[Result]:
-        tasks = [asyncio.create_task(self._judged(call)) for call in calls]
-        try:
-            timeout = None if until is None else max(0.0, until - self.now())
-            done, _ = await asyncio.wait(tasks, timeout=timeout)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        return [_of(task, call) if task in done else None for task, call in zip(tasks, calls, strict=True)]
+        works = self._works(calls)
+        alone = len(works) == 1 and not works[0].foreign
+        found = [await _awaited(works[0], until)] if alone else await self._in_tasks(works, until)
+        results: list[Result] = [None] * len(calls)
+        for work, its in zip(works, found, strict=True):
+            for at, result in zip(work.positions, its, strict=True):
+                if isinstance(result, UsageError):
+                    raise result
+                results[at] = result
+        return results
 
-    async def _judged(self, call: Call) -> Result:
+    def _works(self, calls: Sequence[Call]) -> list[_Work]:
+        """Put the calls together that one judge answers in its thread; each other call is a work of its own."""
+        works, by_judge = [], defaultdict[int, list[int]](list)
+        for at, call in enumerate(calls):
+            by_judge[id(call.judge)].append(at)
+        for positions in by_judge.values():
+            judge = calls[positions[0]].judge
+            if blocks(judge):
+                made = CallsInThread(self._engine, judge, [(calls[at].prompt, calls[at].texts) for at in positions])
+                works.append(_Work(positions, judge, made.run, made.found))
+                continue
+            foreign = not is_asking(judge)
+            run = self._called if foreign else self._asked
+            works += [_Work((at,), judge, partial(run, calls[at]), (None,), foreign) for at in positions]
+        return works
+
+    async def _called(self, call: Call) -> Sequence[Result]:
         try:
-            return await judge_with(
-                self._engine, call.judge, call.prompt, call.texts, draw=call.draw, temperature=call.temperature
-            )
-        except UsageError:
-            raise
+            return (await called(self._engine, call.judge, call.prompt, call.texts),)
         except BonwiseError as error:
-            return error
+            return (error,)
+
+    async def _asked(self, call: Call) -> Sequence[Result]:
+        task = asyncio.current_task()
+        cancels = task.cancelling() if task else 0
+        settings: dict[str, Any] = {"draw": call.draw, "temperature": call.temperature}
+        try:
+            return (await judge_with(self._engine, call.judge, call.prompt, call.texts, **settings),)
+        except asyncio.CancelledError as error:
+            # Only the judge's own code can have raised this where nobody has cancelled who asks.
+            if task and task.cancelling() > cancels:
+                raise
+            return (failed(call.judge, error),)
+        except BonwiseError as error:
+            return (error,)
+
+    async def _in_tasks(self, works: Sequence[_Work], until: float | None) -> list[Sequence[Result]]:
+        tasks = [asyncio.create_task(work.run()) for work in works]
+        ended: set[asyncio.Task[Sequence[Result]]] = set()
+        await run_together(tasks, ended, None if until is None else max(0.0, until - self.now()))
+        return [_of(task, work) if task in ended else work.in_time for task, work in zip(tasks, works, strict=True)]
 
 
-def _of(task: asyncio.Task[Result], call: Call) -> Result:
+@dataclass(slots=True)
+class _Work:
+    """Calls that are made together.
+
+    Parameters
+    ----------
+    positions : sequence of int
+        Of the calls in their round.
+    judge : Judge
+    run : callable
+        Returns a coroutine that makes them and returns what came of each.
+    in_time : sequence of Result
+        Holds what came of each by the time at which the coroutine was cancelled.
+    foreign : bool
+        Whether somebody else's code is awaited. It gets a task: what it sets and cancels there is its own.
+    """
+
+    positions: Sequence[int]
+    judge: Judge
+    run: Callable[[], Coroutine[Any, Any, Sequence[Result]]]
+    in_time: Sequence[Result]
+    foreign: bool = False
+
+
+async def _awaited(work: _Work, until: float | None) -> Sequence[Result]:
+    """Make calls without a task of their own."""
+    limit = asyncio.timeout_at(until)
+    try:
+        async with limit:
+            return await work.run()
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        return work.in_time
+
+
+def _of(task: asyncio.Task[Sequence[Result]], work: _Work) -> Sequence[Result]:
     # Nobody but the judge itself has cancelled what has ended by then; whoever asked must not take it for his own.
-    return failed(call.judge, asyncio.CancelledError()) if task.cancelled() else task.result()
+    if task.cancelled():
+        return [failed(work.judge, asyncio.CancelledError())] * len(work.positions)
+    return task.result()
 
 
 class ThreadJudgeRunner:
@@ -126,6 +206,9 @@ class ThreadJudgeRunner:
     def now(self) -> float:
         """Return the seconds of a clock that never goes back."""
         return time.perf_counter()
+
+    async def begin(self) -> None:
+        """Begin at once."""
 
     async def judge(self, calls: Sequence[Call], until: float | None) -> list[Result]:
         """Run one after the other; a call that would begin too late is not made."""

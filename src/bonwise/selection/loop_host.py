@@ -8,6 +8,8 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from bonwise.selection.gate import Gate
+
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
@@ -30,7 +32,7 @@ class LoopHost(ABC):
 
     @abstractmethod
     def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None:
-        self.gate = asyncio.Semaphore(at_once)
+        self.gate = Gate(at_once)
 
     @property
     @abstractmethod
