@@ -7,9 +7,8 @@ import pytest
 
 import bonwise as bw
 from bonwise.auditing.doctor import diagnose
-from bonwise.cli import shared_flags
 from bonwise.cli.app import app_for
-from bonwise.cli.shared_flags import Reading
+from bonwise.cli.shared_flags import NOT_OF_LABELS, Reading
 from bonwise.data import reading_options
 from bonwise.data.checks import CONFIDENCE, SEED
 from bonwise.data.reading_options import ReadingOptions, keywords_of
@@ -154,4 +153,5 @@ def test_what_was_said_is_read():
         "--ragged",
     ]
     assert Reading(said).without("--ragged").values.keys() == said.keys() - {"--ragged"}
-    assert shared_flags.NOT_OF_LABELS.keys() == {"--score-col", "--judge-col", "--propensity-col"}
+    assert not {"--prompt-col", "--candidate-col", "--label-col"} & NOT_OF_LABELS.keys()
+    assert NOT_OF_LABELS.keys() >= {"--score-col", "--judge-col", "--propensity-col"}
