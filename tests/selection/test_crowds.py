@@ -14,7 +14,7 @@ import pytest
 import bonwise as bw
 from bonwise.data.verdicts import Score
 from bonwise.errors import JudgeError
-from bonwise.selection.gate import AT_A_TURN, Gate
+from bonwise.selection.judge_runner import AT_A_TURN, Gate
 from bonwise.selection.selector import Selector
 from bonwise.testing import Faults, Script
 from calls.virtual_time import run_virtual

@@ -10,8 +10,7 @@ from bonwise.data.pool import Candidate, Pool
 from bonwise.errors import UsageError
 from bonwise.selection.candidates import as_candidates
 from bonwise.selection.choosing import Turn, choose
-from bonwise.selection.gate import Gate
-from bonwise.selection.judge_runner import EngineJudgeRunner, ThreadJudgeRunner
+from bonwise.selection.judge_runner import EngineJudgeRunner, Gate, ThreadJudgeRunner
 from bonwise.selection.selection import Selection
 from bonwise.selection.settings import SelectionSettings
 

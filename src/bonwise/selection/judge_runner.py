@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Coroutine, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -15,12 +15,15 @@ from bonwise.errors import BonwiseError, UsageError
 from bonwise.judges.judging import CallsInThread, blocks, called, failed, judge_now, judge_with, run_together
 from bonwise.judges.judgment import Judgment
 from bonwise.judges.protocol import Judge, is_asking
-from bonwise.selection.gate import Gate
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
-__all__ = ["Call", "EngineJudgeRunner", "JudgeRunner", "Result", "ThreadJudgeRunner"]
+__all__ = ["AT_A_TURN", "Call", "EngineJudgeRunner", "Gate", "JudgeRunner", "Result", "ThreadJudgeRunner"]
+
+
+AT_A_TURN = 2
+"""Pools that begin in one turn of the event loop: between turns it serves everything else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,57 @@ class JudgeRunner(Protocol):
     async def judge(self, calls: Sequence[Call], until: float | None) -> list[Result]:
         """Run some calls and wait for them, no longer than to that second of its clock."""
         ...
+
+
+class Gate:
+    """Where pools wait until they may begin, and until there is a place for them.
+
+    Parameters
+    ----------
+    at_once : int
+        Pools that are judged at once.
+    """
+
+    def __init__(self, at_once: int) -> None:
+        self._places = asyncio.Semaphore(at_once)
+        self._line: deque[asyncio.Future[None]] = deque()
+        self._begun = 0
+
+    async def begin(self) -> None:
+        """Wait, in the order of coming, until a pool may begin; where no crowd is about, that is at once."""
+        loop = asyncio.get_running_loop()
+        if not self._begun:
+            loop.call_soon(self._next_turn, loop)
+        if self._begun < AT_A_TURN:
+            self._begun += 1
+            return
+        mine = loop.create_future()
+        self._line.append(mine)
+        await mine
+
+    async def enter(self, until: float | None) -> bool:
+        """Take a place; tell whether there was one by that second of the loop's time."""
+        if until is None or not self._places.locked():
+            return await self._places.acquire()
+        try:
+            async with asyncio.timeout_at(until):
+                return await self._places.acquire()
+        except TimeoutError:
+            return False
+
+    def leave(self) -> None:
+        """Give a place back."""
+        self._places.release()
+
+    def _next_turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._begun = 0
+        while self._line and self._begun < AT_A_TURN:
+            first = self._line.popleft()
+            if not first.done():  # who was cancelled meanwhile is done
+                first.set_result(None)
+                self._begun += 1
+        if self._begun:
+            loop.call_soon(self._next_turn, loop)
 
 
 class EngineJudgeRunner:
@@ -121,13 +175,12 @@ class EngineJudgeRunner:
             by_judge[id(call.judge)].append(at)
         for positions in by_judge.values():
             judge = calls[positions[0]].judge
-            if blocks(judge):
+            if (asks := is_asking(judge)) or not blocks(judge):
+                run = self._asked if asks else self._called
+                works += [_Work((at,), judge, partial(run, calls[at]), (None,), not asks) for at in positions]
+            else:
                 made = CallsInThread(self._engine, judge, [(calls[at].prompt, calls[at].texts) for at in positions])
                 works.append(_Work(positions, judge, made.run, made.found))
-                continue
-            foreign = not is_asking(judge)
-            run = self._called if foreign else self._asked
-            works += [_Work((at,), judge, partial(run, calls[at]), (None,), foreign) for at in positions]
         return works
 
     async def _called(self, call: Call) -> Sequence[Result]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bonwise.selection.gate import Gate
+from bonwise.selection.judge_runner import Gate
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
