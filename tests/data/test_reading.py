@@ -13,7 +13,7 @@ from bonwise.data.lines import json_lines
 from bonwise.data.reading import read_raw
 from bonwise.data.table import ScoreTable
 from bonwise.data.writing import csv_text
-from bonwise.errors import BonwiseError
+from bonwise.errors import BonwiseError, FileError
 
 ROWS = [
     {"prompt_id": "001", "candidate": 'a, "b"', "judge_score": 0.5, "oracle_label": 1.0, "note": "x\ny"},
@@ -237,6 +237,16 @@ def test_random_bytes_are_a_table_or_one_line(tmp_path_factory, name, content):
 
 PARQUET = pd.DataFrame({"prompt_id": ["p", "p"], "candidate": ["a", "b"], "judge_score": [0.5, 1.0]}).to_parquet()
 PACKED = gzip.compress(b"prompt_id,candidate,judge_score\np,a,1\n" * 3)
+
+
+def test_parquet_text_that_is_not_utf8_is_refused(tmp_path):
+    """A cell of damaged text stops the reading in one line."""
+    path = tmp_path / "s.parquet"
+    path.write_bytes(
+        pd.DataFrame({"prompt_id": ["pqr", "xyz"]}).to_parquet(compression=None).replace(b"pqr", b"p\x80r")
+    )
+    with pytest.raises(FileError, match="not a Parquet file"):
+        read_raw(path)
 
 
 @given(st.sampled_from([("s.parquet", PARQUET), ("s.csv.gz", PACKED)]), st.data())

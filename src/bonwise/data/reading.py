@@ -232,6 +232,8 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     try:
         # Without the metadata that pandas leaves, an index that was written is a column like the others.
         table = parquet.read_table(io.BytesIO(content))
+        # Text that is not UTF-8 would otherwise be found cell by cell, long after.
+        table.validate(full=True)
         kept = [position for position, name in enumerate(table.column_names) if not _is_index(name)]
         frame: pd.DataFrame = table.select(kept).to_pandas(ignore_metadata=True)
     except MemoryError:

@@ -98,7 +98,7 @@ def test_few_prompts_have_no_model():
     found = compare_designs(simulate("arena", n=60, seed=1).frame(), shares=[0.5], draws=5)
     assert found.designs["rule"][0].with_scores is None
     assert found.designs["rule"][0].model == "labels only"
-    assert "labels stand alone" in str(found)
+    assert "labels are used alone" in str(found)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_with_scores_the_optimum_is_allocated_by_what_scores_leave(found):
     ("judges", "labels", "model"), [(1, 60, "labels only"), (1, 150, "ridge"), (2, 20, "stand-in"), (2, 60, "ridge")]
 )
 def test_the_model_is_the_one_that_an_audit_of_as_many_labels_rests_on(judges, labels, model):
-    """Few labels stand alone without a second judge; with one it stands in, and from 30 on a ridge is fitted."""
+    """Few labels are used alone without a second judge; with one it stands in, and from 30 on a ridge is fitted."""
     frame = two_judges(300)
     found = compare_designs(
         frame if judges == 2 else frame[frame["judge"] == "first"], judge="first", shares=[labels / 300], draws=2

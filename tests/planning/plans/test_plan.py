@@ -347,7 +347,7 @@ def test_a_plan_prints_as_a_page():
         ({"question": "a-vs-b", "candidates": 4, "within_r": 0.5, "rival_r": 0.5}, "no difference to find"),
         (
             {"question": "a-vs-b", "candidates": 4, "within_r": 0.95, "rival_r": 0.94, "error_correlation": 0.99},
-            "all but one judge",
+            "nearly the same judge",
         ),
         ({"question": "equivalence", "effect": 0.1, "method": "paper"}, "about votes"),
         ({"question": "equivalence", "pilot": "28/50"}, "from a bound"),

@@ -310,7 +310,7 @@ def test_the_text_says_what_it_must():
         "ties: half. 6 votes are ties",
         "no test is known to do with so few",
         "never of the mean preference",
-        "That rule alone says nothing",
+        "That rule alone is not evidence",
         "the binomial test is not defined for half votes",
         "nats a vote: KL(1/2 + margin, 1/2). bound: no test with errors",
         "for planning only",
