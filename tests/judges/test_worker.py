@@ -15,7 +15,7 @@ import pytest
 
 from bonwise.errors import JudgeError
 from bonwise.judges import worker
-from bonwise.judges.worker import MOST_ABANDONED, MOST_ABANDONED_IN_ALL, MOST_NESTED, run_in_thread
+from bonwise.judges.worker import MOST_ABANDONED, MOST_ABANDONED_IN_ALL, MOST_NESTED, run_all_in_thread, run_in_thread
 
 PATIENCE = 20.0
 
@@ -190,6 +190,39 @@ def test_abandoned_calls_of_one_judge_do_not_pile_up(hanging):
     hanging.let_go.set()
     until(lambda: not worker._ABANDONED)
     assert asyncio.run(run_in_thread(owner, "x", lambda: 7)).value == 7
+
+
+def test_a_turn_that_is_refused_is_refused_for_each_of_its_calls(hanging):
+    """Where a judge is occupied, every call of a turn has the error, and none is made."""
+    owner, made, outcomes = Owner(), [], []
+
+    async def main():
+        for _ in range(MOST_ABANDONED):
+            await hanging.abandoned(owner)
+        await run_all_in_thread(owner, "x", [lambda: made.append(1)] * 3, outcomes)
+
+    asyncio.run(main())
+    assert ["is occupied" in one.error.message for one in outcomes] == [True] * 3
+    assert made == []
+
+
+def test_who_is_cancelled_has_the_outcomes_of_calls_that_ended(hanging):
+    """Calls that ended before their turn was given up are there, in order, and the ones behind are not made."""
+    outcomes, made = [], []
+
+    async def main():
+        calls = [lambda: 1, lambda: 2, hanging, lambda: made.append(4)]
+        turn = asyncio.create_task(run_all_in_thread(Owner(), "x", calls, outcomes))
+        await asyncio.to_thread(hanging.begun.acquire, timeout=PATIENCE)
+        turn.cancel()
+        with suppress(asyncio.CancelledError):
+            await turn
+        return [one.value for one in outcomes]
+
+    assert asyncio.run(main()) == [1, 2]
+    hanging.let_go.set()
+    until(lambda: not worker._ABANDONED)
+    assert made == []
 
 
 def test_abandoned_calls_of_all_judges_do_not_pile_up(hanging):
