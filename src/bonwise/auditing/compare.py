@@ -147,9 +147,9 @@ def compare(
     labels : str, pathlib.Path or pandas.DataFrame
         Labels, joined on prompt and candidate.
     confidence : float
-        Of the two-sided intervals, clustered by prompt, in [0.5, 1).
+        Of the two-sided intervals, in [0.5, 1).
     as_picked : bool
-        Take what a seed drew among equals, not its expectation.
+        Of logged picks: take what the seed drew among equals, not its expectation.
     **reading
         How the file of labels is read, see `bonwise.data.reading_options.ReadingOptions`.
 

@@ -86,7 +86,7 @@ def audit_confidence(
     ties : {"exclude", "half"}
         What becomes of statements on pairs with equal labels.
     confidence : float
-        Of the two-sided intervals, clustered by prompt, in [0.5, 1).
+        Of the two-sided intervals, in [0.5, 1).
     **reading
         How scores (with their intervals) and labels are read, see `bonwise.data.reading_options.ReadingOptions`.
 

@@ -120,7 +120,7 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     pair : sequence of str
         Columns that tell the pairs of one prompt apart, where it has several.
     confidence : float
-        Of the jackknife intervals, clustered by prompt.
+        Of the two-sided intervals, in [0.5, 1). They are jackknife intervals, clustered by prompt.
 
     Examples
     --------

@@ -129,6 +129,6 @@ def _figures(row: ModelEstimate | CostEstimate) -> str:
     if row.cost is not None and row.cost_most is not None:
         cost, most = f"about {money(row.cost)}", f"{most} and {money(row.cost_most)}"
     return (
-        f"{row.calls:,} calls ({row.stored:,} of {row.samples:,} answers are in the ledger or asked for twice), "
+        f"{row.calls:,} calls ({row.stored:,} of {row.samples:,} answers are cached or duplicate), "
         f"about {row.input_tokens:,} input and {row.output_tokens_expected:,} output tokens, {cost}; at most {most}"
     )

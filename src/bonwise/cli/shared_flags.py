@@ -150,7 +150,7 @@ class Output(JsonOutput):
 
 
 @dataclass(frozen=True)
-class _Group:
+class _FlagGroup:
     """The flags in the place of a parameter.
 
     Parameters
@@ -212,16 +212,16 @@ def with_parameters(command: Callable[..., int], shown: Mapping[str, tuple[Any, 
     return command
 
 
-def _group(hint: Any, without: Mapping[str, str]) -> _Group | None:
+def _group(hint: Any, without: Mapping[str, str]) -> _FlagGroup | None:
     if get_origin(hint) is Reading:
         return _reading(get_args(hint)[0], without)
     if isinstance(hint, type) and issubclass(hint, JsonOutput):
         flags = {one.name: (one.metadata["flag"], one.default) for one in fields(hint)}
-        return _Group(flags, {}, lambda values: hint(**{name: values[name] for name in flags}))
+        return _FlagGroup(flags, {}, lambda values: hint(**{name: values[name] for name in flags}))
     return None
 
 
-def _reading(keywords: type, without: Mapping[str, str]) -> _Group:
+def _reading(keywords: type, without: Mapping[str, str]) -> _FlagGroup:
     asked = {option: flags for option, flags in _flags_by_option().items() if option in keywords.__annotations__}
     taken = {option: [flag for flag in flags if flag.name not in without] for option, flags in asked.items()}
     first, last = (
@@ -238,7 +238,7 @@ def _reading(keywords: type, without: Mapping[str, str]) -> _Group:
         found = {flag.name: values[flag.parameter] for flags in taken.values() for flag in flags}
         return Reading({name: value for name, value in found.items() if value not in (None, [], False)})
 
-    return _Group(first, last, read)
+    return _FlagGroup(first, last, read)
 
 
 def _parameter(flag: ReadingFlag) -> tuple[Any, Any]:

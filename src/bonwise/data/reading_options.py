@@ -68,7 +68,7 @@ class _Candidates(TypedDict, total=False):
     exclude: str | Sequence[str]
 
 
-class _Pools(_Candidates, total=False):
+class _ShapeKeyword(_Candidates, total=False):
     shape: Shape | None
 
 
@@ -78,7 +78,7 @@ class LabelledKeywords(TableKeywords, total=False):
     labels: str | Path | pd.DataFrame | None
 
 
-class PoolKeywords(TableKeywords, _Pools, total=False):
+class PoolKeywords(TableKeywords, _ShapeKeyword, total=False):
     """How a table is read and laid out; where ``labels`` are a count, a file of labels is a ``label_file``."""
 
 
@@ -88,7 +88,7 @@ class ReadingKeywords(PoolKeywords, LabelledKeywords, total=False):
     oracle: str | None
 
 
-class LabelledInOrderKeywords(LabelKeywords, _Pools, total=False):
+class LabelledInOrderKeywords(LabelKeywords, _ShapeKeyword, total=False):
     """How labels are read in the order in which they came; of the scores, only the order within a prompt matters."""
 
 

@@ -48,7 +48,7 @@ class ScoreTable:
     judge_scales : mapping of str to Scale
         Declared scales by judge; ``""`` holds the scale of every judge not named.
     label_scale : Scale, optional
-        Declared scale of the labels.
+        Declared scale of the labels; values are mapped to [0, 1].
     reference : str, optional
         The judge whose scores stand in for oracle labels.
     labels_left_out : mapping of str to int

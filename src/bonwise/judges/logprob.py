@@ -40,7 +40,7 @@ class Logprob(ComparingSettings):
     temperature : float, optional
         None leaves it to the server.
     max_tokens : int
-        The most an answer may have; a model that reasons first needs more.
+        The most an answer may have, reasoning included. A model that reasons first needs more.
     longest : int
         Characters of one text beyond which its middle is left out.
     pairs : bool

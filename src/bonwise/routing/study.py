@@ -40,7 +40,7 @@ class RouteStudy(DocumentedResult):
         The judges that could be studied.
     settings : RouteSettings
     not_studied : mapping of str to str
-        The judges that could not, and why.
+        The judges that could not be studied, and why.
     scales : mapping of str to Scale
         Declared scales by judge, ``""`` standing for the others.
     """

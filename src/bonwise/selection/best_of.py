@@ -121,7 +121,7 @@ def best_of(
     n : int
         Answers to choose from, at least 1.
     judge : Judge or callable
-        As of `bonwise.select`.
+        As in `bonwise.select`.
     prompt : callable, optional
         From the function's arguments to the prompt that the judge sees; its first argument unless given.
     **settings

@@ -38,8 +38,8 @@ def select(  # noqa: PLR0913 - the front door; all but the pool by keyword
     ----------
     prompt : str
     candidates : sequence
-        Strings, mappings ``{"id", "text"}``, chat messages, or any objects with `text`; n of 1 needs no judging, and
-        identical texts are judged once.
+        Strings, mappings ``{"id", "text"}``, chat messages, or any objects with `text`. A single
+        candidate needs no judging, and identical texts are judged once.
     judge : Judge or callable
         A judge, or a function ``(prompt, text) -> number``.
     strategy : Strategy, optional
@@ -47,7 +47,7 @@ def select(  # noqa: PLR0913 - the front door; all but the pool by keyword
     router : Router, optional
         Sends some pools to a stronger judge.
     deadline : float, optional
-        Seconds; then the best that is known is picked, and `decided_by` says ``deadline``.
+        Seconds for one pool; then the best that is known is picked, and `decided_by` says ``deadline``.
     on_failure : {"raise", "first", "random", "owe"}
         What follows where a judge fails: its error; or the best of what could be judged (``partial``), and where
         nothing could be, the first candidate or a random one; or no pick (``owed``).

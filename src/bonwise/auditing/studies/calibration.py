@@ -96,7 +96,7 @@ def study_calibration(
     folds : int
         Parts of the prompts, 2 or more, of which each is calibrated by a map learned on the others.
     confidence : float
-        Of the two-sided intervals, clustered by prompt, in [0.5, 1).
+        Of the two-sided intervals, in [0.5, 1).
     seed : int
         Deals the prompts to folds, and to the groups that are left out in turn for the intervals.
     **reading

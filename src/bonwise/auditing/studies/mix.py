@@ -76,7 +76,7 @@ class MixStudy(DocumentedResult):
     ----------
     judges : mapping of str to JudgeMix
     not_studied : mapping of str to str
-        The judges without a prompt to study them on, and why.
+        The judges that could not be studied, and why.
     settings : MixSettings
     """
 

@@ -60,7 +60,7 @@ class RequirementsStudy(DocumentedResult):
         For each judge ``data``, ``curve``, ``targets``, ``inverse``, ``judge`` and ``sentences``.
     settings : RequirementsSettings
     not_studied : mapping of str to str
-        Judges left out, and why.
+        The judges that could not be studied, and why.
     """
 
     judges: Mapping[str, RequirementsJudge] = field(repr=False)
@@ -109,7 +109,7 @@ def study_requirements(
     within_r : sequence of float
         Correlations within prompts whose recovery is asked for, in [-1, 1].
     confidence : float
-        Of the two-sided intervals, clustered by prompt, in [0.5, 1).
+        Of the two-sided intervals, in [0.5, 1).
     seed : int
         Of the draw of prompts from a table too large to compute from whole; nothing else is drawn.
     **reading

@@ -169,7 +169,7 @@ def monitor(  # noqa: PLR0913 - all but the source are named
     confidence : float
         In [0.5, 1): of the interval, and 1 minus the chance of ever making a false claim.
     judge : str, optional
-        Needed where the table has several.
+        The audited judge; needed where the table holds several.
     design : str, pathlib.Path or LabelDesign, optional
         ``"uniform"`` states that the labelled prompts are a uniform draw from all; a record of such a draw proves it.
         Where more than 5 % of the prompts lack labels, the verdict is on the labelled ones alone without it.

@@ -155,14 +155,14 @@ def compare_designs(
     shares : sequence of float
         Parts of the prompts to label, each in (0, 1).
     judge : str, optional
-        The audited one, where the table holds several.
+        The audited judge; needed where the table holds several.
     draws : int
         Repeated draws behind the simulated column, 2 or more.
     seed : int
     label_file : str, pathlib.Path or pandas.DataFrame, optional
         Labels from elsewhere, joined on prompt and candidate.
     confidence : float
-        Of the intervals of the correlations.
+        Of the two-sided intervals, in [0.5, 1). They are those of the correlations.
     **reading
         How the table is opened, see `bonwise.data.reading_options.ReadingOptions`.
 

@@ -140,7 +140,7 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
     design : {"rule", "uniform", "stratified", "neyman", "pick", "pair"}, optional
         ``rule`` where nothing is named, or the rule of `after`.
     judge : str, optional
-        The audited one, where the table holds several; the others' spread helps to choose.
+        The audited judge; needed where the table holds several. The spread of the others helps to choose.
     seed : int
         0 or more.
     after : str, pathlib.Path or LabelDesign, optional

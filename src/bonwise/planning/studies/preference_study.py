@@ -140,7 +140,8 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     power : float
         Probability to see a preference that is there.
     confidence : float
-        Of the intervals: clustered by prompt within a pair, percentiles of resampled pairs over pairs.
+        Of the two-sided intervals, in [0.5, 1). They are clustered by prompt within a pair; over pairs they are
+        percentiles of resampled pairs.
     fewest_votes : int
         Pairs with fewer votes that count are left out, and counted.
     kept_share, threshold : float

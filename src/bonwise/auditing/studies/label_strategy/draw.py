@@ -59,8 +59,9 @@ def draw_pairs(
     pools : str or pathlib.Path
         The words of prompts and candidates, as `bonwise judge` reads them.
     labels : str, pathlib.Path or pandas.DataFrame, optional
+        Labels from elsewhere, joined on prompt and candidate.
     judge : str, optional
-        Whose scores; needed where the table holds several judges.
+        The audited judge; needed where the table holds several.
     gap_groups : int
         Strata of the gaps other than ties, at most.
     seed : int

@@ -74,7 +74,7 @@ def study_label_strategy(  # noqa: PLR0913 - all but the scores are named
     gap_groups : int
         Groups of oracle gaps, cut at quantiles, in which accuracy is told apart.
     confidence : float
-        Of the two-sided intervals, clustered by prompt, in [0.5, 1).
+        Of the two-sided intervals, in [0.5, 1).
     seed : int
         Of the pairs of the sparse comparison, and of the order that stands for a judge asked once.
     **reading
