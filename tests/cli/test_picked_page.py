@@ -6,6 +6,7 @@ import pytest
 
 from bonwise.cli.picked_page import MOST_ROWS, PickedPage
 from bonwise.data.pool import Candidate, Pool
+from bonwise.data.verdicts import Score, Unscored
 from bonwise.judges.calling import as_judge
 from bonwise.routing.router import Router
 from bonwise.selection.selection import Comparison
@@ -80,3 +81,17 @@ def test_the_settings_are_those_of_all_picks(tmp_path):
     settings = collected.document("").settings
     assert settings.parameters == [{"temperature": 0.0}, {"temperature": 1.0}]
     assert (settings.signal, settings.share) == ("interval_width", 0.125)
+
+
+def test_the_words_of_judges_take_the_room_of_words(tmp_path):
+    """What a judge said is cut like any text, with a mark, and is left out where the page is full."""
+    collected = PickedPage(tmp_path / "page.html", "pools.jsonl", Totals())
+    verdicts = (Score(1.0, raw="x" * 9_000), Unscored("empty answer", "short"))
+    pools = (Pool(f"p{at}", "q", (Candidate("a", "t" * 9_000), Candidate("b", "y"))) for at in range(500))
+    for pool in collected.passing(pools):
+        noted(collected, selection(prompt_id=pool.prompt_id, verdicts=verdicts))
+    shown = collected.document("").picks
+    said = shown[0].pick.raw
+    assert said == ["x" * 4_000 + "\n[5000 characters left out here]", "short"]
+    whole = sum(len(one.pick.raw[0] or "") for one in shown if one.pick.raw)
+    assert whole + sum(len(one.candidates[0].text) for one in shown) < 6_000_000

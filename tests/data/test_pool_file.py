@@ -79,7 +79,12 @@ BAD = {
     "no prompt": (without("prompt"), "no prompt"),
     "a number as prompt": ({**GOOD, "prompt": 5}, "prompt is 5, which is not text"),
     "null prompt": ({**GOOD, "prompt": None}, "prompt is None, which is not text"),
-    "messages as prompt": ({**GOOD, "prompt": [{"role": "user"}]}, "which is not text"),
+    "messages as prompt": (
+        {**GOOD, "prompt": [{"role": "user"}]},
+        "message 0 of the prompt is a dict without role and content",
+    ),
+    "no messages as prompt": ({**GOOD, "prompt": []}, "the prompt has no messages"),
+    "texts as prompt": ({**GOOD, "prompt": ["hi"]}, "message 0 of the prompt is a str without role and content"),
     "no candidates": (without("candidates"), "no list of candidates"),
     "candidates as text": ({**GOOD, "candidates": "abc"}, "no list of candidates"),
     "candidates as object": ({**GOOD, "candidates": {"a": "x"}}, "no list of candidates"),
@@ -88,6 +93,7 @@ BAD = {
     "null candidate": ({**GOOD, "candidates": [None]}, "candidate 0 is None"),
     "no text": ({**GOOD, "candidates": [{"id": "a"}]}, "the text of candidate 0 is None"),
     "number as text": ({**GOOD, "candidates": [{"id": "a", "text": 5}]}, "the text of candidate 0 is 5"),
+    "a message of bytes": ({**GOOD, "candidates": [{"content": 5}]}, "candidate 0 is a chat message without text"),
     "blank id": ({**GOOD, "candidates": [{"id": " ", "text": "x"}]}, "the id of candidate 0"),
     "boolean id": ({**GOOD, "candidates": [{"id": False, "text": "x"}]}, "the id of candidate 0 is False"),
     "repeated id": ({**GOOD, "candidates": [{"id": 1, "text": ""}, {"id": "1", "text": ""}]}, "0 and 1"),
@@ -174,3 +180,26 @@ def test_a_pipe_is_refused(tmp_path):
     os.mkfifo(path)
     with pytest.raises(FileError, match="only once"):
         list(read_pools(path))
+
+
+def test_prompts_and_candidates_may_be_chat_messages(tmp_path):
+    """A conversation is read as one text; a candidate may call a tool, or have no text and say so."""
+    call = {"function": {"name": "paint", "arguments": '{"colour": "red"}'}}
+    pool = {
+        "prompt_id": "p",
+        "prompt": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}],
+        "candidates": [
+            {"role": "assistant", "content": "Hello"},
+            {"id": "msg_1", "role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "assistant", "content": None},
+            {"id": "named", "text": "text goes first", "content": "x"},
+        ],
+    }
+    (found,) = read_pools(written(tmp_path, pool))
+    assert found.prompt == "system: Be brief.\n\nuser: Hi"
+    assert found.candidates == (
+        Candidate("c0", "Hello"),
+        Candidate("c1", 'tool call: paint({"colour": "red"})'),
+        Candidate("c2", "", missing="no text"),
+        Candidate("named", "text goes first"),
+    )

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import bonwise as bw
+from bonwise.data.verdicts import Score, Unscored
+from bonwise.documents.pick import PickRecord
 from bonwise.documents.selections import SelectionsDocument
 from bonwise.selection.recorded import pick_record
 from bonwise.selection.selection import Comparison, Routed
@@ -78,7 +81,7 @@ def test_a_line_is_what_the_command_writes():
     """A pick of Python has the keys of a line, in their order; optional settings are absent."""
     line = bw.select("Say hi", ["hello", "hi"], judge=lambda _, text: -len(text), prompt_id="p").to_dict()
     assert list(line)[:5] == ["prompt_id", "best", "index", "text", "ids"]
-    assert list(line)[-2:] == ["unscored", "settings"]
+    assert list(line)[-7:] == ["unscored", "settings", "low", "high", "draw_scores", "raw", "evaluations"]
     assert "schema" not in line
     assert list(line["settings"])[-1] == "version"
     assert json.loads(json.dumps(line, allow_nan=False)) == line
@@ -109,6 +112,9 @@ def test_parameters_are_what_json_holds():
         ("picks.0.pick.index", None, "picks[0].pick should have as best"),
         ("picks.0.pick.scores", [1.0], "picks[0].pick should have one score"),
         ("picks.0.pick.draws", [1], "picks[0].pick should have standard_errors"),
+        ("picks.0.pick.low", [1.0], "picks[0].pick should have low, high, draw_scores and raw"),
+        ("picks.0.pick.raw", ["x"], "picks[0].pick should have low, high, draw_scores and raw"),
+        ("picks.0.pick.draw_scores", [[1.0], "x"], "picks[0].pick.draw_scores"),
         ("picks.0.pick.scores", ["1.0", None], "picks[0].pick.scores[0] should be"),
         ("picks.0.pick.calls", -1, "picks[0].pick.calls should be at least 0"),
         ("picks.0.candidates.0.id", "x", "picks[0] should have the candidates"),
@@ -122,3 +128,24 @@ def test_parameters_are_what_json_holds():
 def test_what_cannot_be_is_refused(tmp_path, keys, value, named):
     """A value that no run leaves is refused, and its place is named."""
     assert named in refusal(made(selection(), selection(prompt_id="q")), tmp_path, keys, value)
+
+
+FIRST_RELEASE = Path(__file__).parent.parent / "frozen" / "first_release"
+
+
+@pytest.mark.parametrize("name", ["adaptive.jsonl", "value.jsonl", "routed.jsonl"])
+def test_picks_of_the_first_release_are_read(name):
+    """A line that 0.1.0 wrote has none of the keys that came later, and is written again as it was."""
+    for line in (FIRST_RELEASE / name).read_text("utf-8").splitlines():
+        record = PickRecord.model_validate_json(line)
+        assert (record.low, record.high, record.draw_scores, record.raw, record.evaluations) == ([], [], [], [], 0)
+        assert record.to_dict() == json.loads(line)
+
+
+def test_the_page_shows_what_the_judge_said(tmp_path):
+    """Its words and its interval stand on the card of each candidate."""
+    said = (Score(1.0, low=0.25, high=1.75, raw="rather <good>"), Unscored("refused", "I will not"))
+    made(selection(verdicts=said)).to_html(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    for word in ("The judge said", "rather &lt;good&gt;", "I will not", "0.25", "1.75"):
+        assert word in page

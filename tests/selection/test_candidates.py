@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
-from anthropic.types import Message, TextBlock, ThinkingBlock, ToolUseBlock, Usage
+from anthropic.types import Message, TextBlock, ThinkingBlock, Usage
 from openai.types.chat import ChatCompletionMessage
 
 import bonwise as bw
@@ -32,11 +32,10 @@ def anthropic_message(*blocks):
 
 
 def anthropic_text(text):
-    """Make a message of the Anthropic SDK with thoughts, words and a use of a tool."""
+    """Make a message of the Anthropic SDK with thoughts and words."""
     return anthropic_message(
         ThinkingBlock(type="thinking", thinking="hm", signature="s"),
         TextBlock(type="text", text=text),
-        ToolUseBlock(type="tool_use", id="t", name="n", input={}),
     )
 
 
@@ -54,10 +53,9 @@ FORMS = {
     "chat message": (lambda text: {"role": "assistant", "content": text}, None),
     "message with an id": (lambda text: {"id": "msg", "role": "assistant", "content": text}, None),
     "content parts": (lambda text: {"role": "assistant", "content": [{"type": "text", "text": text}]}, None),
-    "parts without text": (
-        lambda text: {"content": [{"type": "image_url", "image_url": {}}, {"type": "text", "text": text}]},
-        None,
-    ),
+    "choice with a message": (lambda text: {"index": 0, "message": {"role": "assistant", "content": text}}, None),
+    "document": (lambda text: SimpleNamespace(page_content=text, metadata={}), None),
+    "node": (lambda text: SimpleNamespace(get_content=lambda: text, text=None), None),
     "OpenAI message": (openai_message, None),
     "Anthropic message": (anthropic_text, None),
     "object with text": (lambda text: SimpleNamespace(text=text), None),
@@ -95,13 +93,9 @@ def test_parts_of_a_message_are_lines():
 @pytest.mark.parametrize(
     "one",
     [
-        ChatCompletionMessage(role="assistant", content=None, refusal="I cannot help with that."),
-        anthropic_message(ToolUseBlock(type="tool_use", id="t", name="n", input={})),
-        anthropic_message(),
-        {"role": "assistant", "content": None},
-        {"role": "assistant", "content": []},
-        {"role": "assistant"},
         {"content": b"bytes"},
+        {"message": "no message"},
+        TimeoutError("no answer came"),
         {"text": b"bytes"},
         SimpleNamespace(text=lambda: "a method"),
         object(),
@@ -109,8 +103,8 @@ def test_parts_of_a_message_are_lines():
     ],
     ids=lambda one: type(one).__name__,
 )
-def test_what_has_no_words_is_named_by_its_position(one):
-    """A refusal without content, a use of a tool or an object without text is refused, never taken for an answer."""
+def test_what_is_no_answer_is_named_by_its_position(one):
+    """What has no field in which an answer stands is refused, never taken for an answer."""
     with pytest.raises(UsageError, match="candidate 1 has no text") as caught:
         bw.select("p", ["a", one], judge=lambda *_: 1)
     assert "text=function" in caught.value.hint
@@ -151,3 +145,44 @@ def test_candidates_stand_in_an_order(pool):
     """A pool is a sequence: neither a stream nor a set, a text or a mapping."""
     with pytest.raises(UsageError, match="sequence"):
         as_candidates(pool, None)
+
+
+EMPTY = [
+    None,
+    {"id": "x", "text": None},
+    {"role": "assistant", "content": None},
+    {"role": "assistant", "content": []},
+    {"role": "assistant"},
+    openai_message(None),
+    anthropic_message(),
+    anthropic_message(ThinkingBlock(type="thinking", thinking="hm", signature="s")),
+    SimpleNamespace(page_content=None),
+]
+
+
+@pytest.mark.parametrize("one", EMPTY, ids=lambda one: type(one).__name__)
+def test_an_answer_without_text_cannot_win(one):
+    """It is unscored with its reason, whatever the judge makes of an empty text; the others compete."""
+    found = bw.select("p", ["aaa", one, "a"], judge=lambda _, text: -len(text))
+    assert (found.best, found.scores) == ("a", (-3.0, None, -1.0))
+    assert found.unscored == {found.ids[1]: "no text"}
+    assert found.verdicts[1] == bw.Unscored("no text")
+
+
+@pytest.mark.parametrize("pool", [[None], [None, {"content": None}]], ids=["alone", "all"])
+def test_answers_without_text_are_no_pick(pool):
+    """Where no candidate has a text nothing is picked, of one as of many."""
+    found = bw.select("p", pool, judge=lambda *_: 1)
+    assert (found.best_id, found.index, found.decided_by, found.ranking) == (None, None, "nothing scored", ())
+    assert set(found.unscored.values()) == {"no text"}
+
+
+def test_an_empty_text_is_still_for_the_judge():
+    """A text of no characters is an answer: a judge that asks no model may score it."""
+    assert bw.select("p", ["aa", ""], judge=lambda _, text: -len(text)).scores == (-2.0, 0.0)
+
+
+def test_one_text_beside_one_without_is_the_only_candidate():
+    """Nothing is asked where one candidate alone has a text."""
+    found = bw.select("p", [None, "a"], judge=lambda *_: 1 / 0)
+    assert (found.best, found.decided_by, found.verdicts) == ("a", "only candidate", (bw.Unscored("no text"), None))

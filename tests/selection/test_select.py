@@ -117,10 +117,10 @@ def test_a_single_candidate_needs_no_judging():
         {"a": "b"},
         None,
         3,
-        [None],
         ["a", 3],
         [{"id": "x"}],
-        ["a", {"text": None}],
+        ["a", {"text": b"bytes"}],
+        [bw.Candidate("x", None)],
         [bw.Candidate("x", "a"), bw.Candidate("x", "b")],
         named({"x": "a"}) * 2,
         [{"id": "c1", "text": "a"}, "b"],
@@ -298,7 +298,7 @@ def test_a_selection_repeats_how_it_was_made():
         *("prompt_id", "best", "index", "text", "ids", "scores", "ranking", "tied"),
         *("decided_by", "level", "standard_errors", "p_best", "expected_regret", "draws", "stopped", "comparisons"),
         *("routed", "failure", "calls", "answers", "from_ledger", "input_tokens", "output_tokens", "reused_tokens"),
-        *("cost", "latency", "unscored", "settings"),
+        *("cost", "latency", "unscored", "settings", "low", "high", "draw_scores", "raw", "evaluations"),
     ]
     assert (document["best"], document["calls"], document["cost"]) == ("c1", 0, 0.0)
 

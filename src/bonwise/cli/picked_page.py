@@ -13,6 +13,7 @@ from bonwise.errors import BonwiseError
 if TYPE_CHECKING:
     from bonwise.cli.summary import RunSummary
     from bonwise.data.pool import Pool
+    from bonwise.documents.pick import PickRecord
     from bonwise.documents.selections import CandidateWords, SelectionsDocument, ShownPick
     from bonwise.routing.router import Router
     from bonwise.selection.selection import Selection
@@ -97,7 +98,8 @@ class PickedPage:
         if words is None or not self._has_room(pick):
             return
         shown = ShownPick(
-            pick=pick_record(pick, whole=False),  # the words hold the text, and the page the settings
+            # The words hold the text, and the page the settings.
+            pick=self._with_short_words(pick_record(pick, whole=False)),
             prompt=words.prompt.kept,
             prompt_left_out=words.prompt.left_out,
             candidates=words.candidates,
@@ -166,7 +168,8 @@ class PickedPage:
 
         room = self._names
         for one in self._picks:
-            room -= page_bytes(one.prompt or "") + sum(page_bytes(each.text or "") for each in one.candidates)
+            texts = [one.prompt, *one.pick.raw, *(each.text for each in one.candidates)]
+            room -= sum(page_bytes(text or "") for text in texts)
             yield one if room >= 0 else _wordless(one)
 
     def _words_of(self, pool: Pool) -> _PoolTexts:
@@ -175,6 +178,15 @@ class PickedPage:
         texts = [(one.id, self._kept(one.text)) for one in pool.candidates]
         candidates = [CandidateWords(id=name, text=one.kept, text_left_out=one.left_out) for name, one in texts]
         return _PoolTexts(self._kept(pool.prompt), candidates)
+
+    def _with_short_words(self, pick: PickRecord) -> PickRecord:
+        """Return a pick with as much of the judge's words as there is room for."""
+        return pick.model_copy(update={"raw": [one and self._marked(one) for one in pick.raw]})
+
+    def _marked(self, text: str) -> str:
+        """Return a text where there is room for it; a cut one says so itself."""
+        kept, left_out = self._kept(text)
+        return f"{kept}\n[{left_out} characters left out here]" if left_out else kept
 
     def _kept(self, text: str) -> _ShortenedText:
         """Return a text where there is room for it, cut."""
@@ -204,7 +216,8 @@ def _wordless(one: ShownPick) -> ShownPick:
         for each in one.candidates
     ]
     left_out = (one.prompt_left_out or 0) + len(one.prompt or "")
-    return one.model_copy(update={"prompt": "", "prompt_left_out": left_out, "candidates": candidates})
+    pick = one.pick.model_copy(update={"raw": []})
+    return one.model_copy(update={"pick": pick, "prompt": "", "prompt_left_out": left_out, "candidates": candidates})
 
 
 def _ended(summary: RunSummary | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 __all__ = ["Candidate", "Pool", "first_repeat", "identifier"]
 
@@ -18,10 +18,13 @@ class Candidate:
         Unique within its pool.
     text : str
         The answer, as the judge sees it.
+    missing : str
+        Why there is no text to judge: the candidate is then unscored for this reason. Empty for any other one.
     """
 
     id: str
     text: str
+    missing: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

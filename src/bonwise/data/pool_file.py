@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from bonwise.data.chat import NO_TEXT, NotAnAnswerError, answer_text, prompt_text
 from bonwise.data.lines import json_lines, json_lines_of
 from bonwise.data.pool import Candidate, Pool, first_repeat, identifier
 from bonwise.data.wording import quoted
-from bonwise.errors import FileError, RowError
+from bonwise.errors import FileError, RowError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +26,8 @@ def read_pools(path: str | Path) -> Iterator[Pool]:
     ----------
     path : str or pathlib.Path
         JSONL: ``{"prompt_id": "p1", "prompt": "...", "candidates": ["...", {"id": "b", "text": "..."}]}``.
-        A candidate without an id is named by its position: ``c0``, ``c1`` and so on.
+        A candidate without an id is named by its position: ``c0``, ``c1`` and so on. The prompt may be a list of chat
+        messages and a candidate a chat message; both are read as `bonwise.data.chat` says.
 
     Yields
     ------
@@ -85,6 +87,11 @@ def _prompt_id(record: dict[str, Any], where: str) -> str:
 
 def _prompt(record: dict[str, Any], where: str) -> str:
     prompt = record.get("prompt")
+    if isinstance(prompt, list | dict):
+        try:
+            return prompt_text(prompt)
+        except UsageError as error:
+            raise RowError(f"{where}: {error.message}", hint=error.hint) from None
     if not isinstance(prompt, str):
         found = f"prompt is {quoted(prompt)}, which is not text" if "prompt" in record else "no prompt"
         raise RowError(f"{where}: {found}", hint=_SHAPE)
@@ -113,16 +120,32 @@ def _candidate(entry: object, at: int, where: str) -> Candidate:
         return Candidate(f"c{at}", entry)
     if not isinstance(entry, dict):
         raise RowError(f"{where}: candidate {at} is {quoted(entry)}, neither text nor an object", hint=_SHAPE)
+    if "content" in entry or "tool_calls" in entry:
+        return _message(entry, at, where)
     if not isinstance(entry.get("text"), str):
         raise RowError(
             f"{where}: the text of candidate {at} is {quoted(entry.get('text'))}, which is none", hint=_SHAPE
         )
+    return Candidate(_name(entry, at, where), entry["text"])
+
+
+def _message(entry: dict[str, Any], at: int, where: str) -> Candidate:
+    try:
+        text = answer_text(entry)
+    except NotAnAnswerError:
+        raise RowError(f"{where}: candidate {at} is a chat message without text", hint=_SHAPE) from None
+    # The id of a message without a text of its own names the message, not the candidate.
+    name = _name(entry, at, where) if "text" in entry else f"c{at}"
+    return Candidate(name, "", missing=NO_TEXT) if text is None else Candidate(name, text)
+
+
+def _name(entry: dict[str, Any], at: int, where: str) -> str:
     if entry.get("id") is None:
-        return Candidate(f"c{at}", entry["text"])
+        return f"c{at}"
     name = identifier(entry["id"])
     if name is None:
         raise RowError(
             f"{where}: the id of candidate {at} is {quoted(entry['id'])}, neither text nor a number",
             hint="give it an id, or leave the id out",
         )
-    return Candidate(name, entry["text"])
+    return name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import JsonValue, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from bonwise.documents.record import Record
 from bonwise.documents.values import Count, NonNegative, Number, Positive
@@ -132,6 +132,17 @@ class PickRecord(Record):
         Id to reason.
     settings : SelectionSettingsRecord, optional
         Absent where a document of many picks holds them once.
+    low, high : list of float or None, optional
+        Ends of the interval that the judge stated; of several draws their mean. Empty where it stated none. Picks of
+        bonwise 0.1.0 end before these keys.
+    draw_scores : list, optional
+        The single draws of each candidate, null where a draw has no score; null for a candidate of one draw. Empty
+        where no candidate has several.
+    raw : list of str or None, optional
+        What the judge said of each candidate; of more than 10,000 characters the middle is left out. Empty where it
+        said nothing.
+    evaluations : int, optional
+        Candidates that judges which ask no model have judged; a redraw counts again.
     """
 
     prompt_id: str | None
@@ -162,6 +173,11 @@ class PickRecord(Record):
     latency: NonNegative
     unscored: dict[str, str]
     settings: SelectionSettingsRecord | None = None
+    low: list[Number | None] = Field(default_factory=list)
+    high: list[Number | None] = Field(default_factory=list)
+    draw_scores: list[list[Number | None] | None] = Field(default_factory=list)
+    raw: list[str | None] = Field(default_factory=list)
+    evaluations: Count = 0
 
     @model_validator(mode="after")
     def _fits_its_candidates(self) -> PickRecord:
@@ -170,6 +186,9 @@ class PickRecord(Record):
         for values in (self.standard_errors, self.p_best, self.draws):
             if values and len(values) != len(self.ids):
                 raise ValueError("should have standard_errors, p_best and draws of each candidate, or of none")
+        for said in (self.low, self.high, self.draw_scores, self.raw):
+            if said and len(said) != len(self.ids):
+                raise ValueError("should have low, high, draw_scores and raw of each candidate, or of none")
         picked = None if self.index is None else self.ids[self.index] if self.index < len(self.ids) else ""
         if picked != self.best:
             raise ValueError("should have as best the candidate at its index")

@@ -204,7 +204,7 @@ class SelectionsDocument(Document):
 
     frame_columns = (
         *("prompt_id", "candidate", "score", "rank", "picked", "tied"),
-        *("standard_error", "p_best", "draws", "unscored"),
+        *("standard_error", "p_best", "draws", "unscored", "low", "high", "raw"),
     )
 
     @model_validator(mode="after")
@@ -220,7 +220,7 @@ class SelectionsDocument(Document):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per candidate of the picks that are here; see `bonwise.Selection.to_frame`."""
-        kinds = dict.fromkeys(("score", "standard_error", "p_best"), "float64")
+        kinds = dict.fromkeys(("score", "standard_error", "p_best", "low", "high"), "float64")
         return super().to_frame().astype({**kinds, "rank": "Int64", "draws": "Int64"})
 
 
@@ -242,4 +242,7 @@ def _rows(pick: PickRecord) -> Iterator[FrameRow]:
             "p_best": pick.p_best[at] if pick.p_best else None,
             "draws": pick.draws[at] if pick.draws else None,
             "unscored": pick.unscored.get(name),
+            "low": pick.low[at] if pick.low else None,
+            "high": pick.high[at] if pick.high else None,
+            "raw": pick.raw[at] if pick.raw else None,
         }

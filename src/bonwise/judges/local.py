@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from bonwise.data.verdicts import Score, Unscored, Verdict
 from bonwise.errors import UsageError
@@ -103,6 +103,8 @@ class Lexical:
     name: str = "local:lexical"
     version: str = "1"
 
+    listwise: ClassVar[bool] = True
+
     def judge(self, prompt: str, candidates: Sequence[str]) -> list[Verdict]:
         """Score every candidate against the prompt's content words."""
         query = tuple(dict.fromkeys(_content_words(prompt)))
@@ -164,6 +166,8 @@ class Consensus:
 
     name: str = "local:consensus"
     version: str = "1"
+
+    listwise: ClassVar[bool] = True
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> list[Verdict]:  # noqa: ARG002
         """Score every candidate by its likeness to the other candidates."""

@@ -10,7 +10,7 @@ from bonwise.calls.answer import Answers
 from bonwise.calls.ask import Ask
 from bonwise.data.verdicts import Preference, Verdict
 
-__all__ = ["AskingJudge", "Conclusion", "Judge", "is_asking"]
+__all__ = ["AskingJudge", "Conclusion", "Judge", "is_asking", "is_listwise"]
 
 
 @runtime_checkable
@@ -23,6 +23,12 @@ class Judge(Protocol):
         Short, unique in a table; it fills the ``judge`` column.
     version : str
         Changes whenever the same texts may get other scores.
+
+    Notes
+    -----
+    A judge whose score of a candidate depends on the other candidates also has an attribute ``listwise`` that is
+    true: then it sees the whole pool each time it is asked again. Any other judge sees only the candidates to be
+    redrawn.
     """
 
     @property
@@ -86,3 +92,8 @@ def is_asking(judge: Judge) -> TypeGuard[AskingJudge]:
         and callable(getattr(judge, "conclude", None))
         and bool(getattr(judge, "asking", True))
     )
+
+
+def is_listwise(judge: Judge) -> bool:
+    """Tell whether a judge's score of a candidate depends on the other candidates, as it says itself."""
+    return getattr(judge, "listwise", False) is True

@@ -14,7 +14,7 @@ from bonwise.data.checks import check_whole
 from bonwise.data.verdicts import Score, Unscored, Verdict
 from bonwise.judges.asking import ask_now, options_text
 from bonwise.judges.calling import as_judge
-from bonwise.judges.protocol import Conclusion, Judge, is_asking
+from bonwise.judges.protocol import Conclusion, Judge, is_asking, is_listwise
 from bonwise.judges.spec import Spec
 from bonwise.judges.wrapping import as_asking, called, calls_of
 
@@ -73,6 +73,11 @@ class Quantized:
     def asking(self) -> bool:
         """Whether the inner judge asks a model."""
         return is_asking(self.of)
+
+    @property
+    def listwise(self) -> bool:
+        """Whether the inner judge's score of a candidate depends on the others."""
+        return is_listwise(self.of)
 
     def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask]:
         """Return the inner judge's questions."""

@@ -23,7 +23,7 @@ from bonwise.judges.asking import (
     owed_among,
 )
 from bonwise.judges.calling import as_judge
-from bonwise.judges.protocol import Conclusion, Judge, is_asking
+from bonwise.judges.protocol import Conclusion, Judge, is_asking, is_listwise
 from bonwise.judges.spec import Spec
 from bonwise.judges.words import EMPTY, has_words
 from bonwise.judges.wrapping import as_asking, called, calls_of
@@ -97,6 +97,11 @@ class Resampled:
     def asking(self) -> bool:
         """Whether the inner judge asks a model."""
         return is_asking(self.of)
+
+    @property
+    def listwise(self) -> bool:
+        """Whether the inner judge's score of a candidate depends on the others."""
+        return is_listwise(self.of)
 
     @property
     def varies_by(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import update_wrapper
 from types import MethodType
 from typing import Any, Self
@@ -123,7 +123,8 @@ def best_of(
     judge : Judge or callable
         As in `bonwise.select`.
     prompt : callable, optional
-        From the function's arguments to the prompt that the judge sees; its first argument unless given.
+        From the function's arguments to the prompt that the judge sees, a text or chat messages; its first argument
+        unless given.
     **settings
         Of the `bonwise.Selector`: strategy, router, deadline, on_failure, ledger, seed, text ...
 
@@ -156,9 +157,9 @@ def best_of(
     return lambda generate: BestOf(generate, n, selector, prompt or _first)
 
 
-def _first(*args: Any, **kwargs: Any) -> str:
+def _first(*args: Any, **kwargs: Any) -> Any:
     found = args[0] if args else kwargs.get("prompt")
-    if not isinstance(found, str):
+    if not isinstance(found, str | Sequence | Mapping):
         raise UsageError("best_of sees no prompt among the arguments", hint="pass prompt=function of the arguments")
     return found
 

@@ -1,10 +1,11 @@
-"""Candidates as callers hold them: texts, mappings with id and text, chat messages, or any object."""
+"""Candidates as callers hold them: texts, mappings with id and text, chat messages, documents, or any object."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from bonwise.data.chat import NO_TEXT, NotAnAnswerError, answer_text
 from bonwise.data.pool import Candidate, first_repeat, identifier
 from bonwise.errors import UsageError
 
@@ -17,15 +18,16 @@ def as_candidates(candidates: Sequence[Any], text: Callable[[Any], str] | None) 
     Parameters
     ----------
     candidates : sequence
-        Strings, mappings with ``text`` and perhaps ``id``, `Candidate` objects, chat messages (mappings or objects
-        with ``content``: a text, or parts of which those with a ``text`` count), or with `text` anything.
+        Strings, mappings with ``text`` and perhaps ``id``, `Candidate` objects, whatever
+        `bonwise.data.chat.answer_text` understands, or with `text` anything. None and a message without text and tool
+        calls are unscored: ``no text``.
     text : callable, optional
         Candidate to its text.
 
     Raises
     ------
     bonwise.errors.UsageError
-        No candidates, one without a text, or two with the same id.
+        No candidates, one in which no text is looked for, or two with the same id.
     """
     if isinstance(candidates, str | bytes | Mapping) or not isinstance(candidates, Sequence):
         raise UsageError("candidates must be a sequence of answers", hint='such as ["answer a", "answer b"]')
@@ -39,40 +41,33 @@ def as_candidates(candidates: Sequence[Any], text: Callable[[Any], str] | None) 
 
 
 def _candidate(one: Any, position: int, text: Callable[[Any], str] | None) -> Candidate:
-    name: str | None = f"c{position}"
+    if isinstance(one, str) and text is None:
+        return Candidate(f"c{position}", one)
     if isinstance(one, Candidate):
-        name = one.id
-    elif isinstance(one, Mapping) and ("text" in one or text is not None) and one.get("id") is not None:
+        return Candidate(one.id, _given(one.text if text is None else text(one), one, position), one.missing)
+    name: str | None = f"c{position}"
+    if isinstance(one, Mapping) and ("text" in one or text is not None) and one.get("id") is not None:
         name = identifier(one["id"])
     if name is None:
         raise UsageError(f"candidate {position} has an id that is none", hint="give a text or a number, or no id")
-    words = _words(one) if text is None else text(one)
+    if text is not None:
+        return Candidate(name, _given(text(one), one, position))
+    try:
+        words = answer_text(one)
+    except NotAnAnswerError:
+        raise _without_text(one, position) from None
+    return Candidate(name, "", missing=NO_TEXT) if words is None else Candidate(name, words)
+
+
+def _given(words: object, one: Any, position: int) -> str:
+    """Return what the caller's function made of a candidate, provided that it is text."""
     if not isinstance(words, str):
-        raise UsageError(
-            f"candidate {position} has no text: {type(one).__name__}",
-            hint="pass strings, mappings with a text, or text=function",
-        )
-    return Candidate(name, words)
+        raise _without_text(one, position)
+    return words
 
 
-def _words(one: Any) -> Any:
-    """Return the text of a candidate; something else where it has none."""
-    if isinstance(one, str):
-        return one
-    if isinstance(one, Candidate):
-        return one.text
-    words = _part(one, "text")
-    return words if words is not None else _content(_part(one, "content"))
-
-
-def _content(content: Any) -> Any:
-    """Return the words of a chat message: its parts' texts, one a line."""
-    if isinstance(content, str) or not isinstance(content, Sequence):
-        return content
-    found = [_part(part, "text") for part in content]
-    texts = [words for words in found if isinstance(words, str)]
-    return "\n".join(texts) if texts else None
-
-
-def _part(one: Any, name: str) -> Any:
-    return one.get(name) if isinstance(one, Mapping) else getattr(one, name, None)
+def _without_text(one: Any, position: int) -> UsageError:
+    return UsageError(
+        f"candidate {position} has no text: {type(one).__name__}",
+        hint="pass strings, mappings with a text, chat messages, or text=function",
+    )

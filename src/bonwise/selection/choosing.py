@@ -115,7 +115,7 @@ class PoolRun:
             distinct.texts,
             until=until,
             second=None if settings.router is None else settings.router.second,
-            pool=[one.text for one in distinct.pool],
+            pool=[one.text for one in distinct.pool if not one.missing],
         )
 
     async def run(self, turn: Turn | None, salt: str) -> Evidence:

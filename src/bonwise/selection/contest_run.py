@@ -10,10 +10,12 @@ from typing import Any
 from bonwise.calls.bill import Bill
 from bonwise.data.verdicts import Preference, Unscored, Verdict
 from bonwise.errors import BonwiseError, CallError, UsageError
+from bonwise.judges.calling import FunctionJudge
 from bonwise.judges.judgment import Judgment
-from bonwise.judges.protocol import Judge
+from bonwise.judges.protocol import Judge, is_asking
 from bonwise.selection.checked_contest import CheckedContest
 from bonwise.selection.judge_runner import Call, JudgeRunner, Result
+from bonwise.selection.kept_verdicts import kept_verdict
 from bonwise.selection.protocol import Heard, Match, Question, Standing
 from bonwise.selection.questions import calls_for
 from bonwise.selection.ranking import rounded
@@ -63,6 +65,10 @@ class ContestRun:
         self.draws: Counter[int] = Counter()
         self.first: dict[int, Verdict] = {}
         """The first verdict on each entrant, as it came."""
+        self.again: dict[int, dict[int, Verdict]] = {}
+        """The further verdicts on each entrant, by the number of the draw."""
+        self.evaluations = 0
+        """Candidates that judges which ask no model have judged; a redraw counts again."""
         self.others: list[Sequence[Verdict]] = []
         """What the second judge found."""
         self.owed: dict[int, Unscored] = {}
@@ -99,6 +105,29 @@ class ContestRun:
             self._take(call, answered, result)
         return not self.over
 
+    def with_what_was_said(self, standing: Standing, places: Sequence[int | None]) -> Standing:
+        """Return a standing whose verdicts also hold what the judge said, which a strategy need not hand on.
+
+        Parameters
+        ----------
+        standing : Standing
+        places : sequence of int or None
+            Which entrant of this contest each of the standing is; None for one that it did not see.
+        """
+        first = self.first
+        pairs = list(zip(places, standing.verdicts, strict=True))
+        if not self.again and all(at is not None and first.get(at) is one for at, one in pairs):
+            return standing
+        verdicts = tuple(one if at is None else kept_verdict(one, self._heard(at)) for at, one in pairs)
+        return replace(standing, verdicts=verdicts)
+
+    def _heard(self, entrant: int) -> list[Verdict]:
+        """Return the verdicts on an entrant, in the order of their draws; none where it was compared only."""
+        if entrant not in self.first:
+            return []
+        again = self.again.get(entrant, {})
+        return [self.first[entrant], *(again[number] for number in sorted(again))]
+
     def standing(self) -> Standing:
         """Return how the entrants stand; of a contest that fails the first scores count, and nothing else."""
         if not self._deaf:
@@ -134,6 +163,8 @@ class ContestRun:
             self._miss(asked, Unscored(f"owed: {result.message}", owed=True))
         else:
             self.bill += result.bill
+            if isinstance(call.judge, FunctionJudge) or not is_asking(call.judge):
+                self.evaluations += len(call.texts)
             self.effective += [one for one in result.effective if one not in self.effective]
             if not asked:
                 self.others.append(result.verdicts)
@@ -149,7 +180,10 @@ class ContestRun:
             self.preferences.append(answer)
         else:
             answer = judgment.verdicts[call.texts.index(self._texts[question.candidate])]
-            self.first.setdefault(question.candidate, answer)
+            if question.candidate in self.first:
+                self.again.setdefault(question.candidate, {})[question.number] = answer
+            else:
+                self.first[question.candidate] = answer
             self.draws[question.candidate] += 1
         owed = _owed(answer)
         if owed is not None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from bonwise.calls.bill import Bill
+from bonwise.data.pool import Candidate
 from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
 from bonwise.errors import BonwiseError, CallError, LedgerError
 from bonwise.judges.words import EMPTY
@@ -45,6 +46,8 @@ class Evidence:
     routed : Routed or None
     owed : mapping of int to Unscored
         Why an answer about an entrant is missing, where that is known.
+    evaluations : int
+        Candidates that judges which ask no model have judged.
     """
 
     standing: Standing | None = None
@@ -56,6 +59,7 @@ class Evidence:
     error: BonwiseError | None = None
     routed: Routed | None = None
     owed: Mapping[int, Unscored] = field(default_factory=dict)
+    evaluations: int = 0
 
     @classmethod
     def of(
@@ -70,6 +74,11 @@ class Evidence:
         contests = [contest] if strong is None else [contest, strong]
         theirs = [] if strong is None else strong.preferences
         among = [replace(one, a=some[one.a], b=some[one.b]) for one in theirs]
+        if strong is None or routed is None or routed.strong is None:
+            standing = contest.with_what_was_said(standing, range(len(standing.verdicts)))
+        else:
+            place = {entrant: at for at, entrant in enumerate(some)}
+            standing = strong.with_what_was_said(standing, [place.get(at) for at in range(len(standing.verdicts))])
         return cls(
             standing,
             sum((one.bill for one in contests), Bill()),
@@ -80,6 +89,7 @@ class Evidence:
             error=next((one.error for one in contests if one.error is not None), None),
             routed=routed,
             owed=contest.owed,
+            evaluations=sum(one.evaluations for one in contests),
         )
 
 
@@ -147,18 +157,32 @@ def decide(
         failure=failure,
         latency=latency,
         bill=evidence.bill,
+        verdicts=tuple(verdicts),
+        evaluations=evidence.evaluations,
     )
 
 
 def _verdicts(distinct: DistinctTexts, evidence: Evidence) -> list[Verdict | None]:
     """Return what is known of each candidate, None where no judge was needed."""
     if evidence.standing is None:
-        return [EMPTY if one is None and len(distinct.pool) > 1 else None for one in distinct.entrant]
+        # A single answer without words is kept unjudged; one that is none is not.
+        alone = len(distinct.pool) == 1
+        return [
+            _blank(one) if its is None and (one.missing or not alone) else None
+            for one, its in zip(distinct.pool, distinct.entrant, strict=True)
+        ]
     known = [
         evidence.owed.get(at, one) if isinstance(one, Unscored) and one.owed else one
         for at, one in enumerate(evidence.standing.verdicts)
     ]
-    return [EMPTY if one is None else known[one] for one in distinct.entrant]
+    return [
+        _blank(one) if its is None else known[its] for one, its in zip(distinct.pool, distinct.entrant, strict=True)
+    ]
+
+
+def _blank(candidate: Candidate) -> Unscored:
+    """Return why a candidate was not judged."""
+    return Unscored(candidate.missing) if candidate.missing else EMPTY
 
 
 def _spread(distinct: DistinctTexts, standing: Standing | None) -> dict[str, tuple[float | None, ...]]:
@@ -181,7 +205,7 @@ def _spread(distinct: DistinctTexts, standing: Standing | None) -> dict[str, tup
 
 def _unjudged(distinct: DistinctTexts) -> Ranked:
     """Rank the candidates of one text, among which only the seed can decide."""
-    alone = len(distinct.pool) == 1
+    alone = len(distinct.pool) == 1 and not distinct.pool[0].missing
     order = tuple(at for at in distinct.order if alone or distinct.entrant[at] is not None)
     level = tuple(sorted(order)) if len(order) > 1 else ()
     return Ranked(order, level, level)

@@ -73,12 +73,12 @@ def distinct_texts(
     # By text before id: an id that is only a position moves with the order of the list.
     order = seeded_order([(one.text, one.id) for one in pool], seed=seed, salt=salt)
     blanks_too = not (compares or is_asking(judge))
-    judged = [one.text for one in pool]
+    judged = [one.text for one in pool if not one.missing]
     if not blanks_too:
         judged = [judged[at] for at in candidates_with_words(judged)]
     texts = tuple(dict.fromkeys(judged))
     place = {text: at for at, text in enumerate(texts)}
-    entrant = tuple(place.get(one.text) for one in pool)
+    entrant = tuple(None if one.missing else place.get(one.text) for one in pool)
     first_met = dict.fromkeys(its for at in order if (its := entrant[at]) is not None)
     entrants = Entrants(len(texts), tuple(first_met), first_pass_alone, seeded_lot(seed=seed, salt=salt))
     return DistinctTexts(tuple(pool), order, texts, entrant, entrants)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from bonwise.data.chat import prompt_text
 from bonwise.data.pool import Candidate, Pool
 from bonwise.errors import UsageError
 from bonwise.selection.candidates import as_candidates
@@ -44,7 +45,7 @@ class Job:
     @classmethod
     def of(
         cls,
-        prompt: str,
+        prompt: Any,
         candidates: Sequence[Any],
         text: Callable[[Any], str] | None = None,
         prompt_id: str | None = None,
@@ -54,11 +55,9 @@ class Job:
         Raises
         ------
         bonwise.errors.UsageError
-            A prompt that is not text, no candidates, one without text, or two with one id.
+            A prompt that is neither text nor messages, no candidates, one that is no answer, or two with one id.
         """
-        if not isinstance(prompt, str):
-            raise UsageError(f"the prompt must be text, not {type(prompt).__name__}", hint="pass a string")
-        return cls(prompt, as_candidates(candidates, text), candidates, prompt_id)
+        return cls(prompt_text(prompt), as_candidates(candidates, text), candidates, prompt_id)
 
     @classmethod
     def from_any(cls, given: Any, position: int, text: Callable[[Any], str] | None = None) -> Self:
@@ -79,7 +78,8 @@ class Job:
                 return cls.of(given["prompt"], given["candidates"], text, str(name))
             given = given["prompt"], given["candidates"]
         if isinstance(given, tuple) and len(given) == 2:
-            return replace(cls.of(given[0], given[1], text), prompt_id=str(position), salt=given[0])
+            job = cls.of(given[0], given[1], text)
+            return replace(job, prompt_id=str(position), salt=job.prompt)
         raise UsageError(
             f"pool {position} is a {type(given).__name__}",
             hint='pass (prompt, candidates), {"prompt", "candidates"} or a Pool',

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from bonwise.calls.ask import Ask
 from bonwise.judges.calling import FunctionJudge, asked
 from bonwise.judges.judging import redrawn
-from bonwise.judges.protocol import Judge, is_asking
+from bonwise.judges.protocol import Judge, is_asking, is_listwise
 from bonwise.selection.judge_runner import Call
 from bonwise.selection.protocol import Draw, Match, Question
 
@@ -28,8 +28,9 @@ def calls_for(
     texts : sequence of str
         One an entrant.
     pool : sequence of str, optional
-        The texts of all candidates. A judge that asks no model and sees them together sees them all: what it makes
-        of one may rest on how many others say the same.
+        The texts of all candidates. A judge that asks no model and sees them together sees them all at first: what
+        it makes of one may rest on how many others say the same. Redraws show it only those to be drawn again, unless
+        it is listwise.
 
     Examples
     --------
@@ -51,7 +52,9 @@ def calls_for(
         else:
             together.setdefault((one.number, one.temperature), []).append(one)
     for (number, temperature), draws in together.items():
-        found.append((Call(judge, prompt, everything, number, temperature), tuple(draws)))
+        redrawn_alone = number and not (is_asking(judge) or is_listwise(judge))
+        shown = tuple(texts[one.candidate] for one in draws) if redrawn_alone else everything
+        found.append((Call(judge, prompt, shown, number, temperature), tuple(draws)))
     return found
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_jsonable_python
 
+from bonwise.data.verdicts import Score, Verdict, kept
 from bonwise.documents.pick import ComparisonRecord, PickRecord, RoutedRecord, SelectionSettingsRecord
 from bonwise.documents.selections import CandidateWords, SelectionsDocument, SelectionsSettings, ShownPick
 from bonwise.selection.totals import Totals
@@ -71,7 +72,21 @@ def pick_record(pick: Selection, *, whole: bool = True) -> PickRecord:
         latency=round(pick.latency, 3),
         unscored=dict(pick.unscored),
         **more,
+        **_said(pick.verdicts),
+        evaluations=pick.evaluations,
     )
+
+
+def _said(verdicts: Sequence[Verdict | None]) -> dict[str, Any]:
+    """Return what a judge said beside scores and reasons; a list in which nothing is known is empty."""
+    scores = [one if isinstance(one, Score) else None for one in verdicts]
+    said: dict[str, list[Any]] = {
+        "low": [None if one is None else one.low for one in scores],
+        "high": [None if one is None else one.high for one in scores],
+        "draw_scores": [list(one.draws) if one is not None and len(one.draws) > 1 else None for one in scores],
+        "raw": [kept(one.raw) if one is not None and one.raw else None for one in verdicts],
+    }
+    return {key: values if any(one is not None for one in values) else [] for key, values in said.items()}
 
 
 def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:

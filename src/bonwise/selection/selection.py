@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bonwise.calls.bill import Bill
+from bonwise.data.verdicts import Verdict
 from bonwise.documented import DocumentedResult
 
 if TYPE_CHECKING:
@@ -113,6 +114,14 @@ class Selection(DocumentedResult):
         Seconds from the call to the answer.
     bill : Bill
         Calls, tokens and cost.
+    verdicts : tuple of Score, Unscored or None
+        What the judge said of each candidate, in candidate order; None where no judge was needed. A `Score` has the
+        `value` of `scores`; `low` and `high`, where the judge states an interval: of several draws the mean of the
+        stated ends, which say how sure the judge is of one score and are no standard error; `draws`, where there are
+        several; and `raw`, the judge's words, of which long replies lose their middle. An `Unscored` has the reason.
+        Where a stronger judge decided, the verdicts are its own.
+    evaluations : int
+        Candidates that judges which ask no model have judged; a redraw counts again. Calls of models are in `bill`.
 
     Examples
     --------
@@ -145,6 +154,8 @@ class Selection(DocumentedResult):
     failure: str = ""
     latency: float = field(default=0.0, repr=False, compare=False)
     bill: Bill = field(default_factory=Bill, repr=False, compare=False)
+    verdicts: tuple[Verdict | None, ...] = field(default=(), repr=False)
+    evaluations: int = field(default=0, repr=False)
 
     @property
     def calls(self) -> int:
@@ -179,6 +190,7 @@ class Selection(DocumentedResult):
 
         Columns: ``prompt_id``, ``candidate``, ``score``, ``rank`` (1 is the best; equal scores are in the seeded
         order, and what is unscored has none), ``picked``, ``tied`` (whether it shares the top score),
-        ``standard_error``, ``p_best``, ``draws`` and ``unscored``: the reason, where there is no score.
+        ``standard_error``, ``p_best``, ``draws``, ``unscored``: the reason, where there is no score; ``low``,
+        ``high`` and ``raw``: what the judge said.
         """
         return super().to_frame()

@@ -19,7 +19,7 @@ LONGEST_NAME = 300
 MOST_COMPARISONS = 100
 """Comparisons of one pool that are shown."""
 
-FIGURES = ("score", "se", "P(best)", "draws")
+FIGURES = ("score", "se", "P(best)", "draws", "low", "high")
 """What is known of a candidate."""
 
 MEANINGS: dict[DecidedBy, str] = {
@@ -64,7 +64,10 @@ def by_rank(pick: PickRecord) -> list[int]:
 
 def figures(pick: PickRecord, at: int) -> Iterator[tuple[str, str]]:
     """Yield what is known of a candidate: name and figure."""
-    known: tuple[Sequence[float | None], ...] = (pick.scores, pick.standard_errors, pick.p_best, pick.draws)
+    known: tuple[Sequence[float | None], ...] = (
+        *(pick.scores, pick.standard_errors, pick.p_best, pick.draws),
+        *(pick.low, pick.high),
+    )
     for name, values in zip(FIGURES, known, strict=True):
         value = values[at] if values else None
         if value is not None:
@@ -135,12 +138,16 @@ def _candidate(pick: PickRecord, words: CandidateWords, at: int) -> Card:
     picked = words.id == pick.best
     tied = f", one of {count(len(pick.tied))} tied" if len(pick.tied) > 1 and words.id in pick.tied else ""
     reason = pick.unscored.get(words.id)
+    said = pick.raw[at] if pick.raw else None
     return Card(
         _cut(words.id),
         marks=[CardMark("picked", f"picked{tied}")] if picked else [],
         facts=list(figures(pick, at)),
         note="" if reason is None else f"not scored: {_cut(reason)}",
-        blocks=[] if words.text is None else list(_words(words.text, words.text_left_out)),
+        blocks=[
+            *([] if words.text is None else _words(words.text, words.text_left_out)),
+            *([Part("The judge said", [Said("quoted", said)])] if said else []),
+        ],
     )
 
 

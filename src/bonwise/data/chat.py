@@ -1,0 +1,219 @@
+"""The text of chat messages: what a judge reads of a prompt and of a candidate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bonwise.errors import UsageError
+
+__all__ = ["NO_TEXT", "NotAnAnswerError", "answer_text", "prompt_text"]
+
+NO_TEXT = "no text"
+"""Why a candidate without text and tool calls has no score."""
+
+_FIELDS = ("text", "page_content", "content", "tool_calls", "function_call", "refusal", "role")
+"""Fields of which an answer has at least one."""
+
+_ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant"}
+"""Message types of LangChain that are roles elsewhere."""
+
+_CALLS = frozenset({"tool_use", "server_tool_use", "function_call", "tool_call", "custom_tool_call"})
+_THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
+_MEDIA = {"image": "image", "audio": "audio", "video": "video", "file": "file", "document": "file"}
+
+
+class NotAnAnswerError(Exception):
+    """A value in which no text, message or tool call is found."""
+
+
+def prompt_text(prompt: Any) -> str:
+    r"""Return a prompt as the judge reads it.
+
+    A text stays as it is, and a single message of the user is its text. Several messages become blocks ``role: text``
+    with a blank line between two. Parts of a message stand one per line; an image is ``[image]``, other media are
+    named likewise, a tool call is one line with its name and its arguments, and a model's thoughts are left out.
+
+    Parameters
+    ----------
+    prompt : str, message, sequence of messages or mapping
+        A message is a mapping or an object with ``role`` and ``content``; a mapping with ``messages`` is the body of
+        a request.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        Something else.
+
+    Examples
+    --------
+    >>> prompt_text([{"role": "user", "content": "Name a colour"}])
+    'Name a colour'
+    >>> prompt_text([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Name a colour"}])
+    'system: Be brief.\n\nuser: Name a colour'
+    """
+    if isinstance(prompt, str):
+        return prompt
+    messages = _messages(prompt)
+    if not messages:
+        raise UsageError("the prompt has no messages", hint="pass a string, or at least one message")
+    found = [_message(one, position) for position, one in enumerate(messages)]
+    if len(found) == 1 and found[0][0] == "user":
+        return found[0][1]
+    return "\n\n".join(f"{role}: {text}" for role, text in found)
+
+
+def answer_text(answer: Any) -> str | None:
+    """Return an answer as the judge reads it; None where it holds neither text nor tool calls.
+
+    Understood are texts, chat messages and choices (mappings or objects), objects with `text`, `page_content` or
+    ``get_content()``. Parts are read as in `prompt_text`; tool calls stand below the text. What a model refuses with
+    is its text.
+
+    Raises
+    ------
+    NotAnAnswerError
+        None of these.
+
+    Examples
+    --------
+    >>> answer_text({"role": "assistant", "content": "red"})
+    'red'
+    >>> call = {"type": "function", "function": {"name": "paint", "arguments": '{"colour": "red"}'}}
+    >>> answer_text({"role": "assistant", "content": None, "tool_calls": [call]})
+    'tool call: paint({"colour": "red"})'
+    >>> answer_text({"role": "assistant", "content": None}) is None
+    True
+    """
+    if answer is None or isinstance(answer, str):
+        return answer
+    message = _field(answer, "message")
+    if not (message is None or isinstance(message, str)) and all(_field(answer, name) is None for name in _FIELDS):
+        return answer_text(message)
+    words, with_calls = _words(answer)
+    calls = [] if with_calls else [_call(one) for one in _tool_calls(answer)]
+    if words is None and not calls:
+        refusal = _field(answer, "refusal")
+        if isinstance(refusal, str):
+            return refusal
+        if not _is_empty_answer(answer):
+            raise NotAnAnswerError(type(answer).__name__)
+    lines = [*([words] if words else []), *calls]
+    return "\n".join(lines) if lines else words
+
+
+def _messages(prompt: Any) -> Sequence[Any]:
+    if isinstance(prompt, Mapping) and "messages" in prompt:
+        prompt = prompt["messages"]
+    if isinstance(prompt, Mapping) or (not isinstance(prompt, Sequence) and _role(prompt) is not None):
+        return [prompt]
+    if isinstance(prompt, Sequence) and not isinstance(prompt, str | bytes | bytearray):
+        return prompt
+    raise UsageError(
+        f"the prompt must be text or chat messages, not {type(prompt).__name__}",
+        hint='pass a string, or messages such as [{"role": "user", "content": "..."}]',
+    )
+
+
+def _message(one: Any, position: int) -> tuple[str, str]:
+    role = None if isinstance(one, str) else _role(one)
+    try:
+        text = None if role is None else answer_text(one)
+    except NotAnAnswerError:
+        role = None
+    if role is None or (text is None and not _has_field(one, "content")):
+        raise UsageError(
+            f"message {position} of the prompt is a {type(one).__name__} without role and content",
+            hint='a message is {"role": "user", "content": "..."}',
+        )
+    return role, f"({NO_TEXT})" if text is None else text
+
+
+def _role(message: Any) -> str | None:
+    role = _field(message, "role")
+    role = getattr(role, "value", role)
+    if isinstance(role, str) and role.strip():
+        return role
+    kind = _field(message, "type")
+    return _ROLES.get(kind, kind) if isinstance(kind, str) and _field(message, "content") is not None else None
+
+
+def _words(answer: Any) -> tuple[str | None, bool]:
+    """Return the words of an answer, and whether its tool calls are among them."""
+    if not isinstance(answer, Mapping):
+        # Before `text`: on some nodes of LlamaIndex reading `text` fails.
+        ask = getattr(answer, "get_content", None)
+        content = ask() if callable(ask) else None
+        if isinstance(content, str):
+            return content, False
+    for name in ("text", "page_content"):
+        words = _field(answer, name)
+        if isinstance(words, str):
+            return str(words), False
+    content = _field(answer, "content")
+    if isinstance(content, str):
+        return content, False
+    if isinstance(content, Sequence) and not isinstance(content, bytes | bytearray):
+        lines = list(_lines(content))
+        calls = any(_field(part, "type") in _CALLS for part in content if not isinstance(part, str))
+        return ("\n".join(lines) if lines else None), calls
+    return None, False
+
+
+def _lines(parts: Sequence[Any]) -> Iterator[str]:
+    for part in parts:
+        kind = None if isinstance(part, str) else _field(part, "type")
+        text = part if isinstance(part, str) else _field(part, "text")
+        if isinstance(text, str):
+            yield text
+        elif kind in _CALLS:
+            yield _call(part)
+        elif kind == "refusal":
+            yield str(_field(part, "refusal"))
+        elif kind == "tool_result":
+            yield _words(part)[0] or f"({NO_TEXT})"
+        elif kind not in _THOUGHTS:
+            yield f"[{_medium(kind)}]"
+
+
+def _medium(kind: Any) -> str:
+    if not isinstance(kind, str):
+        return "part without text"
+    return next((name for word, name in _MEDIA.items() if word in kind), kind)
+
+
+def _tool_calls(answer: Any) -> list[Any]:
+    calls = _field(answer, "tool_calls")
+    if isinstance(calls, Sequence) and not isinstance(calls, str | bytes) and calls:
+        return list(calls)
+    legacy = _field(answer, "function_call")
+    return [] if legacy is None or callable(legacy) else [legacy]
+
+
+def _call(call: Any) -> str:
+    """Return a tool call as one line; equal arguments are written alike whatever the order of their keys."""
+    inner = next((found for name in ("function", "custom") if (found := _field(call, name)) is not None), call)
+    given = (_field(inner, name) for name in ("arguments", "args", "input"))
+    arguments: Any = next((one for one in given if one is not None), {})
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except (ValueError, RecursionError):
+            return f"tool call: {_field(inner, 'name')}({arguments})"
+    written = json.dumps(arguments, ensure_ascii=False, sort_keys=True, default=str)
+    return f"tool call: {_field(inner, 'name')}({written})"
+
+
+def _is_empty_answer(answer: Any) -> bool:
+    """Tell whether something is an answer in which there is nothing: one of the fields is known, none is filled."""
+    found = [_field(answer, name) for name in _FIELDS if _has_field(answer, name)]
+    return bool(found) and all(one is None or isinstance(one, str | list | tuple) for one in found)
+
+
+def _has_field(one: Any, name: str) -> bool:
+    return name in one if isinstance(one, Mapping) else hasattr(one, name)
+
+
+def _field(one: Any, name: str) -> Any:
+    return one.get(name) if isinstance(one, Mapping) else getattr(one, name, None)
