@@ -14,7 +14,7 @@ import pytest
 import bonwise as bw
 from bonwise.data.verdicts import Score
 from bonwise.errors import JudgeError
-from bonwise.selection.judge_runner import AT_A_TURN, Gate
+from bonwise.selection.judge_runner import AT_A_TURN, PoolQueue
 from bonwise.selection.selector import Selector
 from bonwise.testing import Faults, Script
 from calls.virtual_time import run_virtual
@@ -134,7 +134,7 @@ def test_one_that_is_given_up_in_line_takes_no_turn():
     """Of pools that wait to begin, those that are cancelled leave their turn to the next ones."""
 
     async def main():
-        gate, begun = Gate(1), []
+        gate, begun = PoolQueue(1), []
 
         async def begin(at):
             await gate.begin()

@@ -73,14 +73,14 @@ def _whole(said: Said) -> str:
     return f"{said.text} {said.file}" if said.file else said.text
 
 
-def _part(part: Part, level: int) -> Iterator[str]:
+def _part(part: Part, depth: int) -> Iterator[str]:
     if part.title:
         what = "Verdict: " if part.role == "verdict" else ""
-        yield f"{'#' * min(level, _DEEPEST)} {what}{_text(part.title, longest=_LONGEST_PARAGRAPH)}"
-    yield from _blocks(part.blocks, level + bool(part.title))
+        yield f"{'#' * min(depth, _DEEPEST)} {what}{_text(part.title, longest=_LONGEST_PARAGRAPH)}"
+    yield from _blocks(part.blocks, depth + bool(part.title))
 
 
-def _blocks(blocks: Iterable[Block], level: int) -> Iterator[str]:
+def _blocks(blocks: Iterable[Block], depth: int) -> Iterator[str]:
     for block in blocks:
         if isinstance(block, Said):
             # A line of code needs no escape, but a fence that nothing in it closes.
@@ -90,7 +90,7 @@ def _blocks(blocks: Iterable[Block], level: int) -> Iterator[str]:
                 yield from _bold(block.title)
                 yield _table(block)
         elif isinstance(block, Part) and block.role != "detail":
-            yield from _part(block, level)
+            yield from _part(block, depth)
 
 
 def _table(table: Table) -> str:

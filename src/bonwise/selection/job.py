@@ -11,7 +11,7 @@ from bonwise.data.pool import Candidate, Pool
 from bonwise.errors import UsageError
 from bonwise.selection.candidates import as_candidates
 from bonwise.selection.choosing import Turn, choose
-from bonwise.selection.judge_runner import EngineJudgeRunner, Gate, ThreadJudgeRunner
+from bonwise.selection.judge_runner import EngineJudgeRunner, PoolQueue, ThreadJudgeRunner
 from bonwise.selection.selection import Selection
 from bonwise.selection.settings import SelectionSettings
 
@@ -90,7 +90,7 @@ class Job:
         engine: Engine,
         settings: SelectionSettings,
         turn: Turn | None = None,
-        gate: Gate | None = None,
+        gate: PoolQueue | None = None,
     ) -> Selection:
         """Choose with the help of an engine, in its event loop, when the gate lets the pool in."""
         return await choose(

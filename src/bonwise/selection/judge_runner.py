@@ -19,7 +19,7 @@ from bonwise.judges.protocol import Judge, is_asking
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
-__all__ = ["AT_A_TURN", "Call", "EngineJudgeRunner", "Gate", "JudgeRunner", "Result", "ThreadJudgeRunner"]
+__all__ = ["AT_A_TURN", "Call", "EngineJudgeRunner", "JudgeRunner", "PoolQueue", "Result", "ThreadJudgeRunner"]
 
 
 AT_A_TURN = 2
@@ -68,7 +68,7 @@ class JudgeRunner(Protocol):
         ...
 
 
-class Gate:
+class PoolQueue:
     """Where pools wait until they may begin, and until there is a place for them.
 
     Parameters
@@ -125,12 +125,12 @@ class EngineJudgeRunner:
     Parameters
     ----------
     engine : Engine
-    gate : Gate, optional
+    gate : PoolQueue, optional
         Where pools wait. Of a crowd that has little time the first ones are then finished, where otherwise all would
         be begun and none finished; and a crowd that comes at the same instant does not block the loop.
     """
 
-    def __init__(self, engine: Engine, gate: Gate | None = None) -> None:
+    def __init__(self, engine: Engine, gate: PoolQueue | None = None) -> None:
         self._engine, self._gate = engine, gate
 
     def now(self) -> float:

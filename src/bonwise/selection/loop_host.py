@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bonwise.selection.judge_runner import Gate
+from bonwise.selection.judge_runner import PoolQueue
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
@@ -32,7 +32,7 @@ class LoopHost(ABC):
 
     @abstractmethod
     def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None:
-        self.gate = Gate(at_once)
+        self.gate = PoolQueue(at_once)
 
     @property
     @abstractmethod

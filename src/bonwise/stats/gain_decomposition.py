@@ -140,13 +140,13 @@ def mean_in(top: Floats, bottom: Floats, which: npt.NDArray[np.bool_], *, confid
 
 
 def gain_grid(
-    margin: Floats, level: Floats, gain: Floats, weights: Floats, *, confidence: float = 0.95
+    margin: Floats, mean_score: Floats, gain: Floats, weights: Floats, *, confidence: float = 0.95
 ) -> tuple[tuple[Estimate, ...], ...]:
-    """Estimate E[gain | margin, level] in the bins of Table 18.
+    """Estimate E[gain | margin, mean_score] in the bins of Table 18.
 
     Parameters
     ----------
-    margin, level : ndarray of float64, shape (prompts,)
+    margin, mean_score : ndarray of float64, shape (prompts,)
         Of scores in [0, 1].
     gain, weights : ndarray of float64, shape (prompts,)
     confidence : float
@@ -157,7 +157,7 @@ def gain_grid(
         A row a margin: 0, to .05, to .10, above; a column a mean level: below .7, to .8, to .9, from .9.
     """
     rows = np.digitize(np.round(margin, TIE_DECIMALS), MARGIN_EDGES, right=True)
-    columns = np.digitize(np.round(level, TIE_DECIMALS), LEVEL_EDGES)
+    columns = np.digitize(np.round(mean_score, TIE_DECIMALS), LEVEL_EDGES)
     return tuple(
         tuple(
             mean_in(weights * gain, weights, (rows == row) & (columns == column), confidence=confidence)

@@ -31,7 +31,9 @@ def test_the_rate_counts_all_subsamples(second, first, votes, replace):
     listed = list(itertools.product(each, repeat=votes) if replace else itertools.combinations(each, votes))
     reject = [binomtest(k, votes).pvalue <= 0.4 for k in range(votes + 1)]
     expected = sum(reject[sum(some)] for some in listed) / len(listed)
-    assert detection_rate(PooledVotes(second, 0, first), votes, level=0.4, replace=replace) == pytest.approx(expected)
+    assert detection_rate(PooledVotes(second, 0, first), votes, significance=0.4, replace=replace) == pytest.approx(
+        expected
+    )
 
 
 def test_the_rate_is_what_repeated_subsampling_tends_to():
@@ -41,17 +43,17 @@ def test_the_rate_is_what_repeated_subsampling_tends_to():
     reject = rejections(40, 0.05)
     for replace in (True, False):
         seen = np.mean([reject[rng.choice(each, 40, replace=replace).sum()] for _ in range(4000)])
-        assert detection_rate(PooledVotes(120, 0, 80), 40, level=0.05, replace=replace) == pytest.approx(
+        assert detection_rate(PooledVotes(120, 0, 80), 40, significance=0.05, replace=replace) == pytest.approx(
             seen, abs=0.02
         )
 
 
 def test_without_replacement_the_rate_ends_in_the_verdict_of_the_pool():
     """A subsample of all votes rejects or does not; beyond them, and for half votes, there is no rate."""
-    assert detection_rate(PooledVotes(80, 0, 20), 100, level=0.05, replace=False) == pytest.approx(1)
-    assert detection_rate(PooledVotes(52, 0, 48), 100, level=0.05, replace=False) == 0
-    assert detection_rate(PooledVotes(80, 0, 20), 101, level=0.05, replace=False) is None
-    assert detection_rate(PooledVotes(80, 1, 20), 50, level=0.05, replace=True) is None
+    assert detection_rate(PooledVotes(80, 0, 20), 100, significance=0.05, replace=False) == pytest.approx(1)
+    assert detection_rate(PooledVotes(52, 0, 48), 100, significance=0.05, replace=False) == 0
+    assert detection_rate(PooledVotes(80, 0, 20), 101, significance=0.05, replace=False) is None
+    assert detection_rate(PooledVotes(80, 1, 20), 50, significance=0.05, replace=True) is None
 
 
 @settings(max_examples=50)

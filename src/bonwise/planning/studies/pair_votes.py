@@ -158,9 +158,9 @@ class PairVotes:
 
     def _information(self) -> Information:
         size, low, high = self.size
-        level, miss = LEVELS[0], 1 - self.settings.power
+        significance, miss = LEVELS[0], 1 - self.settings.power
         nats, ends = float(kl_content(size)), kl_bounds(size)
-        bound = [_finite(least_votes(one, level, miss)) for one in (size, high, low)]
+        bound = [_finite(least_votes(one, significance, miss)) for one in (size, high, low)]
         return Information(
             per_vote=Bounds(estimate=nats, low=float(kl_content(low)), high=float(kl_content(high))),
             quadratic_bounds=[None if one is None else float(one) for one in ends],
@@ -168,7 +168,7 @@ class PairVotes:
             least_error_sum=float(least_error(self.votes * nats)),
             total=_scaled(self.signal, self.votes),
             least_votes=LeastVotes(
-                level=level,
+                level=significance,
                 miss=miss,
                 estimate=bound[0],
                 low=bound[1],
@@ -255,22 +255,22 @@ def needed(size: tuple[float, float | None, float | None], power: float) -> Vote
     A larger margin takes fewer votes, so the upper end of the margin makes the lower end of the count; null stands
     for no finite number, that of a margin of 0.
     """
-    return VotesNeeded.model_validate({f"{level:g}": _needed(size, level, power) for level in LEVELS})
+    return VotesNeeded.model_validate({f"{each:g}": _needed(size, each, power) for each in LEVELS})
 
 
-def _needed(size: tuple[float, float | None, float | None], level: float, power: float) -> NeededVotes:
+def _needed(size: tuple[float, float | None, float | None], significance: float, power: float) -> NeededVotes:
     margin, low, high = size
-    raw = _votes(margin, level, power)
+    raw = _votes(margin, significance, power)
     return NeededVotes(
         estimate=_finite(raw),
         whole=math.ceil(raw) if math.isfinite(raw) else None,
-        low=None if high is None else _finite(_votes(high, level, power)),
-        high=None if low is None else _finite(_votes(low, level, power)),
+        low=None if high is None else _finite(_votes(high, significance, power)),
+        high=None if low is None else _finite(_votes(low, significance, power)),
     )
 
 
-def _votes(margin: float, level: float, power: float) -> float:
-    return paper_votes(margin, power, 1 - level) if margin else math.inf
+def _votes(margin: float, significance: float, power: float) -> float:
+    return paper_votes(margin, power, 1 - significance) if margin else math.inf
 
 
 def _concentration_of(values: Floats, prompt: np.ndarray, settings: VoteStudySettings) -> Concentration | None:
@@ -281,7 +281,7 @@ def _concentration_of(values: Floats, prompt: np.ndarray, settings: VoteStudySet
 
 def _detection(pool: PooledVotes, settings: VoteStudySettings) -> dict[str, dict[int, float | None]]:
     return {
-        way: {n: detection_rate(pool, n, level=LEVELS[0], replace=replace) for n in settings.votes_at}
+        way: {n: detection_rate(pool, n, significance=LEVELS[0], replace=replace) for n in settings.votes_at}
         for way, replace in (("with_replacement", True), ("without_replacement", False))
     }
 

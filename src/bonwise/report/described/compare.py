@@ -58,15 +58,17 @@ def describe(document: CompareDocument) -> Part:
 
 def _blocks(document: CompareDocument) -> Iterator[Block]:
     settings = document.settings
-    level = percent(settings.confidence)
+    confidence = percent(settings.confidence)
     yield Table.facts(
         [
             ("table", settings.shape),
-            ("intervals", f"{level}, clustered by prompt"),
+            ("intervals", f"{confidence}, clustered by prompt"),
             ("bonwise", settings.version),
         ]
     )
-    yield Said("note", f"{counted(document.prompts, 'prompt')} in both; [intervals] at {level}, paired by prompt")
+    yield Said(
+        "note", f"{counted(document.prompts, 'prompt')} in both; [intervals] at {confidence}, paired by prompt"
+    )
     yield from _left_out(document)
     differences: list[Block] = [*_findings(document), *compare_forests(document)]
     yield Part("First minus second", differences, "detail", anchor="differences")

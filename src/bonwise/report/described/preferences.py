@@ -24,7 +24,7 @@ def describe(document: PreferencesDocument) -> Part:
     settings = document.settings
     several = len(settings.verdicts) > 1
     orders = "both presentation orders averaged" if several else "one presentation order"
-    level = percent(settings.confidence)
+    confidence = percent(settings.confidence)
     return Part(
         f"Pairwise verdicts of {printable(settings.source)}, against {printable(settings.oracle)}",
         [
@@ -32,11 +32,11 @@ def describe(document: PreferencesDocument) -> Part:
                 [
                     ("scores", settings.source),
                     ("judges", count(len(document.judges))),
-                    ("intervals", f"{level}, clustered by prompt"),
+                    ("intervals", f"{confidence}, clustered by prompt"),
                     ("bonwise", settings.version),
                 ]
             ),
-            Said("note", f"{counted(document.data.contexts, 'context')}; {orders}; intervals at {level}"),
+            Said("note", f"{counted(document.data.contexts, 'context')}; {orders}; intervals at {confidence}"),
             _table(document, several=several),
             *_left_out(document.judges.values()),
             *([Said("note", "orders: how often both presentation orders agree.")] if several else []),

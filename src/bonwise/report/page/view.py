@@ -83,7 +83,7 @@ class SectionView:
     ----------
     title, anchor : str
         No heading where the title is empty.
-    level : int
+    depth : int
         Of the heading, 2 at the top.
     role, state : str
         Of the `Part`.
@@ -92,7 +92,7 @@ class SectionView:
 
     title: str
     anchor: str
-    level: int
+    depth: int
     role: str
     state: str
     pieces: Sequence[PagePart]
@@ -205,14 +205,14 @@ def _is_aside(block: Block) -> bool:
     return isinstance(block, Said) and block.role in {"note", "caveat"}
 
 
-def _section(part: Part, level: int, addresses: _Addresses) -> SectionView:
+def _section(part: Part, depth: int, addresses: _Addresses) -> SectionView:
     anchor = addresses.of(part.anchor or ("verdict" if part.role == "verdict" else slug(part.title)))
-    inner = level + bool(part.title)
+    inner = depth + bool(part.title)
     pieces = list(_pieces(part.blocks, inner, addresses))
-    return SectionView(part.title, anchor, level, part.role, part.state, pieces)
+    return SectionView(part.title, anchor, depth, part.role, part.state, pieces)
 
 
-def _pieces(blocks: Sequence[Block], level: int, addresses: _Addresses) -> Iterator[PagePart]:
+def _pieces(blocks: Sequence[Block], depth: int, addresses: _Addresses) -> Iterator[PagePart]:
     for _, run in groupby(blocks, key=_run):
         some = list(run)
         first = some[0]
@@ -225,7 +225,7 @@ def _pieces(blocks: Sequence[Block], level: int, addresses: _Addresses) -> Itera
                 kind: Literal["table", "headlines", "finder"] = "table" if one.role == "facts" else one.role
                 yield PagePart(kind, table=one)
             elif isinstance(one, Part):
-                yield PagePart("section", section=_section(one, level, addresses))
+                yield PagePart("section", section=_section(one, depth, addresses))
 
 
 def _run(block: Block) -> str:

@@ -142,9 +142,9 @@ def mass_fraction(squares: Floats, weights: Floats, share: float) -> Floats:
     """
     kept = kept_types(squares.shape[-1], share)
     border = np.sort(squares, axis=-1)[..., -kept, None]
-    above, level = squares > border + 1e-12, np.abs(squares - border) <= 1e-12
+    above, equal = squares > border + 1e-12, np.abs(squares - border) <= 1e-12
     places = kept - above.sum(axis=-1, keepdims=True)
-    part = above + level * places / level.sum(axis=-1, keepdims=True)
+    part = above + equal * places / equal.sum(axis=-1, keepdims=True)
     whole = (weights * squares).sum(axis=-1)
     top = (part * weights * squares).sum(axis=-1)
     found: Floats = np.divide(top, whole, out=np.full(np.shape(whole), np.nan), where=whole > 1e-12)
@@ -286,9 +286,9 @@ def _permuted(values: Floats, votes: Floats, share: float, permutations: int, se
     return np.concatenate(parts, axis=1)
 
 
-def _rarely_exceeded(null: Floats, level: float = 0.05) -> float:
-    """Return the order statistic that the data exceed with probability `level` at most under the null."""
-    last = int(level * (len(null) + 1) + 1e-9)
+def _rarely_exceeded(null: Floats, significance: float = 0.05) -> float:
+    """Return the order statistic that the data exceed with probability `significance` at most under the null."""
+    last = int(significance * (len(null) + 1) + 1e-9)
     return float(np.sort(null)[-last]) if last else float("inf")
 
 

@@ -43,7 +43,7 @@ class ZLaw(NamedTuple):
     chance: Floats
 
 
-def rejections(votes: int, level: float) -> npt.NDArray[np.bool_]:
+def rejections(votes: int, significance: float) -> npt.NDArray[np.bool_]:
     """Return, for 0 to `votes` votes for one side, whether the exact two-sided binomial test of 1/2 rejects.
 
     Examples
@@ -52,11 +52,11 @@ def rejections(votes: int, level: float) -> npt.NDArray[np.bool_]:
     [0, 6]
     """
     k = np.arange(votes + 1)
-    # A p-value that is the level but for rounding rejects, as it does on paper.
-    return np.asarray(2 * stats.binom.cdf(np.minimum(k, votes - k), votes, 0.5) <= level * (1 + 1e-9))
+    # A p-value that is the significance level but for rounding rejects, as it does on paper.
+    return np.asarray(2 * stats.binom.cdf(np.minimum(k, votes - k), votes, 0.5) <= significance * (1 + 1e-9))
 
 
-def detection_rate(pool: PooledVotes, votes: int, *, level: float, replace: bool) -> float | None:
+def detection_rate(pool: PooledVotes, votes: int, *, significance: float, replace: bool) -> float | None:
     """Return the share of all subsamples of a pool in which the binomial test rejects "no preference".
 
     Every subsample counts, weighed by how likely it is: the number that repeated subsampling tends to.
@@ -66,7 +66,7 @@ def detection_rate(pool: PooledVotes, votes: int, *, level: float, replace: bool
     pool : PooledVotes
     votes : int
         Size of a subsample.
-    level : float
+    significance : float
         Of the two-sided test.
     replace : bool
         Drawn with replacement (the pool as the population) or without (the pool is all there is: towards its size
@@ -79,12 +79,12 @@ def detection_rate(pool: PooledVotes, votes: int, *, level: float, replace: bool
 
     Examples
     --------
-    >>> round(detection_rate(PooledVotes(15, 0, 5), 6, level=0.05, replace=True), 4)
+    >>> round(detection_rate(PooledVotes(15, 0, 5), 6, significance=0.05, replace=True), 4)
     0.1782
     """
     if pool.halves or (votes > pool.votes and not replace):
         return None
-    k = np.flatnonzero(rejections(votes, level))
+    k = np.flatnonzero(rejections(votes, significance))
     if replace:
         chance = stats.binom.pmf(k, votes, pool.second / pool.votes)
     else:

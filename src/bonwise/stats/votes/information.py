@@ -57,12 +57,12 @@ def least_error(information: float) -> float:
     return 0.5 * float(np.exp(-information))
 
 
-def least_information(level: float, miss: float) -> float:
-    """Return the nats without which no test keeps both error rates: ln(1 / (2 (level + miss))), at least 0.
+def least_information(significance: float, miss: float) -> float:
+    """Return the nats without which no test keeps both error rates: ln(1 / (2 (significance + miss))), at least 0.
 
     Parameters
     ----------
-    level, miss : float
+    significance, miss : float
         Probability to see a preference that is not there, and to miss one that is.
 
     Examples
@@ -70,10 +70,10 @@ def least_information(level: float, miss: float) -> float:
     >>> round(least_information(0.05, 0.10), 4)
     1.204
     """
-    return max(0.0, float(-np.log(2 * (level + miss))))
+    return max(0.0, float(-np.log(2 * (significance + miss))))
 
 
-def least_votes(margin: float, level: float, miss: float) -> float:
+def least_votes(margin: float, significance: float, miss: float) -> float:
     """Return a lower bound on the votes any test needs; no number of votes that suffices.
 
     It holds even for a test that knows every margin and its sign beforehand, which no real test does. Infinite where
@@ -85,4 +85,4 @@ def least_votes(margin: float, level: float, miss: float) -> float:
     59.8
     """
     content = float(kl_content(margin))
-    return least_information(level, miss) / content if content > 0 else float("inf")
+    return least_information(significance, miss) / content if content > 0 else float("inf")

@@ -164,7 +164,7 @@ def simulate_screening(
     weights: Floats,
     plan: Screening,
     *,
-    level: float = 0.05,
+    significance: float = 0.05,
     repetitions: int = 1500,
     seed: int = 0,
 ) -> ScreeningPower:
@@ -176,7 +176,7 @@ def simulate_screening(
         delta_i, in [-1/2, 1/2].
     weights : ndarray of float64, shape (types,)
     plan : Screening
-    level : float
+    significance : float
     repetitions : int
     seed : int
     """
@@ -184,7 +184,7 @@ def simulate_screening(
     weight = weights / weights.sum()
     signal = weight * margins**2
     oracle = set(np.argsort(-signal, kind="stable")[: plan.kept].tolist())
-    tests = rejections(plan.votes, level), rejections(plan.second_stage, level)
+    tests = rejections(plan.votes, significance), rejections(plan.second_stage, significance)
     step = max(1, _CHUNK_CELLS // plan.types)
     found = np.empty((4, repetitions))
     for at in range(0, repetitions, step):
