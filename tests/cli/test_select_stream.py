@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import processes
-from bonwise.cli.stream import Arriving, Turns, in_order
+from bonwise.judges.pool_loop import ThreadReader, Turns, work_on_many
 from bonwise.testing import Script, ScriptedServer
 from calls.virtual_time import run_virtual
 from cli.commands import pool_file, strict, typed
@@ -188,8 +188,8 @@ def test_memory_does_not_grow_with_the_file():
         return len(item)
 
     async def main():
-        source = Arriving(bytes(size) for _ in range(1000))
-        return [found async for found in in_order(source, work, at_once=at_once, stop=asyncio.Event())]
+        source = ThreadReader(bytes(size) for _ in range(1000))
+        return [found async for found in work_on_many(source, work, at_once=at_once, stop=asyncio.Event())]
 
     tracemalloc.start()
     try:
@@ -237,7 +237,7 @@ def test_results_leave_in_order_and_turns_are_taken_in_order(pauses, at_once, da
             """Do nothing."""
 
     async def main():
-        return [found async for found in in_order(Here(), work, at_once=at_once, stop=asyncio.Event())]
+        return [found async for found in work_on_many(Here(), work, at_once=at_once, stop=asyncio.Event())]
 
     assert run_virtual(main()) == list(range(len(pauses)))
     assert passed == [position for position, take in enumerate(takes) if take]
@@ -261,7 +261,7 @@ def test_a_failed_worker_ends_the_row_after_those_before_it():
         return item
 
     async def main(found):
-        async for one in in_order(Arriving(iter("abcdefgh")), work, at_once=5, stop=asyncio.Event()):
+        async for one in work_on_many(ThreadReader(iter("abcdefgh")), work, at_once=5, stop=asyncio.Event()):
             found.append(one)
 
     found = []
@@ -278,7 +278,7 @@ def test_the_thread_that_reads_ends_with_the_run():
         return item
 
     async def main():
-        return [one async for one in in_order(Arriving(iter("abc")), work, at_once=2, stop=asyncio.Event())]
+        return [one async for one in work_on_many(ThreadReader(iter("abc")), work, at_once=2, stop=asyncio.Event())]
 
     assert asyncio.run(main()) == ["a", "b", "c"]
     until = time.monotonic() + processes.PATIENCE

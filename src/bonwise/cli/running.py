@@ -158,7 +158,7 @@ def choose_all(
     at_once : int
         Pools under way: at least `AT_ONCE`, but no more than these where each has a deadline, which does not wait.
     """
-    from bonwise.cli.stream import Arriving, Turns, in_order
+    from bonwise.judges.pool_loop import ThreadReader, Turns, work_on_many
     from bonwise.selection.job import Job
 
     summary, turns = RunSummary(engine, [plan.judge], run), Turns()
@@ -172,7 +172,7 @@ def choose_all(
     under_way = at_once if plan.deadline is not None else max(AT_ONCE, at_once)
 
     async def work() -> None:
-        found = in_order(Arriving(pools), choose, at_once=under_way, stop=summary.interruption)
+        found = work_on_many(ThreadReader(pools), choose, at_once=under_way, stop=summary.interruption)
         async with watched(engine, Goal("pools", lambda: summary.picks, total)), aclosing(found):
             async for pick in found:
                 summary.note_pick(pick)

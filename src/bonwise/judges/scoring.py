@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bonwise.data.pool import Pool
 from bonwise.judges.judging import judge_now, judge_with
 from bonwise.judges.judgment import Judgment
+from bonwise.judges.pool_loop import SyncReader, work_on_many
 from bonwise.judges.protocol import Judge
 from bonwise.judges.wrapping import calls_of
 
@@ -35,9 +36,9 @@ class JudgedPool:
     judgments: tuple[Judgment, ...]
 
 
-async def judge_pools(
+def judge_pools(
     pools: Iterable[Pool], judges: Sequence[Judge], engine: Engine, *, at_once: int = 64
-) -> AsyncIterator[JudgedPool]:
+) -> AsyncGenerator[JudgedPool, None]:
     """Yield each pool with its judgments, in input order, while up to `at_once` pools are under way.
 
     Raises
@@ -45,18 +46,11 @@ async def judge_pools(
     bonwise.errors.JudgeError
         A judge that does not keep its contract.
     """
-    waiting: deque[asyncio.Task[JudgedPool]] = deque()
-    try:
-        for pool in pools:
-            waiting.append(asyncio.create_task(_judged(pool, judges, engine)))
-            if len(waiting) >= at_once:
-                yield await waiting.popleft()
-        while waiting:
-            yield await waiting.popleft()
-    finally:
-        for task in waiting:
-            task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
+
+    async def judged(_position: int, pool: Pool) -> JudgedPool:
+        return await _judged(pool, judges, engine)
+
+    return work_on_many(SyncReader(iter(pools)), judged, at_once=at_once)
 
 
 def judge_pools_now(pools: Iterable[Pool], judges: Sequence[Judge]) -> list[JudgedPool]:

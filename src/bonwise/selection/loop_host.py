@@ -13,7 +13,7 @@ from bonwise.selection.judge_runner import PoolQueue
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
-__all__ = ["LoopHost", "OwnThreadHost", "RunningLoopHost"]
+__all__ = ["LoopHost", "OwnThreadHost", "RunningLoopHost", "SharedThreadHost"]
 
 T = TypeVar("T")
 Work = Callable[..., Coroutine[Any, Any, T]]
@@ -32,7 +32,7 @@ class LoopHost(ABC):
 
     @abstractmethod
     def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None:
-        self.gate = PoolQueue(at_once)
+        self.gate: PoolQueue | None = PoolQueue(at_once)
 
     @property
     @abstractmethod
@@ -142,6 +142,26 @@ class OwnThreadHost(LoopHost):
     def close(self, *, wait: bool = True) -> None:
         """Close it and end the thread."""
         self._portal.close(wait=wait)
+
+
+class SharedThreadHost(OwnThreadHost):
+    """The thread that all calls without settings of an engine share, so that connections are kept from call to call.
+
+    Its engine is its own, it is never closed, and one pool more or less has no place to wait for.
+    """
+
+    def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None:
+        from bonwise.calls.portal import default_portal  # noqa: PLC0415 - as above
+
+        del make_engine, at_once
+        self.gate = None
+        self._portal = default_portal()
+
+    async def aclose(self, *, wait: bool = True) -> None:
+        """Leave it open for the next call."""
+
+    def close(self, *, wait: bool = True) -> None:
+        """Leave it open for the next call."""
 
 
 async def _made(_engine: Engine) -> None:

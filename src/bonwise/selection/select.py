@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from bonwise.judges.protocol import Judge
-from bonwise.selection.job import Job
 from bonwise.selection.protocol import Strategy
 from bonwise.selection.selection import Selection
 from bonwise.selection.selector import Selector
-from bonwise.selection.settings import OnFailure, Routing, settings_of
+from bonwise.selection.settings import OnFailure, Routing
 
 __all__ = ["aselect", "select"]
 
@@ -80,32 +79,20 @@ def select(  # noqa: PLR0913 - the front door; all but the pool by keyword
     >>> pick.best, pick.decided_by
     ('red', 'score')
     """
-    if ledger is not None or deadline is not None:
-        # What hangs when the time is up would stay on the connections that all such calls share.
-        selector = Selector(
-            judge,
-            strategy=strategy,
-            router=router,
-            deadline=deadline,
-            on_failure=on_failure,
-            ledger=ledger,
-            seed=seed,
-            text=text,
-        )
-        try:
-            return selector.select(prompt, candidates, prompt_id=prompt_id)
-        finally:
-            selector.close(wait=False)
-    settings = settings_of(
-        judge, strategy=strategy, router=router, deadline=deadline, on_failure=on_failure, seed=seed
+    selector = Selector.for_one_pool(
+        judge,
+        strategy=strategy,
+        router=router,
+        deadline=deadline,
+        on_failure=on_failure,
+        ledger=ledger,
+        seed=seed,
+        text=text,
     )
-    job = Job.of(prompt, candidates, text, prompt_id)
-    if not settings.needs_a_loop:
-        return job.here(settings)
-    # Models are asked in the loop that all such calls share, so that connections are kept.
-    from bonwise.calls.portal import default_portal  # noqa: PLC0415 - judges that ask none need no event loop
-
-    return default_portal().run(job.by, settings)
+    try:
+        return selector.select(prompt, candidates, prompt_id=prompt_id)
+    finally:
+        selector.close(wait=False)
 
 
 async def aselect(  # noqa: PLR0913 - as above

@@ -5,16 +5,29 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import threading
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Sequence,
+)
+from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from bonwise.errors import UsageError
+from bonwise.judges.pool_loop import AsyncReader, Reader, Turns, from_callers_thread, work_on_many
 from bonwise.judges.protocol import Judge
+from bonwise.selection.choosing import Turn
 from bonwise.selection.engine_settings import EngineSettings
 from bonwise.selection.job import Job
-from bonwise.selection.loop_host import LoopHost, OwnThreadHost, RunningLoopHost
+from bonwise.selection.loop_host import LoopHost, OwnThreadHost, RunningLoopHost, SharedThreadHost
 from bonwise.selection.protocol import Strategy
 from bonwise.selection.selection import Selection
 from bonwise.selection.settings import OnFailure, Routing, settings_of
@@ -26,6 +39,11 @@ if TYPE_CHECKING:
 __all__ = ["Selector"]
 
 T = TypeVar("T")
+
+Pick = Callable[..., Coroutine[Any, Any, Selection]]
+
+AHEAD = 64
+"""The least number of pools of a row that are under way or wait for the one before, where nothing is late."""
 
 
 class Selector:
@@ -107,9 +125,22 @@ class Selector:
         )
         self._text = text
         self._here = not (self._settings.needs_a_loop or self._engine_settings.bind)
+        self._thread_host: type[LoopHost] = OwnThreadHost
         self._hosts: dict[type[LoopHost], LoopHost] = {}
         self._lock = threading.Lock()
         self._closed = False
+
+    @classmethod
+    def for_one_pool(cls, judge: Judge | Callable[[str, str], Any], **settings: Any) -> Self:
+        """Return a selector that is used once, from synchronous code.
+
+        Without a ledger, a limit or a deadline it has no thread of its own but the one that all such selectors share,
+        which keeps its connections. What hangs when the time is up would stay on the connections that all share.
+        """
+        made = cls(judge, **settings)
+        if not made._engine_settings.bind and made._settings.deadline is None:
+            made._thread_host = SharedThreadHost
+        return made
 
     async def aselect(self, prompt: str, candidates: Sequence[Any], *, prompt_id: str | None = None) -> Selection:
         """Pick the best candidate of one prompt.
@@ -141,14 +172,26 @@ class Selector:
             return job.here(self._settings)
         return _result(self._begun(job))
 
-    async def aselect_many(self, pools: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[Selection]:
+    async def aselect_many(
+        self,
+        pools: Iterable[Any] | AsyncIterable[Any],
+        *,
+        ordered: bool = False,
+        stop: asyncio.Event | None = None,
+    ) -> AsyncIterator[Selection]:
         """Yield the picks of many pools as they come, with up to `max_concurrency` pools under way.
 
         Parameters
         ----------
         pools : iterable or asynchronous iterable
             Each a `Pool`, a mapping with ``prompt``, ``candidates`` and perhaps ``prompt_id``, or a pair
-            ``(prompt, candidates)``. A pool without an id is named by its position, from 0.
+            ``(prompt, candidates)``. A pool without an id is named by its position, from 0. What may block, such
+            as a file, `bonwise.judges.pool_loop.read_in_thread` reads.
+        ordered : bool
+            Whether picks come in the order of the pools, and the router sees the pools in that order. Without a
+            deadline at least 64 pools are then under way or wait for the one before.
+        stop : asyncio.Event, optional
+            When set no further pool is begun.
 
         Raises
         ------
@@ -156,48 +199,48 @@ class Selector:
             As `aselect`, and the pools under way are given up; with `on_failure` ``owe`` a failure costs one pick.
         """
         jobs = _jobs(pools, self._text)
-        coming: asyncio.Future[Any] | None = asyncio.ensure_future(anext(jobs, None))
-        waiting: set[asyncio.Future[Any]] = set()
         try:
-            while coming or waiting:
-                full = len(waiting) >= self._engine_settings.max_concurrency
-                watched = waiting if full or coming is None else {*waiting, coming}
-                done, _ = await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
-                ready = waiting & done
-                waiting -= ready
-                if coming is not None and coming in done:
-                    job, coming = coming.result(), None
-                    if job is not None:
-                        waiting.add(asyncio.create_task(self._awaited(job)))
-                        coming = asyncio.ensure_future(anext(jobs, None))
-                for found in _results(ready):
-                    yield found
+            async with aclosing(self._picks(AsyncReader(jobs), self._awaited, ordered, stop)) as picks:
+                async for pick in picks:
+                    yield pick
         finally:
-            under_way = waiting if coming is None else {*waiting, coming}
-            for task in under_way:
-                task.cancel()
-            await asyncio.gather(*under_way, return_exceptions=True)
             await jobs.aclose()
 
-    def select_many(self, pools: Iterable[Any]) -> Iterator[Selection]:
-        """Do what `aselect_many` does, from synchronous code."""
+    def select_many(self, pools: Iterable[Any], *, ordered: bool = False) -> Iterator[Selection]:
+        """Do what `aselect_many` does, from synchronous code; the pools are read in the caller's thread."""
         jobs = (Job.from_any(pool, position, self._text) for position, pool in enumerate(pools))
         if self._here:
             for job in jobs:
                 self._check_open()
                 yield job.here(self._settings)
             return
-        waiting: set[concurrent.futures.Future[Selection]] = set()
+        host = self._host(self._thread_host)
+
+        async def pick(job: Job, turn: Turn | None = None) -> Selection:
+            return await host.work(job.by, self._settings, turn, host.gate)
+
         try:
-            for job in jobs:
-                waiting.add(self._begun(job))
-                full = len(waiting) >= self._engine_settings.max_concurrency
-                yield from _settled(waiting, None if full else 0)
-            while waiting:
-                yield from _settled(waiting, None)
-        finally:
-            for future in waiting:
-                future.cancel()
+            yield from from_callers_thread(jobs, partial(self._picks, pick=pick, ordered=ordered), host.submit)
+        except concurrent.futures.CancelledError:
+            raise _closed_meanwhile() from None
+
+    def _picks(
+        self, jobs: Reader[Job], pick: Pick, ordered: bool, stop: asyncio.Event | None = None
+    ) -> AsyncGenerator[Selection, None]:
+        turns = Turns() if ordered and self._settings.router is not None else None
+
+        async def work(position: int, job: Job) -> Selection:
+            if turns is None:
+                return await pick(job)
+            try:
+                return await pick(job, partial(_in_turn, turns, position, asyncio.get_running_loop()))
+            finally:
+                turns.give_up(position)
+
+        at_once = self._engine_settings.max_concurrency
+        if ordered and self._settings.deadline is None:
+            at_once = max(AHEAD, at_once)
+        return work_on_many(jobs, work, at_once=at_once, stop=stop, ordered=ordered)
 
     async def aclose(self, *, wait: bool = True) -> None:
         """Wait for the calls on the wire, then close connections and ledger.
@@ -237,7 +280,7 @@ class Selector:
 
     def __enter__(self) -> Self:
         if not self._here:
-            self._host(OwnThreadHost)
+            self._host(self._thread_host)
         return self
 
     def __exit__(
@@ -245,12 +288,12 @@ class Selector:
     ) -> None:
         self.close()
 
-    async def _awaited(self, job: Job) -> Selection:
+    async def _awaited(self, job: Job, turn: Turn | None = None) -> Selection:
         host = self._host(RunningLoopHost)
         if host.is_here:
-            return await host.work(job.by, self._settings, None, host.gate)
+            return await host.work(job.by, self._settings, turn, host.gate)
         try:
-            return await asyncio.wrap_future(host.submit(job.by, self._settings, None, host.gate))
+            return await asyncio.wrap_future(host.submit(job.by, self._settings, turn, host.gate))
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if self._closed and task is not None and not task.cancelling():
@@ -258,7 +301,7 @@ class Selector:
             raise
 
     def _begun(self, job: Job) -> concurrent.futures.Future[Selection]:
-        host = self._host(OwnThreadHost)
+        host = self._host(self._thread_host)
         return host.submit(job.by, self._settings, None, host.gate)
 
     def _host(self, kind: type[LoopHost]) -> LoopHost:
@@ -315,19 +358,12 @@ async def _jobs(
         yield Job.from_any(pool, position, text)
 
 
-def _results(tasks: Iterable[asyncio.Future[T]]) -> list[T]:
-    """Return what came of tasks that have ended; the first error is raised, and the others are no news."""
-    failed = [error for task in tasks if not task.cancelled() and (error := task.exception()) is not None]
-    if failed:
-        raise failed[0]
-    return [task.result() for task in tasks]
-
-
-def _settled(waiting: set[concurrent.futures.Future[T]], timeout: float | None) -> Iterator[T]:
-    """Yield what has come, and take it off; without a time limit wait for the next one."""
-    done, _ = concurrent.futures.wait(waiting, timeout, return_when=concurrent.futures.FIRST_COMPLETED)
-    waiting -= done
-    yield from map(_result, done)
+async def _in_turn(turns: Turns, position: int, home: asyncio.AbstractEventLoop) -> None:
+    """Wait for a turn, also where the pool is judged in another event loop than the one that reads pools."""
+    if asyncio.get_running_loop() is home:
+        await turns.wait(position)
+    else:
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(turns.wait(position), home))
 
 
 def _result(future: concurrent.futures.Future[T]) -> T:
