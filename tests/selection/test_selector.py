@@ -4,6 +4,7 @@ import asyncio
 import gc
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
@@ -88,18 +89,84 @@ def test_a_notebook_may_mix_both_doors():
     asyncio.run(main())
 
 
-def test_a_limit_on_spending_holds_in_one_loop():
-    """Two engines could not keep one limit, so a selector with a limit works in one event loop and says so."""
+def run_in_threads(count, work):
+    """Call ``work(number)`` in each thread at once; return what came of it within a minute."""
+    with ThreadPoolExecutor(count) as workers:
+        return [one.result(60) for one in [workers.submit(work, number) for number in range(count)]]
 
-    async def main():
-        async with asking(by_worth(), max_calls=100) as selector:
-            await selector.aselect("p", POOL)
-            with pytest.raises(UsageError, match="a limit on what is spent holds in one event loop") as caught:
-                selector.select("p", POOL)
-            assert "Selector for each event loop" in caught.value.hint
-        return selector
 
-    asyncio.run(main())
+def attempted(selector, pools, *, asynchronous):
+    """Pick from pools at once, or one after the other, until the limit; return those that were picked."""
+
+    async def all_at_once():
+        found = await asyncio.gather(*(selector.aselect(*pool) for pool in pools), return_exceptions=True)
+        assert all(isinstance(one, CallError | bw.Selection) for one in found), found
+        return [one for one in found if isinstance(one, bw.Selection)]
+
+    if asynchronous:
+        return asyncio.run(all_at_once())
+    picks = []
+    for pool in pools:
+        with suppress(CallError):
+            picks.append(selector.select(*pool))
+    return picks
+
+
+def test_a_limit_holds_across_threads_and_loops():
+    """Eight threads, half of them with a loop of their own, share a limit of 50 calls: not one more is sent."""
+    script = by_worth(latency=0.002)
+    selector = asking(script, max_calls=50)
+
+    def work(number):
+        pools = [(f"p{number} {at}", POOL) for at in range(10)]
+        return attempted(selector, pools, asynchronous=number % 2 == 0)
+
+    picks = [pick for some in run_in_threads(8, work) for pick in some]
+    assert script.counts.requests == 50
+    assert {pick.best_id for pick in picks} == {"c1"}
+    assert 50 // len(POOL) - 16 <= len(picks) <= 50 // len(POOL)
+    selector.close()
+
+
+def test_a_limit_holds_over_many_loops_one_after_the_other():
+    """One selector serves `asyncio.run` again and again, as a trainer calls it, and its limit counts all of them."""
+    script = by_worth()
+    selector = asking(script, max_calls=5 * len(POOL))
+    for step in range(5):
+        assert asyncio.run(selector.aselect(f"p{step}", POOL)).best_id == "c1"
+    with pytest.raises(CallError, match="max_calls"):
+        asyncio.run(selector.aselect("p5", POOL))
+    with pytest.raises(CallError, match="max_calls"):
+        selector.select("p6", POOL)
+    assert script.counts.requests == 5 * len(POOL)
+    selector.close()
+
+
+def test_a_second_loop_does_not_depend_on_the_first():
+    """A thread that selects while another thread's loop does gets its pick, though that loop ends before."""
+    script = by_worth(latency=0.2)
+    selector = asking(script)
+    begun = threading.Event()
+
+    async def first():
+        task = asyncio.create_task(selector.aselect("p0", POOL))
+        await asyncio.sleep(0.05)
+        begun.set()
+        await asyncio.sleep(0.1)
+        task.cancel()
+
+    async def second():
+        await asyncio.to_thread(begun.wait, 10)
+        return await asyncio.wait_for(selector.aselect("p1", POOL), 20)
+
+    def work(number):
+        if number == 0:
+            return asyncio.run(first())
+        return asyncio.run(second()) if number == 1 else begun.wait(10) and selector.select("p2", POOL)
+
+    found = run_in_threads(3, work)
+    assert [pick.best_id for pick in found[1:]] == ["c1", "c1"]
+    selector.close()
 
 
 @pytest.mark.parametrize("first", ["thread", "loop"])

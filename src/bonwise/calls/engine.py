@@ -72,6 +72,9 @@ class Engine:
         From a model to a limiter, to pace calls by a rule of your own.
     connection : Connection, optional
         Timeouts, and the transport that carries the requests.
+    spending : Spending, optional
+        An account that several engines share, with limits of its own: then `max_calls`, `max_tokens` and `max_cost`
+        are left out.
     """
 
     def __init__(  # noqa: PLR0913 - settings, all by keyword
@@ -88,6 +91,7 @@ class Engine:
         prices: Prices | None = None,
         limiter: Callable[[Model], Limiter] | None = None,
         connection: Connection | None = None,
+        spending: Spending | None = None,
     ) -> None:
         for name, value, least in (
             ("max_concurrency", max_concurrency, 1),
@@ -99,7 +103,7 @@ class Engine:
         if deadline is not None and not deadline > 0:
             raise UsageError(f"deadline is {deadline}", hint="give seconds, more than 0")
         self.totals = CallTotals()
-        self.spending = Spending(max_calls, max_tokens, max_cost)
+        self.spending = Spending(max_calls, max_tokens, max_cost) if spending is None else spending
         self.prices = Prices.load() if prices is None else prices
         self.deadline, self.reask = deadline, reask
         self.ledger: LedgerProtocol = _opened_ledger(ledger)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import math
+import threading
+import time
 from collections import deque
-from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from bonwise.calls.amount import PICO, Amount, pico, whole
+from bonwise.calls.reservation_queue import QueuedReservation, ReservationQueue
 from bonwise.errors import UsageError
 
 __all__ = ["Reservation", "Spending", "SpendingLimitReached"]
 
-_PICO = 10**12
+PATIENCE = 1.0
+"""Seconds between two looks at the event loops of open reservations, while somebody waits for room."""
 
 
 class SpendingLimitReached(Exception):  # noqa: N818 - no defect: the run ends where its owner wanted it to
@@ -33,25 +37,14 @@ class SpendingLimitReached(Exception):  # noqa: N818 - no defect: the run ends w
         super().__init__(reason)
 
 
-class _Amount(NamedTuple):
-    """Calls, tokens and pico-dollars: whole numbers, so that sums of small costs do not drift."""
+class _Ending(NamedTuple):
+    """How a call ended: what is known to be spent, and what may be."""
 
-    calls: int = 0
-    tokens: int = 0
-    cost: int = 0
-
-    def plus(self, other: _Amount) -> _Amount:
-        return _Amount(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
-
-    def minus(self, other: _Amount) -> _Amount:
-        return _Amount(self.calls - other.calls, self.tokens - other.tokens, self.cost - other.cost)
-
-
-@dataclass(slots=True)
-class _QueuedReservation:
-    need: _Amount
-    priced: bool
-    granted: asyncio.Future[Reservation]
+    reservation: Reservation
+    known: Amount = Amount()
+    possible: Amount = Amount()
+    overrun: bool = False
+    unpriced: bool = False
 
 
 class Spending:
@@ -59,7 +52,10 @@ class Spending:
 
     Each call reserves its worst case before it is sent and says afterwards what it really used. What is spent
     and what is reserved never exceed a limit together, so that real spending cannot exceed it either, as long
-    as each call stays within its worst case. For one event loop, and not for threads.
+    as each call stays within its worst case. Any number of event loops and threads may share one account.
+
+    Where somebody waits for room, a reservation whose event loop has stood still for `PATIENCE` seconds counts as
+    possibly spent, and is waited for no longer. Should its loop go on, it ends as any other.
 
     Parameters
     ----------
@@ -95,14 +91,18 @@ class Spending:
         self.needs_prices = max_cost is not None
         """Whether a call without a known price cannot be allowed."""
         self._given = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost}
-        self._limits = (max_calls, max_tokens, None if max_cost is None else _pico(max_cost))
+        self._limits = (max_calls, max_tokens, None if max_cost is None else pico(max_cost))
         self._bounded = any(limit is not None for limit in self._limits)
-        self._known = _Amount()
-        self._possible = _Amount()
-        self._reserved = _Amount()
-        self._waiters: deque[_QueuedReservation] = deque()
+        self._known = Amount()
+        self._possible = Amount()
+        self._reserved = Amount()
         self._overruns = 0
         self._unpriced = 0
+        self._lock = threading.Lock()
+        self._line = ReservationQueue()
+        self._open: set[Reservation] = set()
+        self._watching: set[asyncio.AbstractEventLoop] = set()
+        self._ended: deque[_Ending | QueuedReservation] = deque()
 
     def __repr__(self) -> str:
         limits = "".join(f", {name}={value}" for name, value in self._given.items() if value is not None)
@@ -127,12 +127,12 @@ class Spending:
     @property
     def cost(self) -> float:
         """US dollars that are known to be spent."""
-        return self._known.cost / _PICO
+        return self._known.cost / PICO
 
     @property
     def possible_cost(self) -> float:
         """Worst case, in US dollars, of what no server counted; it is spent as far as the limits go."""
-        return self._possible.cost / _PICO
+        return self._possible.cost / PICO
 
     @property
     def in_flight(self) -> int:
@@ -174,66 +174,138 @@ class Spending:
                 "max_cost cannot be kept for a model without a known price",
                 hint="state its price in a TOML file and name the file in BONWISE_PRICES",
             )
-        need = _Amount(1, _whole(tokens), 0 if cost is None else _pico(cost))
-        self._refuse(need)
-        if not self._queue_is_empty() or not self._fits(need):
-            return await self._wait(
-                _QueuedReservation(need, cost is not None, asyncio.get_running_loop().create_future())
-            )
-        return self._grant(need, cost is not None)
-
-    async def _wait(self, waiter: _QueuedReservation) -> Reservation:
-        self._waiters.append(waiter)
+        need = Amount(1, whole(tokens), 0 if cost is None else pico(cost))
+        loop = asyncio.get_running_loop()
+        self._lock.acquire()
         try:
-            return await waiter.granted
-        except asyncio.CancelledError:
-            # The room may have been given away in the same turn of the loop as the cancellation.
-            if not waiter.granted.cancelled() and waiter.granted.exception() is None:
-                waiter.granted.result().cancel()
-            self._wake()
+            self._refuse(need)
+            if not self._line and self._fits(need):
+                return self._grant(need, loop, priced=cost is not None)
+            waiter = QueuedReservation(need, cost is not None, loop, loop.create_future())
+            self._line.add(waiter)
+            self._watch(loop)
+            self._wake()  # those before it may wait in a loop that stands still
+        finally:
+            self._lock.release()
+            self._charge()
+        while True:
+            try:
+                await waiter.turn
+            except BaseException:
+                self._ended.append(waiter)
+                self._charge()
+                raise
+            reservation = self._taken(waiter)
+            if reservation is not None:
+                return reservation
+
+    def _taken(self, waiter: QueuedReservation) -> Reservation | None:
+        """Return what a call waited for; None where others were quicker."""
+        self._lock.acquire()
+        try:
+            self._refuse(waiter.need)
+            if not self._fits(waiter.need):
+                waiter.wait_again()
+                return None
+            self._line.remove(waiter)
+            return self._grant(waiter.need, waiter.loop, priced=waiter.priced)
+        except SpendingLimitReached:
+            self._line.remove(waiter)
             raise
+        finally:
+            self._lock.release()
+            self._charge()
 
-    def _grant(self, need: _Amount, priced: bool) -> Reservation:
+    def _grant(self, need: Amount, loop: asyncio.AbstractEventLoop, *, priced: bool) -> Reservation:
         self._reserved = self._reserved.plus(need)
-        return Reservation(self, need, priced=priced)
+        reservation = Reservation(self, need, loop, priced=priced)
+        if self._bounded:
+            self._open.add(reservation)
+        return reservation
 
-    def _close(self, need: _Amount, known: _Amount, possible: _Amount) -> None:
-        self._reserved = self._reserved.minus(need)
-        self._known = self._known.plus(known)
-        self._possible = self._possible.plus(possible)
-        self._wake()
+    def _end(self, ending: _Ending) -> None:
+        self._ended.append(ending)
+        self._charge()
+
+    def _charge(self) -> None:
+        """Charge what has ended, and let those try who may have room now.
+
+        It never waits for the lock: a coroutine that is collected as garbage ends its reservation too, and it may be
+        collected in the middle of what the lock is held for. Whoever holds the lock charges it then.
+        """
+        while self._ended and self._lock.acquire(blocking=False):
+            try:
+                while self._ended:
+                    ended = self._ended.popleft()
+                    if isinstance(ended, _Ending):
+                        self._charge_one(ended)
+                    else:
+                        self._line.remove(ended)
+                self._wake()
+            finally:
+                self._lock.release()
+
+    def _charge_one(self, ended: _Ending) -> None:
+        one = ended.reservation
+        if one.given_up:
+            self._possible = self._possible.minus(one.need)
+        else:
+            self._reserved = self._reserved.minus(one.need)
+            self._open.discard(one)
+        self._known = self._known.plus(ended.known)
+        self._possible = self._possible.plus(ended.possible)
+        self._overruns += ended.overrun
+        self._unpriced += ended.unpriced
 
     def _wake(self) -> None:
-        # With nothing in flight the first in line either fits or is refused, so nobody waits for nobody.
-        while not self._queue_is_empty():
-            waiter = self._waiters[0]
-            try:
-                self._refuse(waiter.need)
-            except SpendingLimitReached as refusal:
-                waiter.granted.set_exception(refusal)
-            else:
-                if not self._fits(waiter.need):
-                    return
-                waiter.granted.set_result(self._grant(waiter.need, waiter.priced))
+        if self._line:
+            self._line.wake(self._fits, lambda need: self._limit_reached(need) is not None)
 
-    def _queue_is_empty(self) -> bool:
-        while self._waiters and self._waiters[0].granted.done():
-            self._waiters.popleft()
-        return not self._waiters
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Look from time to time, from a loop in which somebody waits, whether other loops have stopped."""
+        if loop not in self._watching:
+            self._watching = {one for one in self._watching if not one.is_closed()} | {loop}
+            loop.call_later(PATIENCE, self._look, loop)
 
-    def _fits(self, need: _Amount) -> bool:
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._lock.acquire()
+        try:
+            self._watching.discard(loop)
+            if self._line.has(loop):
+                self._watch(loop)
+                self._give_up_those_that_stand_still()
+                self._wake()
+        finally:
+            self._lock.release()
+            self._charge()
+
+    def _give_up_those_that_stand_still(self) -> None:
+        now = time.monotonic()
+        for one in [one for one in self._open if one.stands_still(now)]:
+            one.given_up = True
+            self._open.discard(one)
+            self._reserved = self._reserved.minus(one.need)
+            self._possible = self._possible.plus(one.need)
+
+    def _fits(self, need: Amount) -> bool:
         if not self._bounded:
             return True
         total = self._known.plus(self._possible).plus(self._reserved).plus(need)
         return all(limit is None or amount <= limit for amount, limit in zip(total, self._limits, strict=True))
 
-    def _refuse(self, need: _Amount) -> None:
-        if not self._bounded:
-            return
-        spent = self._known.plus(self._possible)
-        for name, gone, more, limit in zip(self._given, spent, need, self._limits, strict=True):
-            if limit is not None and gone + more > limit:
-                raise SpendingLimitReached(name, self._reason(name))
+    def _refuse(self, need: Amount) -> None:
+        name = self._limit_reached(need)
+        if name is not None:
+            raise SpendingLimitReached(name, self._reason(name))
+
+    def _limit_reached(self, need: Amount) -> str | None:
+        """Return the limit beyond which a call would go even if all in flight turned out to cost nothing."""
+        if self._bounded:
+            spent = self._known.plus(self._possible)
+            for name, gone, more, limit in zip(self._given, spent, need, self._limits, strict=True):
+                if limit is not None and gone + more > limit:
+                    return name
+        return None
 
     def _reason(self, name: str) -> str:
         # The same words for every call, so that they can be counted; what is spent is said with the totals.
@@ -247,11 +319,31 @@ class Reservation:
     It ends once: settled, cancelled or lost. As a context manager it is lost where nothing else was said.
     """
 
-    def __init__(self, spending: Spending, need: _Amount, *, priced: bool) -> None:
+    __slots__ = ("_loop", "_need", "_open", "_priced", "_spending", "_still_since", "given_up")
+
+    def __init__(self, spending: Spending, need: Amount, loop: asyncio.AbstractEventLoop, *, priced: bool) -> None:
+        self.given_up = False
+        """Whether it counts as spent already, because its loop stands still."""
         self._spending = spending
         self._need = need
+        self._loop = loop
         self._priced = priced
         self._open = True
+        self._still_since: float | None = None
+
+    @property
+    def need(self) -> Amount:
+        """What is set aside."""
+        return self._need
+
+    def stands_still(self, now: float) -> bool:
+        """Tell whether its event loop was found stopped, and still is `PATIENCE` seconds later."""
+        if self._loop.is_running():
+            self._still_since = None
+            return False
+        if self._still_since is None:
+            self._still_since = now
+        return now - self._still_since >= PATIENCE
 
     def __enter__(self) -> Self:
         return self
@@ -272,40 +364,21 @@ class Reservation:
         cost : float or None
             The same for US dollars.
         """
-        used = _Amount(1, 0 if tokens is None else _whole(tokens), 0 if cost is None else _pico(cost))
-        self._end()
-        if used.tokens > self._need.tokens or (self._priced and used.cost > self._need.cost):
-            self._spending._overruns += 1  # noqa: SLF001 - the two classes are one
-        if cost is None and not self._priced:
-            self._spending._unpriced += 1  # noqa: SLF001 - the same
-        possible = _Amount(0, self._need.tokens if tokens is None else 0, self._need.cost if cost is None else 0)
-        self._spending._close(self._need, used, possible)  # noqa: SLF001 - the same
+        used = Amount(1, 0 if tokens is None else whole(tokens), 0 if cost is None else pico(cost))
+        possible = Amount(0, self._need.tokens if tokens is None else 0, self._need.cost if cost is None else 0)
+        overrun = used.tokens > self._need.tokens or (self._priced and used.cost > self._need.cost)
+        self._end(_Ending(self, used, possible, overrun, unpriced=cost is None and not self._priced))
 
     def cancel(self) -> None:
         """Give all back: nothing was sent."""
-        self._end()
-        self._spending._close(self._need, _Amount(), _Amount())  # noqa: SLF001 - the two classes are one
+        self._end(_Ending(self))
 
     def lost(self) -> None:
         """Keep the worst case charged as possible: sent, never answered, and perhaps billed."""
-        self._end()
-        if not self._priced:
-            self._spending._unpriced += 1  # noqa: SLF001 - the two classes are one
-        self._spending._close(self._need, _Amount(), self._need)  # noqa: SLF001 - the same
+        self._end(_Ending(self, possible=self._need, unpriced=not self._priced))
 
-    def _end(self) -> None:
+    def _end(self, ending: _Ending) -> None:
         if not self._open:
             raise RuntimeError("this reservation has ended already")
         self._open = False
-
-
-def _whole(tokens: int) -> int:
-    if tokens < 0:
-        raise ValueError(f"tokens cannot be negative: {tokens}")
-    return int(tokens)
-
-
-def _pico(cost: float) -> int:
-    if not 0 <= cost < math.inf:
-        raise ValueError(f"a cost must be finite and not negative: {cost}")
-    return round(cost * _PICO)
+        self._spending._end(ending)  # noqa: SLF001 - the two classes are one

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from bonwise.judges.protocol import Judge, is_asking
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.calls.providers.protocol import Connection
+    from bonwise.calls.spending import Spending
 
 __all__ = ["EngineSettings", "hurried"]
 
@@ -26,7 +27,7 @@ class EngineSettings:
     Raises
     ------
     bonwise.errors.UsageError
-        `max_concurrency` is not a whole number of 1 or more.
+        `max_concurrency` is not a whole number of 1 or more, or a limit on what is spent is no amount.
     """
 
     ledger: str | Path | None = None
@@ -38,15 +39,21 @@ class EngineSettings:
     reask: int = 0
     offline: bool = False
     connection: Connection | None = None
+    spending: Spending | None = field(default=None, compare=False, repr=False)
+    """The account that all engines share where there is a limit."""
 
     def __post_init__(self) -> None:
         at_once = self.max_concurrency
         if isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1:
             raise UsageError(f"max_concurrency is {at_once!r}", hint="give 1 or more")
+        if self.limited and self.spending is None:
+            from bonwise.calls.spending import Spending  # noqa: PLC0415 - most have no limit
+
+            object.__setattr__(self, "spending", Spending(self.max_calls, self.max_tokens, self.max_cost))
 
     @property
     def limited(self) -> bool:
-        """Whether there is a limit on what is spent, which only one engine can keep."""
+        """Whether there is a limit on what is spent."""
         return any(limit is not None for limit in (self.max_calls, self.max_tokens, self.max_cost))
 
     @property
@@ -61,12 +68,10 @@ class EngineSettings:
         made = Engine(
             self.ledger,
             max_concurrency=self.max_concurrency,
-            max_calls=self.max_calls,
-            max_tokens=self.max_tokens,
-            max_cost=self.max_cost,
             deadline=self.deadline,
             reask=self.reask,
             connection=self._connection(),
+            spending=self.spending,
         )
         if self.offline:
             made.stop("not in the ledger")

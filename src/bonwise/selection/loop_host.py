@@ -33,6 +33,8 @@ class LoopHost(ABC):
     @abstractmethod
     def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None:
         self.gate: PoolQueue | None = PoolQueue(at_once)
+        self.lent = False
+        """Whether its loop serves other loops and threads too: whoever entered the selector there leaves it first."""
 
     @property
     @abstractmethod

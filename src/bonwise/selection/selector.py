@@ -50,8 +50,8 @@ class Selector:
     """Picks the best of n, again and again, from synchronous and asynchronous code and from several threads.
 
     Awaited, it works in the running event loop; from synchronous code, in a thread of its own, also inside a running
-    loop. Where it has begun in one loop, other loops and threads are served there, as long as that loop runs. Close
-    it, or use it as a context manager, ``with`` or ``async with``.
+    loop. A second loop that runs at the same time is served in that thread too. Close it, or use it as a context
+    manager: ``with``, or ``async with``, after which the running loop serves all others.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Selector:
         Calls in flight at once at each model, and pools that are judged at once; others wait in line, and their
         deadline runs.
     max_calls, max_tokens, max_cost : optional
-        Hard limits on what this selector spends: calls, tokens, US dollars. With one it works in one event loop only.
+        Hard limits on what this selector spends, in all event loops and threads together: calls, tokens, US dollars.
     reask : int
         1 asks again, once, where the stored answer is unscored.
     offline : bool
@@ -270,7 +270,7 @@ class Selector:
 
     async def __aenter__(self) -> Self:
         if not self._here:
-            self._host(RunningLoopHost)
+            self._host(RunningLoopHost).lent = True
         return self
 
     async def __aexit__(
@@ -311,11 +311,9 @@ class Selector:
             fit = [host for host in self._hosts.values() if self._fits(host, kind)]
             if fit:
                 return fit[0]
-            if self._hosts and self._engine_settings.limited:
-                raise UsageError(
-                    "a limit on what is spent holds in one event loop, and the selector works in another one",
-                    hint="make a Selector for each event loop, or leave the limit out",
-                )
+            other = self._hosts.get(RunningLoopHost)
+            if kind is RunningLoopHost and other is not None and not other.stands_still:
+                kind = self._thread_host  # the other loop may end in the middle of it
             gone = self._hosts.pop(kind, None)
             if gone is not None and not gone.stands_still:
                 self._hosts[kind] = gone
@@ -329,7 +327,9 @@ class Selector:
 
     def _fits(self, host: LoopHost, kind: type[LoopHost]) -> bool:
         """Tell whether work of a kind can be done there: what waits for it must not be what it runs in."""
-        return not host.stands_still and (kind is RunningLoopHost or not host.is_here)
+        if host.is_here:
+            return kind is RunningLoopHost
+        return not host.stands_still and (host.lent or isinstance(host, OwnThreadHost))
 
     def _engine(self) -> Engine:
         return self._engine_settings.engine(self._settings.judges)
