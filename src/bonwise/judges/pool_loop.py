@@ -305,7 +305,7 @@ class _LoopState(Generic[T, R]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Result(Generic[R]):
+class _Finished(Generic[R]):
     value: R
 
 
@@ -341,18 +341,18 @@ def from_callers_thread(
         Runs an asynchronous function, which takes any arguments, in an event loop of another thread. Closing the
         iterator cancels it.
     """
-    inbox: SimpleQueue[asyncio.Future[T | None] | _Result[R] | None] = SimpleQueue()
+    inbox: SimpleQueue[asyncio.Future[T | None] | _Finished[R] | None] = SimpleQueue()
 
     async def pump(*_: object) -> None:
         async with aclosing(begin(_CallersReader(inbox))) as results:
             async for one in results:
-                inbox.put(_Result(one))
+                inbox.put(_Finished(one))
 
     future, iterator = submit(pump), iter(items)
     future.add_done_callback(lambda _: inbox.put(None))
     try:
         while (message := inbox.get()) is not None:
-            if isinstance(message, _Result):
+            if isinstance(message, _Finished):
                 yield message.value
                 continue
             item, error = None, None
