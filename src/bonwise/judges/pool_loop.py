@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 __all__ = [
     "AsyncReader",
-    "Reader",
+    "ItemReader",
     "SyncReader",
     "ThreadReader",
     "Turns",
@@ -29,7 +29,7 @@ R = TypeVar("R")
 U = TypeVar("U")
 
 
-class Reader(Protocol[T_co]):
+class ItemReader(Protocol[T_co]):
     """Where items come from. The next one is read only when there is room for it, so nothing piles up."""
 
     async def next(self) -> T_co | None:
@@ -184,7 +184,7 @@ class Turns:
 
 
 async def work_on_many(
-    source: Reader[T],
+    source: ItemReader[T],
     work: Callable[[int, T], Coroutine[Any, Any, R]],
     *,
     at_once: int,
@@ -195,7 +195,7 @@ async def work_on_many(
 
     Parameters
     ----------
-    source : Reader
+    source : ItemReader
     work : callable
         From the position of an item, counted from 0, and the item to its result.
     at_once : int
@@ -231,7 +231,7 @@ class _LoopState(Generic[T, R]):
     """What is being read and what is being worked on."""
 
     def __init__(
-        self, source: Reader[T], work: Callable[[int, T], Coroutine[Any, Any, R]], at_once: int, ordered: bool
+        self, source: ItemReader[T], work: Callable[[int, T], Coroutine[Any, Any, R]], at_once: int, ordered: bool
     ) -> None:
         self._source, self._work, self._at_once, self._ordered = source, work, at_once, ordered
         self._changed = asyncio.Event()
@@ -326,7 +326,7 @@ class _CallersReader(Generic[T]):
 
 def from_callers_thread(
     items: Iterable[T],
-    begin: Callable[[Reader[T]], AsyncGenerator[R, None]],
+    begin: Callable[[ItemReader[T]], AsyncGenerator[R, None]],
     submit: Callable[[Callable[..., Coroutine[Any, Any, None]]], Future[None]],
 ) -> Iterator[R]:
     """Yield what asynchronous work on some items gives, and read the items in the thread that calls.

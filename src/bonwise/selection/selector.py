@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from bonwise.errors import UsageError
-from bonwise.judges.pool_loop import AsyncReader, Reader, Turns, from_callers_thread, work_on_many
+from bonwise.judges.pool_loop import AsyncReader, ItemReader, Turns, from_callers_thread, work_on_many
 from bonwise.judges.protocol import Judge
 from bonwise.selection.choosing import Turn
 from bonwise.selection.engine_settings import EngineSettings
@@ -225,7 +225,7 @@ class Selector:
             raise _closed_meanwhile() from None
 
     def _picks(
-        self, jobs: Reader[Job], pick: Pick, ordered: bool, stop: asyncio.Event | None = None
+        self, jobs: ItemReader[Job], pick: Pick, ordered: bool, stop: asyncio.Event | None = None
     ) -> AsyncGenerator[Selection, None]:
         turns = Turns() if ordered and self._settings.router is not None else None
 
