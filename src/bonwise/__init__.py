@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from bonwise.routing.study import RouteStudy, route
     from bonwise.selection.best_of import best_of
     from bonwise.selection.protocol import Strategy
+    from bonwise.selection.ranked_candidates import RankedCandidate, RankedCandidates
     from bonwise.selection.select import aselect, select
     from bonwise.selection.selection import Selection
     from bonwise.selection.selector import Selector
@@ -94,6 +95,8 @@ __all__ = [
     "PreferenceStudy",
     "Probability",
     "Quantized",
+    "RankedCandidate",
+    "RankedCandidates",
     "RequirementsStudy",
     "Resample",
     "Resampled",
@@ -169,6 +172,8 @@ _HOMES = {
     "PreferenceStudy": "bonwise.planning.studies.preference_study",
     "Probability": "bonwise.judges.probability",
     "Quantized": "bonwise.judges.quantized",
+    "RankedCandidate": "bonwise.selection.ranked_candidates",
+    "RankedCandidates": "bonwise.selection.ranked_candidates",
     "RequirementsStudy": "bonwise.auditing.studies.requirements",
     "Resample": "bonwise.selection.strategies.resample",
     "Resampled": "bonwise.judges.resampled",

@@ -39,6 +39,7 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
     originals: Sequence[Any] | None = None,
     turn: Turn | None = None,
     salt: str | None = None,
+    judge_all: bool = False,
 ) -> Selection:
     """Judge the candidates of one prompt as a settings says, and pick the best.
 
@@ -58,6 +59,8 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
     salt : str, optional
         What chance hangs on beside the seed and the texts; `prompt_id`, or without one `prompt`, unless it is given.
         Who has no id but a position gives the prompt: the same pool has the same pick wherever it stands.
+    judge_all : bool
+        Whether a single text is judged too, and a stronger judge sees all candidates, so that all can be ranked.
 
     Raises
     ------
@@ -81,12 +84,27 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
         compares=settings.strategy.compares,
     )
     found = Evidence()
-    # One text, or one that has words, needs no judge.
+    until = None if settings.deadline is None else started + settings.deadline
+    # To pick from one text, or from one that has words, needs no judge.
     if len(distinct.texts) > 1:
-        until = None if settings.deadline is None else started + settings.deadline
-        found = await PoolRun(settings, runner, prompt, distinct, until).run(turn, salt)
+        found = await PoolRun(settings, runner, prompt, distinct, until, to_all=judge_all).run(turn, salt)
+    elif judge_all:
+        found = await _judged_alone(settings, runner, prompt, distinct, until)
     latency = runner.now() - started
     return decide(settings, distinct, found, prompt_id=prompt_id, originals=originals, latency=latency)
+
+
+async def _judged_alone(
+    settings: SelectionSettings, runner: JudgeRunner, prompt: str, distinct: DistinctTexts, until: float | None
+) -> Evidence:
+    """Judge the one text that there is, if there is one; where candidates are compared, it has no score."""
+    from bonwise.judges.comparing import ALONE  # noqa: PLC0415 - to pick needs neither
+    from bonwise.selection.strategies.greedy import Greedy  # noqa: PLC0415
+
+    if settings.strategy.compares:
+        return Evidence(Standing((ALONE,) * len(distinct.texts), stopped=ALONE.reason))
+    alone = replace(settings, strategy=Greedy(), router=None)
+    return await PoolRun(alone, runner, prompt, distinct, until).run(None, "")
 
 
 class PoolRun:
@@ -99,6 +117,8 @@ class PoolRun:
         prompt: str,
         distinct: DistinctTexts,
         until: float | None,
+        *,
+        to_all: bool = False,
     ) -> None:
         self._settings, self._runner, self._prompt, self._distinct, self._until = (
             settings,
@@ -107,6 +127,7 @@ class PoolRun:
             distinct,
             until,
         )
+        self._to_all = to_all
         self._contest = ContestRun(
             CheckedContest(settings.strategy, distinct.entrants, settings.judge),
             settings.judge,
@@ -141,7 +162,8 @@ class PoolRun:
         `on_failure` decides as where any judge fails: the first pass, though complete, is kept as ``partial`` with
         ``first`` and ``random`` only; ``raise`` raises, and ``owe`` picks nothing, so that a later run asks again.
         """
-        some = tuple(sorted(route.contenders)) or tuple(range(len(self._distinct.texts)))
+        contenders = () if self._to_all else route.contenders
+        some = tuple(sorted(contenders)) or tuple(range(len(self._distinct.texts)))
         texts = [self._distinct.texts[one] for one in some]
         checked = CheckedContest(default_strategy(router.strong), self._distinct.among(some), router.strong)
         contest = ContestRun(checked, router.strong, self._runner, self._prompt, texts, until=self._until)

@@ -34,6 +34,8 @@ class Job:
     prompt_id : str or None
     salt : str or None
         Together with the seed and the candidates breaks ties; the prompt id, or the prompt, unless one is given.
+    judge_all : bool
+        Whether a single text is judged too.
     """
 
     prompt: str
@@ -41,6 +43,7 @@ class Job:
     originals: Sequence[Any]
     prompt_id: str | None = None
     salt: str | None = None
+    judge_all: bool = False
 
     @classmethod
     def of(
@@ -102,6 +105,7 @@ class Job:
             originals=self.originals,
             turn=turn,
             salt=self.salt,
+            judge_all=self.judge_all,
         )
 
     def here(self, settings: SelectionSettings) -> Selection:
@@ -114,6 +118,7 @@ class Job:
             prompt_id=self.prompt_id,
             originals=self.originals,
             salt=self.salt,
+            judge_all=self.judge_all,
         )
         try:
             course.send(None)

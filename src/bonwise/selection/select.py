@@ -16,7 +16,7 @@ __all__ = ["aselect", "select"]
 
 
 def select(  # noqa: PLR0913 - the front door; all but the pool by keyword
-    prompt: str,
+    prompt: Any,
     candidates: Sequence[Any],
     *,
     judge: Judge | Callable[[str, str], Any],
@@ -35,9 +35,9 @@ def select(  # noqa: PLR0913 - the front door; all but the pool by keyword
 
     Parameters
     ----------
-    prompt : str
+    prompt : str or chat messages
     candidates : sequence
-        Strings, mappings ``{"id", "text"}``, chat messages, or any objects with `text`. A single
+        Strings, mappings ``{"id", "text"}``, chat messages, documents, nodes, or any objects with `text`. A single
         candidate needs no judging, and identical texts are judged once.
     judge : Judge or callable
         A judge, or a function ``(prompt, text) -> number``.
@@ -96,7 +96,7 @@ def select(  # noqa: PLR0913 - the front door; all but the pool by keyword
 
 
 async def aselect(  # noqa: PLR0913 - as above
-    prompt: str,
+    prompt: Any,
     candidates: Sequence[Any],
     *,
     judge: Judge | Callable[[str, str], Any],

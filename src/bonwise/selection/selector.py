@@ -29,6 +29,7 @@ from bonwise.selection.engine_settings import EngineSettings
 from bonwise.selection.job import Job
 from bonwise.selection.loop_host import LoopHost, OwnThreadHost, RunningLoopHost, SharedThreadHost
 from bonwise.selection.protocol import Strategy
+from bonwise.selection.ranked_candidates import RanksCandidates
 from bonwise.selection.selection import Selection
 from bonwise.selection.settings import OnFailure, Routing, settings_of
 
@@ -46,7 +47,7 @@ AHEAD = 64
 """The least number of pools of a row that are under way or wait for the one before, where nothing is late."""
 
 
-class Selector:
+class Selector(RanksCandidates):
     """Picks the best of n, again and again, from synchronous and asynchronous code and from several threads.
 
     Awaited, it works in the running event loop; from synchronous code, in a thread of its own, also inside a running
@@ -142,14 +143,14 @@ class Selector:
             made._thread_host = SharedThreadHost
         return made
 
-    async def aselect(self, prompt: str, candidates: Sequence[Any], *, prompt_id: str | None = None) -> Selection:
+    async def aselect(self, prompt: Any, candidates: Sequence[Any], *, prompt_id: str | None = None) -> Selection:
         """Pick the best candidate of one prompt.
 
         Parameters
         ----------
-        prompt : str
+        prompt : str or chat messages
         candidates : sequence
-            Strings, mappings ``{"id", "text"}``, chat messages, or any objects with `text`.
+            Strings, mappings ``{"id", "text"}``, chat messages, documents, nodes, or any objects with `text`.
         prompt_id : str, optional
             Repeated in the result.
 
@@ -164,13 +165,9 @@ class Selector:
         """
         return await self._awaited(Job.of(prompt, candidates, self._text, prompt_id))
 
-    def select(self, prompt: str, candidates: Sequence[Any], *, prompt_id: str | None = None) -> Selection:
+    def select(self, prompt: Any, candidates: Sequence[Any], *, prompt_id: str | None = None) -> Selection:
         """Do what `aselect` does, and wait for it; also inside a running event loop and a notebook."""
-        job = Job.of(prompt, candidates, self._text, prompt_id)
-        if self._here:
-            self._check_open()
-            return job.here(self._settings)
-        return _result(self._begun(job))
+        return self._picked(Job.of(prompt, candidates, self._text, prompt_id))
 
     async def aselect_many(
         self,
@@ -299,6 +296,12 @@ class Selector:
             if self._closed and task is not None and not task.cancelling():
                 raise _closed_meanwhile() from None
             raise
+
+    def _picked(self, job: Job) -> Selection:
+        if self._here:
+            self._check_open()
+            return job.here(self._settings)
+        return _result(self._begun(job))
 
     def _begun(self, job: Job) -> concurrent.futures.Future[Selection]:
         host = self._host(self._thread_host)

@@ -14,7 +14,7 @@ from bonwise.routing.first_pass import FirstPass, Route
 from bonwise.selection.checked_contest import most_calls_of
 from bonwise.selection.protocol import Strategy
 
-__all__ = ["OnFailure", "Routing", "SelectionSettings", "default_strategy", "settings_of"]
+__all__ = ["OnFailure", "Routing", "SelectionSettings", "compares", "default_strategy", "settings_of"]
 
 OnFailure = Literal["raise", "first", "random", "owe"]
 
@@ -100,7 +100,7 @@ def settings_of(
     taken = default_strategy(chosen) if strategy is None else strategy
     if isinstance(taken, type) or not isinstance(taken, Strategy):
         raise UsageError(f"{taken!r} is not a strategy", hint="such as bw.Adaptive(margin=0.1)")
-    if taken.compares and is_asking(chosen) and not _compares(chosen):
+    if taken.compares and is_asking(chosen) and not compares(chosen):
         raise UsageError(
             f"{taken.name} compares candidates, and {chosen.name} scores each alone",
             hint="take a judge that compares, such as pairwise, or the strategy tie_break:of=JUDGE",
@@ -115,7 +115,7 @@ def settings_of(
 
 def default_strategy(judge: Judge) -> Strategy:
     """Return what a judge does where no strategy is named: compare all pairs, or score each candidate once."""
-    if _compares(judge):
+    if compares(judge):
         from bonwise.selection.strategies.round_robin import RoundRobin  # noqa: PLC0415 - whichever is needed
 
         return RoundRobin()
@@ -129,5 +129,6 @@ def _is_asynchronous(judge: Judge) -> bool:
     return isinstance(judge, FunctionJudge) and judge.asynchronous
 
 
-def _compares(judge: Judge) -> bool:
+def compares(judge: Judge) -> bool:
+    """Tell whether a judge compares candidates in pairs, and scores none alone."""
     return getattr(judge, "pairs", False) is True
