@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from bonwise.judges.probability import Probability
     from bonwise.judges.protocol import Judge
     from bonwise.judges.quantized import Quantized
+    from bonwise.judges.registry import judge_from_spec
     from bonwise.judges.resampled import Resampled
     from bonwise.planning.monitoring.monitor import Monitor, monitor
     from bonwise.planning.plans.plan import Plan, plan
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from bonwise.selection.best_of import best_of
     from bonwise.selection.protocol import Strategy
     from bonwise.selection.ranked_candidates import RankedCandidate, RankedCandidates
+    from bonwise.selection.registry import strategy_from_spec
     from bonwise.selection.select import aselect, select
     from bonwise.selection.selection import Selection
     from bonwise.selection.selector import Selector
@@ -122,11 +124,13 @@ __all__ = [
     "compare_designs",
     "draw_labels",
     "draw_pairs",
+    "judge_from_spec",
     "load",
     "monitor",
     "plan",
     "route",
     "select",
+    "strategy_from_spec",
     "study_calibration",
     "study_label_strategy",
     "study_mix",
@@ -198,11 +202,13 @@ _HOMES = {
     "compare_designs": "bonwise.planning.sampling.design_comparison",
     "draw_labels": "bonwise.planning.sampling.label_draw",
     "draw_pairs": "bonwise.auditing.studies.label_strategy.draw",
+    "judge_from_spec": "bonwise.judges.registry",
     "load": "bonwise.documents.reading",
     "monitor": "bonwise.planning.monitoring.monitor",
     "plan": "bonwise.planning.plans.plan",
     "route": "bonwise.routing.study",
     "select": "bonwise.selection.select",
+    "strategy_from_spec": "bonwise.selection.registry",
     "study_calibration": "bonwise.auditing.studies.calibration",
     "study_label_strategy": "bonwise.auditing.studies.label_strategy.study",
     "study_mix": "bonwise.auditing.studies.mix",

@@ -11,7 +11,7 @@ from typing import Any
 from bonwise.errors import BonwiseError, UsageError
 from bonwise.printable import printable
 
-__all__ = ["Factory", "Group", "Kind", "option_values"]
+__all__ = ["Factory", "Group", "Kind", "option_values", "with_options"]
 
 _WORDS: dict[str, object] = {"none": None, "true": True, "false": False}
 
@@ -153,6 +153,31 @@ def option_values(kind: str, stated: Mapping[str, str], known: Sequence[str]) ->
         if name not in known:
             raise UsageError(f"{kind} has no option {name!r}", hint=f"its options are {', '.join(known) or 'none'}")
     return {name: _value(text) for name, text in stated.items()}
+
+
+def with_options(
+    kind: str, stated: Mapping[str, Any], given: Mapping[str, Any], known: Sequence[str]
+) -> dict[str, Any]:
+    """Return the options of a text, and those that are given beside it as they stand.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        One that is not among the known ones, or that the text states too.
+
+    Examples
+    --------
+    >>> with_options("adaptive", {"margin": 0.2}, {"max_draws": 5}, ["margin", "max_draws"])
+    {'margin': 0.2, 'max_draws': 5}
+    """
+    for name in given:
+        if name not in known:
+            raise UsageError(f"{kind} has no option {name!r}", hint=f"its options are {', '.join(known) or 'none'}")
+        if name in stated:
+            raise UsageError(
+                f"{kind} is given the option {name!r} twice", hint=f"state {name} in the text or beside it"
+            )
+    return {**stated, **given}
 
 
 def _value(text: str) -> object:

@@ -6,6 +6,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 import pytest
 
+import bonwise as bw
 from bonwise.data.verdicts import Score
 from bonwise.errors import UsageError
 from bonwise.judges import registry
@@ -119,6 +120,30 @@ def test_a_spec_that_means_nothing_is_refused(spec, said):
     """What cannot be made is a usage error that names the fault."""
     with pytest.raises(UsageError, match=said):
         judge_from_spec(spec)
+
+
+def test_options_may_stand_beside_the_text():
+    """Keywords are options of the outermost judge, as they stand; the text keeps its own."""
+    made = bw.judge_from_spec("resampled,of=pointwise:openai/m", draws=3, temperature=0.5)
+    assert made == bw.Resampled(bw.Pointwise("openai/m"), draws=3, temperature=0.5)
+    assert bw.judge_from_spec("pairwise", model="openai/m", orders=1).name == "pairwise,orders=1:openai/m"
+
+
+@pytest.mark.parametrize(
+    ("spec", "options", "said"),
+    [
+        ("pointwise:openai/m", {"bins": 5}, "no option 'bins'"),
+        ("local:length", {"temperature": 0.5}, "no option 'temperature'"),
+        ("pointwise,temperature=0.5:openai/m", {"temperature": 0.5}, "'temperature' twice"),
+        ("pointwise:openai/m", {"temperature": 9}, "temperature"),
+        (None, {}, "the spec of a judge is None"),
+    ],
+)
+def test_options_beside_the_text_that_mean_nothing_are_refused(spec, options, said):
+    """What cannot be made is a usage error that names the option and how to mend it."""
+    with pytest.raises(UsageError, match=said) as caught:
+        bw.judge_from_spec(spec, **options)
+    assert caught.value.hint
 
 
 @pytest.mark.parametrize("spec", ["local", "local:", "local:stranger", "local:length:x"])

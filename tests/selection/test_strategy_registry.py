@@ -8,6 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 import pytest
 
+import bonwise as bw
 from bonwise.errors import UsageError
 from bonwise.judges.pairwise import Pairwise
 from bonwise.selection import registry
@@ -192,3 +193,28 @@ def test_strategies_load_no_library_of_numbers():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_options_and_a_judge_may_stand_beside_the_text():
+    """Keywords are options as they stand, and a judge of one's own takes the place of `of=`."""
+    assert bw.strategy_from_spec("adaptive:margin=0.2", max_draws=5) == bw.Adaptive(margin=0.2, max_draws=5)
+    judge = bw.Pairwise("openai/m")
+    assert bw.strategy_from_spec("tie_break:knockout=true", judge=judge) == bw.TieBreak(judge, knockout=True)
+
+
+@pytest.mark.parametrize(
+    ("spec", "given", "said"),
+    [
+        ("adaptive:margin=0.2", {"margin": 0.2}, "'margin' twice"),
+        ("adaptive", {"bins": 5}, "no option 'bins'"),
+        ("greedy", {"judge": bw.Pairwise("openai/m")}, "made of no judge"),
+        ("tie_break", {}, "names no judge"),
+        ("tie_break:of=pairwise:openai/m", {"judge": bw.Pairwise("openai/m")}, "leave one of them out"),
+        (5, {}, "the spec of a strategy is 5"),
+    ],
+)
+def test_what_beside_the_text_means_nothing_is_refused(spec, given, said):
+    """What cannot be made is a usage error that names the fault and how to mend it."""
+    with pytest.raises(UsageError) as caught:
+        bw.strategy_from_spec(spec, **given)
+    assert said in f"{caught.value.message} {caught.value.hint}"

@@ -174,10 +174,12 @@ class _Makers:
         from bonwise.selection.registry import strategy_from_spec
         from bonwise.selection.settings import settings_of
 
-        shared = {"model": self.model, "base_url": self.base_url}
+        made = None
+        if strategy is not None:
+            made = strategy_from_spec(strategy, model=self.model, base_url=self.base_url, seed=self.seed)
         return settings_of(
             self.judge(judge),
-            strategy=None if strategy is None else strategy_from_spec(strategy, **shared, seed=self.seed),
+            strategy=made,
             router=router,
             deadline=deadline,
             on_failure=cast("OnFailure", on_failure),

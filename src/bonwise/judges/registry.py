@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from importlib.metadata import entry_points
+from typing import Any
 
-from bonwise.entry_points import Factory, Group, Kind, option_values
+from bonwise.entry_points import Factory, Group, Kind, option_values, with_options
 from bonwise.errors import UsageError
 from bonwise.judges.protocol import Judge
 from bonwise.judges.spec import Spec, read_spec
@@ -17,24 +18,28 @@ GROUP = "bonwise.judges"
 _SHARED = ("base_url", "seed")
 
 
-def judge_from_spec(spec: str, *, model: str | None = None, base_url: str | None = None, seed: int = 0) -> Judge:
-    """Make the judge that a command line names.
+def judge_from_spec(
+    spec: str, *, model: str | None = None, base_url: str | None = None, seed: int = 0, **options: Any
+) -> Judge:
+    """Make the judge that a text names, as ``--judge`` on a command line does.
 
     Parameters
     ----------
     spec : str
-        ``KIND``, ``KIND:rest``, ``KIND,option=value:rest`` or ``KIND,option=value,of=SPEC``. The factory behind
-        the kind is called with one argument and the options. A first parameter named ``model`` gets
-        ``provider/model``, one named ``of`` gets the inner judge, any other gets the rest as it stands.
+        As on a command line. ``KIND``, ``KIND:rest``, ``KIND,option=value:rest`` or ``KIND,option=value,of=SPEC``.
+        The factory behind the kind is called with one argument and the options. A first parameter named ``model``
+        gets ``provider/model``, one named ``of`` gets the inner judge, any other gets the rest as it stands.
     model : str, optional
-        ``provider/model`` for a spec that wants a model and names none.
+        ``provider/model`` for a judge that wants a model and names none.
     base_url, seed : str and int, optional
-        Handed to a factory that has a parameter of this name.
+        Handed to every factory that has a parameter of this name, also to that of an inner judge.
+    **options
+        Further options of the outermost judge, such as ``client=`` or ``temperature=0.7``.
 
     Raises
     ------
     bonwise.errors.UsageError
-        No such kind or option, no model, or a plug-in that cannot be loaded.
+        No such kind or option, an option stated twice, no model, or a plug-in that cannot be loaded.
 
     Examples
     --------
@@ -42,14 +47,23 @@ def judge_from_spec(spec: str, *, model: str | None = None, base_url: str | None
     'local:length'
     >>> judge_from_spec("pointwise", model="openai/gpt-5-mini").name
     'pointwise:openai/gpt-5-mini'
+    >>> judge_from_spec("pairwise,orders=1:openai/gpt-5-mini", temperature=0.7).name
+    'pairwise,temperature=0.7,orders=1:openai/gpt-5-mini'
     """
-    return _from_spec(read_spec(spec), {"base_url": base_url, "seed": seed}, model)
+    if not isinstance(spec, str):
+        raise UsageError(
+            f"the spec of a judge is {spec!r}", hint="write it as text, such as pointwise:openai/gpt-5-mini"
+        )
+    return _from_spec(read_spec(spec), {"base_url": base_url, "seed": seed}, model, options)
 
 
-def _from_spec(spec: Spec, shared: Mapping[str, object], model: str | None) -> Judge:
+def _from_spec(
+    spec: Spec, shared: Mapping[str, object], model: str | None, given: Mapping[str, Any] | None = None
+) -> Judge:
     factory = _group().factory(spec.kind)
     first, *others = _parameters(factory)
-    options = option_values(spec.kind, spec.options, others)
+    stated = option_values(spec.kind, spec.options, others)
+    options = with_options(spec.kind, stated, given or {}, factory.parameters[1:])
     options |= {name: value for name, value in shared.items() if name in others and name not in options}
     judge = factory.make(_first(first, spec, shared, model), **options)
     if not isinstance(judge, Judge):
@@ -66,7 +80,8 @@ def _first(first: str, spec: Spec, shared: Mapping[str, object], model: str | No
         raise UsageError(f"{spec.kind} is made of no other judge", hint=f"write {spec.kind}:provider/model")
     if first == "model" and not (spec.rest or model):
         raise UsageError(
-            f"--judge {spec} names no model", hint=f"write {spec.kind}:provider/model, or add --model provider/model"
+            f"the judge {str(spec)!r} names no model",
+            hint=f"write {spec.kind}:provider/model, or give the model apart: --model, in Python model=",
         )
     return spec.rest or model if first == "model" else spec.rest
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import entry_points
+from typing import Any
 
-from bonwise.entry_points import Factory, Group, Kind, option_values
+from bonwise.entry_points import Factory, Group, Kind, option_values, with_options
 from bonwise.errors import UsageError
+from bonwise.judges.protocol import Judge
 from bonwise.judges.registry import judge_from_spec
 from bonwise.selection.protocol import Strategy
 from bonwise.selection.spec import StrategySpec, read_strategy
@@ -16,25 +19,36 @@ GROUP = "bonwise.strategies"
 
 
 def strategy_from_spec(
-    text: str, *, model: str | None = None, base_url: str | None = None, seed: int = 0
+    spec: str,
+    *,
+    judge: Judge | Callable[[str, str], Any] | None = None,
+    model: str | None = None,
+    base_url: str | None = None,
+    seed: int = 0,
+    **options: Any,
 ) -> Strategy:
-    """Make the strategy that a command line names.
+    """Make the strategy that a text names, as ``--strategy`` on a command line does.
 
     Parameters
     ----------
-    text : str
-        ``KIND``, ``KIND:option=value,option=value``, or with a judge behind ``of=``, which comes last. The factory
-        behind the kind is called with the options as keywords; a first parameter without a default is a judge and
-        gets the one behind ``of=``.
+    spec : str
+        As on a command line. ``KIND``, ``KIND:option=value,option=value``, or with a judge behind ``of=``, which
+        comes last. The factory behind the kind is called with the options as keywords; a first parameter without a
+        default is a judge and gets the one behind ``of=``.
+    judge : Judge or callable, optional
+        For such a strategy, in place of ``of=``.
     model : str, optional
-        ``provider/model`` for such a judge that wants a model and names none.
+        ``provider/model`` for a judge that wants a model and names none.
     base_url, seed : str and int, optional
-        For such a judge; the seed is also handed to a factory that has a parameter of this name.
+        Handed to every factory that has a parameter of this name, also to that of an inner judge.
+    **options
+        Further options of the strategy, such as ``margin=0.2``.
 
     Raises
     ------
     bonwise.errors.UsageError
-        No such kind or option, a judge that is missing or not wanted, or a plug-in that cannot be loaded.
+        No such kind or option, an option stated twice, a judge that is missing or not wanted, or a plug-in that
+        cannot be loaded.
 
     Examples
     --------
@@ -43,15 +57,20 @@ def strategy_from_spec(
     >>> strategy_from_spec("tie_break:of=pairwise", model="openai/gpt-5-mini").name
     'tie_break:of=pairwise:openai/gpt-5-mini'
     """
-    spec = read_strategy(text)
-    factory = _group().factory(spec.kind)
-    options = option_values(spec.kind, spec.options, _options(factory))
+    if not isinstance(spec, str):
+        raise UsageError(f"the spec of a strategy is {spec!r}", hint="write it as text, such as adaptive:margin=0.1")
+    read = read_strategy(spec)
+    factory = _group().factory(read.kind)
+    known = _options(factory)
+    values = with_options(read.kind, option_values(read.kind, read.options, known), options, known)
     if "seed" in factory.parameters:
-        options.setdefault("seed", seed)
-    judges = [judge_from_spec(spec.of, model=model, base_url=base_url, seed=seed)] if _wants(factory, spec) else []
-    made = factory.make(*judges, **options)
+        values.setdefault("seed", seed)
+    judges: list[Any] = []
+    if _wants(factory, read, judge):
+        judges = [judge_from_spec(read.of, model=model, base_url=base_url, seed=seed) if judge is None else judge]
+    made = factory.make(*judges, **values)
     if not isinstance(made, Strategy):
-        raise UsageError(f"{text!r} made no strategy", hint="see the contract in bonwise.selection.protocol")
+        raise UsageError(f"{spec!r} made no strategy", hint="see the contract in bonwise.selection.protocol")
     return made
 
 
@@ -72,14 +91,17 @@ def _takes_judge(factory: Factory) -> bool:
     return bool(factory.required) and factory.required[0] == factory.parameters[0]
 
 
-def _wants(factory: Factory, spec: StrategySpec) -> bool:
-    """Tell whether a judge is to be made; refuse one that is missing, and one that is not wanted."""
-    if _takes_judge(factory) and not spec.of:
+def _wants(factory: Factory, spec: StrategySpec, judge: object) -> bool:
+    """Tell whether a strategy is made of a judge; refuse one that is missing, given twice, or not wanted."""
+    takes = _takes_judge(factory)
+    if takes and not spec.of and judge is None:
         raise UsageError(
             f"{str(spec)!r} names no judge", hint=f"write {spec.kind}:of=JUDGE, such as of=pairwise:openai/gpt-5-mini"
         )
-    if spec.of and not _takes_judge(factory):
+    if takes and spec.of and judge is not None:
+        raise UsageError(f"{str(spec)!r} names a judge, and judge= is another one", hint="leave one of them out")
+    if not takes and (spec.of or judge is not None):
         raise UsageError(
             f"{spec.kind} is made of no judge", hint="leave out of=; --judge names the judge that selects"
         )
-    return bool(spec.of)
+    return takes
