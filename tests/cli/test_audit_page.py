@@ -77,7 +77,7 @@ def test_the_file_beside_the_page_is_named_and_replaces_only_its_own_kind(capsys
     for text in ("prompt_id,words\np0,mine\n", "judge,prompt_id,pick,mine\n", ""):
         Path("many-prompts.csv").write_text(text, encoding="utf-8")
         done = typed(capsys, *asked)
-        assert (done.code, "many-prompts.csv: all prompts would go here" in done.err) == (2, True)
+        assert (done.code, "many-prompts.csv: all prompts would be written here" in done.err) == (2, True)
         assert (Path("many-prompts.csv").read_text("utf-8"), Path("many.html").exists()) == (text, False)
     Path("many-prompts.csv").unlink()
     for _ in range(2):
