@@ -92,6 +92,8 @@ async def judge_with(
 
 async def _answered(engine: Engine, asks: Sequence[Ask]) -> list[Answers]:
     if len(asks) == 1:
+        # Several begin in the next turn of the loop; one that began at once would overtake those of earlier pools.
+        await asyncio.sleep(0)
         return [await engine.ask(asks[0])]
     return await asyncio.gather(*(engine.ask(ask) for ask in asks))
 
