@@ -35,6 +35,6 @@ def test_the_first_example_shows_an_audit_and_a_gate(tmp_path):
     """The first example prints the table, the verdict and the state of a gate."""
     example = next(example for example in EXAMPLES if example.name == "audit_a_file.py")
     done = subprocess.run([sys.executable, example], capture_output=True, text=True, check=True, cwd=tmp_path)
-    for words in ("against oracle labels", "recovery", "Decision target", "recovery > 10%: met"):
+    for words in ("against oracle labels", "recovery", "best-of-n: it recovers", "recovery > 10%: met"):
         assert words in done.stdout, words
     assert len(example.read_text("utf-8").splitlines()) < 40

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from auditing.tables import cohort, table, two_judges
 from bonwise.auditing.audit import audit
 from bonwise.auditing.thresholds import Thresholds
-from bonwise.auditing.verdict import candidate_validity, judge_validity
+from bonwise.auditing.verdict import candidate_validity, judge_validity, pick_validity
 from bonwise.errors import UsageError
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
@@ -64,21 +66,123 @@ def test_systems_are_judged_by_correlation_and_level(global_r, bias, level):
         assert verdict("system", **metrics).level == level
 
 
-@pytest.mark.parametrize(("target", "words"), [("best-of-n", "best candidate of one prompt"), ("system", "systems")])
-def test_the_target_is_named_first(target, words):
-    """The first sentence names the decision the verdict is about."""
-    found = audit(cohort(200), target=target).verdict
-    assert found.target == target
-    assert found.sentences[0].startswith("Decision target: ")
-    assert words in found.sentences[0]
+NOT_SETTLED = "It is not settled whether this judge is useful for best-of-n: "
+HARMFUL = "This judge is harmful for best-of-n:"
+GATED = "of what perfect picking would gain; the gate is 50%."
 
 
-def test_four_kinds_of_validity_follow_in_order():
+@pytest.mark.parametrize(
+    ("metrics", "answer"),
+    [
+        ({"recovery": (0.6, 0.9)}, f"This judge is useful for best-of-n: it recovers 75% [60%, 90%] {GATED}"),
+        ({"recovery": (0.08, 0.34)}, f"This judge is weak for best-of-n: it recovers 21% [8%, 34%] {GATED}"),
+        ({"recovery": (0.3, 0.7)}, f"{NOT_SETTLED}it recovers 50% [30%, 70%] {GATED}"),
+        (
+            {"recovery": (-0.4, -0.1)},
+            f"{HARMFUL} it recovers -25% [-40%, -10%] of what perfect picking would gain, so random picks are better.",
+        ),
+    ],
+)
+def test_the_answer_comes_first_with_its_figure_and_gate(metrics, answer):
+    """The first sentence says what the judge is for the decision, by which figure and against which gate."""
+    found = verdict(**{name: interval(*ends) for name, ends in metrics.items()})
+    assert found.sentences[0] == answer
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("denominator not distinguishable from 0", "because what perfect picking would gain may be 0"),
+        (
+            "unbounded: denominator not distinguishable from 0; the ratio itself is 0.3",
+            "because what perfect picking",
+        ),
+        ("undefined: needs a prompt where labels differ", "because it needs a prompt where labels differ"),
+        ("too few labels", "undefined: too few labels."),
+    ],
+)
+def test_an_undefined_recovery_is_explained(reason, told):
+    """Where there is no recovery the answer says why it is not settled."""
+    found = verdict(recovery=Estimate.undefined(reason, 3))
+    assert found.sentences[0].startswith(f"{NOT_SETTLED}recovery is undefined")
+    assert told in found.sentences[0]
+
+
+NOT_WITHIN = "These figures say nothing about picks within a prompt."
+SYSTEMS = "for comparing systems:"
+R, BIAS = (
+    "its correlation with the oracle labels over all cells is",
+    "after calibration the largest bias of a candidate's mean is",
+)
+
+
+@pytest.mark.parametrize(
+    ("global_r", "bias", "answer"),
+    [
+        (
+            (0.5, 0.7),
+            (0.0, 0.04),
+            f"This judge is useful {SYSTEMS} {R} 0.60 [0.50, 0.70]; the gate is 0.4.",
+        ),
+        (
+            (0.1, 0.3),
+            (0.0, 0.04),
+            f"This judge is weak {SYSTEMS} {R} 0.20 [0.10, 0.30]; the gate is 0.4.",
+        ),
+        (
+            (0.5, 0.7),
+            (0.06, 0.1),
+            f"This judge is weak {SYSTEMS} {BIAS} 0.080 [0.060, 0.100] label points; the gate is 0.05 label points.",
+        ),
+        (
+            (0.3, 0.5),
+            (0.0, 0.04),
+            f"It is not settled whether this judge is useful {SYSTEMS} {R} 0.40 [0.30, 0.50]; the gate is 0.4.",
+        ),
+    ],
+)
+def test_the_answer_on_systems_has_the_figure_it_rests_on(global_r, bias, answer):
+    """For averages over prompts the answer carries the correlation, or the bias where that decides."""
+    found = verdict("system", global_r=interval(*global_r), level_bias=interval(*bias))
+    assert found.sentences[0] == f"{answer} {NOT_WITHIN}"
+
+
+def test_picks_and_labels_of_single_candidates_have_an_answer():
+    """Logged picks are named as what picked; of single labels a question on systems has no answer."""
+    metrics = dict.fromkeys(NAMES, interval(0.1, 0.3))
+    picks = pick_validity(metrics, Thresholds(), scope="Some.")
+    assert picks.sentences[:2] == [f"What picked is weak for best-of-n: it recovers 20% [10%, 30%] {GATED}", "Some."]
+    assert list(picks.of_checks()) == list(picks.checks)
+    single = candidate_validity(metrics, Thresholds(), "system", scope="Some.", bounds={"recovery": (-1, 1)})
+    assert single.sentences[0].startswith(
+        "It is not settled whether this judge is useful for comparing systems: labels"
+    )
+
+
+@pytest.mark.parametrize("scope", ["", "Only some."])
+def test_four_kinds_of_validity_follow_in_order(scope):
     """Correlation, level, directional and decision validity each have a sentence and a check."""
-    found = audit(cohort(200)).verdict
-    kinds = [sentence.split(" validity")[0].lower() for sentence in found.sentences[1:]]
-    assert kinds == ["correlation", "level", "directional", "decision"]
-    assert list(found.checks) == kinds
+    given = dict.fromkeys(NAMES, interval(0.2, 0.6))
+    found = judge_validity(given, Thresholds(), "best-of-n", against="the oracle labels", scope=scope)
+    said = found.of_checks()
+    assert list(found.checks) == list(said) == ["correlation", "level", "directional", "decision"]
+    assert [*found.opening, *said.values()] == found.sentences
+    assert found.opening[1:] == ([scope] if scope else [])
+    starts = (
+        "The correlation with the oracle labels over all cells",
+        "After calibration",
+        "The correlation",
+        "The picks",
+    )
+    assert all(says.startswith(start) for says, start in zip(said.values(), starts, strict=True))
+    assert "within prompts is" in said["directional"]
+
+
+def test_sentences_are_short():
+    """No sentence of a verdict has more than 25 words."""
+    for target in ("best-of-n", "system"):
+        for sentence in " ".join(audit(cohort(200), target=target).verdict.sentences).split(". "):
+            assert len(re.sub(r"\[.*?\]", "x", sentence).split()) <= 25, sentence
 
 
 @pytest.mark.parametrize(
@@ -87,11 +191,11 @@ def test_four_kinds_of_validity_follow_in_order():
 )
 def test_a_check_is_open_where_the_interval_covers_its_gate(check, metric, gate):
     """Above its gate a check passes, below it fails, and across it it is inconclusive; the sentence says which."""
-    cases = [("pass", "passes", 0.1, 0.3), ("fail", "fails", -0.3, -0.1), ("inconclusive", "inconclusive", -0.1, 0.1)]
+    cases = [("pass", ", above", 0.1, 0.3), ("fail", ", below", -0.3, -0.1), ("inconclusive", "spans", -0.1, 0.1)]
     for state, word, low, high in cases:
         found = verdict(**{metric: interval(gate + low, gate + high)})
         assert found.checks[check] == state
-        assert any(s.startswith(f"{check.capitalize()} validity: {word}") for s in found.sentences)
+        assert word in found.of_checks()[check].split(". ")[0]
 
 
 def test_the_level_check_passes_below_its_gate():
@@ -138,13 +242,16 @@ def test_a_judge_that_ties_everything_picks_at_random():
 
 @pytest.mark.parametrize("target", ["best-of-n", "system"])
 def test_a_judge_as_reference_is_no_oracle(target):
-    """Held against another judge, no sentence speaks of an oracle, and one says with whom there is agreement."""
+    """Compared with another judge, no sentence speaks of an oracle, and one says with whom there is agreement."""
     found = audit(two_judges(200), oracle="judge:second", target=target)
     assert found.reference == "second"
     text = " ".join(found.verdict.sentences).lower()
     assert "oracle" not in text
-    assert "agreement with second" in text
-    assert "agreement with the oracle labels" in " ".join(audit(cohort(50)).verdict.sentences).lower()
+    assert "correlation with second" in text
+    assert "picking by second" in text
+    assert "perfect picking" not in text
+    assert "label points" not in text
+    assert "correlation with the oracle labels" in " ".join(audit(cohort(50)).verdict.sentences).lower()
 
 
 def test_a_reference_must_be_one_of_the_judges():
@@ -157,7 +264,7 @@ def test_a_reference_must_be_one_of_the_judges():
 def test_variance_is_the_oracles_unless_a_judge_is_the_reference():
     """The share of variance between prompts is that of the oracle labels, or of the judge that stands in for them."""
     own = " ".join(audit(cohort(50)).verdict.sentences)
-    assert "of the judge's variance and" in own
+    assert "of the judge's and" in own
     assert "of that of the oracle labels" in own
     assert "reference" not in own
     assert "of that of second" in " ".join(audit(two_judges(50), oracle="judge:second").verdict.sentences)
@@ -167,12 +274,20 @@ def test_variance_is_the_oracles_unless_a_judge_is_the_reference():
 @pytest.mark.parametrize(
     ("target", "metrics", "begins"),
     [
-        ("best-of-n", {}, "Decision validity"),
-        ("system", {"global_r": (0.5, 0.7), "level_bias": (0.0, 0.01)}, "Correlation validity: passes"),
-        ("system", {"global_r": (0.1, 0.3), "level_bias": (0.1, 0.2)}, "Correlation validity: fails"),
-        ("system", {"global_r": (0.5, 0.7), "level_bias": (0.1, 0.2)}, "Level validity: fails"),
-        ("system", {"global_r": (0.3, 0.5), "level_bias": (0.1, 0.2)}, "Level validity: fails"),
-        ("system", {"global_r": (0.5, 0.7), "level_bias": (0.0, 0.2)}, "Level validity: inconclusive"),
+        ("best-of-n", {}, "The picks recover"),
+        (
+            "system",
+            {"global_r": (0.5, 0.7), "level_bias": (0.0, 0.01)},
+            "The correlation with the oracle labels over all cells is 0.60",
+        ),
+        (
+            "system",
+            {"global_r": (0.1, 0.3), "level_bias": (0.1, 0.2)},
+            "The correlation with the oracle labels over all cells is 0.20",
+        ),
+        ("system", {"global_r": (0.5, 0.7), "level_bias": (0.1, 0.2)}, "After calibration"),
+        ("system", {"global_r": (0.3, 0.5), "level_bias": (0.1, 0.2)}, "After calibration"),
+        ("system", {"global_r": (0.5, 0.7), "level_bias": (0.0, 0.2)}, "After calibration"),
     ],
 )
 def test_the_deciding_sentence_is_marked(target, metrics, begins, scope):
@@ -186,6 +301,6 @@ def test_the_deciding_sentence_is_marked(target, metrics, begins, scope):
 def test_of_labels_of_single_candidates_what_decides_is_marked():
     """Best of n rests on recovery; of whole systems such labels say nothing, and the sentence says so."""
     metrics = dict.fromkeys(NAMES, interval(0.2, 0.6))
-    for target, begins in (("best-of-n", "Decision validity"), ("system", "Correlation, level and directional")):
+    for target, begins in (("best-of-n", "The picks recover"), ("system", "No pool is labelled whole")):
         found = candidate_validity(metrics, Thresholds(), target, scope="Some.", bounds={"recovery": (-1, 1)})
         assert found.sentences[found.deciding].startswith(begins)

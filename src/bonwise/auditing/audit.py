@@ -15,6 +15,7 @@ from bonwise.auditing.settings import IntervalKind, Settings
 from bonwise.auditing.stated_draw import StatedDraw, stated_draw
 from bonwise.auditing.thresholds import Thresholds
 from bonwise.auditing.verdict import Target
+from bonwise.auditing.verdict_sentences import ORACLE
 from bonwise.data.checks import CONFIDENCE, SEED, names_of
 from bonwise.data.label_design import LabelDesign
 from bonwise.data.opening import open_table
@@ -133,7 +134,7 @@ def _audit(table: ScoreTable, settings: Settings, stated: StatedDraw | None) -> 
     with_control: tuple[Panel | None, ...] = (
         lay_out(table, exclude=settings.exclude, shape=settings.shape) if settings.control else (None,) * len(panels)
     )
-    against = f"{table.reference}" if table.reference is not None else "the oracle labels"
+    against = f"{table.reference}" if table.reference is not None else ORACLE
     judges, refused, covariates = [], {}, _covariates(panels, stated)
     for panel, easy in zip(panels, with_control, strict=True):
         if panel.judge in covariates:

@@ -13,6 +13,7 @@ from bonwise.auditing.judge_audit import JudgeAudit, audit_judge
 from bonwise.auditing.partial import Picked
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.stated_draw import stated_draw
+from bonwise.auditing.verdict_sentences import ORACLE
 from bonwise.data.label_design import LabelDesign
 from bonwise.data.labels import join_labels
 from bonwise.data.panel import Panel, PromptLeftOut, Shape, lay_out
@@ -73,9 +74,7 @@ def logged_judge(
             f"{picks.source}: labels of single candidates were drawn, which audit the scores of a judge",
             hint="audit the table of scores that the design was drawn from",
         )
-    judge = audit_judge(
-        panel, None, settings, table=table, against="the oracle labels", stated=stated, picked=_picked(picks)
-    )
+    judge = audit_judge(panel, None, settings, table=table, against=ORACLE, stated=stated, picked=_picked(picks))
     return judge, table
 
 

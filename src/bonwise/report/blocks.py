@@ -43,8 +43,12 @@ Role = Literal["lead", "finding", "note", "caveat", "good", "bad", "open", "comm
 user's file, of several lines.
 """
 
-Kind = Literal["name", "figure", "words", "meaning", "command"]
-"""What a column holds: ``name`` and ``words`` are set to the left, ``meaning`` explains the row."""
+Kind = Literal["name", "figure", "words", "sentences", "meaning", "command"]
+"""What a column holds.
+
+``name`` and ``words`` are set to the left, ``sentences`` run over several lines wherever they are long, ``meaning``
+explains the row.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ class FittedTable:
     """A table whose names and figures are never cut short.
 
     On a terminal too narrow for all of it whole columns are left out, and named below the table. In a file or a pipe
-    nothing is left out, however wide the lines become.
+    nothing is left out, however wide the lines become; only sentences are broken into lines there too.
 
     Parameters
     ----------
@@ -38,7 +38,9 @@ class FittedTable:
         Leading columns that hold names; these stay, and so does the most important column of figures.
     title : str
     words : sequence of str
-        Headers of columns that hold words, which may run over several lines.
+        Headers of columns that hold words, which may run over several lines on a terminal.
+    sentences : sequence of str
+        Those of them that may run over several lines everywhere.
     styles : sequence of str
         Of the rows, one each; none where empty.
 
@@ -58,13 +60,16 @@ class FittedTable:
     left: int = 1
     title: str = ""
     words: Sequence[str] = ()
+    sentences: Sequence[str] = ()
     styles: Sequence[str] = ()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         shown = self.fit(console, options)
         table = self._table(shown, self._cap(options))
         if not console.is_terminal:
-            options = options.update(width=max(1, _width(console, options, table)))
+            whole = _width(console, options, table)
+            broken = whole - self._foldable(self.sentences)
+            options = options.update(width=max(1, broken, min(whole, options.max_width)))
         parts: list[RenderableType | Segment] = [*console.render(table, options)]
         lost = [self._name(header) for header in self.headers if header not in shown]
         if lost:
@@ -79,7 +84,9 @@ class FittedTable:
             return tuple(shown)
         others = [header for header in self.headers[self.left :] if header not in self.spare]
         for header in (*self.spare, *reversed(others)):
-            width = _width(console, options, self._table(shown)) - self._foldable(shown)
+            width = _width(console, options, self._table(shown)) - self._foldable(
+                [one for one in self.words if one in shown]
+            )
             if header not in self.spare:
                 # What cannot be spared stays beside long names, which run over several lines.
                 width -= sum(max(0, self._longest(name) - self._cap(options)) for name in self.headers[: self.left])
@@ -92,9 +99,9 @@ class FittedTable:
         """Return the width up to which a name stays on one line."""
         return max(1, options.max_width // (2 * self.left))
 
-    def _foldable(self, shown: Sequence[str]) -> int:
-        """Return by how much words may be narrowed."""
-        return sum(max(0, self._longest(header) - _WORDS) for header in self.words if header in shown)
+    def _foldable(self, headers: Sequence[str]) -> int:
+        """Return by how much columns of words may be narrowed."""
+        return sum(max(0, self._longest(header) - _WORDS) for header in headers)
 
     def _longest(self, header: str) -> int:
         at = self.headers.index(header)

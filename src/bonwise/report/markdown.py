@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from bonwise.printable import printable
-from bonwise.report.blocks import Block, Part, Said, Table, decisive_first
+from bonwise.report.blocks import Block, Column, Part, Said, Table, decisive_first
 from bonwise.report.numbers import counted
 
 __all__ = ["markdown_error", "paragraph", "rendered"]
@@ -100,10 +100,14 @@ def _table(table: Table) -> str:
     for row in table.rows[:_MOST_ROWS]:
         if row.group:
             lines.append(_line(["".join(_bold(row.group)), *("" for _ in table.columns[1:])]))
-        lines.append(_line(map(_text, row.cells)))
+        lines.append(_line(map(_cell, row.cells, table.columns)))
     if len(table.rows) > _MOST_ROWS:
         lines.append(_line([f"... {len(table.rows) - _MOST_ROWS:,} more", *("" for _ in table.columns[1:])]))
     return "\n".join(lines)
+
+
+def _cell(cell: str, column: Column) -> str:
+    return _text(cell, longest=_LONGEST_PARAGRAPH if column.kind == "sentences" else _LONGEST)
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -88,6 +88,7 @@ def _table(table: Table) -> FittedTable:
         left=max(left, 1),
         title=printable(table.title),
         words=tuple(header for header, column in named if column.kind not in {"name", "figure"}),
+        sentences=tuple(header for header, column in named if column.kind == "sentences"),
         styles=styles,
     )
 

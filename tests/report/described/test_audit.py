@@ -107,23 +107,26 @@ def test_the_verdict_and_the_gates_come_first_on_a_page_and_in_markdown():
     document = audited({"recovery": -5.0})
     for shown in (words(page(document)), " ".join(markdown(document).replace("\\", "").split())):
         assert all(sentence.replace(">", "") in shown.replace("&gt;", "") for sentence in document.verdict.sentences)
-        decision = document.verdict.sentences[document.verdict.deciding]
-        other = document.verdict.sentences[1]
+        answer, *levels = document.verdict.sentences
+        places = [shown.index(one) for one in ("Verdict: ", answer, *levels, "1 of 1 gate met.")]
         # The contents of a page name the metrics before they come.
-        assert shown.index("Verdict: ") < shown.index(decision) < shown.index(other) < shown.index("1 of 1 gate met.")
+        assert places == sorted(places)
         assert shown.index("1 of 1 gate met.") < shown.index("90 rows")
 
 
 @pytest.mark.parametrize("target", ["best-of-n", "system"])
 def test_what_leads_carries_its_figures(target):
-    """The target and the figures that decide lead; the other sentences follow, each once."""
+    """The answer with its figures leads; the levels are a table, each once with its state."""
     document = audited(target=target)
+    found = document.verdict
     (verdict,) = (part for part in describe(document).blocks if getattr(part, "role", "") == "verdict")
-    sentences, (headlines,) = verdict.blocks[:-1], verdict.blocks[-1:]
-    leads = [one.text for one in sentences if one.role == "lead"]
-    assert leads == [document.verdict.sentences[0], document.verdict.sentences[document.verdict.deciding]]
-    assert re.search(r"\[-?[\d.]+%?, -?[\d.]+%?\]", leads[1])
-    assert [one.text for one in sentences] == document.verdict.sentences
+    lead, levels, headlines = verdict.blocks
+    assert (lead.role, lead.text) == ("lead", found.sentences[0])
+    assert re.search(r"\[-?[\d.]+%?, -?[\d.]+%?\]", lead.text)
+    assert [row.cells[0] for row in levels.rows] == list(found.checks)
+    states = {"pass": "passes", "fail": "fails"}
+    assert [row.cells[1] for row in levels.rows] == [states.get(one, one) for one in found.checks.values()]
+    assert [row.cells[2] for row in levels.rows] == found.sentences[1:]
     assert [row.cells[0] for row in headlines.rows] == ["recovery", "within_r", "global_r"]
 
 
@@ -223,16 +226,61 @@ def test_percentages_are_written_in_one_way(narrowed, told):
     assert "note: few prompts" in said
 
 
+@pytest.mark.parametrize(
+    ("sentences", "said", "levels"),
+    [
+        (["Answer.", "Scope.", "A.", "B.", "C.", "D."], ["Answer.", "Scope."], ["A.", "B.", "C.", "D."]),
+        (["Answer.", "A.", "B.", "C.", "D."], ["Answer."], ["A.", "B.", "C.", "D."]),
+        (["Answer.", "Scope.", "No scores.", "D."], ["Answer.", "Scope."], [*["No scores."] * 3, "D."]),
+        (["Answer.", "No scores.", "D."], ["Answer."], [*["No scores."] * 3, "D."]),
+        (["Answer.", "D."], ["Answer.", "D."], []),
+        (list("ABCDEFG"), list("ABCDEFG"), []),
+    ],
+)
+def test_the_sentences_of_a_verdict_are_told_apart(sentences, said, levels):
+    """What opens a verdict stands as sentences, the levels as a table; other numbers of sentences stay sentences."""
+    old = audited()
+    shown = describe(changed(old, verdict={**old.verdict.to_dict(), "sentences": sentences, "deciding": 1}))
+    (verdict,) = (part for part in shown.blocks if getattr(part, "role", "") == "verdict")
+    assert [one.text for one in verdict.blocks if hasattr(one, "text")] == said
+    tables = [one for one in verdict.blocks if getattr(one, "role", "") == "table"]
+    assert [row.cells[2] for table in tables for row in table.rows] == levels
+
+
+def at_the_levels(lines):
+    """Return where the table of the four levels begins."""
+    return next(at for at, line in enumerate(lines) if line.endswith("   what it rests on"))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_sentences_of_the_levels_are_whole_at_any_width(width):
+    """Long sentences run over several lines, on a narrow terminal and in a file, and no line is wider than it."""
+    document = audited()
+    lines = on_a_terminal(document, width)
+    start = next(
+        at for at, line in enumerate(lines) if line.split() == ["validity", "state", "what", "it", "rests", "on"]
+    )
+    said = " ".join(" ".join(lines[start:]).split())
+    assert all(sentence in said for sentence in document.verdict.sentences[1:])
+    assert max(map(len, lines[start:])) <= width
+    piped = text(document).splitlines()
+    assert (
+        max(len(line) for line in piped[piped.index(next(one for one in piped if "what it rests on" in one)) :])
+        <= 120
+    )
+
+
 def test_a_reference_is_never_called_an_oracle():
     """Where a judge stands in for the oracle every reader names it a reference throughout."""
     both = two_judges(30).drop(columns="oracle_label")
     document = bw.audit(both, oracle="judge:second").document()
     for shown in (text(document), markdown(document)):
         assert "oracle" not in shown
-        assert "agreement with second" in shown
+        assert "correlation with second" in shown
+        assert "picking by second" in shown
     shown = words(audit_page(document, exhibits(["first"])))
     opening = shown.index("Verdict:")
-    assert opening < shown.index("Held against the scores of second: ") < shown.index("Decision target")
+    assert opening < shown.index("picking by second") < shown.index("The reference is the scores of second: ")
     assert "agreement with second, which is not an oracle" in shown
     assert "value_reference" in shown
     assert "oracle" not in shown.replace("which is not an oracle", "").lower()
@@ -275,7 +323,7 @@ def test_many_judges_are_shown_in_short(judges, whole, drawn):
     assert ("Metrics" in said) == whole
     assert (f"Every metric of all {judges} judges is in the JSON document (--json FILE)." in said) != whole
     shown = words(page(document))
-    assert shown.count("Decision target") == judges
+    assert shown.count("for best-of-n: it recovers") == judges
     assert ("What the picks are worth" in shown) == drawn
     assert (f"Of {judges} judges each has tables below and no drawings" in shown) != drawn
 

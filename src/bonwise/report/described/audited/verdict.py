@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from bonwise.documents.audit import AuditDocument
 from bonwise.documents.audited.gate import Gate, GateState
 from bonwise.documents.audited.judge import JudgeFound
 from bonwise.documents.audited.settings import AuditSettings
-from bonwise.documents.audited.verdict import Level
+from bonwise.documents.audited.verdict import CheckState, Level, Verdict
 from bonwise.documents.metrics import METRICS_FIRST, Metric
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Role, Said, Table
@@ -31,21 +32,34 @@ _STATES: Mapping[Level, _State] = {
     "inconclusive": "open",
 }
 
+_STATES_OF_A_CHECK: Mapping[CheckState, str] = {
+    "pass": "passes",
+    "fail": "fails",
+    "inconclusive": "inconclusive",
+    "undefined": "undefined",
+}
+
 _OUTCOMES: Mapping[GateState, Role] = {"met": "good", "not met": "bad", "inconclusive": "open"}
 
 _HEADLINES = 3
 
 
 def verdict(judge: JudgeFound, settings: AuditSettings, *, alone: bool) -> Part:
-    """Return the verdict on one judge, the only one or one of several; the sentences that decide lead."""
+    """Return the verdict on one judge, the only one or one of several: the answer leads, the levels are a table."""
     found = judge.verdict
-    sentences = [
-        Said("lead" if at in {0, found.deciding} else "finding", sentence)
-        for at, sentence in enumerate(found.sentences)
-    ]
-    headlines = _headlines(judge, settings.reference)
+    answer, *scope = (Said("finding", sentence) for sentence in found.opening)
     against = _against(settings) if alone else ()
-    return Part(found.level, [*against, *sentences, headlines], "verdict", _STATES[found.level])
+    headlines = _headlines(judge, settings.reference)
+    blocks = [replace(answer, role="lead"), *against, *scope, *_levels(found), headlines]
+    return Part(found.level, blocks, "verdict", _STATES[found.level])
+
+
+def _levels(found: Verdict) -> Iterator[Table]:
+    """Yield the four levels of validity as a table."""
+    columns = (Column("validity", "name"), Column("state", "name"), Column("what it rests on", "sentences"))
+    rows = [(check, _STATES_OF_A_CHECK[found.checks[check]], says) for check, says in found.of_checks().items()]
+    if rows:
+        yield Table.of(columns, rows)
 
 
 def verdict_of_several(document: AuditDocument) -> Part:
@@ -68,7 +82,7 @@ def verdict_of_several(document: AuditDocument) -> Part:
     share = f"{count(useful)} of {count(of)}"
     lead = Said("lead", f"{share} judges {'is' if useful == 1 else 'are'} useful for {what}.")
     which = [Said("finding", f"{level}: {'; '.join(levels[level])}") for level in _STATES if level in levels]
-    return Part(f"{share} useful", [*_against(settings), lead, Part("", which, "detail")], "verdict", state)
+    return Part(f"{share} useful", [lead, *_against(settings), Part("", which, "detail")], "verdict", state)
 
 
 def gates(document: AuditDocument) -> Iterator[Part]:
@@ -90,8 +104,8 @@ def _against(settings: AuditSettings) -> Iterator[Block]:
     if settings.reference is not None:
         yield Said(
             "lead",
-            f"Held against the scores of {printable(settings.reference, longest=60)}: the figures say how far picks "
-            "agree with them, not how good they are.",
+            f"The reference is the scores of {printable(settings.reference, longest=60)}: the figures say how far "
+            "picks agree with them, not how good they are.",
         )
 
 
