@@ -67,8 +67,9 @@ def test_systems_are_judged_by_correlation_and_level(global_r, bias, level):
 
 
 NOT_SETTLED = "It is not settled whether this judge is useful for best-of-n: "
+GAIN = "of what perfect picking would gain"
 HARMFUL = "This judge is harmful for best-of-n:"
-GATED = "of what perfect picking would gain; the gate is 50%."
+GATED = f"{GAIN}; the gate is 50%."
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ GATED = "of what perfect picking would gain; the gate is 50%."
         ({"recovery": (0.3, 0.7)}, f"{NOT_SETTLED}it recovers 50% [30%, 70%] {GATED}"),
         (
             {"recovery": (-0.4, -0.1)},
-            f"{HARMFUL} it recovers -25% [-40%, -10%] of what perfect picking would gain, so random picks are better.",
+            f"{HARMFUL} it recovers -25% [-40%, -10%] {GAIN}, so random picks are better.",
         ),
     ],
 )
@@ -301,6 +302,6 @@ def test_the_deciding_sentence_is_marked(target, metrics, begins, scope):
 def test_of_labels_of_single_candidates_what_decides_is_marked():
     """Best of n rests on recovery; of whole systems such labels say nothing, and the sentence says so."""
     metrics = dict.fromkeys(NAMES, interval(0.2, 0.6))
-    for target, begins in (("best-of-n", "The picks recover"), ("system", "No pool is labelled whole")):
+    for target, begins in (("best-of-n", "The picks recover"), ("system", "Correlation, level and directional")):
         found = candidate_validity(metrics, Thresholds(), target, scope="Some.", bounds={"recovery": (-1, 1)})
         assert found.sentences[found.deciding].startswith(begins)

@@ -84,7 +84,7 @@ def test_comparisons_are_kept_with_both_orders(capsys, folder, monkeypatch):
     for row in rows:
         effect = float(row["shown_first"]) - float(row["shown_second"])
         assert float(row["order_effect"]) == pytest.approx(effect)
-    assert "shown first is worth" in done.err
+    assert "position effect" in done.err
     assert "4 pairs judged in both orders" in done.err
 
 

@@ -134,7 +134,7 @@ def test_a_router_sends_the_same_pools_again(capsys, folder, monkeypatch, among)
     assert 0 < len(sent) <= 0.25 * 12 + 1
     assert f"pairwise:anthropic/s decided {len(sent)} of 12 pools" in first.err
     assert "the share is 25%" in first.err
-    assert "shown first is worth" in first.err
+    assert "position effect" in first.err
 
 
 @pytest.mark.parametrize("strategy", ["adaptive:margin=0.2", "value_of_information:mean_calls=6"])

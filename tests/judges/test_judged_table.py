@@ -156,7 +156,7 @@ def test_the_effect_of_the_order_is_the_mean_over_pairs_judged_both_ways():
     (effect,) = order_effects([first, second], [judge("j")])
     assert effect == OrderEffect("j", pairs=3, advantage=pytest.approx(0.5 / 3), differing=2, unscored=2)
     assert str(effect) == (
-        "j: shown first is worth +0.167; 2 of 3 pairs judged in both orders depend on it; 2 comparisons unscored"
+        "j: position effect +0.167; 2 of 3 pairs judged in both orders depend on it; 2 comparisons unscored"
     )
 
 

@@ -217,7 +217,7 @@ def test_the_page_says_what_has_no_interval_and_what_the_bound_is():
     """Ten routed prompts: the page says so, and never that no router could do better."""
     text = " ".join(str(route(weak_judge(100), share=0.1)).split())
     assert "captured has no interval: it rests on 10 routed prompts" in text
-    assert "estimate of the bound of corollary 3" in text
+    assert "What these features predict here would lift the value by at most" in text
     assert "No router" not in text
 
 

@@ -71,7 +71,7 @@ def pick_validity(metrics: _Metrics, thresholds: Thresholds, *, scope: str) -> V
     sentences = [
         said.for_best_of_n(level),
         *([scope] if scope else []),
-        "A logged pick holds no scores, so this level is undefined.",
+        "Correlation, level and directional validity need scores, and a logged pick holds none.",
         said.decision(),
     ]
     return _verdict("best-of-n", level, checks, sentences, len(sentences) - 1)
@@ -101,7 +101,7 @@ def candidate_validity(
     sentences = [
         said.for_best_of_n(level) if best_of_n else said.for_systems_undefined(),
         scope,
-        "No pool is labelled whole, so this level is undefined.",
+        "Correlation, level and directional validity need pools that are labelled whole, and none is.",
         f"{said.decision()} {recovery_bounds(bounds)}",
     ]
     # Of whole systems such labels tell nothing, and the sentence before the last says why.

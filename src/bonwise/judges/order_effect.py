@@ -31,7 +31,7 @@ class OrderEffect:
     Examples
     --------
     >>> print(OrderEffect("pairwise:openai/m", pairs=10, advantage=0.15, differing=3, unscored=0))
-    pairwise:openai/m: shown first is worth +0.150; 3 of 10 pairs judged in both orders depend on it
+    pairwise:openai/m: position effect +0.150; 3 of 10 pairs judged in both orders depend on it
     """
 
     judge: str
@@ -42,7 +42,7 @@ class OrderEffect:
 
     def __str__(self) -> str:
         text = (
-            f"{self.judge}: shown first is worth {self.advantage:+.3f}; {self.differing:,} of {self.pairs:,} pairs "
+            f"{self.judge}: position effect {self.advantage:+.3f}; {self.differing:,} of {self.pairs:,} pairs "
             "judged in both orders depend on it"
         )
         return text + (f"; {self.unscored:,} comparisons unscored" if self.unscored else "")

@@ -42,7 +42,7 @@ def test_nothing_that_the_text_says_is_left_out(document):
     """Every word of the text is on the page, and what the other file lacks is counted."""
     assert not set(text(document).replace("─", " ").split()) - set(words(page(document)).split())
     assert "1 only in " in text(document)
-    assert "35 prompts in both; [intervals] at 95%, paired by prompt" in text(document)
+    assert "35 prompts in both; in brackets 95% intervals, paired by prompt" in text(document)
 
 
 def test_one_figure_has_the_same_digits_wherever_it_stands(document):

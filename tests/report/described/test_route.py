@@ -44,7 +44,7 @@ def test_no_other_figure_is_a_negative_zero():
         plain["budget"] |= {"route_only": -1e-15, "redraw_only": -1e-15}
 
     found = said(changed(change))
-    assert "those above 0," in found
+    assert "those with a value above 0." in found
     assert "e-15" not in found
     assert "Expected gain in the mean label 0; routing alone 0, further draws alone 0." in found
 
@@ -56,9 +56,9 @@ def test_the_recommendation_says_of_what_it_captures_a_part():
         ends = {"estimate": estimate, "low": low, "high": high}
         return said(changed(lambda plain: plain["recommendation"]["captured"].update(ends)))
 
-    assert ", capturing 38% [32%, 44%] of the possible lift." in captures(0.38, 0.32, 0.44)
-    assert ", capturing 38.0% of the possible lift." in captures(0.38, None, None)
-    assert "capturing" not in captures(None, None, None)
+    assert "They capture 38% [32%, 44%] of the possible lift." in captures(0.38, 0.32, 0.44)
+    assert "They capture 38.0% of the possible lift." in captures(0.38, None, None)
+    assert "They capture" not in captures(None, None, None)
 
 
 def test_the_text_ends_with_what_to_do_and_pages_begin_with_it():

@@ -80,14 +80,21 @@ def _verdict(difference: EstimateRecord) -> str:
 def _targets(targets: Sequence[Target]) -> Iterator[str]:
     known = [one for one in targets if one.within_r.estimate is not None]
     if known:
-        takes = ", ".join(
-            f"{estimate(one.within_r)} ({estimate(one.effective_agreement, 'share')}) for {percent(one.target)}"
-            for one in known
+        first, *others = ((percent(one.target), *_needed(one)) for one in known)
+        gain, within_r, agreement = first
+        opening = (
+            f"To recover {gain} of the possible gain here a judge needs a within_r of {within_r} and an effective "
+            f"agreement of {agreement}."
         )
-        yield f"The within_r (effective agreement) that a share of the possible gain takes here is {takes}."
+        further = (f"For {gain} it needs {within_r} and {agreement}." for gain, within_r, agreement in others)
+        yield " ".join((opening, *further))
     for one in targets:
         if one not in known:
             yield f"No figure for {percent(one.target)} of the possible gain: {one.within_r.reason}."
+
+
+def _needed(one: Target) -> tuple[str, str]:
+    return estimate(one.within_r), estimate(one.effective_agreement, "share")
 
 
 def _inverse(inverse: Sequence[Inverse]) -> Iterator[str]:

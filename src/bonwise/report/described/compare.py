@@ -67,7 +67,7 @@ def _blocks(document: CompareDocument) -> Iterator[Block]:
         ]
     )
     yield Said(
-        "note", f"{counted(document.prompts, 'prompt')} in both; [intervals] at {confidence}, paired by prompt"
+        "note", f"{counted(document.prompts, 'prompt')} in both; in brackets {confidence} intervals, paired by prompt"
     )
     yield from _left_out(document)
     differences: list[Block] = [*_findings(document), *compare_forests(document)]

@@ -16,7 +16,7 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.described.dropped_prompts import cannot_be_drawn
 from bonwise.report.described.table_facts import table_facts
-from bonwise.report.numbers import NOTHING, Ends, count, counted, estimate, interval, interval_title, number, percent
+from bonwise.report.numbers import Ends, count, counted, estimate, interval, interval_title, number, percent
 
 __all__ = ["describe"]
 
@@ -50,7 +50,8 @@ def _blocks(document: LabelDesignsDocument) -> Iterator[Block]:
         yield Said("note", f"With the scores as covariates, as an audit uses them ({', '.join(models)}):")
         yield _shares(document, lambda one: number(one.with_scores))
     yield Said(
-        "note", f"Labels alone, by {count(settings.draws)} draws of each design (and Monte-Carlo standard error):"
+        "note",
+        f"Labels alone, by {count(settings.draws)} draws of each design (standard error of these draws in brackets):",
     )
     yield _shares(document, _with_se, drawn=True)
     yield _meanings(document)
@@ -85,7 +86,10 @@ def _shares(document: LabelDesignsDocument, figure: Callable[[ComparedShare], st
 
 
 def _with_se(one: ComparedShare) -> str:
-    return NOTHING if one.drawn is None else f"{number(one.drawn)} ({number(one.drawn_se)})"
+    if one.drawn is None or one.drawn_se is None:
+        return number(one.drawn)
+    known = Ends(one.drawn, one.drawn - one.drawn_se, one.drawn + one.drawn_se)
+    return f"{estimate(known)} ({number(one.drawn_se, like=known)})"
 
 
 def _meanings(document: LabelDesignsDocument) -> Table:

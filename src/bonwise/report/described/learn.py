@@ -38,8 +38,8 @@ def _blocks(document: LearnDocument) -> Iterator[Block]:
         left_out = counted(document.prompts_left_out, "prompt")
         yield Said("caveat", f"left out: {left_out} without two complete candidates")
     yield _scatter(document)
-    columns = tuple(map(Column, ("calls per pool", "price of a call", "in pools", "price in the rest")))
-    yield Table.of(columns, map(_price, document.prices))
+    columns = tuple(map(Column, ("calls per pool", "price per call", "in pools", "price in the others")))
+    yield Table.of(columns, map(_price, document.prices), "Prices in units of the judge's score")
     if document.prompts < _FEW:
         yield Said("caveat", f"fewer than {_FEW} prompts: the prices are rough")
 

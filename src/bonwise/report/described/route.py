@@ -115,11 +115,10 @@ def _bound(judge: JudgeRoute, share: float) -> Iterator[Said]:
         reached = _with_ends(estimate(achieved, "share"), interval(achieved, "share"))
         yield Said(
             "note",
-            "What these features were found to predict would lift the value by at most "
-            f"{_with_ends(estimate(bound), interval(bound))} (estimate of the bound of corollary 3; "
-            "a router that reads more out of them may lift it further); "
-            f"expected_gain has {reached} of that (a normal spread of expected gains allows "
-            f"{number(found.gaussian, 'share')}).",
+            "What these features predict here would lift the value by at most "
+            f"{_with_ends(estimate(bound), interval(bound))}. A router that predicts more from them may lift it "
+            f"further. expected_gain reaches {reached} of that bound; if expected gains were normally distributed it "
+            f"would reach {number(found.gaussian, 'share')}.",
         )
 
 
@@ -133,10 +132,11 @@ def _recommendation(found: RecommendedRoute) -> Iterator[Said]:
     captured, part = found.captured, ""
     if captured.estimate is not None:
         figure = _with_ends(estimate(captured, "share"), interval(captured, "share"))
-        part = f", capturing {figure} of the possible lift"
+        part = f" They capture {figure} of the possible lift."
     # Adding 0 turns a negative zero into a plain 0.
     above = brief(found.threshold + 0.0)
-    yield Said("lead", f"Send {percent(found.share)} of the prompts on by {found.signal}: those above {above}{part}.")
+    which = f"Send {percent(found.share)} of the prompts on by {found.signal}: those with a value above {above}."
+    yield Said("lead", f"{which}{part}")
     for sentence in found.sentences:
         yield Said("finding", sentence)
 

@@ -86,9 +86,9 @@ def factor_table(judge: JudgeRoute) -> Table:
         Column("interval", spare=6),
         Column("with gain", spare=2),
         Column("interval", spare=1),
-        Column("wrong, in fifths", spare=3),
-        Column("gap, in fifths", spare=4),
-        Column("gain, in fifths", spare=5),
+        Column("wrong, 5 groups", spare=3),
+        Column("gap, 5 groups", spare=4),
+        Column("gain, 5 groups", spare=5),
     )
     rows = []
     for name, signal in judge.studied.items():
@@ -98,7 +98,11 @@ def factor_table(judge: JudgeRoute) -> Table:
             pairs = (_pair(one) for one in (parts.corr_wrong, parts.corr_gap, parts.corr_gain))
             fifths = (number(one) for one in (across.wrong, across.gap, across.gain))
             rows.append((name, *(cell for pair in pairs for cell in pair), *fifths))
-    return Table.of(columns, rows, "Mean gain = P(wrong) x mean gap if wrong: correlations of the signal with each")
+    return Table.of(
+        columns,
+        rows,
+        "Mean gain = P(wrong) x mean gap if wrong: correlations with each, over prompts and over 5 equal groups",
+    )
 
 
 def grid_table(grid: Sequence[Sequence[EstimateRecord]]) -> Table:

@@ -150,8 +150,9 @@ def _routed(routed: RoutedTotals, of: int) -> Iterator[Block]:
 
 def _order(order: OrderTotals, advantage: float) -> Iterator[Said]:
     moved = f"{count(order.differing)} of {counted(order.pairs, 'pair')} judged in both orders"
-    what = f"{number(advantage, sign=True)} on average: 0 is nothing, 1 is every comparison."
-    yield Said("finding", f"Position effect of being shown first: {what}")
+    meant = "0 is no effect, 1 means that the candidate shown first always won"
+    effect = f"{number(advantage, sign=True)} on average ({meant})"
+    yield Said("finding", f"Position effect of being shown first: {effect}.")
     yield Said("finding", f"The verdict on {moved} depends on the order{_share(order.differing, order.pairs)}.")
     if order.without_verdict:
         have = "has" if order.without_verdict == 1 else "have"

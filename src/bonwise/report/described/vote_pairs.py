@@ -32,7 +32,7 @@ def vote_pairs(document: VotesDocument) -> Iterator[Block]:
             Column("prompts", spare=2),
             Column("margin"),
             Column("interval", spare=4),
-            Column("votes at .05"),
+            Column("votes (5% level)"),
             Column("se ratio", spare=1),
         ),
         [(*_names(one), *_margin(one)) for one in shown],
@@ -81,8 +81,8 @@ def _simulated(pairs: Sequence[PairVotesRecord], settings: VotesSettings) -> Ite
         spent = count(votes[0]) if len(votes) == 1 else f"{count(votes[0])} to {count(votes[-1])}"
         yield Said(
             "note",
-            f"spread, screened: how often 'no prompt has a preference' is rejected at .05 with {spent} new votes "
-            f"in proportion, and with half of them spent on screening; simulated "
+            f"spread, screened: how often 'no prompt has a preference' is rejected at the 5% level with {spent} new "
+            f"votes in proportion, and with half of them spent on screening; simulated "
             f"{counted(settings.repetitions, 'time')} at margins as likely, for planning only.",
         )
 

@@ -102,12 +102,12 @@ def _margins(document: VotesDocument) -> Table:
         Column("quantile", "name"),
         Column("|margin|"),
         Column("interval"),
-        Column("votes at .05"),
+        Column("votes (5% level)"),
         Column("interval"),
-        Column("votes at .01", spare=2),
+        Column("votes (1% level)", spare=2),
         Column("interval", spare=1),
     )
-    title = f"Votes to see the margin of a pair with power {setting(document.settings.power)} (equation 8)"
+    title = f"Votes needed to see the margin of a pair with power {percent(document.settings.power)}"
     return Table.of(columns, [tuple(_margin(one)) for one in document.margins], title)
 
 
@@ -135,7 +135,7 @@ def _near_ties(document: VotesDocument) -> Iterator[Said]:
     )
     if near.votes_needed is not None:
         votes = votes_or_none(near.votes_needed.at_05.whole)
-        said += f"; their median {estimate(near.median)} takes {votes} votes at .05"
+        said += f"; their median {estimate(near.median)} takes {votes} votes at the 5% level"
     yield Said("finding", said)
     which = ", ties not among them" if document.settings.ties == "drop" else ""
     yield Said(

@@ -65,8 +65,8 @@ def strategies(document: StrategiesDocument) -> DescribedStudy:
         notes=[
             Said(
                 "note",
-                f"scores compared with {_verdicts_of(settings)}; [intervals] at {percent(settings.confidence)}, "
-                "clustered by prompt",
+                f"scores compared with {_verdicts_of(settings)}; in brackets {percent(settings.confidence)} "
+                "intervals, clustered by prompt",
             )
         ],
     )

@@ -37,7 +37,8 @@ _ORDERS_HOW = (
 def verdicts(document: VerdictsDocument) -> DescribedStudy:
     """Describe verdicts alone: what holds of the judges together, and a table of them."""
     settings = document.settings
-    how = f"judges: {count(len(document.judges))}; [intervals] at {percent(settings.confidence)}, clustered by prompt"
+    judges = counted(len(document.judges), "judge")
+    how = f"{judges}; in brackets {percent(settings.confidence)} intervals, clustered by prompt"
     against = f"Pairwise verdicts of {printable(settings.source)} against {printable(settings.oracle)}"
     return DescribedStudy(
         title=against,

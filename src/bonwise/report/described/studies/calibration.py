@@ -50,7 +50,7 @@ def described(document: CalibrationDocument) -> DescribedStudy:
     }
     how = (
         f"{settings.folds} folds of whole prompts, each calibrated by a map of the others, seed {settings.seed}; "
-        f"[intervals] at {percent(settings.confidence)}, paired by prompt"
+        f"in brackets {percent(settings.confidence)} intervals, paired by prompt"
     )
     return DescribedStudy(
         title=f"Calibration of judges of {printable(settings.source)}",

@@ -36,7 +36,7 @@ def described(document: RequirementsDocument) -> DescribedStudy:
         heading=_HEADING,
         anchor="requirements",
         judges=judges,
-        notes=[Said("note", f"[intervals] at {percent(settings.confidence)}, clustered by prompt")],
+        notes=[Said("note", f"in brackets {percent(settings.confidence)} intervals, clustered by prompt")],
         instead=many_requirements(document),
     )
 
