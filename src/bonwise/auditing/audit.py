@@ -18,21 +18,21 @@ from bonwise.auditing.verdict import Target
 from bonwise.auditing.verdict_sentences import ORACLE
 from bonwise.data.checks import CONFIDENCE, SEED, names_of
 from bonwise.data.label_design import LabelDesign
-from bonwise.data.opening import open_table
+from bonwise.data.opening import ScoreSource, open_table
 from bonwise.data.panel import Panel, lay_out
 from bonwise.data.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 __all__ = ["audit"]
 
 
 @opens_a_table
 def audit(  # noqa: PLR0913 - the one front door of the audit; all but the source are named
-    source: str | Path | pd.DataFrame | ScoreTable,
+    source: ScoreSource,
     *,
     control: str | Sequence[str] = (),
     target: Target = "best-of-n",
@@ -50,7 +50,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
 
     Parameters
     ----------
-    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
         Long table ``prompt_id, candidate, judge_score, oracle_label`` and optional columns; or a file of logged
         picks, as ``bonwise select`` writes it, with `labels`.
     control : str or sequence of str

@@ -19,6 +19,7 @@ from bonwise.data.checks import CONFIDENCE
 from bonwise.data.panel import Panel, PromptLeftOut
 from bonwise.data.picks import Pick, Picks
 from bonwise.data.reading_options import PickKeywords, ReadingOptions, opens_a_table
+from bonwise.data.rows import RowSource
 from bonwise.documented import DocumentedResult
 from bonwise.documents.compare import CompareDocument, CompareSettings, SideRecord
 from bonwise.documents.dropped_prompt import DroppedPrompt
@@ -133,7 +134,7 @@ def compare(
     first: str | Path,
     second: str | Path,
     *,
-    labels: str | Path | pd.DataFrame,
+    labels: RowSource,
     confidence: float = CONFIDENCE,
     as_picked: bool = False,
     **reading: Unpack[PickKeywords],
@@ -144,7 +145,7 @@ def compare(
     ----------
     first, second : str or pathlib.Path
         Files of picks, as ``bonwise select`` writes them.
-    labels : str, pathlib.Path or pandas.DataFrame
+    labels : str, pathlib.Path, pandas.DataFrame or rows as mappings
         Labels, joined on prompt and candidate.
     confidence : float
         Of the two-sided intervals, in [0.5, 1).

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal, Unpack, get_args
 
 import numpy as np
@@ -13,7 +12,7 @@ import pandas as pd
 from bonwise.data.checks import CONFIDENCE, check_confidence
 from bonwise.data.opening import open_table
 from bonwise.data.reading_options import LabelledKeywords, ReadingOptions, opens_a_table
-from bonwise.data.rows import open_rows
+from bonwise.data.rows import RowSource, open_rows
 from bonwise.data.statements import LEVELS, Statements, Ties, pair_statements, plain_statements
 from bonwise.data.table import ScoreTable
 from bonwise.documented import DocumentedResult
@@ -70,7 +69,7 @@ class ConfidenceAudit(DocumentedResult):
 
 @opens_a_table
 def audit_confidence(
-    source: str | Path | pd.DataFrame,
+    source: RowSource,
     *,
     ties: Ties = "exclude",
     confidence: float = CONFIDENCE,
@@ -80,7 +79,7 @@ def audit_confidence(
 
     Parameters
     ----------
-    source : str, pathlib.Path or pandas.DataFrame
+    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
         A file of ``bonwise judge --pairs``; a table with ``probability`` and ``outcome``; or a table of scores with
         the ends ``low`` and ``high`` of the intervals that the judge stated.
     ties : {"exclude", "half"}
@@ -136,7 +135,7 @@ def audit_confidence(
     return ConfidenceAudit("intervals", _coverage(table, confidence), settings)
 
 
-def _scores(source: str | Path | pd.DataFrame, name: str, raw: pd.DataFrame, reading: ReadingOptions) -> ScoreTable:
+def _scores(source: RowSource, name: str, raw: pd.DataFrame, reading: ReadingOptions) -> ScoreTable:
     if not {"low", "high"} <= set(raw.columns):
         raise ColumnError(
             f"{name}: no stated confidence: neither probability and outcome, nor pairs, nor low and high",

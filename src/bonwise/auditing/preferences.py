@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +30,8 @@ from bonwise.stats.sums import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bonwise.data.rows import RowSource
 
 __all__ = ["PreferenceAudit", "audit_preferences"]
 
@@ -92,7 +93,7 @@ class PreferenceAudit(DocumentedResult):
 
 
 def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the source named
-    source: str | Path | pd.DataFrame,
+    source: RowSource,
     *,
     verdicts: Sequence[str],
     oracle: str,
@@ -110,7 +111,7 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
 
     Parameters
     ----------
-    source : str, pathlib.Path or pandas.DataFrame
+    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
     verdicts : sequence of str
         One or two columns with the judge's verdict (1/2, a/b, model_a/model_b, tie).
     oracle : str

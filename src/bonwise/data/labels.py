@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +13,7 @@ from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import check_propensities, parse_numbers
 from bonwise.data.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.data.roles import COLUMN_FLAGS, LABEL_ROLES
-from bonwise.data.rows import open_rows
+from bonwise.data.rows import RowSource, open_rows
 from bonwise.data.scales import to_unit
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import ColumnError, InputError, RowError
@@ -53,7 +52,7 @@ class _Labels:
 
 def join_labels(
     table: ScoreTable,
-    labels: str | Path | pd.DataFrame,
+    labels: RowSource,
     reading: ReadingOptions = AS_IT_STANDS,
 ) -> ScoreTable:
     """Return the table with the labels of a second file.
@@ -65,7 +64,7 @@ def join_labels(
     ----------
     table : ScoreTable
         Without labels of its own.
-    labels : str, pathlib.Path or pandas.DataFrame
+    labels : str, pathlib.Path, pandas.DataFrame or rows as mappings
         Columns ``prompt_id``, ``candidate``, ``oracle_label`` or their aliases; a blank label is none. A column
         ``propensity`` comes along.
     reading : ReadingOptions
@@ -136,7 +135,7 @@ def _left_out(labels: _Labels, strange: npt.NDArray[np.bool_]) -> dict[str, int]
 
 def _read_labels(
     table: ScoreTable,
-    labels: str | Path | pd.DataFrame,
+    labels: RowSource,
     reading: ReadingOptions,
 ) -> _Labels:
     raw, source = open_rows(labels, "labels")

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol, runtime_checkable
 
 from bonwise.data.labels import join_labels
 from bonwise.data.reading_options import AS_IT_STANDS, ReadingOptions
+from bonwise.data.rows import RowSource
 from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, UsageError
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["open_scores", "open_table"]
+__all__ = ["HoldsScores", "ScoreSource", "open_scores", "open_table"]
 
 
-def open_scores(source: str | Path | pd.DataFrame | ScoreTable, reading: ReadingOptions = AS_IT_STANDS) -> ScoreTable:
+@runtime_checkable
+class HoldsScores(Protocol):
+    """Something whose scores are a table, such as pools that were judged."""
+
+    def to_table(self) -> ScoreTable:
+        """Return the table."""
+        ...
+
+
+ScoreSource = RowSource | ScoreTable | HoldsScores
+"""Scores: the path of a file, a frame, a table, rows as mappings, or an object with `to_table`."""
+
+
+def open_scores(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> ScoreTable:
     """Return a table of scores with the labels it has itself; a file of labels is left alone.
 
     Parameters
     ----------
-    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
     reading : ReadingOptions
 
     Raises
@@ -32,6 +42,8 @@ def open_scores(source: str | Path | pd.DataFrame | ScoreTable, reading: Reading
     """
     # What is said of the labels is said of those in a file of their own where there is one.
     own = reading if reading.labels is None else replace(reading.without_label_column(), label_scale=None)
+    if isinstance(source, HoldsScores):
+        source = source.to_table()
     if isinstance(source, ScoreTable):
         if own.columns or own.judge_scale or own.label_scale:
             raise UsageError("columns and scales of a ScoreTable are fixed", hint="give them to ScoreTable.read")
@@ -39,12 +51,12 @@ def open_scores(source: str | Path | pd.DataFrame | ScoreTable, reading: Reading
     return ScoreTable.opened(source, own)
 
 
-def open_table(source: str | Path | pd.DataFrame | ScoreTable, reading: ReadingOptions = AS_IT_STANDS) -> ScoreTable:
+def open_table(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> ScoreTable:
     """Return a table of scores with oracle labels.
 
     Parameters
     ----------
-    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
     reading : ReadingOptions
 
     Raises

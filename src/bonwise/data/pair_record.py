@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ import pandas as pd
 from bonwise.data.draw_checks import AS_WRITTEN, draw_numbers
 from bonwise.data.identifiers import as_categories
 from bonwise.data.pair_verdicts import PairVerdicts
-from bonwise.data.rows import open_rows
+from bonwise.data.rows import RowSource, open_rows
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import ColumnError, InputError, RowError
 
@@ -40,7 +39,7 @@ class PairRecord:
     frame: pd.DataFrame = field(repr=False)
 
     @classmethod
-    def read(cls, source: str | Path | pd.DataFrame) -> PairRecord:
+    def read(cls, source: RowSource) -> PairRecord:
         """Read the record that a draw wrote.
 
         Raises

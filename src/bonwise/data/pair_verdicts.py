@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +10,7 @@ import pandas as pd
 
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import distinct, parse_numbers
-from bonwise.data.rows import open_rows
+from bonwise.data.rows import RowSource, open_rows
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import ColumnError, RowError, UsageError
 
@@ -42,12 +41,12 @@ class PairVerdicts:
     frame: pd.DataFrame = field(repr=False)
 
     @classmethod
-    def read(cls, source: str | Path | pd.DataFrame, judge: str | None = None) -> PairVerdicts:
+    def read(cls, source: RowSource, judge: str | None = None) -> PairVerdicts:
         """Read a file or a frame.
 
         Parameters
         ----------
-        source : str, pathlib.Path or pandas.DataFrame
+        source : str, pathlib.Path, pandas.DataFrame or rows as mappings
             Columns ``prompt_id``, ``a``, ``b``, ``shown_first``, ``shown_second`` and, where there are such,
             ``judge``, and ``input_tokens`` and ``output_tokens`` (or ``tokens``) of the answers on the pair.
         judge : str, optional

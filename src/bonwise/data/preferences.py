@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.data.rows import open_rows
+from bonwise.data.rows import RowSource, open_rows
 from bonwise.data.verdict_words import joined_names, preferences_of, require_columns
 from bonwise.data.wording import quoted
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
@@ -50,7 +49,7 @@ class PreferenceTable:
     @classmethod
     def read(
         cls,
-        source: str | Path | pd.DataFrame,
+        source: RowSource,
         *,
         verdicts: Sequence[str],
         oracle: str,

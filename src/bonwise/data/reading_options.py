@@ -22,8 +22,7 @@ from bonwise.errors import UsageError
 from bonwise.printable import shell_word
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from bonwise.data.rows import RowSource
     from bonwise.data.scales import Scale
 
 __all__ = [
@@ -75,7 +74,7 @@ class _ShapeKeyword(_Candidates, total=False):
 class LabelledKeywords(TableKeywords, total=False):
     """How a table is read with labels from elsewhere; confidence is stated of single candidates, or of pairs."""
 
-    labels: str | Path | pd.DataFrame | None
+    labels: RowSource | None
 
 
 class PoolKeywords(TableKeywords, _ShapeKeyword, total=False):
@@ -137,7 +136,7 @@ class ReadingOptions:
 
     Parameters
     ----------
-    labels : str, pathlib.Path or pandas.DataFrame, optional
+    labels : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
         Labels from elsewhere, joined on prompt and candidate.
     oracle : str, optional
         ``judge:NAME`` takes one judge of the table as the reference.
@@ -163,7 +162,7 @@ class ReadingOptions:
     ['--score-col rating', "--exclude 'the base'", '--ragged']
     """
 
-    labels: str | Path | pd.DataFrame | None = field(
+    labels: RowSource | None = field(
         default=None, metadata=_by(ReadingFlag("--labels", "Oracle labels, joined on prompt and candidate.", Path))
     )
     oracle: str | None = field(

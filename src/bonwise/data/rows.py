@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -11,7 +13,10 @@ from bonwise.data.wording import quoted
 from bonwise.errors import ColumnError, UsageError
 from bonwise.extras import TABLES
 
-__all__ = ["counted_rows", "open_rows", "refuse_duplicate_columns"]
+__all__ = ["RowSource", "counted_rows", "name_of", "open_rows", "refuse_duplicate_columns"]
+
+RowSource = str | Path | pd.DataFrame | Sequence[Mapping[str, Any]]
+"""The path of a file, a frame, or rows, each a mapping of column to value."""
 
 
 def counted_rows(frame: pd.DataFrame, source: str) -> pd.DataFrame:
@@ -31,21 +36,27 @@ def counted_rows(frame: pd.DataFrame, source: str) -> pd.DataFrame:
     return frame.set_axis(pd.RangeIndex(len(frame)), axis=0)
 
 
-def open_rows(source: str | Path | pd.DataFrame, name: str = "table") -> tuple[pd.DataFrame, str]:
-    """Return the rows of a file or a frame as they stand, and how errors name them.
+def name_of(source: RowSource, name: str) -> str:
+    """Return what to call a file, a frame or rows: a file by its path, all else by this name."""
+    return str(source) if isinstance(source, str | Path) else name
+
+
+def open_rows(source: RowSource, name: str = "table") -> tuple[pd.DataFrame, str]:
+    """Return the rows of a file, a frame or a sequence as they stand, and how errors name them.
 
     Parameters
     ----------
-    source : str, pathlib.Path or pandas.DataFrame
+    source : str, pathlib.Path, pandas.DataFrame or sequence of mappings
+        A value that a mapping lacks is a blank one.
     name : str
-        Of a frame; a file is named by its path.
+        Of a frame or a sequence; a file is named by its path.
 
     Raises
     ------
     bonwise.errors.InputError
         A file that cannot be read, no rows, or two columns of one name.
     bonwise.errors.UsageError
-        Neither a path nor a frame.
+        Something else, or a row that is no mapping.
 
     Examples
     --------
@@ -53,11 +64,26 @@ def open_rows(source: str | Path | pd.DataFrame, name: str = "table") -> tuple[p
     >>> name, frame.index.tolist()
     ('table', [0, 1])
     """
+    if isinstance(source, str | Path):
+        return read_raw(Path(source)), name_of(source, name)
     if isinstance(source, pd.DataFrame):
         return counted_rows(source, name), name
-    if isinstance(source, str | Path):
-        return read_raw(Path(source)), str(source)
-    raise UsageError(f"{type(source).__name__} is not a table", hint="give the path of a file, or a pandas DataFrame")
+    if isinstance(source, list | tuple):
+        return counted_rows(_frame_of(source, name), name), name
+    raise UsageError(
+        f"{type(source).__name__} is not a table",
+        hint="give the path of a file, a pandas DataFrame, or a list of rows, each a mapping of column to value",
+    )
+
+
+def _frame_of(rows: Sequence[Any], name: str) -> pd.DataFrame:
+    for position, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise UsageError(
+                f"{name}: row {position} (counted from 0) is a {type(row).__name__}, not a mapping",
+                hint="such as {'prompt_id': 'p1', 'candidate': 'a', 'judge_score': 0.7, 'oracle_label': 1}",
+            )
+    return pd.DataFrame([dict(row) for row in rows])
 
 
 def refuse_duplicate_columns(frame: pd.DataFrame, source: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ from bonwise.data.identifiers import as_categories
 from bonwise.data.labels import join_labels
 from bonwise.data.numbers import distinct, parse_numbers
 from bonwise.data.reading_options import ReadingOptions
+from bonwise.data.rows import RowSource
 from bonwise.data.table import ScoreTable
 from bonwise.errors import ColumnError, InputError, RowError
 
@@ -93,7 +93,7 @@ def plain_statements(raw: pd.DataFrame, source: str, ties: Ties) -> Statements:
 
 
 def pair_statements(
-    raw: pd.DataFrame, source: str, labels: str | Path | pd.DataFrame, reading: ReadingOptions, ties: Ties
+    raw: pd.DataFrame, source: str, labels: RowSource, reading: ReadingOptions, ties: Ties
 ) -> Statements:
     """Read the pairs file of ``bonwise judge --pairs``: each order is a statement on the candidate shown first.
 
@@ -101,7 +101,7 @@ def pair_statements(
     ----------
     raw : pandas.DataFrame
     source : str
-    labels : str, pathlib.Path or pandas.DataFrame
+    labels : str, pathlib.Path, pandas.DataFrame or rows as mappings
         Oracle labels of the candidates, joined on prompt and candidate.
     reading : ReadingOptions
         Of the label file.
@@ -138,7 +138,7 @@ def pair_statements(
 
 
 def _pair_labels(
-    raw: pd.DataFrame, source: str, labels: str | Path | pd.DataFrame, reading: ReadingOptions
+    raw: pd.DataFrame, source: str, labels: RowSource, reading: ReadingOptions
 ) -> tuple[tuple[_Floats, _Floats], Mapping[str, int]]:
     """Return the labels of both candidates of each pair, and how many labels were left out."""
     ends = [raw[["prompt_id", name]].set_axis(["prompt_id", "candidate"], axis=1) for name in ("a", "b")]

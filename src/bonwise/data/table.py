@@ -17,7 +17,7 @@ from bonwise.data.cells import distinct_cells, mean_by_cell, positions
 from bonwise.data.reading_options import ReadingOptions, TableKeywords, opens_a_table
 from bonwise.data.repeats import averaged, draw_columns
 from bonwise.data.roles import ROLES, SPENT
-from bonwise.data.rows import open_rows, refuse_duplicate_columns
+from bonwise.data.rows import RowSource, open_rows, refuse_duplicate_columns
 from bonwise.data.scales import Scale, mismatch
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import RowError, UsageError
@@ -121,7 +121,7 @@ class ScoreTable:
         return cls.opened(frame, ReadingOptions.of(cls.from_frame, reading), source)
 
     @classmethod
-    def opened(cls, source: str | Path | pd.DataFrame, reading: ReadingOptions, name: str = "table") -> ScoreTable:
+    def opened(cls, source: RowSource, reading: ReadingOptions, name: str = "table") -> ScoreTable:
         """Read a file as `read` does, or validate a frame, under this name, as `from_frame` does."""
         return cls._validated(*open_rows(source, name), reading)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
 
@@ -13,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.data.identifiers import as_categories
-from bonwise.data.rows import open_rows
+from bonwise.data.rows import RowSource, open_rows
 from bonwise.data.verdict_words import joined_names, preferences_of, require_columns
 from bonwise.errors import ColumnError, InputError, UsageError
 
@@ -87,7 +86,7 @@ class VoteTable:
     @classmethod
     def read(
         cls,
-        source: str | Path | pd.DataFrame,
+        source: RowSource,
         *,
         verdict: str,
         pair: Sequence[str],
@@ -97,7 +96,7 @@ class VoteTable:
 
         Parameters
         ----------
-        source : str, pathlib.Path or pandas.DataFrame
+        source : str, pathlib.Path, pandas.DataFrame or rows as mappings
         verdict : str
             Column that says which model won: 1, a or model_a for the model in the first column of `pair`, 2, b or
             model_b for the other, or tie.

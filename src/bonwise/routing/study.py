@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from bonwise.data.checks import CONFIDENCE, SEED, check_confidence, check_seed, check_share
-from bonwise.data.opening import open_table
+from bonwise.data.opening import ScoreSource, open_table
 from bonwise.data.panel import lay_out
 from bonwise.data.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 from bonwise.data.scales import Scale
-from bonwise.data.table import ScoreTable
 from bonwise.documented import DocumentedResult
 from bonwise.documents.labels_left_out import labels_left_out
 from bonwise.documents.record import given
@@ -107,7 +106,7 @@ class RouteStudy(DocumentedResult):
 
 @opens_a_table
 def route(
-    source: str | Path | pd.DataFrame | ScoreTable,
+    source: ScoreSource,
     *,
     share: float = 0.25,
     first_pass_only: bool = False,
@@ -121,7 +120,7 @@ def route(
 
     Parameters
     ----------
-    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
         Long table ``prompt_id, candidate, judge_score, oracle_label``, with ``low`` and ``high`` or
         ``ci_width``, ``draw_0``, ``draw_1`` ... or ``draw``, and ``propensity`` where there are any.
     share : float

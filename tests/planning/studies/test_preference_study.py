@@ -267,7 +267,7 @@ def test_columns_are_named_by_words(columns, word):
 
 def test_what_is_no_table_is_refused():
     """A source that is neither a path nor a frame is refused in one line."""
-    with pytest.raises(UsageError, match="list is not a table"):
+    with pytest.raises(UsageError, match=r"row 0 .* is a int, not a mapping"):
         study_preferences([1, 2], **ASKED)
 
 

@@ -17,7 +17,6 @@ from bonwise.auditing.studies.registration import Flag, Study
 from bonwise.data.checks import CONFIDENCE, SEED
 from bonwise.data.panel import Panel
 from bonwise.data.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
-from bonwise.data.table import ScoreTable
 from bonwise.documented import DocumentedResult
 from bonwise.documents.judge_counts import JudgeCounts
 from bonwise.documents.studies.calibration import CalibrationDocument, CalibrationSettings
@@ -26,6 +25,8 @@ from bonwise.extras import TREES
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bonwise.data.opening import ScoreSource
 
 __all__ = ["STUDY", "CalibrationStudy", "calibration_of", "study_calibration"]
 
@@ -67,7 +68,7 @@ class CalibrationStudy(DocumentedResult):
 
 @opens_a_table
 def study_calibration(
-    source: str | Path | pd.DataFrame | ScoreTable,
+    source: ScoreSource,
     *,
     covariates: Annotated[
         str | Sequence[str],
@@ -86,7 +87,7 @@ def study_calibration(
 
     Parameters
     ----------
-    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
         Long table ``prompt_id, candidate, judge_score, oracle_label`` and optional columns.
     covariates : str or sequence of str
         Numeric columns of the table, one value per candidate, or ``length``: the characters of its text. Without any,

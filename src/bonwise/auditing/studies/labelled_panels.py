@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bonwise.auditing.labelling import Labelling, label_state
 from bonwise.auditing.settings import Settings
-from bonwise.data.opening import open_table
+from bonwise.data.opening import ScoreSource, open_table
 from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.data.table import ScoreTable
@@ -22,7 +21,7 @@ from bonwise.errors import InputError
 from bonwise.release import release
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 __all__ = ["LabelledPanels", "open_judged"]
 
@@ -107,9 +106,7 @@ class LabelledPanels:
         return kind(**{**common, **own})
 
 
-def open_judged(
-    source: str | Path | pd.DataFrame | ScoreTable, settings: Settings, reading: ReadingOptions = AS_IT_STANDS
-) -> LabelledPanels:
+def open_judged(source: ScoreSource, settings: Settings, reading: ReadingOptions = AS_IT_STANDS) -> LabelledPanels:
     """Open a table for a study; candidates that the settings exclude, and the control, are left out of the panels.
 
     Raises

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import numpy as np
@@ -14,7 +13,7 @@ from bonwise.auditing.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.auditing.studies.mix_findings import mix_findings
 from bonwise.auditing.studies.registration import NO_FLAG, Flag, Study, WithAudit
 from bonwise.data.checks import CONFIDENCE, SEED, names_of
-from bonwise.data.opening import open_table
+from bonwise.data.opening import ScoreSource, open_table
 from bonwise.data.panel import Panel, lay_out
 from bonwise.data.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 from bonwise.data.table import ScoreTable
@@ -99,7 +98,7 @@ class MixStudy(DocumentedResult):
 
 @opens_a_table
 def study_mix(
-    source: str | Path | pd.DataFrame | ScoreTable,
+    source: ScoreSource,
     *,
     control: Annotated[str | Sequence[str], Flag("A candidate that is easy to tell apart (repeatable).")],
     confidence: float = CONFIDENCE,
@@ -110,7 +109,7 @@ def study_mix(
 
     Parameters
     ----------
-    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
     control : str or sequence of str
         Names of the easy candidates; see `docs/study_mix.md`.
     confidence : float

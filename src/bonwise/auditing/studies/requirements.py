@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple, Unpack
 
 from bonwise.auditing.settings import Settings
@@ -40,7 +39,7 @@ from bonwise.stats.sums import prompt_sums
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bonwise.data.table import ScoreTable
+    from bonwise.data.opening import ScoreSource
 
 __all__ = ["STUDY", "TARGETS", "RequirementsStudy", "requirements_of", "study_requirements"]
 
@@ -87,7 +86,7 @@ class RequirementsStudy(DocumentedResult):
 
 @opens_a_table
 def study_requirements(
-    source: str | Path | pd.DataFrame | ScoreTable,
+    source: ScoreSource,
     *,
     targets: Annotated[
         Sequence[float], Flag("A wanted recovery (repeatable) [0.25, 0.5, 0.75, 0.9].", "--target")
@@ -103,7 +102,7 @@ def study_requirements(
 
     Parameters
     ----------
-    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
     targets : sequence of float
         Recoveries, in [0, 1].
     within_r : sequence of float

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.data.opening import open_table
+from bonwise.data.opening import ScoreSource, open_table
 from bonwise.data.panel import Panel, PromptLeftOut, Shape, lay_out
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, quoted
@@ -65,12 +64,12 @@ class LabelledPrompts:
         return bool(self.prompt_ids.is_monotonic_increasing)
 
 
-def labelled_in_order(source: str | Path | pd.DataFrame | ScoreTable, request: MonitorRequest) -> LabelledPrompts:
+def labelled_in_order(source: ScoreSource, request: MonitorRequest) -> LabelledPrompts:
     """Read scores and labels; the order of the labels is that of the rows they stand in.
 
     Parameters
     ----------
-    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
         Scores, and without a label file the labels too.
     request : MonitorRequest
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Unpack
 import pandas as pd
 
 from bonwise.data.checks import CONFIDENCE
+from bonwise.data.opening import HoldsScores
 from bonwise.data.reading_options import LabelledInOrderKeywords, ReadingOptions, opens_a_table
+from bonwise.data.rows import name_of
 from bonwise.data.table import ScoreTable
 from bonwise.data.votes import Ties
 from bonwise.documented import DocumentedResult
@@ -47,6 +49,8 @@ from bonwise.stats.sequential.sequential_precision import STEP
 
 if TYPE_CHECKING:
     from bonwise.data.label_design import LabelDesign
+    from bonwise.data.opening import ScoreSource
+    from bonwise.data.rows import RowSource
 
 __all__ = ["Monitor", "Question", "monitor"]
 
@@ -126,10 +130,10 @@ class Monitor(DocumentedResult):
 
 @opens_a_table
 def monitor(  # noqa: PLR0913 - all but the source are named
-    source: str | Path | pd.DataFrame | ScoreTable,
+    source: ScoreSource,
     *,
     question: Question,
-    label_file: str | Path | pd.DataFrame | None = None,
+    label_file: RowSource | None = None,
     half_width: float | None = None,
     than: float | None = None,
     planned: int | None = None,
@@ -150,12 +154,12 @@ def monitor(  # noqa: PLR0913 - all but the source are named
 
     Parameters
     ----------
-    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
         Scores, and without `label_file` the labels too, its rows in the order of labelling; of preferences the
         votes.
     question : {"precision", "significance", "preference"}
         Recovery known to a half-width; recovery above `than`; first answer preferred by more than `than`.
-    label_file : str, pathlib.Path or pandas.DataFrame, optional
+    label_file : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
         Labels of the scores; the order of its rows is that of labelling.
     half_width : float, optional
         Precision: of recovery's interval, above 0; needed there.
@@ -220,7 +224,7 @@ def monitor(  # noqa: PLR0913 - all but the source are named
     if request.question != "preference":
         first = request.earliest_look
         return _recovery(labelled_in_order(source, request), request, first)
-    if isinstance(source, ScoreTable):
+    if isinstance(source, HoldsScores | ScoreTable):
         raise UsageError("a table of scores holds no votes", hint="give the file or frame of the votes")
     return _preference(source, request)
 
@@ -260,7 +264,7 @@ def _recovery_settings(prompts: LabelledPrompts, request: MonitorRequest, first:
         first_look=first,
         **given(half_width=request.half_width and float(request.half_width), than=than, target=target),
         step=STEP if precise else 1,
-        label_file="labels" if isinstance(labels, pd.DataFrame) else None if labels is None else str(labels),
+        label_file=None if labels is None else name_of(labels, "labels"),
         judge=prompts.judge,
         exclude=list(reading.exclude),
         shape=prompts.shape,
@@ -284,7 +288,7 @@ def _counts(prompts: LabelledPrompts) -> LabelCounts:
     )
 
 
-def _preference(source: str | Path | pd.DataFrame, request: MonitorRequest) -> Monitor:
+def _preference(source: RowSource, request: MonitorRequest) -> Monitor:
     votes = votes_in_order(
         source, verdict_col=str(request.verdict_col), ties=request.ties, pair=request.pair, prompt=request.prompt
     )

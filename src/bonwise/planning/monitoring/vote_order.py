@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import distinct
-from bonwise.data.rows import open_rows
+from bonwise.data.rows import RowSource, open_rows
 from bonwise.data.verdict_words import preferences_of, require_columns
 from bonwise.data.votes import Ties, VoteTable
 from bonwise.data.wording import listed
@@ -49,7 +47,7 @@ class OrderedVotes:
 
 
 def votes_in_order(
-    source: str | Path | pd.DataFrame,
+    source: RowSource,
     *,
     verdict_col: str,
     ties: Ties | None = None,
@@ -60,7 +58,7 @@ def votes_in_order(
 
     Parameters
     ----------
-    source : str, pathlib.Path or pandas.DataFrame
+    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
     verdict_col : str
         Column of the votes: 1 or 2, a or b, model_a or model_b, tie; a blank is none.
     ties : {"drop", "half", "pessimistic"}, optional
@@ -96,7 +94,7 @@ def votes_in_order(
     return OrderedVotes(worth, table.source, sides, sum(table.dropped.values()), int(tied.sum()))
 
 
-def _of_column(source: str | Path | pd.DataFrame, verdict_col: str, prompt: str | None) -> VoteTable:
+def _of_column(source: RowSource, verdict_col: str, prompt: str | None) -> VoteTable:
     """Read votes on two answers that never change places."""
     raw, name = open_rows(source)
     require_columns(raw, [verdict_col, *([] if prompt is None else [prompt])], name)

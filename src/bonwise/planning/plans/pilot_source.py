@@ -14,9 +14,7 @@ from bonwise.data.wording import listed, quoted
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from bonwise.data.table import ScoreTable
+    from bonwise.data.opening import ScoreSource
 
 __all__ = ["OF_SCORES", "OF_VOTES", "PilotSource"]
 
@@ -31,7 +29,7 @@ class PilotSource:
 
     Parameters
     ----------
-    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
     judge : tuple of str
         Which judges of the table; all of them where empty.
     reading : ReadingOptions
@@ -43,7 +41,7 @@ class PilotSource:
         How ties count.
     """
 
-    source: str | Path | pd.DataFrame | ScoreTable
+    source: ScoreSource
     judge: tuple[str, ...] = ()
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     verdict_col: str | None = None
@@ -53,7 +51,7 @@ class PilotSource:
     @classmethod
     def of(
         cls,
-        source: str | Path | pd.DataFrame | ScoreTable | None,
+        source: ScoreSource | None,
         *,
         judge: str | Sequence[str] | None = None,
         reading: ReadingOptions,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from bonwise.data.checks import CONFIDENCE
@@ -36,7 +35,7 @@ from bonwise.release import release
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bonwise.data.table import ScoreTable
+    from bonwise.data.opening import ScoreSource
     from bonwise.data.votes import Ties
 
 __all__ = ["Plan", "plan"]
@@ -159,7 +158,7 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
     effect: float | None = None,
     half_width: float | None = None,
     r0: float | None = None,
-    pilot: str | Path | pd.DataFrame | ScoreTable | None = None,
+    pilot: ScoreSource | None = None,
     judge: str | Sequence[str] | None = None,
     verdict_col: str | None = None,
     pair_col: str | Sequence[str] = (),
@@ -200,7 +199,7 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
         Of the interval of the recovery.
     r0 : float, optional
         Threshold of ``within_r>=r0``.
-    pilot : str, pathlib.Path, pandas.DataFrame or ScoreTable, optional
+    pilot : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings, optional
         In place of an effect: a labelled table of scores; for ``margin`` votes, such as ``28/50`` or a file.
     judge : str or sequence of str, optional
         Which judge of the pilot; two of them for ``a-vs-b``.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from bonwise.data.rows import open_rows
+from bonwise.data.opening import HoldsScores
+from bonwise.data.rows import RowSource, open_rows
 from bonwise.data.table import ScoreTable
 from bonwise.data.verdict_words import preferences_of, require_columns
 from bonwise.data.votes import Ties, VoteTable
@@ -102,7 +102,7 @@ def vote_pilot(source: PilotSource) -> VotePilot:
         for name in source.given():
             raise UsageError(f"{name} has no meaning for votes that are counted already", hint=f"leave {name} out")
         return VotePilot(found.strip(), float(counted[1]), float(counted[2]))
-    if isinstance(found, ScoreTable):
+    if isinstance(found, HoldsScores | ScoreTable):
         raise UsageError("a table of scores holds no votes", hint="give a file of votes, or wins/votes such as 28/50")
     return _counted(_values(found, source), source)
 
@@ -128,7 +128,7 @@ def _counted(values: Floats, source: PilotSource) -> VotePilot:
     )
 
 
-def _values(given: str | Path | pd.DataFrame, source: PilotSource) -> Floats:
+def _values(given: RowSource, source: PilotSource) -> Floats:
     """Return the votes: 1 for the first side, 0 for the second, 1/2 for a tie; rows without one are none."""
     raw, _ = open_rows(given)
     verdict = source.verdict_col or _verdict_column(raw, source)

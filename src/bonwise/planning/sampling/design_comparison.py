@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Unpack
 
@@ -37,7 +36,8 @@ from bonwise.stats.partial.label_allocation import size_measure
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bonwise.data.table import ScoreTable
+    from bonwise.data.opening import ScoreSource
+    from bonwise.data.rows import RowSource
 
 __all__ = ["DesignComparison", "DesignVariance", "ProxyLink", "compare_designs"]
 
@@ -136,13 +136,13 @@ class DesignComparison(DocumentedResult):
 
 @opens_a_table
 def compare_designs(
-    source: str | Path | pd.DataFrame | ScoreTable,
+    source: ScoreSource,
     *,
     shares: Sequence[float] = SHARES,
     judge: str | None = None,
     draws: int = 200,
     seed: int = SEED,
-    label_file: str | Path | pd.DataFrame | None = None,
+    label_file: RowSource | None = None,
     confidence: float = CONFIDENCE,
     **reading: Unpack[PoolKeywords],
 ) -> DesignComparison:
@@ -150,7 +150,7 @@ def compare_designs(
 
     Parameters
     ----------
-    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
         Long table ``prompt_id, candidate, judge_score, oracle_label``.
     shares : sequence of float
         Parts of the prompts to label, each in (0, 1).
@@ -159,7 +159,7 @@ def compare_designs(
     draws : int
         Repeated draws behind the simulated column, 2 or more.
     seed : int
-    label_file : str, pathlib.Path or pandas.DataFrame, optional
+    label_file : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
         Labels from elsewhere, joined on prompt and candidate.
     confidence : float
         Of the two-sided intervals, in [0.5, 1). They are those of the correlations.

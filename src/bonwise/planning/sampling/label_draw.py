@@ -29,7 +29,8 @@ from bonwise.stats.partial.label_allocation import LEAST
 from bonwise.stats.top_of_scores import top_of_scores
 
 if TYPE_CHECKING:
-    from bonwise.data.table import ScoreTable
+    from bonwise.data.opening import ScoreSource
+    from bonwise.data.rows import RowSource
 
 __all__ = ["LabelDraw", "draw_labels"]
 
@@ -117,14 +118,14 @@ class LabelDraw(DocumentedResult):
 
 @opens_a_table
 def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the source are named
-    source: str | Path | pd.DataFrame | ScoreTable,
+    source: ScoreSource,
     *,
     labels: int,
     design: str | None = None,
     judge: str | None = None,
     seed: int = SEED,
     after: str | Path | LabelDesign | None = None,
-    label_file: str | Path | pd.DataFrame | None = None,
+    label_file: RowSource | None = None,
     texts: bool = False,
     **reading: Unpack[PoolKeywords],
 ) -> LabelDraw:
@@ -132,7 +133,7 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
 
     Parameters
     ----------
-    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
         Long table ``prompt_id, candidate, judge_score``. Its oracle labels are looked at in a second phase only.
     labels : int
         By a rule for prompts: prompts to label, each with all its candidates. By ``pick`` and ``pair``: candidates.
@@ -145,7 +146,7 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
         0 or more.
     after : str, pathlib.Path or LabelDesign, optional
         An earlier phase: what it drew stays drawn.
-    label_file : str, pathlib.Path or pandas.DataFrame, optional
+    label_file : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
         Labels of the earlier phases, where the table does not hold them.
     texts : bool
         Whether the sheet holds the words of prompts and candidates too, where the source has columns of them.

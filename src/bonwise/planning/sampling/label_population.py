@@ -14,9 +14,10 @@ import pandas as pd
 from bonwise.data.cell_scores import further_scores
 from bonwise.data.checks import check_text
 from bonwise.data.labels import join_labels
-from bonwise.data.opening import open_scores
+from bonwise.data.opening import HoldsScores, ScoreSource, open_scores
 from bonwise.data.panel import Panel, lay_out
 from bonwise.data.reading_options import AS_IT_STANDS, ReadingOptions
+from bonwise.data.rows import name_of
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, quoted
 from bonwise.documents.dropped_prompt import DroppedPrompt
@@ -72,7 +73,7 @@ class LabelPopulation:
 
 
 def label_population(
-    source: str | Path | pd.DataFrame | ScoreTable,
+    source: ScoreSource,
     reading: ReadingOptions = AS_IT_STANDS,
     *,
     judge: str | None = None,
@@ -82,7 +83,7 @@ def label_population(
 
     Parameters
     ----------
-    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
     reading : ReadingOptions
         Its labels are those of the label file.
     judge : str, optional
@@ -114,11 +115,7 @@ def label_population(
         further_judges=list(further),
         shape=mine.shape,
         labels_in_table=own,
-        label_file="labels"
-        if isinstance(label_file, pd.DataFrame)
-        else None
-        if label_file is None
-        else str(label_file),
+        label_file=None if label_file is None else name_of(label_file, "labels"),
         exclude=list(reading.exclude),
         shape_asked=reading.shape,
         columns=dict(reading.named_columns),
@@ -129,9 +126,9 @@ def label_population(
 
 
 def _refuse_kinds(source: object, label_file: object, judge: object) -> None:
-    if not isinstance(source, str | Path | pd.DataFrame | ScoreTable):
+    if not isinstance(source, str | Path | pd.DataFrame | list | tuple | HoldsScores | ScoreTable):
         raise UsageError(f"scores are a file or a table, not {quoted(source)}", hint="such as 'scores.csv'")
-    if label_file is not None and not isinstance(label_file, str | Path | pd.DataFrame):
+    if label_file is not None and not isinstance(label_file, str | Path | pd.DataFrame | list | tuple):
         raise UsageError(
             f"label_file is a file or a table, not {quoted(label_file)}", hint="such as label_file='labels.csv'"
         )

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.data.reading import read_raw
+from bonwise.data.opening import HoldsScores
+from bonwise.data.rows import open_rows
 from bonwise.data.table import ScoreTable
 from bonwise.stats.sums import Floats
 from bonwise.stats.top_of_scores import at_top
 
 if TYPE_CHECKING:
     from bonwise.data.label_design import LabelDesign
+    from bonwise.data.opening import ScoreSource
     from bonwise.data.panel import Panel
     from bonwise.data.scales import Scale
     from bonwise.planning.sampling.label_population import LabelPopulation
@@ -113,21 +114,19 @@ def _as_given(labels: Floats, scale: Scale | None) -> Floats:
     return found
 
 
-def with_texts(
-    sheet: pd.DataFrame, source: str | Path | pd.DataFrame | ScoreTable, table: ScoreTable
-) -> pd.DataFrame:
+def with_texts(sheet: pd.DataFrame, source: ScoreSource, table: ScoreTable) -> pd.DataFrame:
     """Return the sheet with the columns of words that the source has; as it is where there are none.
 
     Parameters
     ----------
     sheet : pandas.DataFrame
-    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
         What the table was read from; a ScoreTable holds no words.
     table : ScoreTable
     """
-    if isinstance(source, ScoreTable):
+    if isinstance(source, HoldsScores | ScoreTable):
         return sheet
-    raw = read_raw(Path(source)) if isinstance(source, str | Path) else source
+    raw, _ = open_rows(source)
     found = [name for name in _TEXTS if name in raw.columns and name not in table.columns.values()]
     if not found:
         return sheet

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,8 @@ from bonwise.release import release
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bonwise.data.rows import RowSource
 
 __all__ = ["PreferenceStudy", "study_preferences"]
 
@@ -101,7 +102,7 @@ class PreferenceStudy(DocumentedResult):
 
 
 def study_preferences(  # noqa: PLR0913 - one argument a role, all but the source named
-    source: str | Path | pd.DataFrame,
+    source: RowSource,
     *,
     verdict_col: str,
     pair_col: Sequence[str],
@@ -124,7 +125,7 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
 
     Parameters
     ----------
-    source : str, pathlib.Path or pandas.DataFrame
+    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
         One row a vote.
     verdict_col : str
         Column that says which model won (1/2, a/b, model_a/model_b, tie).
@@ -200,7 +201,7 @@ def _named(argument: str, given: str | Sequence[str], *, most: int | None = None
     return found
 
 
-def _read(source: str | Path | pd.DataFrame, columns: Mapping[str, Any]) -> VoteTable:
+def _read(source: RowSource, columns: Mapping[str, Any]) -> VoteTable:
     verdict, pair, prompt = (columns[name] for name in ("verdict_col", "pair_col", "prompt_col"))
     return VoteTable.read(source, verdict=verdict, pair=pair, prompt=prompt)
 

@@ -13,12 +13,13 @@ import pandas as pd
 from bonwise.auditing.studies.label_strategy.pair_draw import PairDraw
 from bonwise.data.checks import SEED
 from bonwise.data.labels import join_labels
-from bonwise.data.opening import open_scores
+from bonwise.data.opening import ScoreSource, open_scores
 from bonwise.data.pair_record import RECORD_HEADER
 from bonwise.data.panel import Panel, lay_out
 from bonwise.data.pool import Pool
 from bonwise.data.pool_file import read_pools
 from bonwise.data.reading_options import PoolKeywords, ReadingOptions, opens_a_table
+from bonwise.data.rows import RowSource
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, quoted
 from bonwise.documents.label_strategy.draw import GapOf, PairDrawSettings, PairStratum
@@ -34,11 +35,11 @@ __all__ = ["draw_pairs"]
 
 @opens_a_table
 def draw_pairs(
-    source: str | Path | pd.DataFrame | ScoreTable,
+    source: ScoreSource,
     *,
     pairs: int,
     pools: str | Path,
-    labels: str | Path | pd.DataFrame | None = None,
+    labels: RowSource | None = None,
     judge: str | None = None,
     gap_groups: int = 4,
     seed: int = SEED,
@@ -52,13 +53,13 @@ def draw_pairs(
 
     Parameters
     ----------
-    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
         Scores; prompts that were not scored completely are left out, and counted.
     pairs : int
         How many, at least one a stratum.
     pools : str or pathlib.Path
         The words of prompts and candidates, as `bonwise judge` reads them.
-    labels : str, pathlib.Path or pandas.DataFrame, optional
+    labels : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
         Labels from elsewhere, joined on prompt and candidate.
     judge : str, optional
         The audited judge; needed where the table holds several.

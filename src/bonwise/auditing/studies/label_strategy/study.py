@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
@@ -32,18 +31,19 @@ from bonwise.documents.label_strategy.strategies import (
 from bonwise.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from bonwise.data.opening import ScoreSource
+    from bonwise.data.rows import RowSource
 
 __all__ = ["label_strategy_of", "study_label_strategy"]
 
 
 @opens_a_table
 def study_label_strategy(  # noqa: PLR0913 - all but the scores are named
-    source: str | Path | pd.DataFrame | ScoreTable,
+    source: ScoreSource,
     *,
-    verdicts: str | Path | pd.DataFrame,
+    verdicts: RowSource,
     pairwise: str | None = None,
-    drawn: str | Path | pd.DataFrame | None = None,
+    drawn: RowSource | None = None,
     bins: int = 20,
     edges: int | None = None,
     gap_groups: int = 4,
@@ -58,13 +58,13 @@ def study_label_strategy(  # noqa: PLR0913 - all but the scores are named
 
     Parameters
     ----------
-    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
         Scores.
-    verdicts : str, pathlib.Path or pandas.DataFrame
+    verdicts : str, pathlib.Path, pandas.DataFrame or rows as mappings
         Verdicts on pairs, as ``bonwise judge --pairs`` writes them.
     pairwise : str, optional
         Whose verdicts; needed where the file holds those of several judges.
-    drawn : str, pathlib.Path or pandas.DataFrame, optional
+    drawn : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
         The record of `draw_pairs`: the verdicts are then on pools of two, each standing for as many pairs as its
         weight says.
     bins : int

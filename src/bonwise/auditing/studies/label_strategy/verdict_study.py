@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +29,7 @@ from bonwise.stats.label_strategy.order_effect import order_differences, order_e
 from bonwise.stats.sums import Floats
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from bonwise.data.rows import RowSource
 
 __all__ = ["study_verdicts"]
 
@@ -38,7 +37,7 @@ _NO_ORDER = "one verdict column: what the order did is unknown"
 
 
 def study_verdicts(
-    source: str | Path | pd.DataFrame,
+    source: RowSource,
     *,
     verdicts: Sequence[str],
     oracle: str,
@@ -51,7 +50,7 @@ def study_verdicts(
 
     Parameters
     ----------
-    source : str, pathlib.Path or pandas.DataFrame
+    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
     verdicts : sequence of str
         One or two columns of verdicts (1/2, a/b, model_a/model_b, tie). Two are two presentation orders; both name
         the candidates as in the first, in which the first candidate is shown first.
