@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from bonwise.auditing.comparison import compare_judges
+from bonwise.auditing.further_panels import FurtherPanels
 from bonwise.auditing.judge_audit import audit_judge, of_candidates
 from bonwise.auditing.logged import logged_judge
 from bonwise.auditing.picks_file import holds_picks, read_picks
@@ -22,6 +23,7 @@ from bonwise.data.opening import ScoreSource, open_table
 from bonwise.data.panel import Panel, lay_out
 from bonwise.data.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 from bonwise.data.table import ScoreTable
+from bonwise.data.wording import listed, quoted
 from bonwise.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     source: ScoreSource,
     *,
     control: str | Sequence[str] = (),
+    keep_easy: str | Sequence[str] = (),
     target: Target = "best-of-n",
     interval: IntervalKind = "default",
     confidence: float = CONFIDENCE,
@@ -55,6 +58,9 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         picks, as ``bonwise select`` writes it, with `labels`.
     control : str or sequence of str
         Named easy candidates: left out of the figures, and every metric reported with them as well.
+    keep_easy : str or sequence of str
+        Candidates that count like any other although they are worst almost everywhere. An easy candidate that is
+        named neither here nor in `control` leaves the verdict and every gate open; see `docs/verdict.md`.
     target : {"best-of-n", "system"}
         The decision the verdict is about.
     interval : {"default", "bootstrap"}
@@ -100,6 +106,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         seed=seed,
         exclude=options.exclude,
         control=names_of("control", control),
+        keep_easy=names_of("keep_easy", keep_easy),
         target=target,
         shape=options.shape,
         thresholds=Thresholds().override(thresholds or {}),
@@ -112,6 +119,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
                 f"{picks.source}: logged picks hold no scores", hint="leave --oracle and --judge-scale out"
             )
         judge, table = logged_judge(picks, settings, options, design)
+        _refuse_unknown(settings.keep_easy, table)
         return Audit(
             {judge.judge: judge},
             (),
@@ -131,16 +139,15 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
 def _audit(table: ScoreTable, settings: Settings, stated: StatedDraw | None) -> Audit:
     table.check_scales()
     panels = lay_out(table, exclude=(*settings.exclude, *settings.control), shape=settings.shape)
-    with_control: tuple[Panel | None, ...] = (
-        lay_out(table, exclude=settings.exclude, shape=settings.shape) if settings.control else (None,) * len(panels)
-    )
+    _refuse_unknown(settings.keep_easy, table)
+    others = FurtherPanels(table, settings)
     against = f"{table.reference}" if table.reference is not None else ORACLE
     judges, refused, covariates = [], {}, _covariates(panels, stated)
-    for panel, easy in zip(panels, with_control, strict=True):
+    for panel in panels:
         if panel.judge in covariates:
             continue
         try:
-            judges.append(audit_judge(panel, easy, settings, table=table, against=against, stated=stated))
+            judges.append(audit_judge(panel, others, settings, table=table, against=against, stated=stated))
         except InputError as error:
             if len(panels) == 1 + len(covariates):
                 raise
@@ -162,6 +169,15 @@ def _audit(table: ScoreTable, settings: Settings, stated: StatedDraw | None) -> 
         covariates=covariates,
         table=table,
     )
+
+
+def _refuse_unknown(keep_easy: Sequence[str], table: ScoreTable) -> None:
+    unknown = [name for name in keep_easy if name not in table.candidates]
+    if unknown:
+        raise UsageError(
+            f"{table.source}: no candidate named {quoted(unknown[0])} to keep",
+            hint=f"the candidates are {listed(table.candidates)}",
+        )
 
 
 def _covariates(panels: Sequence[Panel], stated: StatedDraw | None) -> dict[str, str]:

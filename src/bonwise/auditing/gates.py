@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite
 
+from bonwise.auditing.suspected import Suspected
 from bonwise.documents.audited.gate import Gate, GateState
 from bonwise.documents.metrics import unit_of
 from bonwise.errors import UsageError
@@ -64,6 +65,7 @@ def check_gate(
     judge: str,
     labelled: Labelled,
     unsettled: str = "",
+    suspected: Sequence[Suspected] = (),
 ) -> Gate:
     """Compare one metric with a value.
 
@@ -76,6 +78,8 @@ def check_gate(
     labelled : Labelled
     unsettled : str
         Why the figures do not speak for all prompts, such that no gate on them can pass; empty where they do.
+    suspected : sequence of Suspected
+        What keeps a gate from being met.
 
     Raises
     ------
@@ -95,12 +99,13 @@ def check_gate(
         return _gate(asked, "inconclusive", f"{asked}: inconclusive: {unsettled}.", ends)
     if found.method == "labelled_only":
         return _unknown_population(asked, ends)
-    if ends[0] > value:
-        sentence = f"{asked}: met, the one-sided 95% lower bound is {asked.bound(ends[0], ends)}."
-        return _gate(asked, "met", sentence, ends)
-    if ends[1] < value:
-        sentence = f"{asked}: not met, the one-sided 95% upper bound is {asked.bound(ends[1], ends)}."
-        return _gate(asked, "not met", sentence, ends)
+    if ends[1] >= value and _cannot_pass(suspected, met=ends[0] > value):
+        return _gate(asked, "inconclusive", f"{asked}: inconclusive: {_suspected(suspected)}", ends)
+    if not ends[0] <= value <= ends[1]:
+        state: GateState = "met" if ends[0] > value else "not met"
+        side, bound = ("lower", ends[0]) if state == "met" else ("upper", ends[1])
+        sentence = f"{asked}: {state}, the one-sided 95% {side} bound is {asked.bound(bound, ends)}."
+        return _gate(asked, state, sentence, ends)
     more = _more_prompts(found.estimate, labelled.prompts, ends, value)
     sentence = (
         f"{asked}: inconclusive, the one-sided 95% bounds are {asked.bound(ends[0], ends)} and "
@@ -108,6 +113,17 @@ def check_gate(
     )
     counts = None if more is None else (ceil(more * labelled.labels_each), ceil(more))
     return _gate(asked, "inconclusive", sentence, ends, counts)
+
+
+def _cannot_pass(suspected: Sequence[Suspected], *, met: bool) -> bool:
+    """Tell whether what is suspected decides a gate: more labels settle few pools, but not an easy candidate."""
+    return any(met or one.easy is not None for one in suspected)
+
+
+def _suspected(suspected: Sequence[Suspected]) -> str:
+    """Say what keeps a gate from being met, in whole sentences but for the first capital."""
+    facts = [one.fact for one in suspected]
+    return " ".join([f"{'; '.join(facts)}.", *(one.advice for one in suspected)])
 
 
 def _what_decides(more: float | None, labelled: Labelled) -> str:

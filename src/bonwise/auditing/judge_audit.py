@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
+from bonwise.auditing.easy_candidates import easy_of_panel
+from bonwise.auditing.further_panels import FurtherPanels
 from bonwise.auditing.gates import Labelled
 from bonwise.auditing.judge_metrics import JudgeMetrics, judge_only
 from bonwise.auditing.labelling import Labelling, label_state
@@ -13,7 +16,9 @@ from bonwise.auditing.level import panel_level_bias
 from bonwise.auditing.partial import Picked, balance, worst_case
 from bonwise.auditing.settings import Settings, label_range
 from bonwise.auditing.stated_draw import StatedDraw
+from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools, missing_labels, of_easy_candidate
 from bonwise.auditing.verdict import Verdict, candidate_validity, judge_validity, pick_validity
+from bonwise.auditing.verdict_sentences import deciding_metric
 from bonwise.data.cell_scores import further_scores
 from bonwise.data.label_design import LabelDesign
 from bonwise.data.panel import Panel
@@ -64,6 +69,8 @@ class JudgeAudit:
         Where a draw is stated: how it was, and how the estimates for all prompts were made.
     drawn : Labelled or None
         Where single candidates were drawn: the prompts with their labels, and those that could be drawn.
+    suspected : tuple of Suspected
+        Why the verdict is not useful and no gate is met, whatever the figures are; empty where they settle both.
     """
 
     judge: str
@@ -76,6 +83,13 @@ class JudgeAudit:
     picked: Picked | None = None
     sampling: Sampling | None = field(default=None, repr=False)
     drawn: Labelled | None = field(default=None, repr=False)
+    suspected: tuple[Suspected, ...] = field(default=(), repr=False)
+
+    def suspected_for(self, metric: str) -> tuple[Suspected, ...]:
+        """Return what keeps a gate on a metric from being met; one that needs no labels lacks none."""
+        if metric not in _WITHOUT_LABELS or len(self.labelling.panel.sizes) < FEWEST_POOLS:
+            return self.suspected
+        return tuple(one for one in self.suspected if one.easy is not None)
 
     def labelled_for(self, metric: str) -> Labelled:
         """Return the labels behind a metric, and what more of them would be."""
@@ -129,13 +143,14 @@ class JudgeAudit:
                 balance=list(self.balance) if partial else None,
                 bounds=bounds if partial or bounds else None,
                 with_control=estimate_records(self.with_control) or None,
+                suspicions=[one.record() for one in self.suspected] or None,
             ),
         )
 
 
 def audit_judge(
     panel: Panel,
-    with_control: Panel | None,
+    others: FurtherPanels | None,
     settings: Settings,
     *,
     table: ScoreTable,
@@ -149,8 +164,8 @@ def audit_judge(
     ----------
     panel : Panel
         Without excluded and control candidates.
-    with_control : Panel or None
-        With the control candidates.
+    others : FurtherPanels or None
+        The same table with other candidates; None of logged picks, which were made among all.
     settings : Settings
     table : ScoreTable
         The table that the panels were laid out from; its other judges serve as covariates of a sample.
@@ -171,24 +186,76 @@ def audit_judge(
     labelling = _labelled(panel, stated)
     figures = _metrics(labelling, table, settings)
     metrics = figures.metrics
-    partial, scope = labelling.method == "labelled_only", labelling.scope
+    gaps, scope = labelling.method == "labelled_only", labelling.scope
     if picked is not None:
         scope = " ".join(filter(None, (picked.scope, scope)))
         metrics = {name: found if name in _WITHOUT_SCORES else _no_scores(found) for name, found in metrics.items()}
-        verdict = pick_validity(metrics, settings.thresholds, scope=scope)
+    without = partial(_without, panel.judge, others=others, stated=stated, table=table, settings=settings)
+    suspected = _suspected(labelling, metrics, settings, without, logged=picked is not None)
+    if picked is not None:
+        verdict = pick_validity(metrics, settings.thresholds, scope=scope, suspected=suspected)
     else:
-        verdict = judge_validity(metrics, settings.thresholds, settings.target, against=against, scope=scope)
+        verdict = judge_validity(
+            metrics, settings.thresholds, settings.target, against=against, scope=scope, suspected=suspected
+        )
+    with_control = None if others is None else others.with_control(panel.judge)
     return JudgeAudit(
         panel.judge,
         metrics,
         verdict,
         labelling,
-        balance(labelling, settings.confidence, of_scores=picked is None) if partial else (),
-        worst_case(labelling, Sums(*_complete_sums(labelling)), label_range(panel.labels)) if partial else {},
+        balance(labelling, settings.confidence, of_scores=picked is None) if gaps else (),
+        worst_case(labelling, Sums(*_complete_sums(labelling)), label_range(panel.labels)) if gaps else {},
         {} if with_control is None else _metrics(_labelled(with_control, stated), table, settings).metrics,
         picked,
         _sampling(labelling, stated, figures),
+        suspected=suspected,
     )
+
+
+def _suspected(
+    labelling: Labelling,
+    metrics: Mapping[str, Estimate],
+    settings: Settings,
+    without: Callable[[str, str], Estimate | None],
+    *,
+    logged: bool = False,
+) -> tuple[Suspected, ...]:
+    """Collect what keeps the verdict from being useful, the easy candidates first."""
+    metric = deciding_metric(settings.target)
+    panel, labelled = labelling.panel, int(labelling.labelled.sum())
+    found = [
+        of_easy_candidate(easy, metric, with_it=metrics[metric], without_it=without(easy.name, metric), logged=logged)
+        for easy in easy_of_panel(panel)
+        if easy.name not in settings.keep_easy
+    ]
+    if labelling.method == "labelled_only":
+        stated = "" if labelling.drawn is None else labelling.drawn.words
+        cells = int(panel.sizes.sum())
+        found.append(missing_labels(cells - int(panel.labelled_cells.sum()), cells, stated))
+    if labelled < FEWEST_POOLS:
+        found.append(few_pools(labelled))
+    return tuple(found)
+
+
+def _without(
+    judge: str,
+    candidate: str,
+    metric: str,
+    *,
+    others: FurtherPanels | None,
+    stated: StatedDraw | None,
+    table: ScoreTable,
+    settings: Settings,
+) -> Estimate | None:
+    """Estimate a metric without a candidate; None where that cannot be."""
+    panel = None if others is None else others.without(judge, candidate)
+    if panel is None:
+        return None
+    try:
+        return _metrics(_labelled(panel, stated), table, settings).metrics[metric]
+    except InputError:
+        return None
 
 
 def of_candidates(stated: StatedDraw, panel: Panel) -> bool:
@@ -223,8 +290,19 @@ def _of_candidate_labels(panel: Panel, settings: Settings, table: ScoreTable, de
     figures = audit_candidate_labels(panel, list(others.values()), design, settings, judge_only=own)
     found = panel.labelled_cells
     labelling = Labelling(panel, found == panel.sizes, int(((found > 0) & (found < panel.sizes)).sum()), "aipw")
+    suspected = tuple(
+        of_easy_candidate(easy, "", with_it=None, without_it=None)
+        for easy in easy_of_panel(panel)
+        if easy.name not in settings.keep_easy
+    )
+    suspected += (few_pools(figures.labelled),) if figures.labelled < FEWEST_POOLS else ()
     verdict = candidate_validity(
-        figures.metrics, settings.thresholds, settings.target, scope=figures.scope, bounds=figures.bounds
+        figures.metrics,
+        settings.thresholds,
+        settings.target,
+        scope=figures.scope,
+        bounds=figures.bounds,
+        suspected=suspected,
     )
     labels_each: Literal[1, 2] = 2 if design.rule == "pair" else 1
     sampling = Sampling(
@@ -238,7 +316,14 @@ def _of_candidate_labels(panel: Panel, settings: Settings, table: ScoreTable, de
     )
     drawn = Labelled(figures.labelled, figures.unlabelled, labels_each)
     return JudgeAudit(
-        panel.judge, figures.metrics, verdict, labelling, bounds=figures.bounds, sampling=sampling, drawn=drawn
+        panel.judge,
+        figures.metrics,
+        verdict,
+        labelling,
+        bounds=figures.bounds,
+        sampling=sampling,
+        drawn=drawn,
+        suspected=suspected,
     )
 
 

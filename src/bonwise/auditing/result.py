@@ -139,6 +139,7 @@ class Audit(DocumentedResult):
                 judge=name,
                 labelled=judge.labelled_for(metric),
                 unsettled=judge.unsettled,
+                suspected=judge.suspected_for(metric),
             )
             for name, judge in self.judges.items()
             for metric, value in gates.items()
@@ -235,6 +236,7 @@ class Audit(DocumentedResult):
                 reference=self.reference,
                 picks=self._picks_made(),
                 labels_left_out=labels_left_out(self.labels_left_out),
+                keep_easy=list(asked.keep_easy) or None,
             ),
         )
 

@@ -48,6 +48,8 @@ class Settings:
     thresholds : Thresholds
     outcome_model : object, optional
         Regressor with ``fit`` and ``predict`` that takes the ridge's place where labels are a sample.
+    keep_easy : tuple of str
+        Easy candidates that count like any other.
     """
 
     confidence: float = CONFIDENCE
@@ -60,6 +62,7 @@ class Settings:
     shape: Shape | None = None
     thresholds: Thresholds = field(default_factory=Thresholds)
     outcome_model: Any = None
+    keep_easy: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_confidence(self.confidence)
@@ -78,6 +81,12 @@ class Settings:
                 hint="give a scikit-learn regressor, or any object with the same fit and predict",
             )
         check_shape(self.shape)
+        left_out = {*self.exclude, *self.control}
+        for name in self.keep_easy:
+            if name in left_out:
+                raise UsageError(
+                    f"{name!r} is left out and kept", hint="give --keep-easy, or --control or --exclude, not both"
+                )
 
     def rule(self, labels: Floats) -> IntervalRule:
         """Return how intervals are made, for labels in which NaN stands for none."""

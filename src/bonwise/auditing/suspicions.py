@@ -7,8 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bonwise.auditing.easy_candidates import easy_of_panel
+from bonwise.auditing.suspected import FEWEST_POOLS, few_pools
 from bonwise.data.panel import MAY_LACK, Panel, lay_out
 from bonwise.data.table import ScoreTable
+from bonwise.data.wording import quoted
 from bonwise.errors import InputError
 from bonwise.printable import shell_word
 from bonwise.report.numbers import number
@@ -16,9 +19,6 @@ from bonwise.stats.recovery import recovery
 from bonwise.stats.sums import Sums, prompt_sums
 
 __all__ = ["Suspicion", "suspicions"]
-
-ALWAYS = 0.9
-"""A candidate is "always worst" when it alone has the lowest value in this share of prompts."""
 
 FEW = 4
 """Fewer distinct scores than this cannot rank candidates finely."""
@@ -45,8 +45,8 @@ def suspicions(table: ScoreTable, panels: Sequence[Panel]) -> tuple[Suspicion, .
         *_names(table),
         *(one for panel in panels for one in _scores(panel)),
         *_scales(table),
-        *_labels(fullest),
-        *_worst(table, fullest),
+        *_labels(table, fullest),
+        *_easy(table, fullest),
     )
 
 
@@ -88,36 +88,34 @@ def _scale(values: np.ndarray) -> str:
     return f"{1 if top in (5, 7) and np.nanmin(values) >= 1 else 0}:{top:g}"
 
 
-def _labels(panel: Panel) -> Iterator[Suspicion]:
+def _labels(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
     found = panel.labelled_cells
     lacking = found < panel.sizes
+    unstated = "propensity" not in table.frame.columns
     if found.any() and lacking.mean() > MAY_LACK:
-        yield Suspicion(
-            f"{int(lacking.sum()):,} of {len(lacking):,} prompts lack labels; an audit will describe the others."
-        )
+        seen = f"{int(lacking.sum()):,} of {len(lacking):,} prompts lack labels; an audit will describe the others"
+        state = "No verdict is useful until --design states how these were chosen." if unstated else ""
+        yield Suspicion(f"{seen}. {state}".strip())
+    complete = int((~lacking).sum())
+    if 0 < complete < FEWEST_POOLS:
+        yield Suspicion(few_pools(complete).sentence)
     known = panel.labels[~np.isnan(panel.labels)]
     if known.size and known.min() == known.max():
         yield Suspicion(f"Every label is {known[0]:g}: there is nothing to recover.")
 
 
-def _worst(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
-    """Look for a candidate that is worst almost everywhere: it flatters every metric."""
+def _easy(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
+    """Look for candidates that are worst almost everywhere: they flatter every metric."""
     complete = panel.keep(panel.labelled_cells == panel.sizes)
-    by_labels = bool(len(complete.sizes))
-    judged, values = (complete, complete.labels) if by_labels else (panel, panel.scores)
-    if not len(judged.sizes) or judged.sizes.max() < 3:
-        return
-    starts = np.cumsum(judged.sizes) - judged.sizes
-    lowest = values == np.repeat(np.minimum.reduceat(values, starts), judged.sizes)
-    alone = np.repeat(np.add.reduceat(lowest.astype(int), starts) == 1, judged.sizes)
-    worst = np.bincount(judged.names[lowest & alone], minlength=len(judged.candidates))
-    for code in np.flatnonzero(worst >= ALWAYS * len(judged.sizes)):
-        name, what = str(judged.candidates.to_numpy()[code]), "label" if by_labels else "score"
-        seen = f"Candidate {name!r} has the lowest {what} in {number(worst[code] / len(starts), 'share')} of prompts"
-        inflated = _with_and_without(table, name, complete) if by_labels else ""
+    for easy in easy_of_panel(panel):
+        what = "label" if easy.by_labels else "score"
+        seen = f"Candidate {quoted(easy.name)} has the lowest {what} in {number(easy.lowest, 'share')} of prompts"
+        inflated = _with_and_without(table, easy.name, complete) if easy.by_labels else ""
+        word = shell_word(easy.name)
         yield Suspicion(
-            f"{seen}: such a control inflates recovery and every correlation{inflated}.",
-            (f"--control {shell_word(name)}",),
+            f"{seen}: such a control inflates recovery and every correlation{inflated}. No verdict is useful until "
+            f"--control {word} leaves it out or --keep-easy {word} counts it like any other candidate.",
+            (f"--control {word}",),
         )
 
 

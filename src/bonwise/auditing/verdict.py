@@ -6,9 +6,10 @@ and fail another. A level is open ("inconclusive") where the interval covers its
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
+from bonwise.auditing.suspected import Suspected
 from bonwise.auditing.thresholds import Thresholds
 from bonwise.auditing.verdict_sentences import ORACLE, VerdictSentences, recovery_bounds
 from bonwise.documents.audited.verdict import Check, CheckState, Level, Target, Verdict
@@ -21,7 +22,15 @@ TARGETS: tuple[Target, ...] = get_args(Target)
 _Metrics = Mapping[str, Estimate]
 
 
-def judge_validity(metrics: _Metrics, thresholds: Thresholds, target: Target, *, against: str, scope: str) -> Verdict:
+def judge_validity(
+    metrics: _Metrics,
+    thresholds: Thresholds,
+    target: Target,
+    *,
+    against: str,
+    scope: str,
+    suspected: Sequence[Suspected] = (),
+) -> Verdict:
     """Read the metrics as a verdict.
 
     Parameters
@@ -33,6 +42,8 @@ def judge_validity(metrics: _Metrics, thresholds: Thresholds, target: Target, *,
         What the judge is compared with, as a noun: ``the oracle labels``, or another judge.
     scope : str
         A sentence on what the figures describe, empty where they describe every prompt.
+    suspected : sequence of Suspected
+        What keeps the figures from settling anything: then no level passes and the verdict is not ``useful``.
     """
     checks: dict[Check, CheckState] = {
         "correlation": _above(metrics["global_r"], thresholds.global_r),
@@ -49,7 +60,7 @@ def judge_validity(metrics: _Metrics, thresholds: Thresholds, target: Target, *,
         rests_on = _of_systems(checks)
         level = _system_level(checks)
         answer = said.for_systems(level, rests_on)
-    opening = (answer, *([scope] if scope else []))
+    opening = [answer, *([scope] if scope else [])]
     levels: dict[Check, str] = {
         "correlation": said.correlation(),
         "level": said.level(),
@@ -57,10 +68,13 @@ def judge_validity(metrics: _Metrics, thresholds: Thresholds, target: Target, *,
         "decision": said.decision(),
     }
     deciding = len(opening) + list(levels).index(rests_on)
-    return _verdict(target, level, checks, [*opening, *levels.values()], deciding)
+    settled = _verdict(target, level, checks, [*opening, *levels.values()], deciding)
+    return _unsettled(settled, said, suspected)
 
 
-def pick_validity(metrics: _Metrics, thresholds: Thresholds, *, scope: str) -> Verdict:
+def pick_validity(
+    metrics: _Metrics, thresholds: Thresholds, *, scope: str, suspected: Sequence[Suspected] = ()
+) -> Verdict:
     """Read the metrics of logged picks as a verdict: of the four levels only the decision follows from picks.
 
     The parameters are those of `judge_validity`.
@@ -74,7 +88,7 @@ def pick_validity(metrics: _Metrics, thresholds: Thresholds, *, scope: str) -> V
         "Correlation, level and directional validity need scores, and a logged pick holds none.",
         said.decision(),
     ]
-    return _verdict("best-of-n", level, checks, sentences, len(sentences) - 1)
+    return _unsettled(_verdict("best-of-n", level, checks, sentences, len(sentences) - 1), said, suspected)
 
 
 def candidate_validity(
@@ -84,12 +98,13 @@ def candidate_validity(
     *,
     scope: str,
     bounds: Mapping[str, tuple[float, float]],
+    suspected: Sequence[Suspected] = (),
 ) -> Verdict:
     """Read the metrics of labels of single candidates as a verdict: these tell of none of the four levels.
 
     Parameters
     ----------
-    metrics, thresholds, target, scope
+    metrics, thresholds, target, scope, suspected
         As those of `judge_validity`.
     bounds : mapping of str to tuple of float
         Of metrics that the labels do not estimate, recovery among them.
@@ -106,7 +121,25 @@ def candidate_validity(
     ]
     # Of whole systems such labels tell nothing, and the sentence before the last says why.
     deciding = len(sentences) - (1 if best_of_n else 2)
-    return _verdict(target, level, checks, sentences, deciding)
+    return _unsettled(_verdict(target, level, checks, sentences, deciding), said, suspected)
+
+
+def _unsettled(settled: Verdict, said: VerdictSentences, suspected: Sequence[Suspected]) -> Verdict:
+    """Return a verdict as far as what is suspected leaves it: nothing passes, and the answer says why."""
+    if not suspected:
+        return settled
+    answer, *others = settled.sentences
+    level, deciding = settled.level, settled.deciding
+    if level == "useful":
+        level, answer = "inconclusive", said.not_settled(settled.target, suspected)
+    elif easy := [one.sentence for one in suspected if one.easy is not None]:
+        scope, on_checks = settled.opening[1:], settled.sentences[len(settled.opening) :]
+        others = [" ".join([*scope, *easy]), *on_checks]
+        deciding += 1 - len(scope)
+    checks: dict[Check, CheckState] = {
+        name: "inconclusive" if state == "pass" else state for name, state in settled.checks.items()
+    }
+    return _verdict(settled.target, level, checks, [answer, *others], deciding)
 
 
 def _verdict(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from bonwise.auditing.suspected import Suspected
 from bonwise.auditing.thresholds import Thresholds
-from bonwise.documents.audited.verdict import Check, Level
+from bonwise.documents.audited.verdict import Check, Level, Target
 from bonwise.documents.metrics import unit_of
 from bonwise.report.numbers import Ends, estimate, interval, setting
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 
-__all__ = ["ORACLE", "VerdictSentences", "recovery_bounds"]
+__all__ = ["ORACLE", "VerdictSentences", "deciding_metric", "recovery_bounds"]
 
 ORACLE = "the oracle labels"
 """What a judge is compared with where no other judge is the reference."""
@@ -64,6 +65,27 @@ class VerdictSentences:
         figure = f"{self._figure(name)}{unit}; the gate is {setting(gate)}{unit}"
         says = _undefined(found) if found.estimate is None else figure
         return f"{self._opening(level, _SYSTEMS)}: {what} is {says}. {_NOT_WITHIN}"
+
+    def not_settled(self, target: Target, suspected: Sequence[Suspected]) -> str:
+        """Return the answer where the figures would do and what is suspected keeps them from it."""
+        purpose = _BEST_OF_N if target == "best-of-n" else _SYSTEMS
+        first, *others = suspected
+        said = [f"{self._opening('inconclusive', purpose)}: {first.fact}."]
+        figures = "" if first.figures else f"The labels that are there say: {self._deciding_figure(target)}"
+        gate = f"the gate is {self._deciding_gate(target)}."
+        said.append(f"{_capital(first.figures) or figures}; {gate}")
+        said += [one.finding for one in others]
+        said += [one.advice for one in suspected]
+        return " ".join(said)
+
+    def _deciding_figure(self, target: Target) -> str:
+        name = deciding_metric(target)
+        return f"{name} is {self._figure(name)}"
+
+    def _deciding_gate(self, target: Target) -> str:
+        if target == "best-of-n":
+            return setting(self.thresholds.recovery_useful, "share")
+        return setting(self.thresholds.global_r)
 
     def for_systems_undefined(self) -> str:
         """Return the answer for averages over prompts where single candidates are labelled."""
@@ -175,6 +197,17 @@ class VerdictSentences:
         return self.metrics[name].estimate is not None
 
 
+def deciding_metric(target: Target) -> str:
+    """Return the metric that answers for a target.
+
+    Examples
+    --------
+    >>> deciding_metric("best-of-n"), deciding_metric("system")
+    ('recovery', 'global_r')
+    """
+    return "recovery" if target == "best-of-n" else "global_r"
+
+
 def recovery_bounds(bounds: Mapping[str, tuple[float, float]]) -> str:
     """Say between which ends recovery lies.
 
@@ -184,6 +217,10 @@ def recovery_bounds(bounds: Mapping[str, tuple[float, float]]) -> str:
     'Whatever the missing labels are, recovery lies in [-175%, 94%].'
     """
     return f"Whatever the missing labels are, recovery lies in {interval(Ends(None, *bounds['recovery']), 'share')}."
+
+
+def _capital(clause: str) -> str:
+    return f"{clause[0].upper()}{clause[1:]}" if clause else ""
 
 
 def _undefined(found: Estimate) -> str:

@@ -41,6 +41,9 @@ def audit(
     control: Annotated[
         list[str] | None, typer.Option(help="An easy candidate: report with and without (repeatable).")
     ] = None,
+    keep_easy: Annotated[
+        list[str] | None, typer.Option(help="An easy candidate that counts like any other (repeatable).")
+    ] = None,
     target: Annotated[str, typer.Option(help="The decision: best-of-n or system.")] = "best-of-n",
     design: Annotated[
         str | None,
@@ -100,6 +103,7 @@ def audit(
         found = run(
             file,
             control=given.names(control),
+            keep_easy=given.names(keep_easy),
             target=target,  # type: ignore[arg-type]  # checked by the audit, with its own message
             interval=interval,  # type: ignore[arg-type]
             confidence=confidence,

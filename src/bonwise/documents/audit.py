@@ -13,6 +13,7 @@ from bonwise.documents.audited.gate import Gate
 from bonwise.documents.audited.judge import Balance, Ends, JudgeFound
 from bonwise.documents.audited.sampling import Sampling
 from bonwise.documents.audited.settings import AuditSettings
+from bonwise.documents.audited.suspicion import AuditSuspicion
 from bonwise.documents.audited.verdict import Verdict
 from bonwise.documents.document import Document, FrameRow
 from bonwise.documents.estimate import EstimateRecord
@@ -22,7 +23,7 @@ from bonwise.errors import UsageError
 __all__ = ["MODEL", "AuditDocument"]
 
 _ALONE = ("judge", "data", "metrics", "verdict")
-_OPTIONAL = ("sampling", "balance", "bounds", "with_control")
+_OPTIONAL = ("sampling", "balance", "bounds", "with_control", "suspicions")
 _TOGETHER = ("judges", "comparisons", "not_audited")
 
 
@@ -37,7 +38,7 @@ class AuditDocument(Document):
     ----------
     judge : str, optional
         Name of the only judge.
-    data, metrics, verdict, sampling, balance, bounds, with_control : optional
+    data, metrics, verdict, sampling, balance, bounds, with_control, suspicions : optional
         Of the only judge, as in `judges` of several.
     judges : dict of str to JudgeFound, optional
         Several judges by name, or the one that is left of several.
@@ -68,6 +69,7 @@ class AuditDocument(Document):
     covariates: dict[str, str] | None = None
     settings: AuditSettings
     gates: Annotated[list[Gate], Field(min_length=1)] | None = None
+    suspicions: list[AuditSuspicion] | None = None
 
     @model_validator(mode="after")
     def _one_or_several(self) -> Self:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from bonwise.documents.audited.data import AuditData
 from bonwise.documents.audited.sampling import Sampling
+from bonwise.documents.audited.suspicion import AuditSuspicion
 from bonwise.documents.audited.verdict import Verdict
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.record import Record
@@ -59,6 +60,8 @@ class JudgeFound(Record):
         Worst cases over missing labels.
     with_control : dict of str to EstimateRecord, optional
         The metrics with the easy candidates put back.
+    suspicions : list of AuditSuspicion, optional
+        Why the verdict is not ``useful`` and no gate is met, whatever the figures are.
     """
 
     data: AuditData
@@ -68,3 +71,4 @@ class JudgeFound(Record):
     balance: list[Balance] | None = None
     bounds: dict[str, Ends] | None = None
     with_control: dict[str, EstimateRecord] | None = None
+    suspicions: list[AuditSuspicion] | None = None

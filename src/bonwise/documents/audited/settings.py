@@ -84,6 +84,8 @@ class AuditSettings(Record):
         How the logged picks were made that were audited in place of scores.
     labels_left_out : LabelsLeftOut, optional
         Labels that were there and not used.
+    keep_easy : list of str, optional
+        Easy candidates that count like any other.
     """
 
     confidence: Confidence
@@ -105,3 +107,4 @@ class AuditSettings(Record):
     reference: str | None = None
     picks: PicksMade | None = None
     labels_left_out: LabelsLeftOut | None = None
+    keep_easy: list[str] | None = None

@@ -58,6 +58,8 @@ def _notes(settings: AuditSettings) -> Iterator[str]:
         yield f"without {_listed(settings.exclude)}"
     if settings.control:
         yield f"control: {_listed(settings.control)}"
+    if settings.keep_easy:
+        yield f"kept although easy: {_listed(settings.keep_easy)}"
     if settings.resamples is not None:
         yield f"{counted(settings.resamples, 'bootstrap resample')}, seed {settings.seed}"
 
@@ -78,6 +80,8 @@ def _left_out(settings: AuditSettings) -> Iterator[tuple[str, str]]:
     yield from table_facts(settings.shape, settings.exclude, settings.columns, settings.label_scale, judge_scale)
     if settings.control:
         yield "control", ", ".join(settings.control)
+    if settings.keep_easy:
+        yield "kept although easy", ", ".join(settings.keep_easy)
     if settings.draws > 1:
         yield "scores are", _means(settings)
 

@@ -1,0 +1,166 @@
+"""What keeps a verdict from being settled: an easy candidate, too few pools, labels that are missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bonwise.auditing.easy_candidates import EasyCandidate
+from bonwise.data.wording import quoted
+from bonwise.documents.audited.suspicion import AuditSuspicion, SuspicionKind
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.metrics import unit_of
+from bonwise.documents.record import given
+from bonwise.printable import shell_word
+from bonwise.report.numbers import counted, number, with_interval
+from bonwise.stats.estimate import Estimate
+
+__all__ = ["FEWEST_POOLS", "Suspected", "few_pools", "missing_labels", "of_easy_candidate"]
+
+FEWEST_POOLS = 20
+"""Fewer complete pools than this settle no verdict: intervals are approximate, and one pool moves them far."""
+
+_SPOKEN = {"global_r": "the correlation over all cells"}
+"""Metrics that are called otherwise in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspected:
+    """Why no verdict is useful and no gate is met.
+
+    Parameters
+    ----------
+    kind : {"easy candidate", "few pools", "missing labels"}
+    fact : str
+        What was found, as a clause.
+    advice : str
+        Whole sentences: what settles it.
+    easy : EasyCandidate or None
+    metric : str
+        That the verdict rests on.
+    with_it, without_it : Estimate or None
+        Of the metric, with the easy candidate and without; None where it cannot be estimated.
+    """
+
+    kind: SuspicionKind
+    fact: str
+    advice: str
+    easy: EasyCandidate | None = None
+    metric: str = ""
+    with_it: Estimate | None = None
+    without_it: Estimate | None = None
+
+    @property
+    def figures(self) -> str:
+        """The metric with the candidate and without it, as a clause; empty where it has no figures."""
+        unit = unit_of(self.metric) if self.metric else "number"
+        both = [("with it", self.with_it), ("without it", self.without_it)]
+        known = [f"{with_interval(one, unit)} {which}" for which, one in both if one and one.estimate is not None]
+        return f"{_SPOKEN.get(self.metric, self.metric)} is {' and '.join(known)}" if known else ""
+
+    @property
+    def finding(self) -> str:
+        """What was found, as sentences with the figures."""
+        facts = [self.fact, self.figures]
+        return " ".join(f"{fact[0].upper()}{fact[1:]}." for fact in facts if fact)
+
+    @property
+    def sentence(self) -> str:
+        """What was found and what settles it."""
+        return f"{self.finding} {self.advice}"
+
+    def record(self) -> AuditSuspicion:
+        """Return this part of the document."""
+        both = (None if one is None else EstimateRecord.of(one) for one in (self.with_it, self.without_it))
+        with_candidate, without_candidate = both
+        return AuditSuspicion(
+            kind=self.kind,
+            sentence=self.sentence,
+            **given(
+                candidate=None if self.easy is None else self.easy.name,
+                lowest=None if self.easy is None else self.easy.lowest,
+                metric=self.metric or None,
+                with_candidate=with_candidate,
+                without_candidate=without_candidate,
+            ),
+        )
+
+
+def of_easy_candidate(
+    easy: EasyCandidate,
+    metric: str,
+    *,
+    with_it: Estimate | None,
+    without_it: Estimate | None,
+    logged: bool = False,
+) -> Suspected:
+    """Suspect a candidate that is worst almost everywhere.
+
+    Parameters
+    ----------
+    easy : EasyCandidate
+    metric : str
+        That the verdict rests on.
+    with_it, without_it : Estimate or None
+        The metric with the candidate, and without it.
+    logged : bool
+        Whether picks are audited, of which no candidate can be left out.
+
+    Examples
+    --------
+    >>> found = of_easy_candidate(EasyCandidate("bad", 0.97, True), "recovery", with_it=None, without_it=None)
+    >>> found.finding
+    "Candidate 'bad' has the lowest label in 97.0% of prompts."
+    """
+    what, word = "label" if easy.by_labels else "score", shell_word(easy.name)
+    left_out = (
+        "Pick again without it to see what the picks are worth among the others."
+        if logged
+        else f"--control {word} leaves it out of the figures and shows them with it as well."
+    )
+    return Suspected(
+        "easy candidate",
+        f"candidate {quoted(easy.name)} has the lowest {what} in {number(easy.lowest, 'share')} of prompts",
+        f"{left_out} --keep-easy {word} counts it like any other candidate.",
+        easy,
+        metric,
+        with_it,
+        without_it,
+    )
+
+
+def few_pools(labelled: int) -> Suspected:
+    """Suspect figures of few pools.
+
+    Examples
+    --------
+    >>> few_pools(1).sentence
+    'Only 1 prompt is labelled completely, and a verdict needs 20. Label more prompts.'
+    """
+    verb = "is" if labelled == 1 else "are"
+    fact = f"only {counted(labelled, 'prompt')} {verb} labelled completely, and a verdict needs {FEWEST_POOLS}"
+    return Suspected("few pools", fact, "Label more prompts.")
+
+
+def missing_labels(missing: int, cells: int, stated: str = "") -> Suspected:
+    """Suspect labels that are missing for unknown reasons.
+
+    Parameters
+    ----------
+    missing, cells : int
+        Labels that are missing, of how many.
+    stated : str
+        Why the labelled prompts do not stand for all although a draw is stated; empty where none is.
+
+    Examples
+    --------
+    >>> missing_labels(280, 400).finding
+    '280 of 400 labels are missing, and how the labelled prompts were chosen is not stated.'
+    """
+    lack = f"{missing:,} of {cells:,} labels {'is' if missing == 1 else 'are'} missing"
+    if stated:
+        return Suspected("missing labels", f"{lack}: {stated}", "Label the prompts that were drawn.")
+    advice = (
+        "--design uniform states that they are a random sample of all prompts. --design FILE names the record that "
+        "bonwise labels draw wrote."
+    )
+    return Suspected("missing labels", f"{lack}, and how the labelled prompts were chosen is not stated", advice)

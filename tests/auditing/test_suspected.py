@@ -1,0 +1,291 @@
+"""What keeps a verdict from being useful and a gate from being met, whatever the figures are."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bonwise as bw
+from auditing.tables import cohort, two_judges
+from auditing.test_logged import greedy_lines, labels_of, logged
+from bonwise.auditing.easy_candidates import easy_of_panel
+from bonwise.data.panel import lay_out
+from bonwise.data.table import ScoreTable
+from bonwise.errors import UsageError
+from bonwise.planning.sampling.label_draw import draw_labels
+from cli.commands import strict, typed
+
+
+def easy_table(n=60, *, seed=1, binary=False):
+    """Return a table whose judge cannot rank three candidates and always rejects a fourth, named bad."""
+    rng = np.random.default_rng(seed)
+    scores, labels = rng.uniform(0.4, 1, (n, 4)), rng.uniform(0.6, 1, (n, 4))
+    if binary:
+        labels = (labels > 0.62).astype(float)
+    scores[:, 3], labels[:, 3] = 0.1, 0.0
+    names = np.tile(["a", "b", "c", "bad"], n)
+    prompts = np.repeat([f"p{x:03d}" for x in range(n)], 4)
+    columns = {"prompt_id": prompts, "candidate": names}
+    return pd.DataFrame({**columns, "judge_score": scores.ravel(), "oracle_label": labels.ravel()})
+
+
+def good_table(n, *, seed=2):
+    """Return a table without an easy candidate that its judge ranks almost perfectly."""
+    frame = cohort(n, seed)
+    noise = np.random.default_rng(seed).standard_normal(len(frame))
+    return frame.assign(judge_score=(frame["oracle_label"] + 0.05 * noise).clip(0, 1))
+
+
+def only_gate(found, metric="recovery", value=0.2):
+    """Check one gate of one judge."""
+    (gate,) = found.check({metric: value})
+    return gate
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_an_unnamed_easy_candidate_makes_no_judge_useful(binary):
+    """The verdict and every gate stay open, and the sentence names the candidate, both figures and both flags."""
+    frame = easy_table(binary=binary)
+    found, left_out, kept = (bw.audit(frame, **named) for named in ({}, {"control": "bad"}, {"keep_easy": "bad"}))
+    assert kept.verdict.level == "useful"
+    assert found.verdict.level == "inconclusive"
+    assert left_out["recovery"].estimate < 0.5 < found["recovery"].low
+    answer = found.verdict.sentences[0]
+    for words in ("'bad'", "lowest label", "--control bad", "--keep-easy bad", "the gate is 50%"):
+        assert words in answer
+    (suspicion,) = found.document().suspicions
+    assert (suspicion.kind, suspicion.candidate, suspicion.lowest) == ("easy candidate", "bad", 1.0)
+    for record, expected in ((suspicion.with_candidate, found), (suspicion.without_candidate, left_out)):
+        assert record.estimate == expected["recovery"].estimate
+        assert (record.low, record.high) == (expected["recovery"].low, expected["recovery"].high)
+    for metric in ("recovery", "within_r", "global_r", "gain"):
+        value = found[metric].estimate / 4
+        assert only_gate(kept, metric, value).state == "met"
+        assert only_gate(found, metric, value).state == "inconclusive"
+        assert "--control bad" in only_gate(found, metric, value).sentence
+
+
+def test_figures_do_not_depend_on_what_is_suspected():
+    """An easy candidate that is kept changes no figure, and the settings say that it was kept."""
+    frame = easy_table()
+    found, kept = bw.audit(frame).to_dict(), bw.audit(frame, keep_easy=["bad"]).to_dict()
+    assert found["metrics"] == kept["metrics"]
+    assert kept["settings"]["keep_easy"] == ["bad"]
+    assert "suspicions" not in kept
+    assert "keep_easy" not in found["settings"]
+
+
+def test_no_check_passes_beside_an_open_verdict():
+    """The table of the four levels agrees with the answer: nothing passes that an easy candidate carries."""
+    found = bw.audit(easy_table())
+    assert "pass" not in found.verdict.checks.values()
+    assert bw.audit(easy_table(), keep_easy="bad").verdict.checks["decision"] == "pass"
+
+
+def test_systems_are_compared_with_and_without_an_easy_one():
+    """Of averages over prompts the answer shows the correlation with the easy candidate and without it."""
+    frame = easy_table()
+    assert bw.audit(frame, target="system", keep_easy="bad", thresholds={"level_bias": 1}).verdict.level == "useful"
+    found = bw.audit(frame, target="system", thresholds={"level_bias": 1})
+    assert found.verdict.level == "inconclusive"
+    assert "The correlation over all cells is" in found.verdict.sentences[0]
+    assert found.document().suspicions[0].metric == "global_r"
+
+
+def test_a_weak_judge_stays_weak_and_a_gate_not_met_stays_so():
+    """What an easy candidate raises and is still too low stays low; the candidate is named all the same."""
+    frame = easy_table()
+    found = bw.audit(frame, thresholds={"recovery_useful": 0.99})
+    assert found.verdict.level == "weak"
+    assert "'bad'" in found.verdict.opening[1]
+    assert len(found.verdict.of_checks()) == 4
+    assert found.verdict.sentences[found.verdict.deciding].startswith("The picks recover")
+    assert only_gate(found, value=0.99).state == "not met"
+
+
+def test_an_open_gate_asks_for_no_labels_that_would_not_settle_it():
+    """Between the bounds the easy candidate is what keeps a gate open, so no number of labels is named."""
+    found = bw.audit(easy_table())
+    gate = only_gate(found, value=found["recovery"].estimate + 1e-4)
+    assert (gate.state, gate.more_labels) == ("inconclusive", None)
+    assert "'bad'" in gate.sentence
+
+
+@pytest.mark.parametrize(
+    ("labels", "easy"),
+    [
+        ([[0.9, 0.5, 0.1]] * 20, ["c"]),
+        ([[0.9, 0.5, 0.1], [0.5, 0.9, 0.1]] * 9 + [[0.1, 0.5, 0.9]] * 2, ["c"]),  # alone in 90 %
+        ([[0.9, 0.5, 0.1], [0.5, 0.9, 0.1]] * 8 + [[0.1, 0.5, 0.9]] * 4, []),
+        ([[1, 1, 0], [1, 0, 0], [0, 1, 0]] * 10, ["c"]),  # tied at the bottom in two prompts of three
+        ([[1, 0, 0], [0, 1, 0], [0, 0, 1]] * 10, []),
+        ([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]] * 10, []),  # the others are as low in two prompts of three
+        ([[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 0, 0]] * 10, ["c", "d"]),
+        ([[0.9, 0.1]] * 20, []),
+        ([[0.5, 0.5, 0.5]] * 20, []),
+    ],
+)
+def test_an_easy_candidate_is_worst_almost_everywhere(labels, easy):
+    """Of three or more, one is easy that is alone at the bottom in 90 %, or there where labels differ in 95 %."""
+    rows = [(f"p{x}", "abcd"[i], 0.5, label) for x, pool in enumerate(labels) for i, label in enumerate(pool)]
+    frame = pd.DataFrame(rows, columns=["prompt_id", "candidate", "judge_score", "oracle_label"])
+    (panel,) = lay_out(ScoreTable.from_frame(frame.astype({"oracle_label": float})))
+    assert [one.name for one in easy_of_panel(panel)] == easy
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_candidates_alike_are_not_suspected(seed):
+    """Tables whose candidates are drawn alike, from ties everywhere to none, hold no easy candidate."""
+    rng = np.random.default_rng(seed)
+    labels = rng.random((40, 5))
+    labels = labels if seed % 2 else (labels > rng.uniform(0.1, 0.9)).astype(float)
+    rows = [(f"p{x}", "abcde"[i], 0.5, label) for x, pool in enumerate(labels) for i, label in enumerate(pool)]
+    frame = pd.DataFrame(rows, columns=["prompt_id", "candidate", "judge_score", "oracle_label"])
+    (panel,) = lay_out(ScoreTable.from_frame(frame))
+    assert easy_of_panel(panel) == ()
+
+
+@pytest.mark.parametrize(("pools", "level"), [(19, "inconclusive"), (20, "useful")])
+def test_fewer_than_20_pools_settle_nothing(pools, level):
+    """A judge that recovers nearly everything is useful from 20 complete pools on, and a gate can be met."""
+    found = bw.audit(good_table(pools))
+    assert found["recovery"].low > 0.5
+    assert found.verdict.level == level
+    assert only_gate(found).state == ("met" if level == "useful" else "inconclusive")
+    assert ("only 19 prompts are labelled completely" in found.verdict.sentences[0]) == (pools == 19)
+
+
+def test_missing_labels_without_a_design_settle_nothing():
+    """The sentence says how many labels are missing and which flag states the design; stated, the judge is useful."""
+    frame = good_table(100)
+    frame.loc[frame.index[-4 * 40 :], "oracle_label"] = np.nan
+    found = bw.audit(frame)
+    assert found["recovery"].low > 0.5
+    assert found.verdict.level == "inconclusive"
+    answer = found.verdict.sentences[0]
+    assert "160 of 400 labels are missing" in answer
+    assert "--design uniform" in answer
+    assert only_gate(found).state == "inconclusive"
+    stated = bw.audit(frame, design="uniform")
+    assert (stated.verdict.level, only_gate(stated).state) == ("useful", "met")
+
+
+def test_metrics_without_labels_lack_none():
+    """A gate on ties rests on every prompt, so missing labels leave it as it was; an easy candidate does not."""
+    frame = cohort(100, unlabelled=40)
+    found = bw.audit(frame)
+    assert only_gate(found, "tie_rate", found["tie_rate"].estimate / 2).state == "met"
+    ties = easy_table()
+    ties["judge_score"] = ties["judge_score"].round(1)
+    assert only_gate(bw.audit(ties), "tie_rate", 0.0001).state == "inconclusive"
+
+
+def test_a_sample_of_prompts_shows_both_figures():
+    """Where prompts were drawn for labelling, the figure without the candidate is the one that a control gives."""
+    frame = easy_table(200)
+    unlabelled = [f"p{x:03d}" for x in range(0, 200, 2)]
+    frame.loc[frame["prompt_id"].isin(unlabelled), "oracle_label"] = np.nan
+    (suspicion,) = bw.audit(frame, design="uniform").document().suspicions
+    left_out = bw.audit(frame, design="uniform", control="bad")
+    assert suspicion.without_candidate.estimate == left_out["recovery"].estimate
+
+
+def test_labels_of_single_candidates_name_the_easy_one_by_its_scores(tmp_path):
+    """No pool is labelled whole, so scores tell which candidate is easy, and the gate on gain stays open."""
+    frame = easy_table(120)
+    drawn = draw_labels(frame, labels=80, design="pair", seed=1)
+    drawn.write(tmp_path / "todo.csv", sheet=tmp_path / "sheet.csv")
+    asked = pd.read_csv(tmp_path / "sheet.csv")[["prompt_id", "candidate"]]
+    truth = frame.set_index(["prompt_id", "candidate"])["oracle_label"]
+    labels = asked.assign(oracle_label=[truth[tuple(pair)] for pair in asked.itertuples(index=False)])
+    scores = frame.drop(columns="oracle_label")
+    given = {"labels": labels, "design": tmp_path / "todo.csv"}
+    found, kept = bw.audit(scores, **given), bw.audit(scores, **given, keep_easy="bad")
+    assert only_gate(kept, "gain", 0.0).state == "met"
+    assert only_gate(found, "gain", 0.0).state == "inconclusive"
+    assert found.document().suspicions[0].sentence.startswith("Candidate 'bad' has the lowest score")
+
+
+def test_logged_picks_name_the_easy_candidate_too(tmp_path):
+    """Picks among all candidates are no better: the sentence says to pick again, because none can be left out."""
+    frame = easy_table()
+    path = logged(tmp_path / "picks.jsonl", greedy_lines(frame))
+    found, kept = (bw.audit(path, labels=labels_of(frame), keep_easy=names) for names in ((), "bad"))
+    assert (found.verdict.level, kept.verdict.level) == ("inconclusive", "useful")
+    answer = found.verdict.sentences[0]
+    assert "Pick again without it" in answer
+    assert "--keep-easy bad" in answer
+    assert "--control" not in answer
+
+
+def test_each_of_several_judges_has_its_own_figures():
+    """The easy candidate is the same for all judges, what it does to them is not."""
+    frame = easy_table()
+    other = frame.assign(judge="better", judge_score=0.9 * frame["oracle_label"])
+    found = bw.audit(pd.concat([frame.assign(judge="first"), other], ignore_index=True))
+    without = {name: judge.suspected[0].without_it.estimate for name, judge in found.judges.items()}
+    assert without["first"] < 0.5
+    assert without["better"] == pytest.approx(1)
+    assert {judge.verdict.level for judge in found.judges.values()} == {"inconclusive"}
+    assert "0 of 2 judges are useful" in " ".join(str(found).split())
+    assert not any(judge.suspected for judge in bw.audit(two_judges(60)).judges.values())
+
+
+def test_every_output_says_the_same(capsys, tmp_path):
+    """Exit code, terminal, page, Markdown, JUnit and JSON of one audit say that nothing is settled, and why."""
+    easy_table().to_csv(tmp_path / "scores.csv", index=False)
+    asked = ("audit", tmp_path / "scores.csv", "--fail-under", "recovery=0.5")
+    outputs = [tmp_path / name for name in ("page.html", "audit.md", "junit.xml", "audit.json")]
+    flags = [
+        word for pair in zip(("--html", "--markdown", "--junit", "--json"), outputs, strict=True) for word in pair
+    ]
+    done = typed(capsys, *asked, *flags)
+    assert done.code == 3
+    page, markdown, junit, document = (path.read_text("utf-8") for path in outputs)
+    for text in (done.out, page, markdown.replace("\\", "")):
+        joined = " ".join(text.split())
+        assert "not settled whether" in joined
+        assert "keep-easy bad" in joined
+        assert "This judge is useful for" not in joined
+    assert 'failures="0" errors="1"' in junit
+    assert strict(document)["verdict"]["level"] == "inconclusive"
+    assert [*strict(document)][-1] == "suspicions"
+    assert bw.load(tmp_path / "audit.json").judges["judge"].suspicions[0].candidate == "bad"
+    assert typed(capsys, *asked, "--keep-easy", "bad").code == 0
+    assert typed(capsys, *asked, "--control", "bad").code == 1
+    kept = typed(capsys, *asked, "--keep-easy", "bad").out
+    assert "kept although easy: bad" in kept
+
+
+def test_the_doctor_suspects_what_keeps_a_verdict_open(capsys, tmp_path):
+    """Each of the three is named by the doctor in the words of the audit."""
+    easy_table(15).to_csv(tmp_path / "scores.csv", index=False)
+    said = strict(typed(capsys, "doctor", tmp_path / "scores.csv", "--json", "-").out)["suspicious"]
+    assert any("--keep-easy bad" in sentence for sentence in said)
+    assert "Only 15 prompts are labelled completely, and a verdict needs 20. Label more prompts." in said
+    cohort(60, unlabelled=20).to_csv(tmp_path / "few.csv", index=False)
+    (sentence,) = strict(typed(capsys, "doctor", tmp_path / "few.csv", "--json", "-").out)["suspicious"]
+    assert "--design" in sentence
+
+
+@pytest.mark.parametrize("named", [{"control": "bad"}, {"exclude": "bad"}])
+def test_a_candidate_is_not_kept_and_left_out(named):
+    """A name that is kept and left out is refused, and so is one that no candidate has."""
+    with pytest.raises(UsageError, match="'bad' is left out and kept"):
+        bw.audit(easy_table(), keep_easy="bad", **named)
+    with pytest.raises(UsageError, match="no candidate named 'worse' to keep"):
+        bw.audit(easy_table(), keep_easy="worse")
+
+
+def test_the_arena_sample_is_not_carried_by_its_control(shared):
+    """The real sample reads useful (66 %) with a deliberately bad candidate, and 21 % without it."""
+    found = bw.audit(shared / "data" / "arena100" / "scores.csv")
+    assert found.verdict.level == "inconclusive"
+    (suspicion,) = found.document().suspicions
+    assert suspicion.candidate == "unhelpful"
+    assert suspicion.with_candidate.estimate == pytest.approx(0.6564, abs=1e-3)
+    assert suspicion.without_candidate.estimate == pytest.approx(0.2126, abs=1e-4)
+    assert json.loads(json.dumps(found.to_dict()))["suspicions"][0]["candidate"] == "unhelpful"
