@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from bonwise.auditing.audit import audit
     from bonwise.auditing.compare import PickComparison, compare
     from bonwise.auditing.confidence import ConfidenceAudit, audit_confidence
+    from bonwise.auditing.doctor import doctor
     from bonwise.auditing.preferences import PreferenceAudit, audit_preferences
     from bonwise.auditing.result import Audit
     from bonwise.auditing.studies.calibration import CalibrationStudy, study_calibration
@@ -46,6 +47,11 @@ if TYPE_CHECKING:
     from bonwise.planning.studies.preference_study import PreferenceStudy, study_preferences
     from bonwise.routing.router import Router
     from bonwise.routing.study import RouteStudy, route
+    from bonwise.runs.control import Stop
+    from bonwise.runs.judge_many import ajudge, judge
+    from bonwise.runs.judged_pools import JudgedPools
+    from bonwise.runs.progress import RunProgress
+    from bonwise.runs.select_many import aselect_many, select_many
     from bonwise.selection.best_of import best_of
     from bonwise.selection.protocol import Strategy
     from bonwise.selection.ranked_candidates import RankedCandidate, RankedCandidates
@@ -77,6 +83,7 @@ __all__ = [
     "Interval",
     "Judge",
     "JudgeError",
+    "JudgedPools",
     "Knockout",
     "LabelDesign",
     "LabelDraw",
@@ -105,31 +112,38 @@ __all__ = [
     "RoundRobin",
     "RouteStudy",
     "Router",
+    "RunProgress",
     "Scale",
     "Score",
     "ScoreTable",
     "Selection",
     "Selector",
+    "Stop",
     "Strategy",
     "TieBreak",
     "Unscored",
     "ValueOfInformation",
     "__version__",
+    "ajudge",
     "aselect",
+    "aselect_many",
     "audit",
     "audit_confidence",
     "audit_preferences",
     "best_of",
     "compare",
     "compare_designs",
+    "doctor",
     "draw_labels",
     "draw_pairs",
+    "judge",
     "judge_from_spec",
     "load",
     "monitor",
     "plan",
     "route",
     "select",
+    "select_many",
     "strategy_from_spec",
     "study_calibration",
     "study_label_strategy",
@@ -156,6 +170,7 @@ _HOMES = {
     "Interval": "bonwise.judges.interval",
     "Judge": "bonwise.judges.protocol",
     "JudgeError": "bonwise.errors",
+    "JudgedPools": "bonwise.runs.judged_pools",
     "Knockout": "bonwise.selection.strategies.knockout",
     "LabelDesign": "bonwise.data.label_design",
     "LabelDraw": "bonwise.planning.sampling.label_draw",
@@ -184,30 +199,37 @@ _HOMES = {
     "RoundRobin": "bonwise.selection.strategies.round_robin",
     "RouteStudy": "bonwise.routing.study",
     "Router": "bonwise.routing.router",
+    "RunProgress": "bonwise.runs.progress",
     "Scale": "bonwise.data.scales",
     "Score": "bonwise.data.verdicts",
     "ScoreTable": "bonwise.data.table",
     "Selection": "bonwise.selection.selection",
     "Selector": "bonwise.selection.selector",
+    "Stop": "bonwise.runs.control",
     "Strategy": "bonwise.selection.protocol",
     "TieBreak": "bonwise.selection.strategies.tie_break",
     "Unscored": "bonwise.data.verdicts",
     "ValueOfInformation": "bonwise.selection.strategies.value_of_information",
+    "ajudge": "bonwise.runs.judge_many",
     "aselect": "bonwise.selection.select",
+    "aselect_many": "bonwise.runs.select_many",
     "audit": "bonwise.auditing.audit",
     "audit_confidence": "bonwise.auditing.confidence",
     "audit_preferences": "bonwise.auditing.preferences",
     "best_of": "bonwise.selection.best_of",
     "compare": "bonwise.auditing.compare",
     "compare_designs": "bonwise.planning.sampling.design_comparison",
+    "doctor": "bonwise.auditing.doctor",
     "draw_labels": "bonwise.planning.sampling.label_draw",
     "draw_pairs": "bonwise.auditing.studies.label_strategy.draw",
+    "judge": "bonwise.runs.judge_many",
     "judge_from_spec": "bonwise.judges.registry",
     "load": "bonwise.documents.reading",
     "monitor": "bonwise.planning.monitoring.monitor",
     "plan": "bonwise.planning.plans.plan",
     "route": "bonwise.routing.study",
     "select": "bonwise.selection.select",
+    "select_many": "bonwise.runs.select_many",
     "strategy_from_spec": "bonwise.selection.registry",
     "study_calibration": "bonwise.auditing.studies.calibration",
     "study_label_strategy": "bonwise.auditing.studies.label_strategy.study",

@@ -115,7 +115,7 @@ def test_the_command_keeps_its_limit_and_a_higher_one_pays_the_rest(tmp_path, ca
         first = typed(capsys, *command, *where, "--max-cost", "0.05")
         assert first.code == 4, first.err
         assert 0 < till.cost <= 0.05
-        owed = int(re.search(r"incomplete: (\d+) answers are owed", first.err)[1])
+        owed = int(re.search(r"incomplete: (\d+) answers are pending", first.err)[1])
         assert owed == 60 - server.script.counts.answers
         second = typed(capsys, *command, *where, "--max-cost", "5")
         assert second.code == 0, second.err

@@ -120,7 +120,7 @@ def test_a_limit_leaves_a_run_that_goes_on(capsys, folder, monkeypatch):
         cut = judged(capsys, "--max-calls", "4")
         owed = [row for row in rows_of("scores.csv") if row["unscored"].startswith("owed")]
         assert (cut.code, len(owed), script.counts.paid.total()) == (4, 2, 4)
-        assert "2 answers are owed" in cut.err
+        assert "2 answers are pending" in cut.err
         assert judged(capsys).code == 0
     assert script.counts.paid.total() == 6
     assert not script.counts.paid_again

@@ -146,7 +146,7 @@ def test_a_judge_that_breaks_at_one_pool_costs_that_pool(capsys, folder, plugged
     }
     assert len(picks(owed)) == len(POOLS)
     assert "failed once: judge 'flaky:x' failed: ValueError: the model file is broken" in owed.err
-    assert "incomplete: 1 pools have no pick; the same command continues" in owed.err
+    assert "incomplete: 1 pool has no pick; the same command continues" in owed.err
     first = selected(capsys, "--judge", "flaky:x", "--on-failure", "first")
     assert first.code == 4
     assert [line["decided_by"] for line in picks(first)].count("first") == 1

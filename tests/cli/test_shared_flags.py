@@ -6,7 +6,6 @@ from inspect import Parameter, signature
 import pytest
 
 import bonwise as bw
-from bonwise.auditing.doctor import diagnose
 from bonwise.cli.app import app_for
 from bonwise.cli.shared_flags import NOT_OF_LABELS, Reading
 from bonwise.data import reading_options
@@ -19,7 +18,7 @@ OPENS = {
     "audit": bw.audit,
     "compare": bw.compare,
     "confidence": bw.audit_confidence,
-    "doctor": diagnose,
+    "doctor": bw.doctor,
     "labels compare": bw.compare_designs,
     "labels draw": bw.draw_labels,
     "monitor": bw.monitor,

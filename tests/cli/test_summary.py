@@ -5,16 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from bonwise.calls.bill import Bill, Usage
+from bonwise.calls.bill import Usage
 from bonwise.calls.engine import Engine
 from bonwise.calls.reply import Choice
-from bonwise.cli.progress import Goal, _figures
+from bonwise.cli.progress import _figures, shown_progress
 from bonwise.cli.running import judge_all
-from bonwise.cli.summary import RunSummary, summarise
+from bonwise.cli.summary import summarise
 from bonwise.data.pool_file import read_pools
 from bonwise.data.verdicts import Score
 from bonwise.errors import JudgeError
 from bonwise.judges.registry import judge_from_spec
+from bonwise.runs.progress import RunProgress
+from bonwise.runs.summary import RunSummary
+from bonwise.selection.engine_settings import EngineSettings
 from bonwise.testing import Faults
 from cli.commands import pool_file, rows_of, strict, typed
 from cli.served import served
@@ -84,24 +87,25 @@ class _Waits:
 
     name, version = "mine", "1"
 
-    def __init__(self, engine):
-        self.engine = engine
+    def __init__(self, script):
+        self.script = script
 
     async def judge(self, prompt, candidates):
         if not prompt.endswith("p3"):
             return [Score(0.5)] * len(candidates)
-        while self.engine.totals.answers < 6:  # noqa: ASYNC110 - totals are figures, and ring no bell
+        while self.script.counts.paid.total() < 6:  # noqa: ASYNC110 - counts ring no bell
             await asyncio.sleep(0.001)
+        await asyncio.sleep(0.05)  # the last answer is on its way
         return []
 
 
 def test_a_judge_that_breaks_its_contract_hides_no_bill(capsys, folder, monkeypatch):
     """When a judge of one's own fails in the middle, what the others cost is said before the error."""
     pools, seen = list(read_pools(Path("pools.jsonl"))), []
-    with served(monkeypatch, folder):
-        engine = Engine(folder / "run")
+    with served(monkeypatch, folder) as script:
+        judges = [judge_from_spec("pointwise:openai/m"), _Waits(script)]
         with pytest.raises(JudgeError):
-            judge_all(pools, [judge_from_spec("pointwise:openai/m"), _Waits(engine)], engine, folder, seen.append)
+            judge_all(pools, judges, EngineSettings(folder / "run"), folder, seen.append)
     assert len(seen) == 2
     assert "6 answers: 6 calls sent" in capsys.readouterr().err
 
@@ -111,7 +115,7 @@ def test_a_deadline_owes_what_it_cuts_off(capsys, folder, monkeypatch):
     with served(monkeypatch, folder, faults=Faults(server_error=1.0)) as script:
         done = judged(capsys, "--deadline", "0.3")
         assert done.code == 4
-        assert "6 answers are owed" in done.err
+        assert "6 answers are pending" in done.err
         script.faults = Faults()
         assert judged(capsys, "--deadline", "300").code == 0
 
@@ -205,11 +209,24 @@ def test_a_dry_run_counts_what_is_asked_again(capsys, folder, monkeypatch):
         assert "0 calls" in judged(capsys, "--reask", "1", "--dry-run").out
 
 
+def progress(**now):
+    """Return how far a run has come, with 4 of 9 answers."""
+    fixed = {"what": "answers", "done": 4, "total": 9, "answers": 4, "from_ledger": 1, "unscored": 0, "pending": 0}
+    return RunProgress(**fixed | {"waiting": 0, "trouble": "", "cost": 0.25, "seconds": 3.0} | now)
+
+
 def test_a_storm_is_seen_while_it_lasts():
     """While calls wait to be tried again the progress says so, and why, in printable words."""
-    engine = Engine()
-    goal = Goal("answers", lambda: engine.totals.answers, 9)
-    engine.totals.bill += Bill(calls=1)
-    assert "tried again" not in _figures(engine, goal)
-    engine.totals.waiting, engine.totals.trouble = 3, "429: slow\x1b down"
-    assert "3 to be tried again (429: slow\\x1b down)" in _figures(engine, goal)
+    assert _figures(progress()) == "4 of 9 answers, 1 from the ledger, $0.2500"
+    assert "3 to be tried again (429: slow\\x1b down)" in _figures(progress(waiting=3, trouble="429: slow\x1b down"))
+
+
+def test_lines_come_every_quarter_of_a_minute(capsys, monkeypatch):
+    """Where nobody sees a terminal one line stands for many looks, and says how much time is left."""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: False)
+    with shown_progress() as show:
+        for seconds in (0.0, 14.9, 15.0, 15.2, 29.9, 30.5):
+            show(progress(what="pools", done=4, seconds=seconds))
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.rpartition(", ")[2] for line in lines] == ["about 19 s left", "about 38 s left"]
+    assert lines[0].startswith("bonwise: 4 of 9 pools, 4 answers, 1 from the ledger")

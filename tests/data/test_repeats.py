@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bonwise.auditing.audit import audit
-from bonwise.auditing.doctor import diagnose
+from bonwise.auditing.doctor import doctor
 from bonwise.data.panel import lay_out
 from bonwise.data.repeats import cell_repeats
 from bonwise.data.scales import Scale
@@ -151,7 +151,7 @@ def test_what_is_no_draw_is_refused(frame, error, words):
 def test_the_shared_draws_are_audited_and_looked_over(shared, name):
     """Files of nine draws and an interval width are read as such: nothing in them is taken for a stratum."""
     path = shared / "data" / "simulated" / f"{name}.parquet"
-    found = diagnose(path).to_dict()
+    found = doctor(path).to_dict()
     assert (found["strata"], found["columns"]["ci_width"]) == ([], "ci_width")
     assert found["columns"]["judge_score"] == "draw_0 to draw_8, averaged"
     table = ScoreTable.read(path)

@@ -21,6 +21,7 @@ GUIDES = (
     "docs/prompts.md",
     "docs/routing.md",
     "docs/routing_online.md",
+    "docs/runs.md",
     "docs/selection.md",
     "docs/sequential.md",
     "docs/spending.md",

@@ -9,6 +9,7 @@ import bonwise as bw
 
 MEANS = {
     "bins": "of a score, or of a histogram",
+    "cost": "of a plan, or of a run",
     "columns": "asked for, or found",
     "control": "as names, or as a group of figures",
     "design": "of a figure, or of a sequence of figures",
@@ -45,6 +46,8 @@ OTHERWISE = {
     ("RouteStudy.router", "judge"): "a judge that was studied",
     ("audit_preferences", "judge"): "a column",
     ("study_verdicts", "judge"): "a column",
+    ("judge", "deadline"): "there is one per question",
+    ("judge", "max_concurrency"): "its pools have no deadline",
     ("monitor", "confidence"): "it also limits false claims",
     ("plan", "confidence"): "of a test",
 }

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from bonwise.auditing.doctor import diagnose
+from bonwise.auditing.doctor import doctor
 from cli.commands import scored, written
 from documents.round_trips import read_back, refusal
 
@@ -21,7 +21,7 @@ def looked_over(folder, *, labelled=True, judges=("j",), lacking=(), pairs=6):
     kept = [row for row in rows if (row["prompt_id"], row["candidate"]) not in lacking]
     if not labelled:
         kept = [{key: value for key, value in row.items() if key != "oracle_label"} for row in kept]
-    return diagnose(written(folder / "scores.csv", kept))
+    return doctor(written(folder / "scores.csv", kept))
 
 
 @pytest.mark.parametrize("labelled", [True, False])
@@ -65,7 +65,7 @@ def test_reasons_stand_in_one_order(tmp_path):
     lacking = {(f"p{at:03d}", name) for at, name in enumerate(names)}
     found = looked_over(tmp_path, lacking=lacking, pairs=40).dropped
     assert found == {"lacks c0": 2, "lacks c1": 2, "lacks c2": 2}
-    code = "import sys; from bonwise.auditing.doctor import diagnose; print(list(diagnose(sys.argv[1]).dropped))"
+    code = "import sys; from bonwise.auditing.doctor import doctor; print(list(doctor(sys.argv[1]).dropped))"
     orders = {
         subprocess.run(
             [sys.executable, "-c", code, str(tmp_path / "scores.csv")],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Unpack
 
 import numpy as np
@@ -12,25 +11,29 @@ import numpy as np
 from bonwise.auditing.labelling import label_state
 from bonwise.auditing.stated_draw import StatedDraw, stated_draw
 from bonwise.auditing.suspicions import Suspicion, suspicions
-from bonwise.data.opening import open_scores
+from bonwise.data.opening import ScoreSource, open_scores
 from bonwise.data.panel import Panel, PromptLeftOut, lay_out
 from bonwise.data.reading_options import ReadingOptions, TableKeywords, opens_a_table
+from bonwise.data.rows import name_of
 from bonwise.data.table import ScoreTable
 from bonwise.documents.doctor import DoctorDocument, JudgeScores, LabelCoverage, TableCounts
 from bonwise.documents.record import given
 from bonwise.printable import shell_path, shell_word
 from bonwise.stats.sums import Sums, prompt_sums
 
-__all__ = ["diagnose"]
+__all__ = ["doctor"]
+
+_UNNAMED = "SCORES.csv"
+"""Stands in a command for a table that was no file."""
 
 
 @opens_a_table
-def diagnose(path: str | Path, **reading: Unpack[TableKeywords]) -> DoctorDocument:
-    """Look a file over.
+def doctor(source: ScoreSource, **reading: Unpack[TableKeywords]) -> DoctorDocument:
+    """Look a table of scores over before an audit: what each column was taken for, what is odd, what to type next.
 
     Parameters
     ----------
-    path : str or pathlib.Path
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
         What `audit` reads.
     **reading
         How its columns are read, see `bonwise.data.reading_options.ReadingOptions`.
@@ -38,20 +41,28 @@ def diagnose(path: str | Path, **reading: Unpack[TableKeywords]) -> DoctorDocume
     Returns
     -------
     DoctorDocument
+        `str`, `to_html` and `to_markdown` show it.
 
     Raises
     ------
     bonwise.errors.InputError
-        The file cannot be read as a table of scores at all.
+        It cannot be read as a table of scores at all.
+
+    Examples
+    --------
+    >>> rows = [{"prompt_id": f"p{at}", "candidate": name, "judge_score": 1} for at in range(3) for name in "ab"]
+    >>> found = doctor(rows)
+    >>> found.counts.prompts, found.suspicious
+    (3, ["'judge' is constant: every score is 1, so its picks are random picks."])
     """
-    options = ReadingOptions.of(diagnose, reading)
-    table = open_scores(path, options)
+    options = ReadingOptions.of(doctor, reading)
+    table = open_scores(source, options)
     panels = lay_out(table)
     found, stated = suspicions(table, panels), stated_draw(None, table)
     # In the order in which they are found, each once: judges of one table lack the same prompts.
     dropped = dict.fromkeys((one.prompt_id, one.reason) for panel in panels for one in _dropped(panel, stated))
     return DoctorDocument(
-        source=str(path),
+        source=table.source,
         columns={role: str(column) for role, column in table.columns.items()},
         strata=[str(column) for column in table.strata],
         counts=TableCounts(
@@ -65,7 +76,7 @@ def diagnose(path: str | Path, **reading: Unpack[TableKeywords]) -> DoctorDocume
         judges=[_judge(panel) for panel in panels],
         labels=_labels(table, max(panels, key=lambda panel: len(panel.sizes))),
         suspicious=[one.sentence for one in found],
-        next_command=_next_command(table, str(path), options, found),
+        next_command=_next_command(table, name_of(source, _UNNAMED), options, found),
     )
 
 

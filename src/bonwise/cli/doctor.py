@@ -24,9 +24,9 @@ def doctor(
 ) -> int:
     """Check a file before an audit, and say what to type next."""
     output.refuse_overwriting(file)
-    from bonwise.auditing.doctor import diagnose
+    from bonwise.auditing.doctor import doctor as look_over
 
-    document = diagnose(
+    document = look_over(
         file,
         **reading.keywords(),
     )

@@ -3,41 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bonwise.cli.arguments import Seed, emit, refuse_overwriting, say
-from bonwise.cli.running import (
-    RUN,
-    BaseUrl,
-    Deadline,
-    DryRun,
-    MaxCalls,
-    MaxConcurrency,
-    MaxCost,
-    MaxTokens,
-    ModelName,
-    Reask,
-    RunFolder,
-    engine_from,
-    judge_all,
-    outcome,
-)
+from bonwise.cli.arguments import emit, refuse_overwriting, say
+from bonwise.cli.model_flags import ModelFlags
+from bonwise.cli.running import judge_all, outcome
+from bonwise.cli.shared_flags import shared_flags
 from bonwise.cli.summary import tally
-from bonwise.errors import InputError
+from bonwise.report.numbers import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bonwise.data.pool import Pool
-    from bonwise.judges.protocol import Judge
     from bonwise.judges.scoring import JudgedPool
+    from bonwise.runs.judged_pools import JudgedPools
 
 __all__ = ["judge"]
 
 
+@shared_flags()
 def judge(
     pools: Annotated[Path, typer.Argument(help="Pools, one JSON object per line.", show_default=False)],
     judge: Annotated[
@@ -54,17 +40,8 @@ def judge(
     tokens: Annotated[
         bool, typer.Option("--tokens", help="Write what the answers took too, in a column tokens.")
     ] = False,
-    model: ModelName = None,
-    base_url: BaseUrl = None,
-    run: RunFolder = RUN,
-    max_concurrency: MaxConcurrency = 64,
-    max_cost: MaxCost = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    deadline: Deadline = None,
-    reask: Reask = 0,
-    seed: Seed = 0,
-    dry_run: DryRun = False,
+    *,
+    asking: ModelFlags,
 ) -> int:
     """Score every candidate of every pool with one or more judges.
 
@@ -72,73 +49,51 @@ def judge(
     """
     refuse_overwriting((pools,), (out, pairs))
     from bonwise.data.pool_file import read_pools
-    from bonwise.judges.registry import judges_from_specs
+    from bonwise.judges.protocol import is_asking
+    from bonwise.runs.judged_pools import JudgedPools
+    from bonwise.runs.pools import refuse_nul
+    from bonwise.selection.engine_settings import EngineSettings
 
-    judges = judges_from_specs(judge, model=model, base_url=base_url, seed=seed)
+    judges = asking.judges(judge)
     asked = list(read_pools(pools))
-    _refuse_nul(asked, pools)
-    if dry_run:
+    for pool in asked:
+        refuse_nul(pool, str(pools))
+    if asking.dry_run:
         from bonwise.cli.dry_run import show_estimate
 
-        return show_estimate(asked, judges, run, reask)
-    engine = engine_from(
-        judges,
-        run,
-        max_concurrency=max_concurrency,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        max_cost=max_cost,
-        deadline=deadline,
-        reask=reask,
-    )
+        return show_estimate(asked, judges, asking.run, asking.reask)
+    settings = EngineSettings(**asking.engine_keywords(asks=any(map(is_asking, judges))))
     judged: list[JudgedPool] = []
-    summary = judge_all(asked, judges, engine, run, judged.append)
-    _write(judged, judges, out, pairs, raw=raw, tokens=tokens)
+    summary = judge_all(asked, judges, settings, asking.run, judged.append)
+    found = JudgedPools(tuple(judged), judges, summary.engine.totals.bill, settings.run)
+    _write(found, out, pairs, raw=raw, tokens=tokens)
     return outcome(summary)
 
 
-def _refuse_nul(pools: Sequence[Pool], source: Path) -> None:
-    """Refuse names that no table of text can hold, before anything is paid."""
-    from bonwise.data.wording import quoted
-
-    for pool in pools:
-        for name in (pool.prompt_id, *(candidate.id for candidate in pool.candidates)):
-            if "\0" in name:
-                raise InputError(
-                    f"{source}: the identifier {quoted(name)} holds a NUL, which no text table can hold",
-                    hint="leave it out",
-                )
-
-
-def _write(
-    judged: Sequence[JudgedPool], judges: Sequence[Judge], out: str, pairs: str | None, *, raw: bool, tokens: bool
-) -> None:
-    from bonwise.data.verdicts import Unscored
-    from bonwise.data.writing import csv_text
-    from bonwise.judges.judged_table import PAIR_HEADER, pair_rows, score_table
+def _write(found: JudgedPools, out: str, pairs: str | None, *, raw: bool, tokens: bool) -> None:
     from bonwise.judges.order_effect import order_effects
     from bonwise.judges.resampled import Resampled
 
-    header, rows = score_table(judged, judges, raw=raw, tokens=tokens)
-    _deliver(csv_text(header, rows), out)
+    _deliver(found.to_csv(raw=raw, tokens=tokens), out)
     if pairs is not None:
-        _deliver(csv_text((*PAIR_HEADER, *("tokens",) * tokens), pair_rows(judged, judges, tokens=tokens)), pairs)
-    missing = [verdict for one in judged for found in one.judgments for verdict in found.verdicts]
-    reasons = Counter(one.reason for one in missing if isinstance(one, Unscored) and not one.owed)
-    owed = sum(isinstance(one, Unscored) and one.owed for one in missing)
-    where = "" if out == "-" else f" to {out}"
-    waiting = f" and {owed:,} owed" if owed else ""
-    say(f"{len(rows):,} rows{where}, {reasons.total():,} of them unscored{waiting}")
-    for line in tally(reasons, "unscored"):
+        _deliver(found.pairs_to_csv(tokens=tokens), pairs)
+    for line in _told(found, "" if out == "-" else f" to {out}"):
         say(line)
-    if rows and reasons.total() == len(rows):
-        say("nothing was scored: look at what the judges said with bonwise ledger export")
-    for effect in order_effects(judged, judges):
+    for effect in order_effects(found.judged, found.judges):
         say(str(effect))
-    for at, judge in enumerate(judges):
+    for at, judge in enumerate(found.judges):
         if isinstance(judge, Resampled):
-            sent = [parameters for one in judged for parameters in one.judgments[at].effective]
+            sent = [parameters for one in found for parameters in one.judgments[at].effective]
             say(f"{judge.name}: draws are meant to differ by {judge.varies_by_what_was_sent(sent)}")
+
+
+def _told(found: JudgedPools, where: str) -> Iterator[str]:
+    unscored, pending = Counter(found.unscored), sum(found.pending.values())
+    waiting = f" and {pending:,} pending" if pending else ""
+    yield f"{counted(found.verdicts, 'row')}{where}, {unscored.total():,} of them unscored{waiting}"
+    yield from tally(unscored, "unscored")
+    if found.verdicts and unscored.total() == found.verdicts:
+        yield "nothing was scored: look at what the judges said with bonwise ledger export"
 
 
 def _deliver(text: str, target: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from bonwise.cli.arguments import JsonTarget, deliver, emit, refuse_overwriting, say
-from bonwise.cli.running import RUN
+from bonwise.cli.model_flags import RUN
 from bonwise.errors import FileError, LedgerError, UsageError
 
 if TYPE_CHECKING:

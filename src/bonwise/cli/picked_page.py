@@ -11,11 +11,11 @@ from bonwise.cli.arguments import say
 from bonwise.errors import BonwiseError
 
 if TYPE_CHECKING:
-    from bonwise.cli.summary import RunSummary
     from bonwise.data.pool import Pool
     from bonwise.documents.pick import PickRecord
     from bonwise.documents.selections import CandidateWords, SelectionsDocument, ShownPick
     from bonwise.routing.router import Router
+    from bonwise.runs.summary import RunSummary
     from bonwise.selection.selection import Selection
     from bonwise.selection.totals import Totals
 

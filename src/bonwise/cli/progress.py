@@ -2,96 +2,69 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bonwise.cli.arguments import say
 from bonwise.report.amounts import money
 
 if TYPE_CHECKING:
-    from bonwise.calls.engine import Engine
+    from bonwise.runs.progress import Progress, RunProgress
 
-__all__ = ["Goal", "watched"]
+__all__ = ["shown_progress"]
 
-BAR_PAUSE = 0.2
 LINE_PAUSE = 15.0
-"""Seconds between two looks: a bar is redrawn, a line stays."""
+"""Seconds between two lines: a bar is redrawn, a line stays."""
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """What a run is counted by.
-
-    Parameters
-    ----------
-    what : str
-        In the plural.
-    done : callable
-        Returns how many are done.
-    total : int or None
-        How many there will be; None where nobody knows.
-
-    Examples
-    --------
-    >>> str(Goal("pools", lambda: 3, 1000)), str(Goal("pools", lambda: 3))
-    ('3 of 1,000 pools', '3 pools')
-    """
-
-    what: str
-    done: Callable[[], int]
-    total: int | None = None
-
-    def __str__(self) -> str:
-        of = "" if self.total is None else f" of {self.total:,}"
-        return f"{self.done():,}{of} {self.what}"
+@contextmanager
+def shown_progress() -> Iterator[Progress]:
+    """Show how far a run has come until the block ends."""
+    with _bar() if sys.stderr.isatty() else _lines() as show:
+        yield show
 
 
-@asynccontextmanager
-async def watched(engine: Engine, goal: Goal) -> AsyncIterator[None]:
-    """Show how far an engine has come, until the block ends."""
-    show = _bar if sys.stderr.isatty() else _lines
-    task = asyncio.create_task(show(engine, goal))
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+@contextmanager
+def _lines() -> Iterator[Progress]:
+    said_at = 0.0
+
+    def show(now: RunProgress) -> None:
+        nonlocal said_at
+        if now.seconds >= said_at + LINE_PAUSE:
+            said_at = now.seconds
+            left = [] if now.total is None else [_left(now.done, now.total, now.seconds)]
+            say(", ".join([_figures(now), *left]))
+
+    yield show
 
 
-async def _lines(engine: Engine, goal: Goal) -> None:
-    start = time.monotonic()
-    while True:
-        await asyncio.sleep(LINE_PAUSE)
-        left = [] if goal.total is None else [_left(goal.done(), goal.total, time.monotonic() - start)]
-        say(", ".join([_figures(engine, goal), *left]))
-
-
-async def _bar(engine: Engine, goal: Goal) -> None:
+@contextmanager
+def _bar() -> Iterator[Progress]:
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
 
     figures = TextColumn("{task.description}", markup=False)
-    with Progress(BarColumn(), figures, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=goal.total)
-        while True:
-            bar.update(task, completed=goal.done(), description=_figures(engine, goal))
-            await asyncio.sleep(BAR_PAUSE)
+    with Bar(BarColumn(), figures, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def show(now: RunProgress) -> None:
+            bar.update(task, total=now.total, completed=now.done, description=_figures(now))
+
+        yield show
 
 
-def _figures(engine: Engine, goal: Goal) -> str:
-    totals = engine.totals
-    parts = [str(goal)]
-    parts += [f"{totals.answers:,} answers"] if goal.what != "answers" else []
-    parts += [f"{totals.bill.from_ledger:,} from the ledger"]
-    parts += [f"{totals.unscored:,} unscored"] if totals.unscored else []
-    parts += [f"{totals.bill.owed:,} failed"] if totals.bill.owed else []
-    parts += [f"{totals.waiting:,} to be tried again ({_short(totals.trouble)})"] if totals.waiting else []
-    return ", ".join([*parts, money(totals.bill.cost)])
+def _figures(now: RunProgress) -> str:
+    of = "" if now.total is None else f" of {now.total:,}"
+    parts = [f"{now.done:,}{of} {now.what}"]
+    parts += [f"{now.answers:,} answers"] if now.what != "answers" else []
+    parts += [f"{now.from_ledger:,} from the ledger"]
+    parts += [f"{now.unscored:,} unscored"] if now.unscored else []
+    parts += [f"{now.pending:,} failed"] if now.pending else []
+    parts += [f"{now.waiting:,} to be tried again ({_short(now.trouble)})"] if now.waiting else []
+    return ", ".join([*parts, money(now.cost)])
 
 
 def _short(trouble: str) -> str:

@@ -5,40 +5,24 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from bonwise.cli.arguments import HtmlTarget, Seed, emit, refuse_overwriting, say
+from bonwise.cli.arguments import HtmlTarget, emit, refuse_overwriting, say
+from bonwise.cli.model_flags import ModelFlags, PoolModelFlags
 from bonwise.cli.picked_page import PickedPage
 from bonwise.cli.picks import PickReport
-from bonwise.cli.running import (
-    BAD_INPUT,
-    RUN,
-    BaseUrl,
-    DryRun,
-    MaxCalls,
-    MaxConcurrency,
-    MaxCost,
-    MaxTokens,
-    ModelName,
-    Reask,
-    RunFolder,
-    SelectDeadline,
-    choose_all,
-    engine_from,
-    outcome,
-)
+from bonwise.cli.running import BAD_INPUT, outcome, select_all
+from bonwise.cli.shared_flags import shared_flags
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
-    from bonwise.cli.summary import RunSummary
     from bonwise.data.pool import Pool
-    from bonwise.judges.protocol import Judge
     from bonwise.routing.router import Router
+    from bonwise.runs.summary import RunSummary
     from bonwise.selection.selection import Selection
     from bonwise.selection.settings import OnFailure, SelectionSettings
 
@@ -47,6 +31,7 @@ __all__ = ["select"]
 STANDARD_INPUT = "-"
 
 
+@shared_flags()
 def select(
     pools: Annotated[
         Path, typer.Argument(help="Pools, one JSON object per line; - for standard input.", show_default=False)
@@ -78,17 +63,8 @@ def select(
     on_failure: Annotated[
         str, typer.Option("--on-failure", help="Where a judge fails or is late: owe, first, random or raise.")
     ] = "owe",
-    model: ModelName = None,
-    base_url: BaseUrl = None,
-    run: RunFolder = RUN,
-    max_concurrency: MaxConcurrency = 64,
-    max_cost: MaxCost = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    deadline: SelectDeadline = None,
-    reask: Reask = 0,
-    seed: Seed = 0,
-    dry_run: DryRun = False,
+    *,
+    asking: PoolModelFlags,
     html: HtmlTarget = None,
 ) -> int:
     """Pick the best candidate of every pool.
@@ -97,37 +73,37 @@ def select(
     """
     if len(judge) > 1:
         raise UsageError("--judge is given twice", hint="select takes one judge; bonwise judge takes several")
-    made = _Makers(model, base_url, seed)
-    router = _router(made, judge[0], strong, route, second, {"share": share, "among": among})
-    plan = made.plan(judge[0], strategy, router, on_failure, deadline)
+    router = _router(asking, judge[0], strong, route, second, {"share": share, "among": among})
+    plan = _plan(asking, judge[0], strategy, router, on_failure)
     source = _source(pools)
     refuse_overwriting((pools,), (html,))
-    if dry_run:
+    if asking.dry_run:
         from bonwise.cli.dry_run import show_plan
 
         if str(pools) == STANDARD_INPUT:
             raise UsageError("--dry-run looks at the pools more than once", hint="write them to a file first")
         if html is not None:
             raise UsageError("--dry-run picks nothing, so there is no page", hint="leave --html out")
-        return show_plan(source, plan, run, reask, share=0.0 if router is None else router.share)
+        return show_plan(source, plan, asking.run, asking.reask, share=0.0 if router is None else router.share)
     picks = PickReport(plan, router)
     page = None if html is None else PickedPage(html, str(pools), picks.totals, router)
     # A line that is no pool is found before a cent is spent.
     total = None if str(pools) == STANDARD_INPUT else sum(1 for _ in source())
-    engine = engine_from(
-        [plan.judge],
-        run,
-        asking=plan.asks_models,
-        impatient=True,
-        max_concurrency=max_concurrency,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        max_cost=max_cost,
-        deadline=deadline,
-        reask=reask,
+    return _pick_all(source, _selection_run(plan, asking, total), picks, page)
+
+
+def _selection_run(plan: SelectionSettings, asking: ModelFlags, total: int | None) -> Callable[..., RunSummary]:
+    from bonwise.selection.selector import Selector
+
+    selector = Selector.for_one_run(
+        plan.judge,
+        strategy=plan.strategy,
+        router=plan.router,
+        on_failure=plan.on_failure,
+        seed=plan.seed,
+        **asking.engine_keywords(asks=plan.asks_models),
     )
-    run_of = partial(choose_all, plan=plan, engine=engine, run=run, total=total, at_once=max_concurrency)
-    return _pick_all(source, run_of, picks, page)
+    return partial(select_all, selector=selector, run=asking.run, total=total)
 
 
 def _pick_all(
@@ -155,36 +131,19 @@ def _pick_all(
     return outcome(summary) or (0 if kept else BAD_INPUT)
 
 
-@dataclass(frozen=True, slots=True)
-class _Makers:
-    """Makes what the texts on a command line name, with the flags that all of them share."""
+def _plan(
+    asking: ModelFlags, judge: str, strategy: str | None, router: Router | None, on_failure: str
+) -> SelectionSettings:
+    from bonwise.selection.settings import settings_of
 
-    model: str | None
-    base_url: str | None
-    seed: int
-
-    def judge(self, spec: str) -> Judge:
-        from bonwise.judges.registry import judge_from_spec
-
-        return judge_from_spec(spec, model=self.model, base_url=self.base_url, seed=self.seed)
-
-    def plan(
-        self, judge: str, strategy: str | None, router: Router | None, on_failure: str, deadline: float | None
-    ) -> SelectionSettings:
-        from bonwise.selection.registry import strategy_from_spec
-        from bonwise.selection.settings import settings_of
-
-        made = None
-        if strategy is not None:
-            made = strategy_from_spec(strategy, model=self.model, base_url=self.base_url, seed=self.seed)
-        return settings_of(
-            self.judge(judge),
-            strategy=made,
-            router=router,
-            deadline=deadline,
-            on_failure=cast("OnFailure", on_failure),
-            seed=self.seed,
-        )
+    return settings_of(
+        asking.judge(judge),
+        strategy=None if strategy is None else asking.strategy(strategy),
+        router=router,
+        deadline=asking.deadline,
+        on_failure=cast("OnFailure", on_failure),
+        seed=asking.seed,
+    )
 
 
 def _source(path: Path) -> Callable[[], Iterator[Pool]]:
@@ -199,7 +158,12 @@ def _source(path: Path) -> Callable[[], Iterator[Pool]]:
 
 
 def _router(
-    made: _Makers, judge: str, strong: str | None, route: str | None, second: str | None, settings: dict[str, Any]
+    asking: ModelFlags,
+    judge: str,
+    strong: str | None,
+    route: str | None,
+    second: str | None,
+    settings: dict[str, Any],
 ) -> Router | None:
     stated = {"--strong": strong, "--route": route, "--second": second} | {f"--{k}": v for k, v in settings.items()}
     if strong is None or route is None:
@@ -209,15 +173,15 @@ def _router(
     from bonwise.routing.saved import SavedRouter
 
     signal = SavedRouter.load(route) if Path(route).is_file() else route
-    if isinstance(signal, SavedRouter) and signal.judge not in {"judge", made.judge(judge).name}:
-        say(f"{route} was learnt from the first pass of {signal.judge}, not of {made.judge(judge).name}")
+    if isinstance(signal, SavedRouter) and signal.judge not in {"judge", asking.judge(judge).name}:
+        say(f"{route} was learnt from the first pass of {signal.judge}, not of {asking.judge(judge).name}")
     return Router(
-        made.judge(strong),
+        asking.judge(strong),
         signal,
         settings["share"],
         among=settings["among"] or "all",
-        second=None if second is None else made.judge(second),
-        seed=made.seed,
+        second=None if second is None else asking.judge(second),
+        seed=asking.seed,
     )
 
 

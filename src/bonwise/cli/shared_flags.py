@@ -1,14 +1,14 @@
 """The flags that commands share: how a table is opened, and where results go.
 
 A parameter of type `Reading` stands for the flags of its keywords, which `bonwise.data.reading_options` declares.
-One of type `JsonOutput` or `Output` stands for those of its fields. `shared_flags` puts them into the signature that
-Typer reads.
+One whose type is a dataclass, such as `JsonOutput`, stands for those of its fields. `shared_flags` puts them into the
+signature that Typer reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -215,7 +215,7 @@ def with_parameters(command: Callable[..., int], shown: Mapping[str, tuple[Any, 
 def _group(hint: Any, without: Mapping[str, str]) -> _FlagGroup | None:
     if get_origin(hint) is Reading:
         return _reading(get_args(hint)[0], without)
-    if isinstance(hint, type) and issubclass(hint, JsonOutput):
+    if isinstance(hint, type) and is_dataclass(hint):
         flags = {one.name: (one.metadata["flag"], one.default) for one in fields(hint)}
         return _FlagGroup(flags, {}, lambda values: hint(**{name: values[name] for name in flags}))
     return None

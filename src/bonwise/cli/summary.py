@@ -2,113 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bonwise.cli.arguments import say
 from bonwise.report.amounts import money
+from bonwise.report.numbers import counted
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.calls.totals import CallTotals
-    from bonwise.errors import CallError
-    from bonwise.judges.protocol import Judge
-    from bonwise.judges.scoring import JudgedPool
-    from bonwise.selection.selection import Selection
+    from bonwise.runs.summary import RunSummary
 
-__all__ = ["RunSummary", "summarise", "tally", "times"]
+__all__ = ["summarise", "tally", "times"]
 
 ENOUGH = 5
 """Questions after which draws that are always alike are no chance."""
 
 SHOWN = 5
 """Reasons, or sets of parameters, that a summary names."""
-
-FOR_GOOD = "the server refused the request"
-"""How the reason of an unscored verdict begins where the request was refused for good."""
-
-GUESSED = {"first", "random"}
-"""What decides where nothing could be judged: an answer was missing, or none that came had a score."""
-
-CUT = {"deadline", "partial", *GUESSED}
-"""What decides where less is known than was asked for."""
-
-
-@dataclass(slots=True)
-class RunSummary:
-    """How a run goes.
-
-    Parameters
-    ----------
-    engine : Engine
-    judges : sequence of Judge
-    run : pathlib.Path
-        The run folder.
-    interruption : asyncio.Event
-        Set when the run is told to end.
-    refused : int
-        Verdicts that are missing because a server refused the request for good.
-    picks : int
-        Pools that were selected from.
-    owed : int
-        Those of them in which nothing is picked because a judge failed or an answer has not arrived.
-    cut : int
-        Those of them whose pick does without an answer that has not arrived.
-    failure : CallError or None
-        An answer that did not arrive and ended the run.
-    """
-
-    engine: Engine
-    judges: Sequence[Judge]
-    run: Path
-    interruption: asyncio.Event = field(default_factory=asyncio.Event)
-    refused: int = 0
-    picks: int = 0
-    owed: int = 0
-    cut: int = 0
-    failure: CallError | None = None
-    _parameters: dict[str, dict[str, None]] = field(default_factory=dict)
-
-    def note(self, judged: JudgedPool) -> None:
-        """Take in what was found about one pool."""
-        from bonwise.data.verdicts import Unscored
-
-        for judge, found in zip(self.judges, judged.judgments, strict=True):
-            self._note_missing(verdict.reason for verdict in found.verdicts if isinstance(verdict, Unscored))
-            self._parameters.setdefault(judge.name, {}).update(dict.fromkeys(map(_shown, found.effective)))
-
-    def note_pick(self, pick: Selection) -> None:
-        """Take in what was picked from one pool."""
-        self.picks += 1
-        self.owed += pick.decided_by == "owed"
-        self.cut += pick.decided_by in CUT and (
-            pick.decided_by not in GUESSED or any(reason.startswith("owed") for reason in pick.unscored.values())
-        )
-        self._note_missing(pick.unscored.values())
-        # Further draws, another judge and a router ask with parameters of their own.
-        asked_once = max(pick.draws, default=1) <= 1 and not (pick.draws and pick.comparisons)
-        if asked_once and pick.routed is None:
-            sets = map(_shown, pick.settings["parameters"])
-            self._parameters.setdefault(pick.settings["judge"], {}).update(dict.fromkeys(sets))
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether the run was told to end."""
-        return self.interruption.is_set()
-
-    def _note_missing(self, reasons: Iterable[str]) -> None:
-        self.refused += sum(reason.startswith(FOR_GOOD) for reason in reasons)
-
-    @property
-    def mixtures(self) -> Iterator[tuple[str, list[str]]]:
-        """Judges whose questions were not all asked with the same parameters, with the sets in words."""
-        for name, parameters in self._parameters.items():
-            if len(parameters) > 1:
-                yield name, list(parameters)
 
 
 def summarise(summary: RunSummary) -> None:
@@ -155,13 +69,14 @@ def _lines(summary: RunSummary, totals: CallTotals) -> Iterator[str]:
         yield f"{name} was not always asked with the same parameters: {' | '.join(sets[:SHOWN])}{more}"
     if summary.refused:
         yield f"requests refused for good: {summary.refused:,} verdicts are missing; --reask 1 asks again"
-    yield from tally(totals.owed_because, "owed")
+    yield from tally(totals.owed_because, "pending")
 
 
-def _figures(totals: CallTotals, run: Path) -> str:
-    bill = totals.bill
+def _figures(totals: CallTotals, run: Path | None) -> str:
+    bill, ledger = totals.bill, "the ledger" if run is None else f"the ledger {run}"
+    sent, kept = counted(bill.calls, "call"), counted(bill.from_ledger, "answer")
     return (
-        f"{totals.answers:,} answers: {bill.calls:,} calls sent, {bill.from_ledger:,} answers from the ledger {run}, "
+        f"{counted(totals.answers, 'answer')}: {sent} sent, {kept} from {ledger}, "
         f"{bill.input_tokens:,} + {bill.output_tokens:,} tokens, {money(bill.cost)}"
     )
 
@@ -187,7 +102,3 @@ def _texts(totals: CallTotals) -> Iterator[str]:
         yield f"a text was too long and was shown without its middle {times(totals.shortened)}, with a note"
     if totals.replaced:
         yield f"a character that UTF-8 cannot hold was shown as U+FFFD {times(totals.replaced)}"
-
-
-def _shown(parameters: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in sorted(parameters.items())) or "none"

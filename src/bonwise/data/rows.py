@@ -36,7 +36,7 @@ def counted_rows(frame: pd.DataFrame, source: str) -> pd.DataFrame:
     return frame.set_axis(pd.RangeIndex(len(frame)), axis=0)
 
 
-def name_of(source: RowSource, name: str) -> str:
+def name_of(source: object, name: str) -> str:
     """Return what to call a file, a frame or rows: a file by its path, all else by this name."""
     return str(source) if isinstance(source, str | Path) else name
 

@@ -326,7 +326,7 @@ class _CallersReader(Generic[T]):
 
 def from_callers_thread(
     items: Iterable[T],
-    begin: Callable[[ItemReader[T]], AsyncGenerator[R, None]],
+    begin: Callable[..., AsyncGenerator[R, None]],
     submit: Callable[[Callable[..., Coroutine[Any, Any, None]]], Future[None]],
 ) -> Iterator[R]:
     """Yield what asynchronous work on some items gives, and read the items in the thread that calls.
@@ -336,15 +336,15 @@ def from_callers_thread(
     items : iterable
         May block; it is read only while the caller waits for a result.
     begin : callable
-        From a reader of the items to the results.
+        From a reader of the items, and what `submit` hands to work, to the results.
     submit : callable
-        Runs an asynchronous function, which takes any arguments, in an event loop of another thread. Closing the
-        iterator cancels it.
+        Runs an asynchronous function in an event loop of another thread, as `bonwise.calls.portal` does with an
+        engine. Closing the iterator cancels it.
     """
     inbox: SimpleQueue[asyncio.Future[T | None] | _Finished[R] | None] = SimpleQueue()
 
-    async def pump(*_: object) -> None:
-        async with aclosing(begin(_CallersReader(inbox))) as results:
+    async def pump(*arguments: Any) -> None:
+        async with aclosing(begin(_CallersReader(inbox), *arguments)) as results:
             async for one in results:
                 inbox.put(_Finished(one))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bonwise.data.pool import Pool
 from bonwise.judges.judging import judge_now, judge_with
 from bonwise.judges.judgment import Judgment
-from bonwise.judges.pool_loop import SyncReader, work_on_many
+from bonwise.judges.pool_loop import ItemReader, SyncReader, work_on_many
 from bonwise.judges.protocol import Judge
 from bonwise.judges.wrapping import calls_of
 
@@ -37,7 +37,7 @@ class JudgedPool:
 
 
 def judge_pools(
-    pools: Iterable[Pool], judges: Sequence[Judge], engine: Engine, *, at_once: int = 64
+    pools: Iterable[Pool] | ItemReader[Pool], judges: Sequence[Judge], engine: Engine, *, at_once: int = 64
 ) -> AsyncGenerator[JudgedPool, None]:
     """Yield each pool with its judgments, in input order, while up to `at_once` pools are under way.
 
@@ -50,7 +50,8 @@ def judge_pools(
     async def judged(_position: int, pool: Pool) -> JudgedPool:
         return await _judged(pool, judges, engine)
 
-    return work_on_many(SyncReader(iter(pools)), judged, at_once=at_once)
+    source = SyncReader(iter(pools)) if isinstance(pools, Iterable) else pools
+    return work_on_many(source, judged, at_once=at_once)
 
 
 def judge_pools_now(pools: Iterable[Pool], judges: Sequence[Judge]) -> list[JudgedPool]:

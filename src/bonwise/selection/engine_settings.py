@@ -42,6 +42,11 @@ class EngineSettings:
     spending: Spending | None = field(default=None, compare=False, repr=False)
     """The account that all engines share where there is a limit."""
 
+    @property
+    def run(self) -> Path | None:
+        """The run folder, None where no answer is kept."""
+        return None if self.ledger is None else Path(self.ledger)
+
     def __post_init__(self) -> None:
         at_once = self.max_concurrency
         if isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1:
@@ -61,8 +66,11 @@ class EngineSettings:
         """Whether something is set that holds also for a model that a function asks in its turn."""
         return self.limited or self.offline or self.ledger is not None or self.connection is not None
 
-    def engine(self, judges: Iterable[Judge]) -> Engine:
-        """Return an engine, with clients for the models of judges at hand: to load and make them takes a second."""
+    def engine(self, judges: Iterable[Judge], *, impatient: bool = True) -> Engine:
+        """Return an engine, with clients for the models of judges at hand: to load and make them takes a second.
+
+        Where it is `impatient`, no attempt takes longer than the deadline.
+        """
         from bonwise.calls.engine import Engine  # noqa: PLC0415 - loads what talks to services, when first needed
 
         made = Engine(
@@ -70,7 +78,7 @@ class EngineSettings:
             max_concurrency=self.max_concurrency,
             deadline=self.deadline,
             reask=self.reask,
-            connection=self._connection(),
+            connection=self._connection(self.deadline if impatient else None),
             spending=self.spending,
         )
         if self.offline:
@@ -83,10 +91,10 @@ class EngineSettings:
                         made.prepare(ask)
         return made
 
-    def _connection(self) -> Connection:
+    def _connection(self, deadline: float | None) -> Connection:
         from bonwise.calls.providers.protocol import Connection  # noqa: PLC0415 - as the engine
 
-        return hurried(self.connection or Connection(connections=self.max_concurrency), self.deadline)
+        return hurried(self.connection or Connection(connections=self.max_concurrency), deadline)
 
 
 def hurried(connection: Connection, deadline: float | None) -> Connection:

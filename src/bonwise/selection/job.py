@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,7 +18,7 @@ from bonwise.selection.settings import SelectionSettings
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
-__all__ = ["Job"]
+__all__ = ["Job", "jobs_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +127,17 @@ class Job:
             return found
         course.close()
         raise RuntimeError("a judge that asks no model waited for something")
+
+
+async def jobs_of(
+    pools: Iterable[Any] | AsyncIterable[Any], text: Callable[[Any], str] | None
+) -> AsyncGenerator[Job, None]:
+    """Yield the jobs of many pools, as they come."""
+    position = 0
+    if isinstance(pools, AsyncIterable):
+        async for pool in pools:
+            yield Job.from_any(pool, position, text)
+            position += 1
+        return
+    for position, pool in enumerate(pools):
+        yield Job.from_any(pool, position, text)

@@ -8,7 +8,6 @@ import threading
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
-    AsyncIterator,
     Callable,
     Coroutine,
     Iterable,
@@ -26,12 +25,12 @@ from bonwise.judges.pool_loop import AsyncReader, ItemReader, Turns, from_caller
 from bonwise.judges.protocol import Judge
 from bonwise.selection.choosing import Turn
 from bonwise.selection.engine_settings import EngineSettings
-from bonwise.selection.job import Job
+from bonwise.selection.job import Job, jobs_of
 from bonwise.selection.loop_host import LoopHost, OwnThreadHost, RunningLoopHost, SharedThreadHost
 from bonwise.selection.protocol import Strategy
 from bonwise.selection.ranked_candidates import RanksCandidates
 from bonwise.selection.selection import Selection
-from bonwise.selection.settings import OnFailure, Routing, settings_of
+from bonwise.selection.settings import OnFailure, Routing, SelectionSettings, settings_of
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
@@ -75,11 +74,11 @@ class Selector(RanksCandidates):
         Calls in flight at once at each model, and pools that are judged at once; others wait in line, and their
         deadline runs.
     max_calls, max_tokens, max_cost : optional
-        Hard limits on what this selector spends, in all event loops and threads together: calls, tokens, US dollars.
+        Hard limits on what is spent: calls, tokens, US dollars. They hold in all event loops and threads together.
     reask : int
         1 asks again, once, where the stored answer is unscored.
     offline : bool
-        Whether to take answers from the ledger only: selections of an earlier run come out again.
+        Whether to take answers from the ledger only. Selections of an earlier run come out again.
     seed : int
         Breaks ties, together with the prompt and the candidates.
     text : callable, optional
@@ -130,6 +129,7 @@ class Selector(RanksCandidates):
         self._hosts: dict[type[LoopHost], LoopHost] = {}
         self._lock = threading.Lock()
         self._closed = False
+        self._prepared = True
 
     @classmethod
     def for_one_pool(cls, judge: Judge | Callable[[str, str], Any], **settings: Any) -> Self:
@@ -142,6 +142,22 @@ class Selector(RanksCandidates):
         if not made._engine_settings.bind and made._settings.deadline is None:
             made._thread_host = SharedThreadHost
         return made
+
+    @classmethod
+    def for_one_run(cls, judge: Judge | Callable[[str, str], Any], **settings: Any) -> Self:
+        """Return a selector that loads a client only when a model is asked: none where the ledger has all answers."""
+        made = cls(judge, **settings)
+        made._prepared = False
+        return made
+
+    @property
+    def settings(self) -> SelectionSettings:
+        """Who judges, by which strategy, and what happens when a judge fails."""
+        return self._settings
+
+    async def engine(self) -> Engine:
+        """Return the engine that asks for this event loop: its totals, and what it has spent."""
+        return await self._host(RunningLoopHost).work(_itself)
 
     async def aselect(self, prompt: Any, candidates: Sequence[Any], *, prompt_id: str | None = None) -> Selection:
         """Pick the best candidate of one prompt.
@@ -175,7 +191,7 @@ class Selector(RanksCandidates):
         *,
         ordered: bool = False,
         stop: asyncio.Event | None = None,
-    ) -> AsyncIterator[Selection]:
+    ) -> AsyncGenerator[Selection, None]:
         """Yield the picks of many pools as they come, with up to `max_concurrency` pools under way.
 
         Parameters
@@ -195,7 +211,7 @@ class Selector(RanksCandidates):
         Exception
             As `aselect`, and the pools under way are given up; with `on_failure` ``owe`` a failure costs one pick.
         """
-        jobs = _jobs(pools, self._text)
+        jobs = jobs_of(pools, self._text)
         try:
             async with aclosing(self._picks(AsyncReader(jobs), self._awaited, ordered, stop)) as picks:
                 async for pick in picks:
@@ -217,7 +233,7 @@ class Selector(RanksCandidates):
             return await host.work(job.by, self._settings, turn, host.gate)
 
         try:
-            yield from from_callers_thread(jobs, partial(self._picks, pick=pick, ordered=ordered), host.submit)
+            yield from from_callers_thread(jobs, lambda reader, _: self._picks(reader, pick, ordered), host.submit)
         except concurrent.futures.CancelledError:
             raise _closed_meanwhile() from None
 
@@ -335,7 +351,7 @@ class Selector(RanksCandidates):
         return not host.stands_still and (host.lent or isinstance(host, OwnThreadHost))
 
     def _engine(self) -> Engine:
-        return self._engine_settings.engine(self._settings.judges)
+        return self._engine_settings.engine(self._settings.judges if self._prepared else ())
 
     def _leave(self) -> list[LoopHost]:
         with self._lock:
@@ -348,25 +364,16 @@ class Selector(RanksCandidates):
             raise UsageError("the selector is closed", hint="make another one")
 
 
-async def _jobs(
-    pools: Iterable[Any] | AsyncIterable[Any], text: Callable[[Any], str] | None
-) -> AsyncGenerator[Job, None]:
-    position = 0
-    if isinstance(pools, AsyncIterable):
-        async for pool in pools:
-            yield Job.from_any(pool, position, text)
-            position += 1
-        return
-    for position, pool in enumerate(pools):
-        yield Job.from_any(pool, position, text)
-
-
 async def _in_turn(turns: Turns, position: int, home: asyncio.AbstractEventLoop) -> None:
     """Wait for a turn, also where the pool is judged in another event loop than the one that reads pools."""
     if asyncio.get_running_loop() is home:
         await turns.wait(position)
     else:
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(turns.wait(position), home))
+
+
+async def _itself(engine: Engine) -> Engine:
+    return engine
 
 
 def _result(future: concurrent.futures.Future[T]) -> T:

@@ -45,7 +45,7 @@ def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPromp
     table = per_prompt(judges)
     shown = table.head(MOST_ROWS)
     spoken = {} if words is None else words.of(list(dict.fromkeys(shown["prompt_id"])))
-    pools = {judge.judge: _JudgedPools(judge) for judge in judges}
+    pools = {judge.judge: _PoolsOfAJudge(judge) for judge in judges}
     seen = [pools[line["judge"]].seen(line, spoken) for line in shown.to_dict("records")]
     room = MOST_BYTES
     for one in seen:
@@ -55,7 +55,7 @@ def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPromp
     return WorstPrompts(rows=[one.record() for one in seen], of=len(table))
 
 
-class _JudgedPools:
+class _PoolsOfAJudge:
     """The pools of one judge's panel, by prompt."""
 
     def __init__(self, judge: JudgeAudit) -> None:

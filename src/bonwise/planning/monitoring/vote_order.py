@@ -76,6 +76,7 @@ def votes_in_order(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> votes_in_order(pd.DataFrame({"winner": ["a", "b", "tie"]}), verdict_col="winner", ties="half").worth.tolist()
     [1.0, 0.0, 0.5]
     """
