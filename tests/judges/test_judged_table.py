@@ -156,8 +156,22 @@ def test_the_effect_of_the_order_is_the_mean_over_pairs_judged_both_ways():
     (effect,) = order_effects([first, second], [judge("j")])
     assert effect == OrderEffect("j", pairs=3, advantage=pytest.approx(0.5 / 3), differing=2, unscored=2)
     assert str(effect) == (
-        "j: position effect +0.167; 2 of 3 pairs judged in both orders depend on it; 2 comparisons unscored"
+        "j: position effect +0.167; the verdict on 2 of 3 pairs judged in both orders changes with the order; "
+        "2 comparisons unscored"
     )
+
+
+def test_a_symmetric_judge_depends_on_no_order():
+    """Worked by hand: 1 - (1 - p) is p but for rounding, and a change of strength is none of side."""
+    stated = [at / 73 for at in range(1, 73)]
+    pairs = tuple(Preference(0, 1, one, 1 - (1 - one)) for one in stated)
+    assert sum(pair.order_effect != 0 for pair in pairs) > 10
+    (effect,) = order_effects([judged(Score(0.5), Score(0.5), preferences=pairs)], [judge("j")])
+    assert (effect.pairs, effect.differing) == (72, 0)
+    assert str(effect).startswith("j: position effect +0.000; the verdict on 0 of 72 pairs ")
+    weaker = (Preference(0, 1, 0.9, 0.7), Preference(0, 1, 0.5, 0.7), Preference(0, 1, 0.7, 0.3))
+    (effect,) = order_effects([judged(Score(0.5), Score(0.5), preferences=weaker)], [judge("j")])
+    assert (effect.pairs, effect.differing) == (3, 2)
 
 
 def test_a_judge_without_pairs_in_both_orders_has_no_effect():

@@ -87,6 +87,12 @@ def test_a_lead_of_whichever_was_shown_differs():
     assert totals(selection(comparisons=pairs))["order"]["differing"] == 2
 
 
+def test_a_change_of_strength_is_none_of_side():
+    """Pairs where one candidate is preferred in both orders, or where rounding alone differs, do not differ."""
+    pairs = (Comparison("a", "b", 0.8, 0.2), Comparison("a", "b", 0.5, 1e-16), Comparison("a", "b", 0.55, 0.1))
+    assert totals(selection(comparisons=pairs))["order"]["differing"] == 1
+
+
 def test_a_second_opinion_that_agrees_changes_nothing():
     """A pool that was sent on and kept its first pick is sent, and not changed."""
     agreed = Routed("strong", 0.3, "signal above", first_pick="a")

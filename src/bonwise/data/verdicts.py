@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 
+from bonwise.data.ties import preferred
+
 __all__ = ["LONGEST_RAW", "Preference", "Score", "Unscored", "Verdict", "kept", "plain_number"]
 
 LONGEST_RAW = 10_000
@@ -132,8 +134,8 @@ class Preference:
     Examples
     --------
     >>> pair = Preference(0, 1, shown_first=1.0, shown_second=0.0)
-    >>> pair.value, pair.order_effect
-    (0.5, 1.0)
+    >>> pair.value, pair.order_effect, pair.verdict_changes
+    (0.5, 1.0, True)
     """
 
     a: int
@@ -166,6 +168,13 @@ class Preference:
         """How much more `a` earned when shown first; None unless both orders were scored."""
         if isinstance(self.shown_first, float) and isinstance(self.shown_second, float):
             return self.shown_first - self.shown_second
+        return None
+
+    @property
+    def verdict_changes(self) -> bool | None:
+        """Whether one candidate, the other or a tie is the verdict in one order, and another in the other order."""
+        if isinstance(self.shown_first, float) and isinstance(self.shown_second, float):
+            return preferred(self.shown_first) != preferred(self.shown_second)
         return None
 
 

@@ -54,7 +54,7 @@ class OrderTotals(Record):
     advantage : float or None
         On average over these pairs.
     differing : int
-        Pairs whose verdict depends on the order.
+        Pairs whose verdict (one candidate, the other or a tie) is not the same in both orders.
     without_verdict : int
         Comparisons.
     """

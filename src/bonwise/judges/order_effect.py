@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bonwise.data.ties import rounded
 from bonwise.judges.protocol import Judge
 from bonwise.judges.scoring import JudgedPool
 
@@ -24,14 +25,14 @@ class OrderEffect:
     advantage : float
         Mean of what a candidate earned when shown first minus what it earned when shown second, in [-1, 1].
     differing : int
-        Pairs whose verdict depended on the order.
+        Pairs whose verdict (one candidate, the other or a tie) was not the same in both orders.
     unscored : int
         Single comparisons without a verdict.
 
     Examples
     --------
-    >>> print(OrderEffect("pairwise:openai/m", pairs=10, advantage=0.15, differing=3, unscored=0))
-    pairwise:openai/m: position effect +0.150; 3 of 10 pairs judged in both orders depend on it
+    >>> print(OrderEffect("pairwise", pairs=10, advantage=0.15, differing=3, unscored=0))
+    pairwise: position effect +0.150; the verdict on 3 of 10 pairs judged in both orders changes with the order
     """
 
     judge: str
@@ -41,9 +42,10 @@ class OrderEffect:
     unscored: int
 
     def __str__(self) -> str:
+        advantage = rounded(self.advantage) + 0.0  # "+0.000" where rounding alone left something below 0
         text = (
-            f"{self.judge}: position effect {self.advantage:+.3f}; {self.differing:,} of {self.pairs:,} pairs "
-            "judged in both orders depend on it"
+            f"{self.judge}: position effect {advantage:+.3f}; the verdict on {self.differing:,} of {self.pairs:,} "
+            "pairs judged in both orders changes with the order"
         )
         return text + (f"; {self.unscored:,} comparisons unscored" if self.unscored else "")
 
@@ -57,7 +59,7 @@ def order_effects(judged: Sequence[JudgedPool], judges: Sequence[Judge]) -> list
         if effects:
             orders = [order for pair in pairs for order in (pair.shown_first, pair.shown_second)]
             unscored = sum(order is not None and not isinstance(order, float) for order in orders)
-            differing = sum(effect != 0 for effect in effects)
+            differing = sum(pair.verdict_changes is True for pair in pairs)
             mean = math.fsum(effects) / len(effects)
             found.append(OrderEffect(judge.name, len(effects), mean, differing, unscored))
     return found

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from bonwise.calls.bill import Bill
+from bonwise.data.ties import rounded
 from bonwise.data.verdicts import Preference, Unscored, Verdict
 from bonwise.errors import BonwiseError, CallError, UsageError
 from bonwise.judges.calling import FunctionJudge
@@ -18,7 +19,6 @@ from bonwise.selection.judge_runner import Call, JudgeRunner, Result
 from bonwise.selection.kept_verdicts import kept_verdict
 from bonwise.selection.protocol import Heard, Match, Question, Standing
 from bonwise.selection.questions import calls_for
-from bonwise.selection.ranking import rounded
 
 __all__ = ["ContestRun"]
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from bonwise.data.ties import rounded
 from bonwise.data.verdicts import Score, Unscored, Verdict, kept
-from bonwise.selection.ranking import rounded
 
 __all__ = ["kept_verdict"]
 

@@ -7,12 +7,9 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["TIE_DECIMALS", "Ranked", "Tie", "ranked", "rounded", "seeded_lot", "seeded_order"]
+from bonwise.data.ties import rounded
 
-TIE_DECIMALS = 9
-"""Scores are rounded to this many decimals before they are compared, as in the audit."""
-
-_NO_DECIMALS = 1e15  # from here on doubles have none to round
+__all__ = ["Ranked", "Tie", "ranked", "seeded_lot", "seeded_order"]
 
 Tie = Sequence[str] | Sequence[tuple[str, str]]
 
@@ -23,19 +20,6 @@ class Ranked(NamedTuple):
     order: tuple[int, ...]
     tied: tuple[int, ...]
     level: tuple[int, ...]
-
-
-def rounded(score: float) -> float:
-    """Return a score as it is compared.
-
-    Examples
-    --------
-    >>> rounded(0.1 + 0.2) == rounded(0.3)
-    True
-    """
-    # The audit's rounding (numpy's), to the last bit: Python's own differs half way between decimals.
-    scale = 10.0**TIE_DECIMALS
-    return score if abs(score) > _NO_DECIMALS else round(score * scale) / scale
 
 
 def seeded_order(keys: Tie, *, seed: int, salt: str) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bonwise.calls.bill import Bill
+from bonwise.data.ties import preferred
 from bonwise.data.verdicts import Verdict
 from bonwise.documented import DocumentedResult
 
@@ -36,6 +37,14 @@ class Comparison:
     b: str
     value: float | None
     order_effect: float | None
+
+    @property
+    def verdict_changes(self) -> bool | None:
+        """Whether one candidate, the other or a tie is the verdict in one order, and another in the other order."""
+        if self.value is None or self.order_effect is None:
+            return None
+        half = self.order_effect / 2
+        return preferred(self.value + half) != preferred(self.value - half)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class Totals:
             if one.order_effect is not None:
                 self._pairs += 1
                 self._advantage += one.order_effect
-                self._differing += one.order_effect != 0
+                self._differing += one.verdict_changes is True
 
     def _note_spending(self, pick: Selection) -> None:
         self._unpriced += pick.bill.cost is None

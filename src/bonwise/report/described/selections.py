@@ -153,7 +153,7 @@ def _order(order: OrderTotals, advantage: float) -> Iterator[Said]:
     meant = "0 is no effect, 1 means that the candidate shown first always won"
     effect = f"{number(advantage, sign=True)} on average ({meant})"
     yield Said("finding", f"Position effect of being shown first: {effect}.")
-    yield Said("finding", f"The verdict on {moved} depends on the order{_share(order.differing, order.pairs)}.")
+    yield Said("finding", f"The verdict on {moved} changes with the order{_share(order.differing, order.pairs)}.")
     if order.without_verdict:
         have = "has" if order.without_verdict == 1 else "have"
         yield Said("finding", f"{counted(order.without_verdict, 'comparison')} {have} no verdict.")

@@ -8,13 +8,14 @@ from functools import cached_property
 from typing import ClassVar
 
 from bonwise.data.checks import check_number, check_whole
+from bonwise.data.ties import rounded
 from bonwise.errors import UsageError
 from bonwise.judges.asking import checked_temperature, options_text
 from bonwise.judges.protocol import Judge
 from bonwise.judges.wrapping import calls_of
 from bonwise.selection.draws import OWED, Draws, calls_of_a_draw
 from bonwise.selection.protocol import Draw, Entrants, Heard, Question, Standing
-from bonwise.selection.ranking import ranked, rounded
+from bonwise.selection.ranking import ranked
 from bonwise.selection.spec import StrategySpec
 
 __all__ = ["Adaptive"]

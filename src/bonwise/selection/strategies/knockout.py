@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from bonwise.data.ties import rounded
 from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
 from bonwise.judges.asking import MISSING, most_common, owed_among
 from bonwise.judges.protocol import Judge
@@ -13,7 +14,6 @@ from bonwise.judges.wrapping import calls_of
 from bonwise.selection.draws import OWED
 from bonwise.selection.matches import Matches, is_owed
 from bonwise.selection.protocol import Entrants, Heard, Match, Question, Standing
-from bonwise.selection.ranking import rounded
 
 __all__ = ["Knockout"]
 
