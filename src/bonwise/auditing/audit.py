@@ -137,7 +137,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
 
 
 def _audit(table: ScoreTable, settings: Settings, stated: StatedDraw | None) -> Audit:
-    table.check_scales()
+    table.check_scales(alike=False)
     panels = lay_out(table, exclude=(*settings.exclude, *settings.control), shape=settings.shape)
     _refuse_unknown(settings.keep_easy, table)
     others = FurtherPanels(table, settings)

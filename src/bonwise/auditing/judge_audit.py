@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
+import numpy as np
+
 from bonwise.auditing.easy_candidates import easy_of_panel
 from bonwise.auditing.further_panels import FurtherPanels
 from bonwise.auditing.gates import Labelled
@@ -22,6 +24,7 @@ from bonwise.auditing.verdict_sentences import deciding_metric
 from bonwise.data.cell_scores import further_scores
 from bonwise.data.label_design import LabelDesign
 from bonwise.data.panel import Panel
+from bonwise.data.scales import mismatch
 from bonwise.data.table import ScoreTable
 from bonwise.documents.audited.data import AuditData
 from bonwise.documents.audited.judge import Balance, JudgeFound
@@ -127,8 +130,17 @@ class JudgeAudit:
                 pools_without_pick=None if picked is None else picked.without,
                 candidates_min=None if same else int(sizes.min()),
                 candidates_max=None if same else int(sizes.max()),
+                **self._ranges(),
             ),
         )
+
+    def _ranges(self) -> dict[str, list[float] | None]:
+        """Return from where to where scores and labels run if they look like different scales."""
+        scores, labels = self.labelling.panel.scores, self.labelling.panel.labels
+        if self.logged or mismatch(scores, labels) is None:
+            return {}
+        ranges = {"score_range": scores, "label_range": labels[~np.isnan(labels)]}
+        return {name: [float(values.min()), float(values.max())] for name, values in ranges.items()}
 
     def record(self) -> JudgeFound:
         """Return this judge's part of the document."""
@@ -196,7 +208,13 @@ def audit_judge(
         verdict = pick_validity(metrics, settings.thresholds, scope=scope, suspected=suspected)
     else:
         verdict = judge_validity(
-            metrics, settings.thresholds, settings.target, against=against, scope=scope, suspected=suspected
+            metrics,
+            settings.thresholds,
+            settings.target,
+            against=against,
+            scope=scope,
+            suspected=suspected,
+            label_width=table.label_width,
         )
     with_control = None if others is None else others.with_control(panel.judge)
     return JudgeAudit(

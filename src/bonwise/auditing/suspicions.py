@@ -74,10 +74,13 @@ def _scores(panel: Panel) -> Iterator[Suspicion]:
 
 def _scales(table: ScoreTable) -> Iterator[Suspicion]:
     for judge, scores, labels, row in table.scale_mismatches():
+        # Of these an audit gives every figure, those of labels in their own unit; the reverse it refuses.
+        kept = np.nanmax(labels) > 1
+        remedy = "to have figures on [0, 1], declare both scales" if kept else "declare both scales"
         scale = f"{judge}={_scale(scores)}" if len(table.judges) > 1 else _scale(scores)
         yield Suspicion(
             f"Scores of {judge!r} run from {np.nanmin(scores):g} to {np.nanmax(scores):g}, labels from "
-            f"{np.nanmin(labels):g} to {np.nanmax(labels):g} (see row {row}): declare both scales.",
+            f"{np.nanmin(labels):g} to {np.nanmax(labels):g} (see row {row}): {remedy}.",
             ("--judge-scale " + shell_word(scale), f"--label-scale {_scale(labels)}"),
         )
 

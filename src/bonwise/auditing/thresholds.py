@@ -20,7 +20,8 @@ class Thresholds:
     global_r : float
         From here the usual sanity check looks acceptable.
     level_bias : float
-        Up to here calibrated means may be off, in units of the label scale.
+        Up to here calibrated means may be off, in units of the label scale: of its declared width, or else of the
+        range of the labels.
     within_r_weak : float
         Below, within-prompt signal is weak (Landesberg 2026, section 5.6).
     within_r_useful : float

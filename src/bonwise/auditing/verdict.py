@@ -30,6 +30,7 @@ def judge_validity(
     against: str,
     scope: str,
     suspected: Sequence[Suspected] = (),
+    label_width: float = 1.0,
 ) -> Verdict:
     """Read the metrics as a verdict.
 
@@ -44,14 +45,16 @@ def judge_validity(
         A sentence on what the figures describe, empty where they describe every prompt.
     suspected : sequence of Suspected
         What keeps the figures from settling anything: then no level passes and the verdict is not ``useful``.
+    label_width : float
+        Width of the scale of the labels, in which the threshold of the level bias is stated.
     """
     checks: dict[Check, CheckState] = {
         "correlation": _above(metrics["global_r"], thresholds.global_r),
-        "level": _below(metrics["level_bias"], thresholds.level_bias),
+        "level": _below(metrics["level_bias"], thresholds.level_bias * label_width),
         "directional": _above(metrics["within_r"], 0.0),
         "decision": _above(metrics["recovery"], thresholds.recovery_useful),
     }
-    said = VerdictSentences(metrics, thresholds, against)
+    said = VerdictSentences(metrics, thresholds, against, label_width=label_width)
     if target == "best-of-n":
         rests_on: Check = "decision"
         level = _best_of_n_level(metrics, thresholds)

@@ -33,12 +33,15 @@ class VerdictSentences:
         What the judge is compared with, as a noun.
     who : str
         What the verdict is on.
+    label_width : float
+        Width of the scale of the labels, in which the threshold of the level bias is stated.
     """
 
     metrics: Mapping[str, Estimate]
     thresholds: Thresholds
     against: str = ORACLE
     who: str = "this judge"
+    label_width: float = 1.0
 
     def for_best_of_n(self, level: Level) -> str:
         """Return the answer for picks within a prompt, with recovery and its gate."""
@@ -57,7 +60,7 @@ class VerdictSentences:
         """Return the answer for averages over prompts, with the figure of the check it rests on, and its gate."""
         if rests_on == "level":
             what, name = "after calibration the largest bias of a candidate's mean", "level_bias"
-            gate, unit = self.thresholds.level_bias, f" {self._points}"
+            gate, unit = self._level_gate, f" {self._points}"
         else:
             what, name = f"its correlation with {self.against} over all cells", "global_r"
             gate, unit = self.thresholds.global_r, ""
@@ -113,8 +116,8 @@ class VerdictSentences:
         found, what = self.metrics["level_bias"], "After calibration the largest bias of a candidate's mean"
         if found.estimate is None:
             return f"{what} is {_undefined(found)}."
-        gate = self.thresholds.level_bias
-        compared = _compared(found, gate, f"{setting(gate)} {self._points}")
+        gate = self._level_gate
+        compared = _compared(found, gate, f"{setting(gate)} {self._points}{self._of_the_range}")
         return f"{what} is {self._figure('level_bias')} {self._points}{compared}."
 
     def directional(self) -> str:
@@ -143,6 +146,18 @@ class VerdictSentences:
     @property
     def _perfect(self) -> str:
         return "perfect picking" if self.against == ORACLE else f"picking by {self.against}"
+
+    @property
+    def _level_gate(self) -> float:
+        """The threshold of the level bias, in the unit of the labels."""
+        return self.thresholds.level_bias * self.label_width
+
+    @property
+    def _of_the_range(self) -> str:
+        """Which part of the label scale that is, where the scale is not of width 1."""
+        if self.label_width == 1:
+            return ""
+        return f" ({setting(self.thresholds.level_bias, 'share')} of their range)"
 
     @property
     def _points(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Unpack
@@ -166,6 +167,18 @@ class ScoreTable:
         """Whether any row carries an oracle label."""
         return bool(self.frame["oracle_label"].notna().any())
 
+    @cached_property
+    def label_width(self) -> float:
+        """Width of the scale of the labels: 1 where it is declared, because labels are then mapped to [0, 1].
+
+        Otherwise the distance from the lowest to the highest label of the table; 1 where labels do not differ.
+        """
+        of_reference = self.reference is not None and bool({self.reference, ""} & set(self.judge_scales))
+        labels = self.frame["oracle_label"].dropna().to_numpy()
+        if self.label_scale is not None or of_reference or not labels.size:
+            return 1.0
+        return float(labels.max() - labels.min()) or 1.0
+
     @property
     def draws(self) -> int:
         """Most scores that one judge gave one candidate and that were averaged; 1 where none were."""
@@ -257,8 +270,15 @@ class ScoreTable:
             return self.source, self.frame.index[at]
         return str(self.label_rows.name), self.label_rows[self.cell_keys()[at]]
 
-    def check_scales(self) -> None:
+    def check_scales(self, *, alike: bool = True) -> None:
         """Refuse scores and labels that look like different scales while neither is declared.
+
+        Parameters
+        ----------
+        alike : bool
+            Whether figures need both on one scale. Otherwise scores from 0 to 1 may stand beside ratings: a rating is
+            no score of that scale. Scores above 1 beside labels from 0 to 1 are refused all the same, because these
+            may be labels or chances.
 
         Raises
         ------
@@ -266,6 +286,8 @@ class ScoreTable:
             With the row that gives it away and the flags that settle it.
         """
         for judge, scores, labels, at in self._mismatches():
+            if not alike and np.nanmax(labels) > 1:
+                continue
             source, row = self._giveaway(at)
             raise RowError(
                 f"{source}, row {row}: scores of {quoted(judge)} run to {np.nanmax(scores):g} but labels "

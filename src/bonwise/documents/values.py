@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, WithJsonSchema
 
-__all__ = ["Confidence", "Count", "NonNegative", "NotBlank", "Number", "Positive", "PositiveShare", "Share"]
+__all__ = ["Confidence", "Count", "Ends", "NonNegative", "NotBlank", "Number", "Positive", "PositiveShare", "Share"]
 
 Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
 """A finite number that JSON may hold as an integer: it is written as it was given."""
@@ -43,3 +43,6 @@ Confidence = Annotated[float, Field(ge=0.5, lt=1)]
 
 NotBlank = Annotated[str, Field(pattern=r"\S")]
 """A text that says something."""
+
+Ends = Annotated[list[Number], Field(min_length=2, max_length=2)]
+"""A lower and an upper end."""

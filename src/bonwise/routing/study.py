@@ -163,7 +163,7 @@ def route(
         )
     options = ReadingOptions.of(route, reading)
     table = open_table(source, options)
-    table.check_scales()
+    table.check_scales(alike=False)
     judges: dict[str, JudgeStudy] = {}
     refused: dict[str, str] = {}
     panels = lay_out(table, exclude=options.exclude, shape=options.shape)

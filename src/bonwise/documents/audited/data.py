@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from bonwise.documents.dropped_prompt import DroppedPrompt
 from bonwise.documents.record import Record
-from bonwise.documents.values import Count
+from bonwise.documents.values import Count, Ends
 
 __all__ = ["AuditData"]
 
@@ -32,6 +32,8 @@ class AuditData(Record):
         Of logged picks.
     candidates_min, candidates_max : int, optional
         Where prompts have different numbers of candidates.
+    score_range, label_range : Ends, optional
+        Lowest and highest score and label, where the two look like different scales and none is declared.
     """
 
     prompts: Count
@@ -44,6 +46,8 @@ class AuditData(Record):
     pools_without_pick: Count | None = None
     candidates_min: Count | None = None
     candidates_max: Count | None = None
+    score_range: Ends | None = None
+    label_range: Ends | None = None
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -53,4 +57,6 @@ class AuditData(Record):
             raise ValueError("candidates is null where candidates_min and candidates_max stand, and only there")
         if (self.pools is None) != (self.pools_without_pick is None):
             raise ValueError("pools and pools_without_pick stand together")
+        if (self.score_range is None) != (self.label_range is None):
+            raise ValueError("score_range and label_range stand together")
         return self

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import Field
-
 from bonwise.documents.audited.data import AuditData
 from bonwise.documents.audited.sampling import Sampling
 from bonwise.documents.audited.suspicion import AuditSuspicion
 from bonwise.documents.audited.verdict import Verdict
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.record import Record
-from bonwise.documents.values import Number
+from bonwise.documents.values import Ends, Number
 
 __all__ = ["Balance", "Ends", "JudgeFound"]
-
-Ends = Annotated[list[Number], Field(min_length=2, max_length=2)]
-"""The lower and the upper end of what is possible."""
 
 
 class Balance(Record):

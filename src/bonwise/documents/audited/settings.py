@@ -27,7 +27,8 @@ class ThresholdValues(Record):
     global_r : float
         From here the usual sanity check looks acceptable.
     level_bias : float
-        Up to here calibrated means may be off, in units of the label scale.
+        Up to here calibrated means may be off, in units of the label scale: of its declared width, or else of the
+        range of the labels.
     within_r_weak : float
         Below, signal within prompts is weak.
     within_r_useful : float

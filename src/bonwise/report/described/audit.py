@@ -90,7 +90,7 @@ def _several(
 
 
 def _of_judge(judge: JudgeFound, settings: AuditSettings, prefix: str = "", name: str = "") -> Iterator[Block]:
-    yield data(judge, f"{prefix}data", name)
+    yield data(judge, f"{prefix}data", name, settings.reference)
     yield metrics(judge, settings, f"{prefix}metrics")
     yield from missing_labels(judge, settings.reference, f"{prefix}missing-labels")
     yield verdict(judge, settings, alone=bool(name))

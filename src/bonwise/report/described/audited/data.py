@@ -12,7 +12,7 @@ from bonwise.documents.dropped_prompt import DroppedPrompt
 from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
-from bonwise.report.numbers import Ends, count, counted, estimate, interval, listed_counts, number
+from bonwise.report.numbers import Ends, count, counted, estimate, interval, listed_counts, number, setting
 from bonwise.report.wording import named
 
 __all__ = ["counts_of", "data", "dropped_of", "missing_labels"]
@@ -30,7 +30,7 @@ _WORST_CASE = "Worst case over the missing labels"
 _NO_VALUES = "they need the scale of the labels (--label-scale), and two labelled prompts"
 
 
-def data(judge: JudgeFound, anchor: str, name: str = "") -> Part:
+def data(judge: JudgeFound, anchor: str, name: str = "", reference: str | None = None) -> Part:
     """Return the counts behind a judge's figures, its dropped prompts by reason, and how labels were drawn.
 
     Parameters
@@ -39,16 +39,37 @@ def data(judge: JudgeFound, anchor: str, name: str = "") -> Part:
     anchor : str
     name : str
         Of the judge, where no heading says it.
+    reference : str, optional
+        The judge that stands in for labels.
     """
     told = counts_of(judge.data)
     blocks: list[Block] = [Said("finding", f"{printable(name)}: {told}" if name else told)]
     if judge.data.pools is not None and judge.data.pools_without_pick:
         without, pools = count(judge.data.pools_without_pick), count(judge.data.pools)
         blocks.append(Said("note", f"Of {pools} pools {without} have no pick."))
+    blocks += _two_scales(judge.data, reference)
     blocks += _dropped(judge.data.dropped)
     if judge.sampling is not None:
         blocks += _sampling(judge.sampling)
     return Part("Data", blocks, anchor=anchor)
+
+
+def _two_scales(found: AuditData, reference: str | None) -> Iterator[Said]:
+    """Say in which units figures are where scores and labels are on two scales."""
+    if found.score_range is None or found.label_range is None:
+        return
+    of_scores, of_labels = (
+        " to ".join(setting(end) for end in ends) for ends in (found.score_range, found.label_range)
+    )
+    labels, points, point = "labels", "label points", "label point"
+    if reference is not None:
+        judge = printable(reference)
+        labels, points, point = f"the scores of {judge}", f"points of {judge}", f"point of {judge}"
+    yield Said(
+        "note",
+        f"Scores run from {of_scores} and {labels} from {of_labels}: both stay as they are. Values, gain and the "
+        f"level bias are in {points}; attenuation is in score points per {point}.",
+    )
 
 
 def counts_of(found: AuditData) -> str:
