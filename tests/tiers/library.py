@@ -20,6 +20,17 @@ def selected():
     assert pick.to_dict()["best"] == pick.best_id
 
 
+def many_judged():
+    """Judge many pools and select from them, and look at all that is said of them."""
+    pools = [(f"Say {at}", CANDIDATES) for at in range(3)]
+    found = bw.judge(pools, judge=bw.Pointwise("openai/m"), run="run")
+    assert "3 pools" in str(found)
+    assert len(found.to_csv().splitlines()) == 1 + 3 * len(CANDIDATES)
+    assert [pick.prompt_id for pick in bw.select_many(pools, judge=bw.Pointwise("openai/m"), ledger="run")] == [
+        *"012"
+    ]
+
+
 def served():
     """Pick with the long-lived object that a service holds, each pool routed, one run folder behind it."""
 

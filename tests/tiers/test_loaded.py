@@ -78,8 +78,8 @@ def test_a_resumed_run_sends_nothing(told):
 
 
 def test_the_library_selects_without_pandas_or_scipy(folder):
-    """So do `bonwise.select`, and a Selector with a Router."""
-    for one in in_child(folder, calls=("selected", "served")):
+    """So do `bonwise.select`, `bonwise.judge`, `bonwise.select_many`, and a Selector with a Router."""
+    for one in in_child(folder, calls=("selected", "many_judged", "served")):
         assert one.failure == ""
         assert HEAVY.intersection(one.loaded) == set()
 

@@ -13,7 +13,7 @@ from cli.served import served
 from tiers.commands_by_tier import AUDIT_TIER, BASE_TIER, PROMPTS, document_of, fill, words_of
 from tiers.running import LINE, in_child
 
-CALLS = ("selected", "served", "picked_and_shown", "loaded", "planned", "public_names", "audited")
+CALLS = ("selected", "many_judged", "served", "picked_and_shown", "loaded", "planned", "public_names", "audited")
 
 
 @pytest.fixture(scope="module")

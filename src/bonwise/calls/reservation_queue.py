@@ -1,4 +1,4 @@
-"""Those who wait for room within a limit, in the order of asking, each in its own event loop."""
+"""Calls that wait for room within a limit, in the order of asking, each in its own event loop; or are refused."""
 
 from __future__ import annotations
 
@@ -7,14 +7,41 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Generic, Protocol, Self, TypeVar
 
-from bonwise.calls.amount import Amount
+__all__ = ["QueuedReservation", "ReservationQueue", "SpendingLimitReached"]
 
-__all__ = ["QueuedReservation", "ReservationQueue"]
+
+class SpendingLimitReached(Exception):  # noqa: N818 - no defect: the run ends where its owner wanted it to
+    """One more call might exceed a limit, whatever becomes of the calls in flight; stays inside the engine.
+
+    Parameters
+    ----------
+    limit : str
+        ``max_calls``, ``max_tokens`` or ``max_cost``.
+    reason : str
+        One line.
+    """
+
+    def __init__(self, limit: str, reason: str) -> None:
+        self.limit = limit
+        self.reason = reason
+        super().__init__(reason)
+
+
+class _Need(Protocol):
+    """What a call needs of what is limited."""
+
+    def plus(self, other: Self) -> Self:
+        """Return what both need."""
+        ...
+
+
+N = TypeVar("N", bound=_Need)
 
 
 @dataclass(slots=True, eq=False)
-class QueuedReservation:
+class QueuedReservation(Generic[N]):
     """A call that waits for room.
 
     Parameters
@@ -29,7 +56,7 @@ class QueuedReservation:
         Whether `turn` is done, or will be as soon as the loop goes on.
     """
 
-    need: Amount
+    need: N
     priced: bool
     loop: asyncio.AbstractEventLoop
     turn: asyncio.Future[None]
@@ -53,28 +80,26 @@ class QueuedReservation:
             self.turn.set_result(None)
 
 
-class ReservationQueue:
+class ReservationQueue(Generic[N]):
     """The line. Whoever uses it sees to it that one thread does so at a time."""
 
     def __init__(self) -> None:
-        self._waiters: OrderedDict[QueuedReservation, None] = OrderedDict()
-
-    def __bool__(self) -> bool:
-        return bool(self._waiters)
+        self.waiters: OrderedDict[QueuedReservation[N], None] = OrderedDict()
+        """Those who wait, in their order."""
 
     def has(self, loop: asyncio.AbstractEventLoop) -> bool:
         """Tell whether somebody waits in an event loop."""
-        return any(waiter.loop is loop for waiter in self._waiters)
+        return any(waiter.loop is loop for waiter in self.waiters)
 
-    def add(self, waiter: QueuedReservation) -> None:
+    def add(self, waiter: QueuedReservation[N]) -> None:
         """Put one at the end."""
-        self._waiters[waiter] = None
+        self.waiters[waiter] = None
 
-    def remove(self, waiter: QueuedReservation) -> None:
+    def remove(self, waiter: QueuedReservation[N]) -> None:
         """Take one out; one that is not in line is no error."""
-        self._waiters.pop(waiter, None)
+        self.waiters.pop(waiter, None)
 
-    def wake(self, fits: Callable[[Amount], bool], is_refused: Callable[[Amount], bool]) -> None:
+    def wake(self, fits: Callable[[N], bool], is_refused: Callable[[N], bool]) -> None:
         """Let those try who fit, or are to be refused, in their order.
 
         With nothing in flight the first in line does, so nobody waits for nobody. Whose loop stands still is not
@@ -87,11 +112,12 @@ class ReservationQueue:
         is_refused : callable
             Whether there cannot be room for one any more.
         """
-        here, promised, gone = _running_loop(), Amount(), []
-        for waiter in self._waiters:
+        here, gone = _running_loop(), []
+        promised: N | None = None
+        for waiter in self.waiters:
             running = waiter.loop.is_running()
             if not is_refused(waiter.need):
-                more = promised.plus(waiter.need)
+                more = waiter.need if promised is None else promised.plus(waiter.need)
                 if not fits(more):
                     if running:
                         break
@@ -102,7 +128,7 @@ class ReservationQueue:
             elif not waiter.told:
                 waiter.try_again(here)
         for waiter in gone:
-            del self._waiters[waiter]
+            del self.waiters[waiter]
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

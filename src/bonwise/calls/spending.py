@@ -10,31 +10,47 @@ from collections import deque
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from bonwise.calls.amount import PICO, Amount, pico, whole
-from bonwise.calls.reservation_queue import QueuedReservation, ReservationQueue
+from bonwise.calls.reservation_queue import QueuedReservation, ReservationQueue, SpendingLimitReached
 from bonwise.errors import UsageError
 
 __all__ = ["Reservation", "Spending", "SpendingLimitReached"]
+
+PICO = 10**12
+"""Pico-dollars in a dollar."""
 
 PATIENCE = 1.0
 """Seconds between two looks at the event loops of open reservations, while somebody waits for room."""
 
 
-class SpendingLimitReached(Exception):  # noqa: N818 - no defect: the run ends where its owner wanted it to
-    """One more call might exceed a limit, whatever becomes of the calls in flight; stays inside the engine.
+class Amount(NamedTuple):
+    """Calls, tokens and pico-dollars: whole numbers, so that sums of small costs do not drift."""
 
-    Parameters
-    ----------
-    limit : str
-        ``max_calls``, ``max_tokens`` or ``max_cost``.
-    reason : str
-        One line.
-    """
+    calls: int = 0
+    tokens: int = 0
+    cost: int = 0
 
-    def __init__(self, limit: str, reason: str) -> None:
-        self.limit = limit
-        self.reason = reason
-        super().__init__(reason)
+    @classmethod
+    def of_call(cls, tokens: int | None, cost: float | None) -> Self:
+        """Return what one call takes, its cost in US dollars; what is not known (None) counts as nothing.
+
+        Raises
+        ------
+        ValueError
+            A number of tokens that is negative, or a cost that is negative or not finite.
+        """
+        if tokens is not None and tokens < 0:
+            raise ValueError(f"tokens cannot be negative: {tokens}")
+        if cost is not None and not 0 <= cost < math.inf:
+            raise ValueError(f"a cost must be finite and not negative: {cost}")
+        return cls(1, 0 if tokens is None else int(tokens), 0 if cost is None else round(cost * PICO))
+
+    def plus(self, other: Amount) -> Amount:
+        """Return the sum."""
+        return Amount(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
+
+    def minus(self, other: Amount) -> Amount:
+        """Return the difference."""
+        return Amount(self.calls - other.calls, self.tokens - other.tokens, self.cost - other.cost)
 
 
 class _Ending(NamedTuple):
@@ -91,7 +107,7 @@ class Spending:
         self.needs_prices = max_cost is not None
         """Whether a call without a known price cannot be allowed."""
         self._given = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost}
-        self._limits = (max_calls, max_tokens, None if max_cost is None else pico(max_cost))
+        self._limits = (max_calls, max_tokens, None if max_cost is None else round(max_cost * PICO))
         self._bounded = any(limit is not None for limit in self._limits)
         self._known = Amount()
         self._possible = Amount()
@@ -99,10 +115,10 @@ class Spending:
         self._overruns = 0
         self._unpriced = 0
         self._lock = threading.Lock()
-        self._line = ReservationQueue()
+        self._line: ReservationQueue[Amount] = ReservationQueue()
         self._open: set[Reservation] = set()
         self._watching: set[asyncio.AbstractEventLoop] = set()
-        self._ended: deque[_Ending | QueuedReservation] = deque()
+        self._ended: deque[_Ending | QueuedReservation[Amount]] = deque()
 
     def __repr__(self) -> str:
         limits = "".join(f", {name}={value}" for name, value in self._given.items() if value is not None)
@@ -174,12 +190,12 @@ class Spending:
                 "max_cost cannot be kept for a model without a known price",
                 hint="state its price in a TOML file and name the file in BONWISE_PRICES",
             )
-        need = Amount(1, whole(tokens), 0 if cost is None else pico(cost))
+        need = Amount.of_call(tokens, cost)
         loop = asyncio.get_running_loop()
         self._lock.acquire()
         try:
             self._refuse(need)
-            if not self._line and self._fits(need):
+            if not self._line.waiters and self._fits(need):
                 return self._grant(need, loop, priced=cost is not None)
             waiter = QueuedReservation(need, cost is not None, loop, loop.create_future())
             self._line.add(waiter)
@@ -199,7 +215,7 @@ class Spending:
             if reservation is not None:
                 return reservation
 
-    def _taken(self, waiter: QueuedReservation) -> Reservation | None:
+    def _taken(self, waiter: QueuedReservation[Amount]) -> Reservation | None:
         """Return what a call waited for; None where others were quicker."""
         self._lock.acquire()
         try:
@@ -258,7 +274,7 @@ class Spending:
         self._unpriced += ended.unpriced
 
     def _wake(self) -> None:
-        if self._line:
+        if self._line.waiters:
             self._line.wake(self._fits, lambda need: self._limit_reached(need) is not None)
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -364,7 +380,7 @@ class Reservation:
         cost : float or None
             The same for US dollars.
         """
-        used = Amount(1, 0 if tokens is None else whole(tokens), 0 if cost is None else pico(cost))
+        used = Amount.of_call(tokens, cost)
         possible = Amount(0, self._need.tokens if tokens is None else 0, self._need.cost if cost is None else 0)
         overrun = used.tokens > self._need.tokens or (self._priced and used.cost > self._need.cost)
         self._end(_Ending(self, used, possible, overrun, unpriced=cost is None and not self._priced))

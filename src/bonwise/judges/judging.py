@@ -16,7 +16,7 @@ from bonwise.data.verdicts import Unscored, Verdict
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
 from bonwise.judges.calling import FunctionJudge, asked, checked, concluded, innermost
 from bonwise.judges.judgment import Judgment
-from bonwise.judges.protocol import Judge, is_asking
+from bonwise.judges.protocol import AskingJudge, Judge, is_asking
 from bonwise.judges.worker import Outcome, run_all_in_thread
 from bonwise.printable import printable
 
@@ -26,7 +26,17 @@ if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.calls.portal import Portal
 
-__all__ = ["CallsInThread", "blocks", "called", "failed", "judge_now", "judge_with", "redrawn", "run_together"]
+__all__ = [
+    "CallsInThread",
+    "asked_or_failed",
+    "blocks",
+    "called",
+    "failed",
+    "judge_now",
+    "judge_with",
+    "redrawn",
+    "run_together",
+]
 
 T = TypeVar("T")
 
@@ -82,12 +92,35 @@ async def judge_with(
     """
     if not is_asking(judge):
         return await (called if _is_awaited(judge) else _called_in_thread)(engine, judge, prompt, texts)
+    return await _asked(engine, judge, prompt, texts, draw, temperature)
+
+
+async def _asked(
+    engine: Engine, judge: AskingJudge, prompt: str, texts: Sequence[str], draw: int, temperature: float | None
+) -> Judgment:
     asks = [redrawn(ask, draw, temperature) for ask in asked(judge, prompt, texts)]
     answers = await _answered(engine, asks)
     conclusion = concluded(judge, prompt, texts, answers)
     bill = reduce(add, (one.bill for one in answers)) if answers else Bill()
     effective = _distinct(one.effective for one in answers)
     return Judgment(conclusion.verdicts, conclusion.preferences, bill, effective)
+
+
+async def asked_or_failed(
+    engine: Engine, judge: AskingJudge, prompt: str, texts: Sequence[str], draw: int, temperature: float | None
+) -> tuple[Judgment | BonwiseError]:
+    """Do what `judge_with` does, of a judge that asks a model, and return an error of the judge's."""
+    task = asyncio.current_task()
+    cancels = task.cancelling() if task else 0
+    try:
+        return (await _asked(engine, judge, prompt, texts, draw, temperature),)
+    except asyncio.CancelledError as error:
+        # Only the judge's own code can have raised this where nobody has cancelled who asks.
+        if task and task.cancelling() > cancels:
+            raise
+        return (failed(judge, error),)
+    except BonwiseError as error:
+        return (error,)
 
 
 async def _answered(engine: Engine, asks: Sequence[Ask]) -> list[Answers]:

@@ -12,9 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bonwise.errors import BonwiseError, UsageError
-from bonwise.judges.judging import CallsInThread, blocks, called, failed, judge_now, judge_with, run_together
+from bonwise.judges.judging import CallsInThread, asked_or_failed, blocks, called, failed, judge_now, run_together
 from bonwise.judges.judgment import Judgment
-from bonwise.judges.protocol import Judge, is_asking
+from bonwise.judges.protocol import AskingJudge, Judge, is_asking
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
@@ -175,31 +175,24 @@ class EngineJudgeRunner:
             by_judge[id(call.judge)].append(at)
         for positions in by_judge.values():
             judge = calls[positions[0]].judge
-            if (asks := is_asking(judge)) or not blocks(judge):
-                run = self._asked if asks else self._called
-                works += [_Work((at,), judge, partial(run, calls[at]), (None,), not asks) for at in positions]
+            if is_asking(judge):
+                works += [_Work((at,), judge, self._asking(judge, calls[at]), (None,)) for at in positions]
+            elif not blocks(judge):
+                works += [
+                    _Work((at,), judge, partial(self._called, calls[at]), (None,), foreign=True) for at in positions
+                ]
             else:
                 made = CallsInThread(self._engine, judge, [(calls[at].prompt, calls[at].texts) for at in positions])
                 works.append(_Work(positions, judge, made.run, made.found))
         return works
 
+    def _asking(self, judge: AskingJudge, call: Call) -> Callable[[], Coroutine[Any, Any, Sequence[Result]]]:
+        about = (judge, call.prompt, call.texts, call.draw, call.temperature)
+        return partial(asked_or_failed, self._engine, *about)
+
     async def _called(self, call: Call) -> Sequence[Result]:
         try:
             return (await called(self._engine, call.judge, call.prompt, call.texts),)
-        except BonwiseError as error:
-            return (error,)
-
-    async def _asked(self, call: Call) -> Sequence[Result]:
-        task = asyncio.current_task()
-        cancels = task.cancelling() if task else 0
-        settings: dict[str, Any] = {"draw": call.draw, "temperature": call.temperature}
-        try:
-            return (await judge_with(self._engine, call.judge, call.prompt, call.texts, **settings),)
-        except asyncio.CancelledError as error:
-            # Only the judge's own code can have raised this where nobody has cancelled who asks.
-            if task and task.cancelling() > cancels:
-                raise
-            return (failed(call.judge, error),)
         except BonwiseError as error:
             return (error,)
 
