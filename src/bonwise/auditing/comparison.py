@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
+
+import numpy as np
 
 from bonwise.auditing.judge_audit import JudgeAudit
 from bonwise.auditing.level import panel_level_bias
@@ -15,6 +18,7 @@ from bonwise.documents.estimate import estimate_records
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate, under_method
 from bonwise.stats.estimation import difference
+from bonwise.stats.judge_differences import JudgeDifferences
 from bonwise.stats.level_bias import level_bias_difference
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.sums import Floats, prompt_sums
@@ -53,35 +57,93 @@ class PairedDifferences:
 
 def compare_judges(judges: Sequence[JudgeAudit], settings: Settings) -> tuple[PairedDifferences, ...]:
     """Compare every pair of judges on the prompts both scored completely."""
-    return tuple(_compare(first, second, settings) for first, second in combinations(judges, 2))
+    labelled = [_LabelledJudge(judge, settings) for judge in judges]
+    _share_what_is_alike(labelled, settings)
+    return tuple(_compare(first, second, settings) for first, second in combinations(labelled, 2))
 
 
-def _compare(first: JudgeAudit, second: JudgeAudit, settings: Settings) -> PairedDifferences:
-    left, right = _common(first, second), _common(second, first)
-    if not len(left.sizes):
-        return PairedDifferences(first.judge, second.judge, 0, {})
-    sums = [prompt_sums(panel.scores, panel.labels, panel.sizes) for panel in (left, right)]
-    rule, sample = settings.rule(left.labels), _common_sample(first, second)
+class _LabelledJudge:
+    """A judge on its labelled prompts, or on some of them; what follows from it alone is computed once.
+
+    Parameters
+    ----------
+    audit : JudgeAudit
+    settings : Settings
+    panel : Panel, optional
+        Some of its labelled prompts; all of them where it is not given.
+    """
+
+    def __init__(self, audit: JudgeAudit, settings: Settings, panel: Panel | None = None) -> None:
+        self.audit, self._settings = audit, settings
+        self.panel = audit.labelling.panel.keep(audit.labelling.labelled) if panel is None else panel
+        self.alike: JudgeDifferences | None = None
+        self.place = 0
+        self._biases: list[tuple[Floats | None, Estimate]] = []
+
+    @cached_property
+    def sums(self) -> Floats:
+        """Sums of its prompts."""
+        return prompt_sums(self.panel.scores, self.panel.labels, self.panel.sizes)
+
+    def bias(self, weights: Floats | None) -> Estimate:
+        """Return the level bias under weights of the prompts."""
+        for known, found in self._biases:
+            if known is weights or (known is not None and weights is not None and np.array_equal(known, weights)):
+                return found
+        found = panel_level_bias(self.panel, self._settings, weights)
+        self._biases.append((weights, found))
+        return found
+
+    def on(self, other: _LabelledJudge) -> _LabelledJudge:
+        """Return the judge on the prompts that the other judge scored completely too: itself where these are all."""
+        if self.panel.prompt_ids.equals(other.panel.prompt_ids):
+            return self
+        panel = self.panel.keep(self.panel.prompt_ids.isin(other.panel.prompt_ids))
+        return self if panel is self.panel else _LabelledJudge(self.audit, self._settings, panel)
+
+
+def _share_what_is_alike(judges: Sequence[_LabelledJudge], settings: Settings) -> None:
+    """Put judges with the same labelled prompts together."""
+    groups: list[list[_LabelledJudge]] = []
+    for judge in judges:
+        prompts = judge.panel.prompt_ids
+        found = next((group for group in groups if group[0].panel.prompt_ids.equals(prompts)), None)
+        if found is None:
+            groups.append([judge])
+        else:
+            found.append(judge)
+    for group in groups:
+        if len(group) > 1 and len(group[0].panel.sizes):
+            rule = settings.rule(group[0].panel.labels)
+            together = JudgeDifferences(ESTIMANDS, [one.sums for one in group], rule)
+            for place, judge in enumerate(group):
+                judge.alike, judge.place = together, place
+
+
+def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) -> PairedDifferences:
+    left, right = first.on(second), second.on(first)
+    names, audits = (first.audit.judge, second.audit.judge), (first.audit, second.audit)
+    if not len(left.panel.sizes):
+        return PairedDifferences(*names, 0, {})
+    sample, weights = _common_sample(*audits), None
     if sample is not None:
         from bonwise.stats.partial.weighted import weighted_difference  # noqa: PLC0415 - complete labels do without
 
-        found, weights = weighted_difference(ESTIMANDS, sums[0], sums[1], sample, rule), _weights(sample)
+        rule = settings.rule(left.panel.labels)
+        found, weights = weighted_difference(ESTIMANDS, left.sums, right.sums, sample, rule), _weights(sample)
         method = "weighted"
     else:
-        found, weights = difference(ESTIMANDS, sums[0], sums[1], rule), None
-        complete = first.labelling.method == second.labelling.method == "complete"
+        found = _difference(left, right, settings)
+        complete = all(one.labelling.method == "complete" for one in audits)
         method = "complete" if complete else "labelled_only"
-    biases = [panel_level_bias(panel, settings, weights) for panel in (left, right)]
-    found["level_bias"] = level_bias_difference(biases[0], biases[1], settings.confidence)
-    differences = under_method(found, method)
-    return PairedDifferences(first.judge, second.judge, len(left.sizes), differences)
+    found["level_bias"] = level_bias_difference(left.bias(weights), right.bias(weights), settings.confidence)
+    return PairedDifferences(*names, len(left.panel.sizes), under_method(found, method))
 
 
-def _common(judge: JudgeAudit, other: JudgeAudit) -> Panel:
-    """Return a judge's labelled prompts that the other judge scored completely too."""
-    panel = judge.labelling.panel.keep(judge.labelling.labelled)
-    theirs = other.labelling.panel.keep(other.labelling.labelled)
-    return panel.keep(panel.prompt_ids.isin(theirs.prompt_ids))
+def _difference(left: _LabelledJudge, right: _LabelledJudge, settings: Settings) -> dict[str, Estimate]:
+    if left.alike is not None and left.alike is right.alike:
+        return left.alike.difference(left.place, right.place)
+    return difference(ESTIMANDS, left.sums, right.sums, settings.rule(left.panel.labels))
 
 
 def _common_sample(first: JudgeAudit, second: JudgeAudit) -> LabelSample | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from bonwise.stats.sums import Floats, Sums
 
-__all__ = ["Jackknife", "jackknife"]
+__all__ = ["Jackknife", "jackknife", "paired_jackknives"]
 
 Functional = Callable[..., Floats]
 """Takes one `Sums` of totals a judge; returns an array of shape (metrics, ...)."""
@@ -51,6 +51,37 @@ def jackknife(functional: Functional, matrices: Sequence[Floats]) -> Jackknife:
         values = functional(*(Sums(*rest) for rest in left))
         mean, spread = _merge(mean, spread, start, values)
     return Jackknife(estimate, np.sqrt((n - 1) / n * spread))
+
+
+def paired_jackknives(
+    functional: Callable[[Sums], Floats], matrices: Sequence[Floats], pairs: Sequence[tuple[int, int]]
+) -> list[Jackknife]:
+    """Estimate differences of metrics between judges on the same prompts, as `jackknife` does for one pair.
+
+    What leaving out a prompt does to the metrics of a judge is computed once, in however many pairs it is.
+
+    Parameters
+    ----------
+    functional : callable
+        Totals of one judge to its metrics.
+    matrices : sequence of ndarray, shape (len(Sums._fields), prompts)
+        Per-prompt sums of the judges.
+    pairs : sequence of tuple of int
+        Positions of two judges; the difference is the first less the second.
+    """
+    totals = [matrix.sum(axis=1) for matrix in matrices]
+    alone = [functional(Sums(*total)) for total in totals]
+    estimates = [alone[i] - alone[j] for i, j in pairs]
+    n = matrices[0].shape[1]
+    if n < 2:
+        return [Jackknife(one, np.full_like(one, np.nan)) for one in estimates]
+    merged = [(np.zeros_like(one), np.zeros_like(one)) for one in estimates]
+    for start in range(0, n, _CHUNK):
+        some = slice(start, start + _CHUNK)
+        rests = (total[:, None] - matrix[:, some] for total, matrix in zip(totals, matrices, strict=True))
+        left = [functional(Sums(*rest)) for rest in rests]
+        merged = [_merge(*seen, start, left[i] - left[j]) for seen, (i, j) in zip(merged, pairs, strict=True)]
+    return [Jackknife(one, np.sqrt((n - 1) / n * spread)) for one, (_, spread) in zip(estimates, merged, strict=True)]
 
 
 def _merge(mean: Floats, spread: Floats, seen: int, values: Floats) -> tuple[Floats, Floats]:
