@@ -82,9 +82,9 @@ SPOILT = {
     "text in a score": ("s.csv", GOOD.replace("0.25", "good"), RowError, ["row 3: judge_score holds 'good'"]),
     "text in a label": (
         "s.jsonl",
-        lines(RECORD, {**RECORD, "oracle_label": "yes"}),
+        lines(RECORD, {**RECORD, "oracle_label": "good"}),
         RowError,
-        ["row 2: oracle_label holds 'yes'"],
+        ["row 2: oracle_label holds 'good'"],
     ),
     "list in a score": (
         "s.jsonl",

@@ -113,6 +113,7 @@ def _labels(table: ScoreTable, panel: Panel) -> LabelCoverage:
             lowest=float(values.min()) if some else None,
             highest=float(values.max()) if some else None,
             distinct=int(values.nunique()) if some else None,
+            words=dict(table.label_words) or None,
         ),
     )
 

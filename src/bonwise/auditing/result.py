@@ -237,6 +237,7 @@ class Audit(DocumentedResult):
                 picks=self._picks_made(),
                 labels_left_out=labels_left_out(self.labels_left_out),
                 keep_easy=list(asked.keep_easy) or None,
+                label_words=None if self.table is None else dict(self.table.label_words) or None,
             ),
         )
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from bonwise.data.columns import resolve_columns
 from bonwise.data.identifiers import as_categories, is_text
+from bonwise.data.label_words import parse_labels
 from bonwise.data.numbers import check_propensities, parse_numbers
 from bonwise.data.reading_options import ReadingOptions
 from bonwise.data.repeats import averaged, draw_columns, mean_of_draws, span
@@ -54,7 +55,11 @@ def canonical(frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOpt
     wide = draw_columns(frame.columns)
     for role in ("judge_score", "oracle_label", "low", "high", "ci_width", "propensity"):
         if taken.get(role) in frame.columns:
-            out[role] = parse_numbers(frame[taken[role]], role=role, source=source)
+            column = frame[taken[role]]
+            labels = role == "oracle_label"
+            out[role] = (
+                parse_labels(column, source=source) if labels else parse_numbers(column, role=role, source=source)
+            )
     for name in wide:
         out[name] = parse_numbers(frame[name], role=name, source=source)
     out.setdefault("oracle_label", np.full(len(frame), np.nan))

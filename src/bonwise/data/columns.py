@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bonwise.data.label_words import fits_labels
 from bonwise.data.numbers import first_text_row
 from bonwise.data.roles import ALIASES, COLUMN_FLAGS, NUMERIC, ROLES
 from bonwise.data.wording import listed, quoted
@@ -101,6 +102,8 @@ def _named(frame: pd.DataFrame, role: str, overrides: Mapping[str, str], source:
 
 
 def _fits(frame: pd.DataFrame, role: str, column: str) -> bool:
+    if role == "oracle_label":
+        return fits_labels(frame[column])
     return role not in NUMERIC or first_text_row(frame[column]) is None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ import pandas as pd
 
 from bonwise.data.columns import resolve_columns
 from bonwise.data.identifiers import as_categories
+from bonwise.data.label_words import label_words, parse_labels
 from bonwise.data.numbers import check_propensities, parse_numbers
 from bonwise.data.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.data.roles import COLUMN_FLAGS, LABEL_ROLES
@@ -39,6 +40,7 @@ class _Labels:
     values: npt.NDArray[np.float64]
     keys: npt.NDArray[np.int64]
     propensity: npt.NDArray[np.float64] | None = None
+    words: Mapping[str, float] = field(default_factory=dict)
 
     def keep(self, rows: npt.NDArray[np.bool_]) -> _Labels:
         """Return some of the rows only."""
@@ -103,6 +105,7 @@ def join_labels(
         table,
         frame=joined if found.propensity is None else joined.assign(propensity=_by_prompt(found, table)),
         label_scale=reading.label_scale,
+        label_words=read.words,
         labels_left_out=_left_out(read, strange),
         label_rows=pd.Series(found.rows, index=found.keys, name=found.source),
     )
@@ -143,13 +146,14 @@ def _read_labels(
     taken = resolve_columns(raw, wanted, source=source, required=LABEL_ROLES, roles=(*LABEL_ROLES, "propensity"))
     prompts = as_categories(raw[taken["prompt_id"]], role="prompt_id", source=source)
     names = as_categories(raw[taken["candidate"]], role="candidate", source=source)
-    values = parse_numbers(raw[taken["oracle_label"]], role="oracle_label", source=source)
+    values = parse_labels(raw[taken["oracle_label"]], source=source)
     values = to_unit(values, reading.label_scale, rows=raw.index, role="oracle_label", source=source)
     chances = None
     if "propensity" in taken:
         chances = parse_numbers(raw[taken["propensity"]], role="propensity", source=source)
         check_propensities(chances, raw.index, source)
-    return _Labels(source, raw.index, prompts, names, values, _keys_in(table, prompts, names), chances)
+    words = label_words(raw[taken["oracle_label"]])
+    return _Labels(source, raw.index, prompts, names, values, _keys_in(table, prompts, names), chances, words)
 
 
 def _wanted(raw: pd.DataFrame, table: ScoreTable, columns: Mapping[str, str], source: str) -> dict[str, str]:

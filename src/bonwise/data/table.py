@@ -15,6 +15,7 @@ import pandas as pd
 
 from bonwise.data.canonical import canonical, resolved, spoken_columns
 from bonwise.data.cells import distinct_cells, mean_by_cell, positions
+from bonwise.data.label_words import label_words
 from bonwise.data.reading_options import ReadingOptions, TableKeywords, opens_a_table
 from bonwise.data.repeats import averaged, draw_columns
 from bonwise.data.roles import ROLES, SPENT
@@ -59,6 +60,8 @@ class ScoreTable:
         Of a label file: its row numbers in their order, by cell key, under the file's name.
     words : pandas.DataFrame, optional
         The columns ``prompt``, ``text``, ``response`` and ``raw`` of the source as they stand, by its row numbers.
+    label_words : mapping of str to float
+        What the words of the labels were taken for, such as pass for 1; empty where labels are numbers.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class ScoreTable:
     labels_left_out: Mapping[str, int] = field(default_factory=dict, repr=False)
     label_rows: pd.Series | None = field(default=None, repr=False)
     words: pd.DataFrame | None = field(default=None, repr=False)
+    label_words: Mapping[str, float] = field(default_factory=dict, repr=False)
 
     @classmethod
     @opens_a_table
@@ -137,6 +141,7 @@ class ScoreTable:
             MappingProxyType(dict(reading.judge_scales)),
             reading.label_scale,
             words=spoken_columns(frame, taken),
+            label_words=label_words(frame[taken["oracle_label"]]) if "oracle_label" in taken else {},
         )
         _refuse_duplicates(table)
         return table
@@ -233,7 +238,7 @@ class ScoreTable:
         others = self.frame[~is_reference].copy()
         others["oracle_label"] = found[positions(keys[~is_reference], cells)]
         others["judge"] = others["judge"].cat.remove_unused_categories()
-        return replace(self, frame=others, reference=judge, label_rows=None)
+        return replace(self, frame=others, reference=judge, label_rows=None, label_words={})
 
     def cell_keys(self) -> npt.NDArray[np.int64]:
         """One integer a row that is equal exactly where prompt and candidate are."""

@@ -66,6 +66,8 @@ class LabelCoverage(Record):
     lowest, highest : float, optional
     distinct : int, optional
         Different labels.
+    words : dict of str to float, optional
+        What labels that are words are taken for, such as pass for 1.
     """
 
     labelled_rows: Count
@@ -75,6 +77,7 @@ class LabelCoverage(Record):
     lowest: Number | None = None
     highest: Number | None = None
     distinct: Count | None = None
+    words: dict[str, Number] | None = None
 
     @model_validator(mode="after")
     def _figures_stand_where_labels_do(self) -> LabelCoverage:

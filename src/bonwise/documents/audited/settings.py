@@ -87,6 +87,8 @@ class AuditSettings(Record):
         Labels that were there and not used.
     keep_easy : list of str, optional
         Easy candidates that count like any other.
+    label_words : dict of str to float, optional
+        What labels that are words were taken for, such as pass for 1.
     """
 
     confidence: Confidence
@@ -109,3 +111,4 @@ class AuditSettings(Record):
     picks: PicksMade | None = None
     labels_left_out: LabelsLeftOut | None = None
     keep_easy: list[str] | None = None
+    label_words: dict[str, Number] | None = None

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from bonwise.documents.doctor import DoctorDocument, JudgeScores, LabelCoverage
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
+from bonwise.report.described.table_facts import label_words
 from bonwise.report.numbers import NOTHING, count, counted, number, setting
 
 __all__ = ["describe"]
@@ -88,9 +89,10 @@ def _judge(judge: JudgeScores) -> list[str]:
 def _labels(labels: LabelCoverage) -> Said:
     if labels.lowest is None or labels.highest is None:
         return Said("finding", "no oracle labels")
+    words = f"; {label_words(labels.words)}" if labels.words else ""
     return Said(
         "finding",
         f"labels {setting(labels.lowest)} to {setting(labels.highest)}, {count(labels.distinct)} distinct; "
         f"prompts labelled {count(labels.labelled_prompts)}, in part {count(labels.partly_labelled_prompts)}, "
-        f"not at all {count(labels.unlabelled_prompts)}",
+        f"not at all {count(labels.unlabelled_prompts)}{words}",
     )

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["table_facts"]
+from bonwise.report.numbers import setting
+
+__all__ = ["label_words", "table_facts"]
+
+
+def label_words(words: Mapping[str, float]) -> str:
+    """Say what labels that are words were taken for.
+
+    Examples
+    --------
+    >>> label_words({"pass": 1.0, "fail": 0.0})
+    'labels are words: pass = 1, fail = 0'
+    """
+    return f"labels are words: {', '.join(f'{word} = {setting(value)}' for word, value in words.items())}"
 
 
 def table_facts(

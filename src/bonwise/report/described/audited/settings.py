@@ -10,7 +10,7 @@ from bonwise.documents.picks_made import PicksMade
 from bonwise.printable import printable
 from bonwise.report.blocks import Said, Table
 from bonwise.report.described.labels_left_out import labels_left_out
-from bonwise.report.described.table_facts import table_facts
+from bonwise.report.described.table_facts import label_words, table_facts
 from bonwise.report.numbers import count, counted, listed_counts, percent
 
 __all__ = ["facts", "of_the_table", "title"]
@@ -60,6 +60,8 @@ def _notes(settings: AuditSettings) -> Iterator[str]:
         yield f"control: {_listed(settings.control)}"
     if settings.keep_easy:
         yield f"kept although easy: {_listed(settings.keep_easy)}"
+    if settings.label_words:
+        yield label_words(settings.label_words)
     if settings.resamples is not None:
         yield f"{counted(settings.resamples, 'bootstrap resample')}, seed {settings.seed}"
 
@@ -82,6 +84,8 @@ def _left_out(settings: AuditSettings) -> Iterator[tuple[str, str]]:
         yield "control", ", ".join(settings.control)
     if settings.keep_easy:
         yield "kept although easy", ", ".join(settings.keep_easy)
+    if settings.label_words:
+        yield "labels", label_words(settings.label_words).removeprefix("labels are ")
     if settings.draws > 1:
         yield "scores are", _means(settings)
 
