@@ -7,8 +7,9 @@ import math
 import threading
 import time
 from collections import deque
+from numbers import Real
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from bonwise.calls.reservation_queue import QueuedReservation, ReservationQueue, SpendingLimitReached
 from bonwise.errors import UsageError
@@ -101,9 +102,14 @@ class Spending:
     ) -> None:
         for name, value in (("max_calls", max_calls), ("max_tokens", max_tokens)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-                raise UsageError(f"{name} must be a whole number that is not negative, not {value!r}")
-        if max_cost is not None and (isinstance(max_cost, bool) or not 0 <= max_cost < math.inf):
-            raise UsageError(f"max_cost must be a number of US dollars that is not negative, not {max_cost!r}")
+                raise UsageError(
+                    f"{name} must be a whole number that is not negative, not {value!r}", hint=f"such as {name}=1000"
+                )
+        if max_cost is not None and not _is_amount(max_cost):
+            raise UsageError(
+                f"max_cost must be a number of US dollars that is not negative, not {max_cost!r}",
+                hint="such as max_cost=5.0",
+            )
         self.needs_prices = max_cost is not None
         """Whether a call without a known price cannot be allowed."""
         self._given = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost}
@@ -327,6 +333,10 @@ class Spending:
         # The same words for every call, so that they can be counted; what is spent is said with the totals.
         state = "is reached" if name == "max_calls" else "leaves no room for the worst case of another call"
         return f"{name}={self._given[name]} {state}"
+
+
+def _is_amount(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) < math.inf
 
 
 class Reservation:

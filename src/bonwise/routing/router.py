@@ -6,9 +6,10 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from bonwise.data.verdicts import Score, Verdict
 from bonwise.errors import UsageError
 from bonwise.judges.calling import as_judge
 from bonwise.judges.protocol import Judge
+from bonwise.judges.settings_mapping import checked_mapping, judge_from_values, judge_values, refuse
 from bonwise.routing.control import Decision, ShareControl
 from bonwise.routing.first_pass import FirstPass, Route
 from bonwise.routing.live_signals import live_signal
@@ -28,6 +30,9 @@ __all__ = ["Router", "RouterReport", "contenders"]
 
 DEFAULT_SHARE = 0.25
 """Part of the pools that the stronger judge decides, where neither the caller nor a saved router says."""
+
+
+_KEYS = ("strong", "signal", "share", "among", "second", "seed", "window", "cap")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +154,7 @@ class Router:
             raise UsageError("share is 0", hint="leave the router out, or give a part above 0 such as 0.25")
         earlier = () if saved is None else np.round(saved.calibration, TIE_DECIMALS).tolist()
         self._control = ShareControl(share, seed, earlier, window, cap=cap)
+        self._steering = {"seed": seed, "window": window, "cap": cap}
         self._reasons: Counter[str] = Counter()
         self._without_signal = 0
         self._lock = threading.Lock()
@@ -167,6 +173,84 @@ class Router:
     def share(self) -> float:
         """Part of the pools that it may send."""
         return self._control.share
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain values for JSON; `from_dict` makes a router of them with equal settings.
+
+        What the router has seen is not among them. A saved router is written as its whole document.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A judge that plain values cannot state: a function, one with a client, or one whose address has a login or
+            a key.
+
+        Examples
+        --------
+        >>> import bonwise as bw
+        >>> settings = bw.Router(bw.Pairwise("openai/gpt-5-mini"), share=0.1).to_dict()
+        >>> settings["strong"], settings["signal"], settings["share"]
+        ('pairwise:openai/gpt-5-mini', 'interval_width', 0.1)
+        >>> bw.Router.from_dict(settings).to_dict() == settings
+        True
+        """
+        given = self._arguments()
+        saved = given["signal"]
+        return {
+            **given,
+            "strong": judge_values("router.strong", self.strong),
+            "signal": saved.to_dict() if isinstance(saved, SavedRouter) else saved,
+            "second": None if self.second is None else judge_values("router.second", self.second),
+        }
+
+    @classmethod
+    def from_dict(cls, mapping: Mapping[str, Any]) -> Self:
+        """Return the router that a mapping describes: one that `to_dict` returned, or one written by hand.
+
+        Parameters
+        ----------
+        mapping : mapping
+            Its keys are parameters of a router; what is left out has its default. A judge is a text as on a command
+            line, or a mapping with ``spec``, ``base_url`` and ``seed``. The signal is a name, a path, or the document
+            of a saved router.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            No stronger judge, an unknown key, or a value that means nothing.
+
+        Examples
+        --------
+        >>> Router.from_dict({"strong": "local:length", "share": 0.5}).share
+        0.5
+        """
+        given = checked_mapping("router", mapping, _KEYS, "strong")
+        if isinstance(given.get("seed", 0), bool) or not isinstance(given.get("seed", 0), int):
+            refuse("router.seed", f"is {given['seed']!r}", "give a whole number")
+        if not isinstance(given.get("cap", True), bool):
+            refuse("router.cap", f"is {given['cap']!r}", "give true or false")
+        given["strong"] = judge_from_values("router.strong", given["strong"])
+        if given.get("second") is not None:
+            given["second"] = judge_from_values("router.second", given["second"])
+        if isinstance(given.get("signal"), Mapping):
+            given["signal"] = _saved(given["signal"])
+        return cls(**given)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy, perhaps in another process, sees pools of its own.
+        return partial(type(self), **self._arguments()), ()
+
+    def _arguments(self) -> dict[str, Any]:
+        """Return what makes a router with these settings that has seen no pool."""
+        signal = self._signal if isinstance(self._signal, SavedRouter) else self._signal.name
+        return {
+            "strong": self.strong,
+            "signal": signal,
+            "share": self.share,
+            "among": self.among,
+            "second": self.second,
+            **self._steering,
+        }
 
     def consider(self, first_pass: FirstPass, key: str = "") -> Route:
         """Say who decides a pool. Call it once a pool; from any thread.
@@ -249,6 +333,20 @@ def _found(signal: str | PathLike[str] | SavedRouter) -> Signal | SavedRouter:
             hint="bonwise route scores.csv --save router.json learns it; then the signal is that file",
         )
     return SIGNALS[name]
+
+
+def _saved(document: Mapping[str, Any]) -> SavedRouter:
+    # A router without a document needs no pydantic.
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    from bonwise.documents.refusal import refusal  # noqa: PLC0415
+    from bonwise.documents.router import RouterDocument  # noqa: PLC0415
+
+    try:
+        return SavedRouter.of(RouterDocument.model_validate(document))
+    except ValidationError as error:
+        hint = "take what bonwise route SCORES --save FILE has written"
+        raise UsageError(f"router.signal is no saved router: {refusal(error, document)}", hint=hint) from None
 
 
 def _check_second(needs: Sequence[str], signal: str, second: Judge | None) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bonwise.errors import BonwiseError, UsageError
 from bonwise.judges.calling import asked
@@ -55,6 +56,11 @@ class EngineSettings:
             from bonwise.calls.spending import Spending  # noqa: PLC0415 - most have no limit
 
             object.__setattr__(self, "spending", Spending(self.max_calls, self.max_tokens, self.max_cost))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An account is pickled as its limits: in another process nobody can tell what was spent here.
+        given = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "spending"}
+        return partial(EngineSettings, **given), ()
 
     @property
     def limited(self) -> bool:

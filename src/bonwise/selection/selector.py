@@ -30,6 +30,7 @@ from bonwise.selection.loop_host import LoopHost, OwnThreadHost, RunningLoopHost
 from bonwise.selection.protocol import Strategy
 from bonwise.selection.ranked_candidates import RanksCandidates
 from bonwise.selection.selection import Selection
+from bonwise.selection.selector_settings import CopiesSettings
 from bonwise.selection.settings import OnFailure, Routing, SelectionSettings, settings_of
 
 if TYPE_CHECKING:
@@ -46,12 +47,15 @@ AHEAD = 64
 """The least number of pools of a row that are under way or wait for the one before, where nothing is late."""
 
 
-class Selector(RanksCandidates):
+class Selector(RanksCandidates, CopiesSettings):
     """Picks the best of n, again and again, from synchronous and asynchronous code and from several threads.
 
     Awaited, it works in the running event loop; from synchronous code, in a thread of its own, also inside a running
     loop. A second loop that runs at the same time is served in that thread too. Close it, or use it as a context
     manager: ``with``, or ``async with``, after which the running loop serves all others.
+
+    A copy (`copy.copy`, `copy.deepcopy`) has the same judges, strategy and router, is open, and spends from the same
+    limits. One that is unpickled, perhaps in another process, has limits and a router of its own.
 
     Parameters
     ----------

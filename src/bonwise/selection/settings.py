@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal, Protocol, get_args
 
 from bonwise.errors import UsageError
@@ -105,7 +106,7 @@ def settings_of(
             f"{taken.name} compares candidates, and {chosen.name} scores each alone",
             hint="take a judge that compares, such as pairwise, or the strategy tie_break:of=JUDGE",
         )
-    if deadline is not None and (isinstance(deadline, bool) or not 0 < deadline < math.inf):
+    if deadline is not None and not _is_duration(deadline):
         raise UsageError(f"deadline is {deadline!r}", hint="give seconds, more than 0")
     if on_failure not in get_args(OnFailure):
         raise UsageError(f"on_failure is {on_failure!r}", hint=f"one of {', '.join(get_args(OnFailure))}")
@@ -122,6 +123,10 @@ def default_strategy(judge: Judge) -> Strategy:
     from bonwise.selection.strategies.greedy import Greedy  # noqa: PLC0415
 
     return Greedy()
+
+
+def _is_duration(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and 0 < float(value) < math.inf
 
 
 def _is_asynchronous(judge: Judge) -> bool:

@@ -119,16 +119,16 @@ class ValueOfInformation:
         """What makes this strategy on a command line; a model that is in no file is named by its prompts."""
         said: dict[str, str] = {}
         if self.mean_calls is not None:
-            said["mean_calls"] = f"{self.mean_calls:.12g}"
+            said["mean_calls"] = _stated(self.mean_calls)
         if self.price is not None:
-            said["price"] = f"{self.price:.12g}"
+            said["price"] = _stated(self.price)
         if self.model is not None:
             learnt = isinstance(self.model, DrawModel)
             said["model"] = f"learnt from {self.learnt.prompts} prompts" if learnt else str(self.model)
         if self.max_draws != 8:
             said["max_draws"] = str(self.max_draws)
         if self.temperature != 1.0:
-            said["temperature"] = "none" if self.temperature is None else f"{self.temperature:g}"
+            said["temperature"] = "none" if self.temperature is None else _stated(self.temperature)
         return str(StrategySpec(self.kind, said))
 
     def contest(self, entrants: Entrants) -> _ValueContest:
@@ -207,6 +207,12 @@ class _ValueContest:
                 f"value_of_information cannot use the score {score:g}: {assumed}",
                 hint="learn from this judge's draws: bonwise learn SCORES.csv --save voi.json, then model=voi.json",
             )
+
+
+def _stated(value: float) -> str:
+    """Return a number in the fewest digits that a text makes it of again."""
+    short = f"{value:.12g}"
+    return short if float(short) == value else repr(float(value))
 
 
 def _verdict(verdict: Verdict, mean: float) -> Verdict:

@@ -1,0 +1,192 @@
+"""The settings of a selector: written as plain values, copied, and pickled."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Self
+
+from bonwise.judges.settings_mapping import (
+    checked_mapping,
+    judge_from_values,
+    judge_values,
+    refuse,
+    spec_arguments,
+    spec_values,
+)
+
+if TYPE_CHECKING:
+    from bonwise.calls.providers.protocol import Connection
+    from bonwise.selection.engine_settings import EngineSettings
+    from bonwise.selection.loop_host import LoopHost
+    from bonwise.selection.settings import Routing, SelectionSettings
+
+__all__ = ["CopiesSettings"]
+
+_CHOOSING = ("deadline", "on_failure", "seed")
+_ASKING = ("max_concurrency", "max_calls", "max_tokens", "max_cost", "reask", "offline")
+_KEYS = ("judge", "strategy", "router", *_CHOOSING, "ledger", *_ASKING, "connection")
+_OF_A_CONNECTION = ("timeout", "connect_timeout", "connections")
+
+
+class CopiesSettings:
+    """What can be done with the settings of a `bonwise.Selector`."""
+
+    _settings: SelectionSettings
+    _engine_settings: EngineSettings
+    _text: Callable[[Any], str] | None
+    _hosts: dict[type[LoopHost], LoopHost]
+    _lock: threading.Lock
+    _closed: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain values for JSON; `from_dict` makes a selector of them with equal settings.
+
+        Keys of services are not among them: they are read from the environment. Paths stay as they were given.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A setting that plain values cannot state: a function, a client, a transport, a router of another class,
+            or an address with a login or a key.
+
+        Examples
+        --------
+        >>> import bonwise as bw
+        >>> settings = bw.Selector(bw.Pointwise("openai/gpt-5-mini"), strategy=bw.Adaptive(margin=0.2)).to_dict()
+        >>> settings["judge"], settings["strategy"]
+        ('pointwise:openai/gpt-5-mini', 'adaptive:margin=0.2')
+        >>> bw.Selector.from_dict(settings).to_dict() == settings
+        True
+        """
+        from bonwise.selection.registry import strategy_from_spec  # noqa: PLC0415 - reads what is installed
+
+        choosing, asking = self._settings, self._engine_settings
+        if self._text is not None:
+            refuse("text", "is a function, which no plain value states", "pass texts, or mappings with the key text")
+        return {
+            "judge": judge_values("judge", choosing.judge),
+            "strategy": spec_values("strategy", choosing.strategy, strategy_from_spec),
+            "router": None if choosing.router is None else _router_values(choosing.router),
+            **{name: _plain(getattr(choosing, name)) for name in _CHOOSING},
+            "ledger": None if asking.ledger is None else _path(asking.ledger),
+            **{name: _plain(getattr(asking, name)) for name in _ASKING},
+            "connection": None if asking.connection is None else _connection_values(asking.connection),
+        }
+
+    @classmethod
+    def from_dict(cls, mapping: Mapping[str, Any]) -> Self:
+        """Return the selector that a mapping describes: one that `to_dict` returned, or one written by hand.
+
+        Parameters
+        ----------
+        mapping : mapping
+            Its keys are parameters of a selector, all but `text`; what is left out has its default. A judge and a
+            strategy are texts as on a command line, or mappings with ``spec``, ``base_url`` and ``seed``. A router is
+            a mapping as of `bonwise.Router.from_dict`. A connection is a mapping with ``timeout``,
+            ``connect_timeout`` and ``connections``.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            No judge, an unknown key, or a value that means nothing.
+
+        Examples
+        --------
+        >>> import bonwise as bw
+        >>> with bw.Selector.from_dict({"judge": "local:length"}) as selector:
+        ...     selector.select("Say hello", ["Hi.", "Hello, how are you?"]).best
+        'Hello, how are you?'
+        """
+        given = checked_mapping("the mapping of a selector", mapping, _KEYS, "judge")
+        given["judge"] = judge_from_values("judge", given["judge"])
+        _check_values(given)
+        for name, make in (("strategy", _strategy), ("router", _router), ("connection", _connection)):
+            if given.get(name) is not None:
+                given[name] = make(given[name])
+        return cls(**given)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Threads, connections and a ledger that is open belong to one selector.
+        return {name: value for name, value in self.__dict__.items() if name not in {"_hosts", "_lock", "_closed"}}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._hosts, self._lock, self._closed = {}, threading.Lock(), False
+
+    def __copy__(self) -> Self:
+        copied = object.__new__(type(self))
+        # The same engine settings: what they hold counts what is spent.
+        copied.__setstate__(self.__getstate__())
+        return copied
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        # Judges and strategies are settings, and two routers or accounts would each use up the share and the limits.
+        copied = memo[id(self)] = self.__copy__()
+        return copied
+
+
+def _router_values(router: Routing) -> dict[str, Any]:
+    from bonwise.routing.router import Router  # noqa: PLC0415 - most selectors have none
+
+    if not isinstance(router, Router):
+        refuse("router", f"is a {type(router).__name__}, which no plain value states", "take a bw.Router")
+    return router.to_dict()
+
+
+def _connection_values(connection: Connection) -> dict[str, Any]:
+    if connection.transport is not None:
+        refuse("connection", "has a transport, which no plain value states", "leave transport= out")
+    return {one.name: getattr(connection, one.name) for one in fields(connection) if one.name in _OF_A_CONNECTION}
+
+
+def _path(ledger: object) -> str:
+    if not isinstance(ledger, str | os.PathLike):
+        refuse("ledger", f"is a {type(ledger).__name__}, which no plain value states", "give a run folder's path")
+    return str(os.fspath(ledger))
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of any kind, such as one of numpy, as Python's own."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
+def _strategy(written: object) -> object:
+    from bonwise.selection.registry import strategy_from_spec  # noqa: PLC0415 - reads what is installed
+
+    return strategy_from_spec(**spec_arguments("strategy", written))
+
+
+def _router(written: Any) -> object:
+    from bonwise.routing.router import Router  # noqa: PLC0415 - most selectors have none
+
+    return Router.from_dict(written)
+
+
+def _connection(written: object) -> object:
+    from bonwise.calls.providers.protocol import Connection  # noqa: PLC0415 - as the engine
+
+    if not isinstance(written, Mapping) or any(name not in _OF_A_CONNECTION for name in written):
+        refuse("connection", f"is {written!r}", f"give a mapping with {', '.join(_OF_A_CONNECTION)}")
+    for name, value in written.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            refuse(f"connection.{name}", f"is {value!r}", "give a number above 0")
+    return Connection(**written)
+
+
+def _check_values(given: Mapping[str, Any]) -> None:
+    """Check what a signature states and a file may state wrongly."""
+    from bonwise.data.checks import check_whole  # noqa: PLC0415 - only what is read needs it
+
+    if not isinstance(given.get("ledger"), str | None):
+        refuse("ledger", f"is {given['ledger']!r}", "give the path of a run folder")
+    if not isinstance(given.get("offline", False), bool):
+        refuse("offline", f"is {given['offline']!r}", "give true or false")
+    check_whole("reask", given.get("reask", 0), least=0)
+    if isinstance(given.get("seed", 0), bool) or not isinstance(given.get("seed", 0), int):
+        refuse("seed", f"is {given['seed']!r}", "give a whole number")
