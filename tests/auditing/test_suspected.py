@@ -11,7 +11,7 @@ import pytest
 import bonwise as bw
 from auditing.tables import cohort, two_judges
 from auditing.test_logged import greedy_lines, labels_of, logged
-from bonwise.auditing.easy_candidates import easy_of_panel
+from bonwise.data.easy_candidates import easy_of_panel
 from bonwise.data.panel import lay_out
 from bonwise.data.table import ScoreTable
 from bonwise.errors import UsageError
@@ -289,3 +289,26 @@ def test_the_arena_sample_is_not_carried_by_its_control(shared):
     assert suspicion.with_candidate.estimate == pytest.approx(0.6564, abs=1e-3)
     assert suspicion.without_candidate.estimate == pytest.approx(0.2126, abs=1e-4)
     assert json.loads(json.dumps(found.to_dict()))["suspicions"][0]["candidate"] == "unhelpful"
+
+
+def test_a_monitor_settles_nothing_beside_an_easy_candidate(capsys, tmp_path):
+    """What the rule says stays, but an unnamed easy candidate is named and the exit code is 3."""
+    easy_table(220).to_csv(tmp_path / "labels.csv", index=False)
+    asked = ("monitor", tmp_path / "labels.csv", "--significance")
+    found = typed(capsys, *asked, "--json", tmp_path / "m.json")
+    document = strict((tmp_path / "m.json").read_text("utf-8"))
+    assert (found.code, document["verdict"], [*document][-1]) == (3, "stop: better", "suspicions")
+    assert "--keep-easy bad" in " ".join(found.out.split())
+    kept = typed(capsys, *asked, "--keep-easy", "bad", "--json", "-")
+    assert kept.code == 0
+    assert strict(kept.out)["looks"] == document["looks"]
+    assert strict(kept.out)["settings"]["keep_easy"] == ["bad"]
+    left_out = strict(typed(capsys, *asked, "--control", "bad", "--json", "-").out)
+    assert left_out["looks"] == strict(typed(capsys, *asked, "--exclude", "bad", "--json", "-").out)["looks"]
+    assert "suspicions" not in left_out
+    easy_table(50).to_csv(tmp_path / "early.csv", index=False)
+    early = strict(typed(capsys, "monitor", tmp_path / "early.csv", "--significance", "--json", "-").out)
+    assert "suspicions" not in early
+    assert typed(capsys, *asked, "--control", "bad", "--keep-easy", "bad").code == 2
+    votes = ("--question", "preference", "--verdict-col", "judge_score", "--keep-easy", "bad")
+    assert "means nothing for preference" in typed(capsys, "monitor", tmp_path / "labels.csv", *votes).err

@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy as np
 
-from bonwise.auditing.easy_candidates import easy_of_panel
 from bonwise.auditing.further_panels import FurtherPanels
 from bonwise.auditing.gates import Labelled
 from bonwise.auditing.judge_metrics import JudgeMetrics, judge_only
@@ -22,6 +21,7 @@ from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools, missi
 from bonwise.auditing.verdict import Verdict, candidate_validity, judge_validity, pick_validity
 from bonwise.auditing.verdict_sentences import deciding_metric
 from bonwise.data.cell_scores import further_scores
+from bonwise.data.easy_candidates import easy_of_panel
 from bonwise.data.label_design import LabelDesign
 from bonwise.data.panel import Panel
 from bonwise.data.scales import mismatch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bonwise.auditing.easy_candidates import EasyCandidate
+from bonwise.data.easy_candidates import EasyCandidate
 from bonwise.data.wording import quoted
 from bonwise.documents.audited.suspicion import AuditSuspicion, SuspicionKind
 from bonwise.documents.estimate import EstimateRecord

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bonwise.auditing.easy_candidates import easy_of_panel
 from bonwise.auditing.suspected import FEWEST_POOLS, few_pools
+from bonwise.data.easy_candidates import easy_of_panel
 from bonwise.data.panel import MAY_LACK, Panel, lay_out
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import quoted

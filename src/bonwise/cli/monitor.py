@@ -46,13 +46,18 @@ def monitor(
     ] = None,
     ties: Annotated[str | None, typer.Option(help="How ties count: drop, half or pessimistic.")] = None,
     margin: Annotated[float | None, typer.Option(help="Expected distance of the share from one half [0.1].")] = None,
+    control: Annotated[list[str] | None, typer.Option(help="An easy candidate: leave it out (repeatable).")] = None,
+    keep_easy: Annotated[
+        list[str] | None, typer.Option(help="An easy candidate that counts like any other (repeatable).")
+    ] = None,
     confidence: given.Confidence = CONFIDENCE,
     output: JsonOutput,
 ) -> int:
     """Decide whether the labels so far are enough.
 
     You may run it after every label. Exit codes: 0 stop, precise enough or better; 1 stop, not better; 3 continue, or
-    stop for the labelled prompts alone (many prompts lack labels, and --design does not say how they were drawn).
+    stop for the labelled prompts alone (many prompts lack labels, and --design does not say how they were drawn), or
+    with an easy candidate that neither --control nor --keep-easy names.
     """
     output.refuse_overwriting(file, scores, None if design == "uniform" else design)
     asked = _question(question, half_width, significance, verdict_col)
@@ -77,14 +82,17 @@ def monitor(
         pair=tuple(pair_col.split(",")) if pair_col else (),
         prompt=prompt,
         margin=margin,
+        control=given.names(control),
+        keep_easy=given.names(keep_easy),
         **reading.keywords(),
     ).document()
     output.deliver(document)
-    return _exit_code(document.verdict, document.describes)
+    return _exit_code(document.verdict, document.describes, suspected=document.suspicions is not None)
 
 
-def _exit_code(verdict: MonitorVerdict, describes: Describes) -> int:
-    if describes == "labelled prompts":
+def _exit_code(verdict: MonitorVerdict, describes: Describes, *, suspected: bool) -> int:
+    # What is not better with an easy candidate is not better without it.
+    if describes == "labelled prompts" or (suspected and verdict != "stop: not better"):
         return 3
     return {"continue": 3, "stop: not better": 1}.get(verdict, 0)
 

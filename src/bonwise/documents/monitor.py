@@ -140,6 +140,8 @@ class RecoverySettings(Record):
     label_scale: str | None
     design: str | None
     version: str
+    control: list[str] | None = None
+    keep_easy: list[str] | None = None
 
     @model_validator(mode="after")
     def _one_question(self) -> Self:
@@ -199,6 +201,8 @@ class MonitorDocument(Document):
     data : LabelCounts or VoteCounts
     settings : RecoverySettings or VoteMonitorSettings
     sentences : list of str
+    suspicions : list of str, optional
+        Easy candidates that nothing settles: what the rule says may be theirs.
     """
 
     schema_: Literal["bonwise.monitor/1"] = Field(default="bonwise.monitor/1", alias="schema")
@@ -214,6 +218,7 @@ class MonitorDocument(Document):
     data: _Counts
     settings: _Settings
     sentences: list[str]
+    suspicions: list[str] | None = None
 
     frame_columns = ("question", "n", "estimate", "low", "high", "half_width", "stopped", "reason")
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bonwise.data.easy_candidates import EasyCandidate, easy_candidates
 from bonwise.data.opening import ScoreSource, open_table
 from bonwise.data.panel import Panel, PromptLeftOut, Shape, lay_out
 from bonwise.data.table import ScoreTable
@@ -44,6 +45,8 @@ class LabelledPrompts:
     dropped : tuple of PromptLeftOut
     labels_left_out : mapping of str to int
         Labels of prompts that the table does not hold.
+    easy : tuple of EasyCandidate
+        Candidates that are worst almost everywhere, and that the request does not keep.
     """
 
     prompt_ids: pd.Index = field(repr=False)
@@ -57,6 +60,7 @@ class LabelledPrompts:
     partly: int
     dropped: tuple[PromptLeftOut, ...] = field(repr=False)
     labels_left_out: Mapping[str, int]
+    easy: tuple[EasyCandidate, ...] = ()
 
     @property
     def sorted_by_id(self) -> bool:
@@ -79,7 +83,9 @@ def labelled_in_order(source: ScoreSource, request: MonitorRequest) -> LabelledP
         One line: what, which row or column, how to mend.
     """
     table = open_table(source, request.reading)
-    panels = lay_out(table, exclude=request.reading.exclude, shape=request.reading.shape)
+    left_out = (*request.reading.exclude, *request.control)
+    panels = lay_out(table, exclude=left_out, shape=request.reading.shape)
+    _refuse_kept(request, table)
     panel = _of_judge(panels, request.judge, table.source)
     labelled = panel.labelled_cells == panel.sizes
     stated = stated_draw(request.design, table, panel, labelled)
@@ -98,7 +104,22 @@ def labelled_in_order(source: ScoreSource, request: MonitorRequest) -> LabelledP
         int(np.count_nonzero((panel.labelled_cells > 0) & ~labelled)),
         panel.dropped,
         table.labels_left_out,
+        tuple(one for one in easy_candidates(done, done.labels) if one.name not in request.keep_easy),
     )
+
+
+def _refuse_kept(request: MonitorRequest, table: ScoreTable) -> None:
+    """Refuse a name to keep that is left out as well, or that no candidate has."""
+    for name in request.keep_easy:
+        if name in (*request.reading.exclude, *request.control):
+            raise UsageError(
+                f"{name!r} is left out and kept", hint="give --keep-easy, or --control or --exclude, not both"
+            )
+        if name not in table.candidates:
+            raise UsageError(
+                f"{table.source}: no candidate named {quoted(name)} to keep",
+                hint=f"the candidates are {listed(table.candidates)}",
+            )
 
 
 def _of_judge(panels: tuple[Panel, ...], judge: str | None, source: str) -> Panel:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import pandas as pd
 
-from bonwise.data.checks import CONFIDENCE
+from bonwise.data.checks import CONFIDENCE, names_of
 from bonwise.data.opening import HoldsScores
 from bonwise.data.reading_options import LabelledInOrderKeywords, ReadingOptions, opens_a_table
 from bonwise.data.rows import name_of
@@ -34,7 +34,7 @@ from bonwise.documents.record import given
 from bonwise.errors import UsageError
 from bonwise.planning.monitoring.label_order import LabelledPrompts, labelled_in_order
 from bonwise.planning.monitoring.request import MonitorRequest, Question
-from bonwise.planning.monitoring.sentences import of_order, of_prompts, of_verdict, of_votes
+from bonwise.planning.monitoring.sentences import of_easy, of_order, of_prompts, of_verdict, of_votes
 from bonwise.planning.monitoring.stopping_rules import (
     Watched,
     watch_precision,
@@ -74,6 +74,8 @@ class Monitor(DocumentedResult):
     sentences : tuple of str
     data : LabelCounts or VoteCounts
     settings : RecoverySettings or VoteMonitorSettings
+    suspicions : tuple of str
+        Easy candidates that nothing settles: what the rule says may be theirs.
     """
 
     question: Question
@@ -83,6 +85,7 @@ class Monitor(DocumentedResult):
     sentences: tuple[str, ...] = field(repr=False)
     data: LabelCounts | VoteCounts = field(repr=False)
     settings: RecoverySettings | VoteMonitorSettings = field(repr=False)
+    suspicions: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def now(self) -> Look:
@@ -117,6 +120,7 @@ class Monitor(DocumentedResult):
             data=self.data,
             settings=self.settings,
             sentences=list(self.sentences),
+            **given(suspicions=list(self.suspicions) or None),
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -146,6 +150,8 @@ def monitor(  # noqa: PLR0913 - all but the source are named
     pair: Sequence[str] = (),
     prompt: str | None = None,
     margin: float | None = None,
+    control: str | Sequence[str] = (),
+    keep_easy: str | Sequence[str] = (),
     **reading: Unpack[LabelledInOrderKeywords],
 ) -> Monitor:
     """Decide whether the labels so far are enough, by a rule that may be asked as often as one likes.
@@ -187,6 +193,11 @@ def monitor(  # noqa: PLR0913 - all but the source are named
         Preference: column of the prompt, each with one vote at most.
     margin : float, optional
         Preference: the expected distance of the share from one half, 0.1 unless given; it tunes the mixture.
+    control : str or sequence of str
+        Named easy candidates: left out of the figures.
+    keep_easy : str or sequence of str
+        Candidates that count like any other although they are worst almost everywhere. An easy candidate that is
+        named neither here nor in `control` leaves open what the rule says; see `docs/verdict.md`.
     **reading
         How the table is opened, see `bonwise.data.reading_options.ReadingOptions`.
 
@@ -220,6 +231,8 @@ def monitor(  # noqa: PLR0913 - all but the source are named
         pair=pair,
         prompt=prompt,
         margin=margin,
+        control=names_of("control", control),
+        keep_easy=names_of("keep_easy", keep_easy),
     )
     if request.question != "preference":
         first = request.earliest_look
@@ -244,14 +257,17 @@ def _recovery(prompts: LabelledPrompts, request: MonitorRequest, first: int) -> 
             confidence=float(request.confidence),
         )
     settings, data = _recovery_settings(prompts, request, first), _counts(prompts)
+    # Before the first look nothing is claimed, and of a few prompts one candidate is often the lowest.
+    suspicions = tuple(of_easy(prompts.easy)) if found.now.n >= first else ()
     sentences = (
         *filter(None, [described.sentence]),
+        *suspicions,
         *of_verdict(found, first, "labelled prompts"),
         *of_prompts(found, data, settings, described),
         *of_order(prompts.sorted_by_id, described.labelled),
     )
     describes: Describes = "all prompts" if described.all_prompts else "labelled prompts"
-    return Monitor(request.question, found.verdict, describes, found, sentences, data, settings)
+    return Monitor(request.question, found.verdict, describes, found, sentences, data, settings, suspicions)
 
 
 def _recovery_settings(prompts: LabelledPrompts, request: MonitorRequest, first: int) -> RecoverySettings:
@@ -272,6 +288,7 @@ def _recovery_settings(prompts: LabelledPrompts, request: MonitorRequest, first:
         label_scale=None if reading.label_scale is None else str(reading.label_scale),
         design=prompts.described.stated,
         version=release(),
+        **given(control=list(request.control) or None, keep_easy=list(request.keep_easy) or None),
     )
 
 

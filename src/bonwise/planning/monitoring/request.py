@@ -25,7 +25,7 @@ Question = Literal["precision", "significance", "preference"]
 
 _OF_READING = tuple(one.name for one in fields(ReadingOptions))
 
-_OF_RECOVERY = ("planned", "first_look", "judge", "design", *_OF_READING)
+_OF_RECOVERY = ("planned", "first_look", "judge", "design", "control", "keep_easy", *_OF_READING)
 
 _TAKEN_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -98,6 +98,8 @@ class MonitorRequest:
     pair: Sequence[str] = ()
     prompt: str | None = None
     margin: float | None = None
+    control: Sequence[str] = ()
+    keep_easy: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.question not in get_args(Question):

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from bonwise.data.easy_candidates import EasyCandidate
+from bonwise.data.wording import quoted
 from bonwise.documents.monitor import LabelCounts, RecoverySettings, VoteCounts, VoteMonitorSettings
 from bonwise.planning.monitoring.stopping_rules import Watched
 from bonwise.planning.monitoring.uniform_draw import Described
+from bonwise.printable import shell_word
 from bonwise.report.amounts import brief
-from bonwise.report.numbers import setting
+from bonwise.report.numbers import number, setting
 
-__all__ = ["of_order", "of_prompts", "of_verdict", "of_votes"]
+__all__ = ["of_easy", "of_order", "of_prompts", "of_verdict", "of_votes"]
 
 _HEAVY = 20.0
 _LATER = 100
 """First look where a few prompts carry much of the variance."""
 _FEW = 10
+
+
+def of_easy(easy: Sequence[EasyCandidate]) -> Iterator[str]:
+    """Yield which candidates any judge can reject, and what settles them."""
+    for one in easy:
+        word = shell_word(one.name)
+        yield (
+            f"Candidate {quoted(one.name)} has the lowest label in {number(one.lowest, 'share')} of prompts, which "
+            f"raises recovery: nothing is settled. --control {word} leaves it out of the figures. --keep-easy {word} "
+            "counts it like any other candidate."
+        )
 
 
 def of_verdict(found: Watched, first: int, unit: str) -> Iterator[str]:

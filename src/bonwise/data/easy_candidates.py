@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from bonwise.data.panel import Panel
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.data.ties import TIE_DECIMALS
 
 __all__ = ["EasyCandidate", "easy_candidates", "easy_of_panel"]
+
+_Floats = npt.NDArray[np.float64]
 
 ALONE = 0.9
 """A candidate is easy that alone has the lowest value in this share of prompts, ..."""
@@ -49,7 +52,7 @@ def easy_of_panel(panel: Panel) -> tuple[EasyCandidate, ...]:
     return easy_candidates(judged, judged.labels if by_labels else judged.scores, by_labels=by_labels)
 
 
-def easy_candidates(panel: Panel, values: Floats, *, by_labels: bool = True) -> tuple[EasyCandidate, ...]:
+def easy_candidates(panel: Panel, values: _Floats, *, by_labels: bool = True) -> tuple[EasyCandidate, ...]:
     """Return the candidates that are worst almost everywhere.
 
     Parameters
@@ -92,6 +95,6 @@ def easy_candidates(panel: Panel, values: Floats, *, by_labels: bool = True) -> 
     return tuple(EasyCandidate(str(names[code]), float(among[code]), by_labels) for code in easy)
 
 
-def _count(panel: Panel, cells: np.ndarray) -> Floats:
+def _count(panel: Panel, cells: npt.NDArray[np.bool_]) -> _Floats:
     """Count cells by candidate name."""
     return np.bincount(panel.names[cells], minlength=len(panel.candidates)).astype(np.float64)
