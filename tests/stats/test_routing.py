@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bonwise.stats.correlation import correlation
@@ -239,6 +239,21 @@ def test_noise_in_a_prediction_does_not_raise_the_bound():
     rng = np.random.default_rng(4)
     bound, _ = routing_bound(rng.normal(size=5000), outcomes_of(rng.normal(size=5000)), 0.25)
     assert bound.estimate is None or bound.estimate < 0.02
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 400_000), st.sampled_from([1.0, 0.999, 0.25, 0.1]), st.booleans(), st.booleans())
+def test_a_share_of_the_weight_is_routed_whatever_a_cumulative_sum_ends_at(prompts, share, tied, weighted):
+    """The routed weight is the share of all weight, from the top of the signal, for any number of prompts."""
+    rng = np.random.default_rng(prompts)
+    signal = rng.integers(0, 9, prompts) / 10 if tied else rng.random(prompts).round(9)
+    weights = rng.exponential(size=prompts) if weighted else np.ones(prompts)
+    found = routed_part(signal, share, weights)
+    assert found.min() >= 0
+    assert found.max() <= 1
+    assert found @ weights == pytest.approx(share * weights.sum(), rel=1e-6)
+    assert np.diff(found[np.argsort(-signal)]).max(initial=0.0) <= 0
+    assert signal.min() <= threshold(signal, share, weights) <= signal.max()
 
 
 @pytest.mark.parametrize("prompts", np.linspace(10_000, 400_000, 20).astype(int).tolist())

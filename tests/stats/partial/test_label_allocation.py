@@ -205,6 +205,28 @@ def test_a_million_prompts_are_drawn_from():
     assert draw_within(found, counts, np.random.default_rng(1)).sum() == 5000
 
 
+def by_sorting(found, counts, rng, taken):
+    """Draw by sorting all prompts by stratum, then by what was drawn before, then by chance."""
+    order = np.lexsort((rng.random(len(found)), taken, found))
+    held = np.bincount(found, minlength=len(counts))
+    rank = np.arange(len(found)) - np.repeat(np.cumsum(held) - held, held)
+    drawn = np.zeros(len(found), dtype=bool)
+    drawn[order] = (rank < np.repeat(counts, held)) & ~taken[order]
+    return drawn
+
+
+@pytest.mark.parametrize("groups", [1, 8, 4000])
+@pytest.mark.parametrize("prompts", [1, 997, 10_000, 210_001])
+def test_a_draw_is_that_of_a_sort_however_many_prompts_there_are(prompts, groups):
+    """Without a sort of all prompts the same ones are drawn, from few strata or many, none, some or all of each."""
+    rng = np.random.default_rng(prompts + groups)
+    found, taken = rng.integers(0, groups, prompts), rng.random(prompts) < 0.3
+    free = np.bincount(found[~taken], minlength=groups)
+    for counts in (0 * free, (free * rng.random(groups)).astype(np.int64), free):
+        drawn = draw_within(found, counts, np.random.default_rng(7), taken)
+        assert np.array_equal(drawn, by_sorting(found, counts, np.random.default_rng(7), taken))
+
+
 @given(st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max_size=60), st.integers(0, 99))
 def test_a_draw_follows_the_order_of_stratum_mark_and_chance(prompts, seed):
     """The draw is that of sorting by stratum, then by what was drawn before, then by chance."""

@@ -278,13 +278,35 @@ def draw_within(found: _Ints, counts: _Ints, rng: np.random.Generator, taken: _M
     >>> int(drawn[:2].sum()), drawn[2:].tolist()
     (1, [True, True, True])
     """
-    before = np.zeros(len(found), dtype=bool) if taken is None else taken
-    # One key in place of three: the random part is below 1, so it orders only within a stratum and a mark.
-    order = np.argsort(2 * found + before + 0.999 * rng.random(len(found)), kind="stable")
-    held = np.bincount(found, minlength=len(counts))
-    rank = np.arange(len(found)) - np.repeat(np.cumsum(held) - held, held)
+    chance = rng.random(len(found))
+    if taken is None:
+        return _lowest(chance, found, counts)
     drawn = np.zeros(len(found), dtype=bool)
-    drawn[order] = (rank < np.repeat(counts, held)) & ~before[order]
+    free = np.flatnonzero(~taken)
+    drawn[free] = _lowest(chance[free], found[free], counts)
+    return drawn
+
+
+def _lowest(chance: Floats, found: _Ints, counts: _Ints) -> _Mask:
+    """Return so many prompts of each stratum, those with the lowest chances, without sorting all.
+
+    A stratum has as many cells as prompts, so about one prompt each. Of the cells below the last one needed every
+    prompt is taken; only the prompts in the last one are sorted.
+    """
+    held = np.bincount(found, minlength=len(counts))
+    starts = np.cumsum(held) - held  # of the cells, and the number of prompts in the strata before
+    cell = starts[found] + (chance * held[found]).astype(np.int64)
+    filled = np.bincount(cell, minlength=len(found))
+    reached = np.cumsum(filled)
+    wanted = starts + np.minimum(counts, held)
+    last = np.searchsorted(reached, wanted)
+    edge = last[found]
+    drawn: _Mask = cell < edge
+    among = np.flatnonzero(cell == edge)
+    among = among[np.lexsort((chance[among], cell[among]))]
+    at, h = cell[among], found[among]
+    rank = np.arange(len(among)) - np.searchsorted(at, at)
+    drawn[among] = rank < wanted[h] - (reached[at] - filled[at])
     return drawn
 
 
