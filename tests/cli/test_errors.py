@@ -14,7 +14,7 @@ from bonwise.testing import simulate
 from cli.commands import CONTROL, pool_file, scored, strict, typed, written
 
 SCRIPTS = Path(sys.executable).parent
-GOOD = scored([[0.9, 0.1], [0.2, 0.8], [0.6, 0.3], [0.5, 0.4]] * 3, [[1, 0], [0.3, 0.7], [0.2, 0.9], [1, 0.5]] * 3)
+GOOD = scored([[0.9, 0.1], [0.2, 0.8], [0.6, 0.3], [0.5, 0.4]] * 5, [[1, 0], [0.3, 0.7], [0.2, 0.9], [1, 0.5]] * 5)
 
 
 @pytest.fixture
