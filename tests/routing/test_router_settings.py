@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bonwise as bw
@@ -43,6 +43,7 @@ def routes_of(router, widths):
 
 @given(router=routers())
 @WAYS
+@settings(max_examples=30)
 def test_settings_come_back(way, router):
     """Of any router: by a mapping through JSON, by a pickle, by a copy."""
     again = way(router)
@@ -54,16 +55,17 @@ def test_settings_come_back(way, router):
 
 @given(seed=st.integers(0, 99), share=st.floats(0.05, 1), cap=st.booleans(), before=WIDTHS, widths=WIDTHS)
 @WAYS
+@settings(max_examples=30)
 def test_what_was_seen_stays_behind(way, seed, share, cap, before, widths):
     """A copy of a router that has seen pools routes as one just made, and does not count for the original."""
-    settings = {"share": share, "seed": seed, "window": 20, "cap": cap}
+    steering = {"share": share, "seed": seed, "window": 20, "cap": cap}
     judge = bw.judge_from_spec("local:length")
-    router = Router(judge, **settings)
+    router = Router(judge, **steering)
     routes_of(router, before)
     report = router.report()
     again = way(router)
     assert again.report().seen == 0
-    assert routes_of(again, widths) == routes_of(Router(judge, **settings), widths)
+    assert routes_of(again, widths) == routes_of(Router(judge, **steering), widths)
     assert router.report() == report
 
 
@@ -74,6 +76,7 @@ def test_what_was_seen_stays_behind(way, seed, share, cap, before, widths):
     widths=WIDTHS,
 )
 @WAYS
+@settings(max_examples=30)
 def test_a_saved_router_comes_back(way, judge, values, share, widths):
     """The values of its study too, by which the very first pools are ranked; its file is needed no longer."""
     saved = SavedRouter("interval_width", share, max(values), np.sort(np.array(values)), judge="weak")

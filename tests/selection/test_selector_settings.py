@@ -14,7 +14,7 @@ from pathlib import Path
 
 import openai
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import bonwise as bw
@@ -55,10 +55,11 @@ def plain_settings(selector):
 
 
 @WAYS
-@given(settings=SETTINGS)
-def test_settings_come_back(way, settings):
+@given(drawn=SETTINGS)
+@settings(max_examples=60)
+def test_settings_come_back(way, drawn):
     """Of any settings: by a mapping through JSON, by a pickle, by a copy."""
-    selector = Selector(**settings)
+    selector = Selector(**drawn)
     again = way(selector)
     assert again.to_dict() == selector.to_dict()
     assert plain_settings(again) == plain_settings(selector)
