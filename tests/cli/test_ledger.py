@@ -63,14 +63,15 @@ def test_a_damaged_call_is_one_line(capsys, folder, table, column, value):
     """A column that holds something else ends show and export with 2 and one line that names the call."""
     ((key, call),) = _rows("SELECT lower(hex(key)), max(call) FROM sample")
     damage(f"UPDATE {table} SET {column} = ? WHERE {'id' if table == 'call' else 'call'} = ?", value, call)  # noqa: S608
-    Path("calls.jsonl").write_text("old\n", encoding="utf-8")
+    old = '{"key": "0", "choice": 0, "reading": null, "call": 1, "state": "answered"}\n'
+    Path("calls.jsonl").write_text(old, encoding="utf-8")
     for words in (("show", "--key", key[:12]), ("export", "--out", "calls.jsonl"), ("export",)):
         done = typed(capsys, "ledger", *words)
         assert done.code == 2
         assert len(done.err.splitlines()) == 1
         assert f"call {call} is damaged" in done.err
         assert len(done.err) < 500
-    assert Path("calls.jsonl").read_text("utf-8") == "old\n"
+    assert Path("calls.jsonl").read_text("utf-8") == old
     assert not list(Path().glob(".bonwise.*"))
 
 

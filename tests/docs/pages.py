@@ -28,3 +28,10 @@ def without_a_page(docs, metrics):
     """Return the metrics that no page of an estimand names."""
     text = "".join(page.read_text("utf-8") for page in sorted((docs / "estimands").glob("*.md")))
     return [name for name in metrics if f"`{name}`" not in text]
+
+
+def without_outputs(words):
+    """Remove the files that a command writes, in a folder where those that it reads have the same names."""
+    for flag in ("--out", "--pairs"):
+        if words[1] == "judge" and flag in words:
+            Path(words[words.index(flag) + 1]).unlink(missing_ok=True)

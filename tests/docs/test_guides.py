@@ -6,7 +6,7 @@ import pytest
 
 from bonwise.cli.entry import run
 from bonwise.documents.study import study_names
-from docs.pages import blocks, commands
+from docs.pages import blocks, commands, without_outputs
 
 GUIDES = (
     "docs/calls.md",
@@ -39,6 +39,7 @@ def test_every_command_of_a_guide_runs(page, words, folder, capsys):
     Path("my-prompt.md").write_bytes(Path(__file__).parents[2].joinpath("prompts", "pointwise.md").read_bytes())
     if words[1] == "ledger":
         assert run(["judge", "pools.jsonl", "--judge", "pointwise:openai/m", "--run", words[3]]) == 0
+    without_outputs(words)
     # What monitor finds is its exit code; the others have done what was asked, or not.
     codes = (0, 1, 3) if words[1] == "monitor" else (0,)
     assert run(words[1:]) in codes, capsys.readouterr().err

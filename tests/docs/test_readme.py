@@ -5,7 +5,7 @@ import pytest
 
 from bonwise.cli.entry import run
 from bonwise.testing import simulate
-from docs.pages import blocks, commands
+from docs.pages import blocks, commands, without_outputs
 from docs.stock import named
 
 README = "README.md"
@@ -30,6 +30,7 @@ def test_every_command_runs(words, folder, capsys):
     """Each command of the README ends with an outcome of its own, not with bad usage."""
     if words[1] in {"audit", "doctor", "monitor"} and "scores.csv" in words:
         write_scores(words)
+    without_outputs(words)
     assert run(words[1:]) in {0, 1, 3}, capsys.readouterr().err
 
 

@@ -12,7 +12,10 @@ from bonwise.data.panel import Panel
 from bonwise.stats.sums import TIE_DECIMALS
 from bonwise.stats.top_of_scores import at_top, top_of_scores
 
-__all__ = ["per_prompt"]
+__all__ = ["ROW_HEADER", "per_prompt"]
+
+ROW_HEADER = ("judge", "prompt_id", "pick", "best", "value_pick", "value_best", "gain_lost")
+"""Columns with which the table begins."""
 
 _SEPARATOR = " | "
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Confidence",
+    "Force",
     "HtmlTarget",
     "JsonTarget",
     "Seed",
@@ -65,6 +66,9 @@ HtmlTarget = Annotated[
     typer.Option("--html", callback=page_target, help="Write the page here, for a browser."),
 ]
 Confidence = Annotated[float, typer.Option("--confidence", help="Of the two-sided intervals.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace files that bonwise did not write; never labels that were filled in.")
+]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")]
 
 
@@ -134,14 +138,34 @@ def forced_shape(rectangular: bool, ragged: bool) -> Literal["rectangular", "rag
     return "rectangular" if rectangular else "ragged" if ragged else None
 
 
-def refuse_overwriting(inputs: Iterable[str | Path | None], outputs: Iterable[str | Path | None]) -> None:
-    """Refuse an output that would replace an input or another output.
+def refuse_overwriting(
+    inputs: Iterable[str | Path | None],
+    outputs: Iterable[str | Path | None],
+    *,
+    headers: Iterable[Sequence[str]] = (),
+    force: bool = False,
+) -> None:
+    """Refuse an output that would replace an input, another output, or a file that bonwise did not write.
+
+    Parameters
+    ----------
+    inputs, outputs : iterable
+        Paths; None where there is none, and of outputs ``-`` for standard output.
+    headers : iterable of sequences of str
+        Names with which the rows begin that the command writes: columns of CSV, keys of JSON Lines.
+    force : bool
+        Whether to replace a file that bonwise did not write.
 
     Raises
     ------
     bonwise.errors.UsageError
-        With the path.
+        With the path of an input or an output.
+    bonwise.errors.FileError
+        With the path of another file.
     """
+    from bonwise.data.own_files import refuse_foreign
+
+    headers = tuple(headers)
     taken = {os.path.realpath(path) for path in inputs if path is not None}
     for output in outputs:
         if output is None or str(output) == "-":
@@ -150,6 +174,7 @@ def refuse_overwriting(inputs: Iterable[str | Path | None], outputs: Iterable[st
         if path in taken:
             raise UsageError(f"{output} is read or written already", hint="give the output a name of its own")
         taken.add(path)
+        refuse_foreign(output, headers, force=force)
 
 
 def refuse_lost(outputs: Iterable[str | Path | None]) -> None:

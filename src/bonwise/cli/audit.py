@@ -89,14 +89,18 @@ def audit(
     record = None if design in (None, "uniform") else Path(design)
     html = output.html
     read = (file, *reading.paths(), record, pools, verdicts)
-    written = (output.json, per_prompt, html, _all_prompts_file(html))
-    with errors_told(file, markdown=markdown, junit=junit, others=(*read, *written)):
+    written, beside = (output.json, per_prompt, html), _all_prompts_file(html)
+    with errors_told(file, markdown=markdown, junit=junit, others=(*read, *written, beside)):
         _refuse_without(
             "--html", output.html, {"--pools": pools, "--calibration": calibration, "--verdicts": verdicts}
         )
         _refuse_without("--fail-under", fail_under, {"--junit": junit})
         _refuse_two_for_one({"--json": output.json, "--markdown": markdown, "--junit": junit})
-        given.refuse_overwriting(read, (*written, markdown, junit))
+        from bonwise.auditing.per_prompt import ROW_HEADER
+
+        given.refuse_overwriting(
+            (*read, beside), (*written, markdown, junit), headers=[ROW_HEADER], force=output.force
+        )
         given.refuse_lost((output.json, per_prompt, markdown, junit))
         from bonwise.auditing.audit import audit as run
 

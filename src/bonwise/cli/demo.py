@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bonwise.cli.arguments import Seed
+from bonwise.cli.arguments import Force, Seed
 
 __all__ = ["demo"]
 
@@ -16,11 +16,12 @@ __all__ = ["demo"]
 def demo(
     folder: Annotated[Path, typer.Option("--out", help="Where the files go.")] = Path("bonwise-demo"),
     seed: Seed = 0,
+    force: Force = False,
 ) -> int:
     """Judge, select and audit bundled tasks: no key, no network."""
     from bonwise.demo.run import run_demo
     from bonwise.demo.text import demo_parts
     from bonwise.report.console import show
 
-    show(demo_parts(run_demo(folder, seed=seed)), sys.stdout)
+    show(demo_parts(run_demo(folder, seed=seed, force=force)), sys.stdout)
     return 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bonwise.cli.arguments import emit, refuse_overwriting, say
+from bonwise.cli.arguments import Force, emit, refuse_overwriting, say
 from bonwise.cli.model_flags import ModelFlags
 from bonwise.cli.running import judge_all, outcome
 from bonwise.cli.shared_flags import shared_flags
@@ -42,12 +42,16 @@ def judge(
     ] = False,
     *,
     asking: ModelFlags,
+    force: Force = False,
 ) -> int:
     """Score every candidate of every pool with one or more judges.
 
     Writes one row per prompt, candidate and judge, in input order.
     """
-    refuse_overwriting((pools,), (out, pairs))
+    from bonwise.judges.judged_table import PAIR_HEADER, SCORE_HEADER
+
+    refuse_overwriting((pools,), (out,), headers=[SCORE_HEADER], force=force)
+    refuse_overwriting((pools, out), (pairs,), headers=[PAIR_HEADER], force=force)
     from bonwise.data.pool_file import read_pools
     from bonwise.judges.protocol import is_asking
     from bonwise.runs.judged_pools import JudgedPools

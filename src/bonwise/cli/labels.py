@@ -58,7 +58,10 @@ def draw(
     It looks at labels only where an earlier draw is continued.
     """
     _refuse_dash(out=out, sheet=sheet)
-    output.refuse_overwriting(file, after, label_file, also=(out, sheet))
+    from bonwise.data.label_design import DESIGN_HEADER
+    from bonwise.data.own_files import SHEET
+
+    output.refuse_overwriting(file, after, label_file, also=(out, sheet), headers=[DESIGN_HEADER, SHEET])
     from bonwise.data.reading_options import ReadingOptions
     from bonwise.planning.sampling.label_draw import draw_labels
     from bonwise.report.blocks import Said

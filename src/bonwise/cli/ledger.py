@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from bonwise.cli.arguments import JsonTarget, deliver, emit, refuse_overwriting, say
+from bonwise.cli.arguments import Force, JsonTarget, deliver, emit, refuse_overwriting, say
 from bonwise.cli.model_flags import RUN
 from bonwise.errors import FileError, LedgerError, UsageError
 
@@ -29,6 +29,9 @@ ModelFilter = Annotated[str | None, typer.Option("--model", help="Only this mode
 StateFilter = Annotated[
     str | None, typer.Option("--state", help="Only calls that are sent, answered, rejected, failed or unknown.")
 ]
+EXPORT_HEADER = ("key", "choice", "reading", "call", "state")
+"""Keys with which a row of an export begins."""
+
 STATES = ("sent", "answered", "rejected", "failed", "unknown")
 
 
@@ -36,11 +39,13 @@ STATES = ("sent", "answered", "rejected", "failed", "unknown")
 def stats(
     run: RunArgument = RUN,
     json_target: JsonTarget = None,
+    force: Force = False,
 ) -> int:
     """Sum up calls, answers, tokens and cost by model."""
     from bonwise.report.described.ledger import describe_with
 
     with _opened(run) as ledger:
+        refuse_overwriting((ledger.path,), (json_target,), force=force)
         found, verdict = ledger.stats(), ledger.integrity()
     with _damaged(run):
         document, models, refused = _document(found, verdict), _models(found), _refused(found)
@@ -77,13 +82,14 @@ def export(
     out: Annotated[str, typer.Option("--out", help="Where the rows go (JSONL); - for stdout.")] = "-",
     model: ModelFilter = None,
     state: StateFilter = None,
+    force: Force = False,
 ) -> int:
     """Export every row as one JSON object per line.
 
     A row holds the request, the response and what was read from it.
     """
     with _opened(run) as ledger:
-        refuse_overwriting((ledger.path,), (out,))
+        refuse_overwriting((ledger.path,), (out,), headers=[EXPORT_HEADER], force=force)
         count = write_rows(out, map(_json, ledger.rows(model=model, state=_state(state))))
     say(f"{count:,} rows")
     return 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from bonwise.cli.arguments import HtmlTarget, emit, refuse_overwriting, say
+from bonwise.cli.arguments import Force, HtmlTarget, emit, refuse_overwriting, say
 from bonwise.cli.model_flags import ModelFlags, PoolModelFlags
 from bonwise.cli.picked_page import PickedPage
 from bonwise.cli.picks import PickReport
@@ -66,6 +66,7 @@ def select(
     *,
     asking: PoolModelFlags,
     html: HtmlTarget = None,
+    force: Force = False,
 ) -> int:
     """Pick the best candidate of every pool.
 
@@ -76,7 +77,7 @@ def select(
     router = _router(asking, judge[0], strong, route, second, {"share": share, "among": among})
     plan = _plan(asking, judge[0], strategy, router, on_failure)
     source = _source(pools)
-    refuse_overwriting((pools,), (html,))
+    refuse_overwriting((pools,), (html,), force=force)
     if asking.dry_run:
         from bonwise.cli.dry_run import show_plan
 

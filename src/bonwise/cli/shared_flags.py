@@ -113,25 +113,35 @@ class JsonOutput:
     ----------
     json : str, optional
         A file for the JSON document, ``-`` for standard output.
+    force : bool
+        Whether to replace files that bonwise did not write.
     """
 
     json: str | None = field(default=None, metadata={"flag": given.JsonTarget})
+    force: bool = field(default=False, metadata={"flag": given.Force})
 
-    def refuse_overwriting(self, *inputs: str | Path | None, also: Iterable[str | Path | None] = ()) -> None:
-        """Refuse a result that would replace an input or another result (`also`).
+    @property
+    def targets(self) -> dict[str, Any]:
+        """Where the result goes, by the form it has there."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "force"}
 
-        Raises
-        ------
-        bonwise.errors.UsageError
-            With the path.
+    def refuse_overwriting(
+        self,
+        *inputs: str | Path | None,
+        also: Iterable[str | Path | None] = (),
+        headers: Iterable[Sequence[str]] = (),
+    ) -> None:
+        """Refuse a result that would replace an input, another result (`also`), or a file that bonwise did not write.
+
+        See `bonwise.cli.arguments.refuse_overwriting`.
         """
-        given.refuse_overwriting(inputs, (*(getattr(self, one.name) for one in fields(self)), *also))
+        given.refuse_overwriting(inputs, (*self.targets.values(), *also), headers=headers, force=self.force)
 
     def deliver(
         self, document: Document, *, aside: bool = False, described: Part | None = None, then: Sequence[Said] = ()
     ) -> None:
         """Write and print a document, see `bonwise.cli.arguments.deliver`."""
-        targets = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "json"}
+        targets = {name: target for name, target in self.targets.items() if name != "json"}
         given.deliver(document, self.json, **targets, aside=aside, described=described, then=then)
 
 
@@ -142,6 +152,7 @@ class Output(JsonOutput):
     Parameters
     ----------
     json : str, optional
+    force : bool
     html : pathlib.Path, optional
         A file for the page.
     """

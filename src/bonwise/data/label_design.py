@@ -27,7 +27,7 @@ from bonwise.errors import ColumnError, InputError, RowError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["BY_CANDIDATE", "BY_PROMPT", "LabelDesign"]
+__all__ = ["BY_CANDIDATE", "BY_PROMPT", "DESIGN_HEADER", "LabelDesign"]
 
 BY_PROMPT = ("rule", "uniform", "stratified", "neyman")
 """Rules that draw prompts, all of whose candidates are labelled."""
@@ -38,7 +38,7 @@ BY_CANDIDATE = ("pick", "pair")
 _Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]
 
-_COLUMNS = ("prompt_id", "phase", "propensity", "stratum", "seed", "rule", "judge")
+DESIGN_HEADER = ("prompt_id", "phase", "propensity", "stratum", "seed", "rule", "judge")
 _DRAWN = ("pick", "other")
 
 _TOO_LARGE = 2.0**63
@@ -177,12 +177,12 @@ class LabelDesign:
         if not Path(path).is_file():
             return False
         try:
-            return set(_COLUMNS) <= set(read_raw(Path(path)).columns)
+            return set(DESIGN_HEADER) <= set(read_raw(Path(path)).columns)
         except InputError:
             return False
 
 
-def _require(raw: pd.DataFrame, source: str, columns: Sequence[str] = _COLUMNS) -> None:
+def _require(raw: pd.DataFrame, source: str, columns: Sequence[str] = DESIGN_HEADER) -> None:
     for column in columns:
         if column not in raw.columns:
             raise ColumnError(

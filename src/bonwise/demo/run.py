@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bonwise.auditing.audit import audit
+from bonwise.auditing.per_prompt import ROW_HEADER
 from bonwise.auditing.result import Audit
 from bonwise.data.bytes_check import file_errors
+from bonwise.data.own_files import SHEET, refuse_foreign
 from bonwise.data.writing import csv_frame, csv_text, write_whole
 from bonwise.demo.policies import Policy, json_lines, pick_lines, run_policies
 from bonwise.demo.tasks import Task, label, load_tasks
 from bonwise.demo.two_judges import TwoJudges, two_judges
 from bonwise.errors import UsageError
 from bonwise.extras import PAGES, TABLES, Feature
-from bonwise.judges.judged_table import score_table
+from bonwise.judges.judged_table import SCORE_HEADER, score_table
 from bonwise.judges.local import NAMES, from_name
 from bonwise.judges.protocol import Judge
 from bonwise.judges.scoring import judge_pools_now
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Demo", "run_demo"]
+
+_WRITTEN = ("scores.csv", "per_prompt.csv", "audit.json", "audit.html")
+_PICK_HEADER = ("prompt_id", "best", "index", "text", "ids", "scores")
+"""Keys with which a line of picks begins."""
 
 _AUDITED_ON_A_PAGE = Feature((*TABLES.modules, *PAGES.modules))
 
@@ -60,7 +66,7 @@ class Demo:
     policies: tuple[Policy, ...]
 
 
-def run_demo(folder: Path, *, seed: int = 0) -> Demo:
+def run_demo(folder: Path, *, seed: int = 0, force: bool = False) -> Demo:
     """Judge the bundled tasks, pick, audit, and write every file of the journey.
 
     Parameters
@@ -70,24 +76,30 @@ def run_demo(folder: Path, *, seed: int = 0) -> Demo:
         judge, one of picks a policy, ``audit.json``, ``audit.html`` and ``per_prompt.csv`` afterwards.
     seed : int
         Breaks ties and draws the two simulated judges.
+    force : bool
+        Whether to replace files there that bonwise did not write.
 
     Raises
     ------
+    bonwise.errors.FileError
+        A file stands there that no demo wrote; nothing is written.
     bonwise.errors.MissingExtraError
         The extra that audits and draws the page is not installed; no file is written.
     """
     _AUDITED_ON_A_PAGE.require("the demo")
     if seed < 0:
         raise UsageError(f"a seed must not be negative, as {seed} is", hint="such as 0")
-    with file_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
     tasks, judges = load_tasks(), [from_name(name) for name in NAMES]
     labels = {(t.pool.prompt_id, c.id): label(t, c) for t in tasks for c in t.pool.candidates}
-    write_whole(folder / "pools.jsonl", json_lines(_pool_line(task) for task in tasks))
-    write_whole(
-        folder / "labels.csv",
-        csv_text(("prompt_id", "candidate", "oracle_label"), ((*cell, value) for cell, value in labels.items())),
-    )
+    bundled = {
+        "pools.jsonl": json_lines(_pool_line(task) for task in tasks),
+        "labels.csv": csv_text(SHEET, ((*cell, value) for cell, value in labels.items())),
+    }
+    _refuse_foreign_files(folder, bundled, force=force)
+    with file_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    for name, text in bundled.items():
+        write_whole(folder / name, text)
     judged = judge_pools_now([task.pool for task in tasks], judges)
     write_whole(folder / "scores.csv", csv_text(*score_table(judged, judges)))
     picked = {}
@@ -105,6 +117,18 @@ def run_demo(folder: Path, *, seed: int = 0) -> Demo:
     policies = tuple(run_policies(tasks, folder, folder / "labels.csv", seed))
     answers = sum(len(task.pool.candidates) for task in tasks)
     return Demo(folder, len(tasks), answers, found, picked, paradox, policies)
+
+
+def _refuse_foreign_files(folder: Path, bundled: Mapping[str, str], *, force: bool) -> None:
+    """Refuse a folder in which something of another kind stands where the demo writes."""
+    for name, text in bundled.items():
+        place = folder / name
+        with file_errors(place):
+            if not place.is_file() or place.read_bytes() != text.encode():
+                refuse_foreign(place, force=force)
+    logs = (*folder.glob("winners-*.jsonl"), *folder.glob("picks-*.jsonl"))
+    for place in (*(folder / name for name in _WRITTEN), *logs):
+        refuse_foreign(place, (SCORE_HEADER, ROW_HEADER, _PICK_HEADER), force=force)
 
 
 def _pool_line(task: Task) -> dict[str, object]:

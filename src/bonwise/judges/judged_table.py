@@ -11,12 +11,12 @@ from bonwise.judges.protocol import Judge
 from bonwise.judges.scoring import JudgedPool
 from bonwise.printable import printable, writable
 
-__all__ = ["PAIR_HEADER", "pair_rows", "score_table"]
+__all__ = ["PAIR_HEADER", "SCORE_HEADER", "pair_rows", "score_table"]
 
 Cell = str | float | int
 Table = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
 
-_ALWAYS = ("prompt_id", "candidate", "judge", "judge_score", "unscored")
+SCORE_HEADER = ("prompt_id", "candidate", "judge", "judge_score", "unscored")
 
 PAIR_HEADER = (
     *("prompt_id", "judge", "a", "b", "shown_first", "shown_second", "value", "order_effect"),
@@ -40,7 +40,7 @@ def score_table(
     scores = [verdict for verdict in verdicts if isinstance(verdict, Score)]
     interval = any(score.low is not None for score in scores)
     draws = max((len(score.draws) for score in scores), default=0)
-    header = _ALWAYS + (("low", "high") if interval else ())
+    header = SCORE_HEADER + (("low", "high") if interval else ())
     if draws:
         header += ("sd", *(f"draw_{at}" for at in range(draws)))
     header += ("raw",) * raw + ("tokens",) * tokens
