@@ -234,6 +234,22 @@ def test_what_decided_is_counted_over_the_audited_prompts(tmp_path):
     assert "decided by score (97); left out: score (2), owed (1)" in str(found)
 
 
+def test_routed_picks_name_their_router(tmp_path):
+    """Signal, share and stronger judge stand in the words and in the JSON; picks of 0.1.0 name the judge alone."""
+    frame = cohort(100)
+    settings = {"strategy": "greedy", "judge": "j", "strong": "local:length"}
+    for more, words in (
+        ({"router": "margin at a share of 25%"}, "routed by margin at a share of 25%, stronger judge local:length;"),
+        ({}, "routed by stronger judge local:length;"),
+    ):
+        lines = [line | {"settings": settings | more} for line in greedy_lines(frame)]
+        found = audit(logged(tmp_path / "picks.jsonl", lines), labels=labels_of(frame))
+        assert list(found.to_dict()["settings"]["picks"]["by"].items()) == list((settings | more).items())
+        assert words in " ".join(str(found).split())
+    plain = audit(logged(tmp_path / "picks.jsonl", greedy_lines(frame)), labels=labels_of(frame))
+    assert "routed by" not in str(plain)
+
+
 def test_only_picks_can_be_taken_as_drawn():
     """Asking for drawn picks of a table of scores is an error."""
     with pytest.raises(UsageError, match="works only with logged picks"):

@@ -113,6 +113,17 @@ def test_seeds_versions_and_parameters_may_differ(tmp_path):
     assert picks.name == "greedy of j"
 
 
+def test_a_router_may_be_unnamed_in_earlier_lines_but_not_another(tmp_path):
+    """Lines of 0.1.0 do not name the router's signal and share; where two lines do, they are the same."""
+    named = STRATEGY["settings"] | {"strong": "s", "router": "margin at a share of 25%"}
+    unnamed = STRATEGY["settings"] | {"strong": "s"}
+    lines = [LINE | {"settings": unnamed}, LINE | {"prompt_id": "q", "settings": named}]
+    assert len(read(tmp_path, *lines).picks) == 2
+    other = named | {"router": "margin at a share of 50%"}
+    with pytest.raises(RowError, match="picked with another router than row 1"):
+        read(tmp_path, LINE | {"settings": named}, LINE | {"prompt_id": "q", "settings": other})
+
+
 def test_an_empty_file_holds_no_picks(tmp_path):
     """No line is an error, and no sign of picks."""
     path = written(tmp_path / "picks.jsonl", "")

@@ -175,10 +175,20 @@ def test_a_dry_run_of_a_strategy_that_fails_is_one_line(capsys, folder, plugged)
     assert "strategy broken:method=next failed in next()" in done.err
 
 
-def test_a_router_without_a_signal_is_said(capsys, folder, monkeypatch):
-    """Where no pool has a value of the signal, a line says that the share was spent on any pools."""
-    routed = ("--strong", "local:lexical", "--route", "interval_width", "--share", "0.5")
-    without = selected(capsys, "--judge", "local:length", *routed)
-    assert "WARNING: no pool had a value of interval_width" in without.err
+def test_a_router_without_a_signal_sends_nothing_and_says_so_once(capsys, folder, monkeypatch):
+    """Where no pool has the signal the first picks stand and one line says so; told so, the router sends a share."""
+    command = ("--judge", "local:length", "--strong", "local:lexical", "--route", "interval_width", "--share", "0.5")
+    kept = selected(capsys, *command)
+    lines = picks(kept)
+    assert {line["routed"]["strong"] for line in lines if line["routed"]} == {None}
+    assert {line["settings"]["router"] for line in lines} == {"interval_width at a share of 50%"}
+    assert "WARNING: no pool had the signal interval_width (no score came with an interval): 0 of " in kept.err
+    assert kept.err.count("WARNING") == 1
+    assert "UserWarning" not in kept.err
+    assert "--on-missing random" in kept.err
+    sent = selected(capsys, *command, "--on-missing", "random")
+    assert any(line["routed"]["strong"] for line in picks(sent) if line["routed"])
+    assert "went to the stronger judge, at random" in sent.err
+    routed = command[2:]
     with served(monkeypatch, folder):
         assert "WARNING" not in selected(capsys, "--judge", "interval:openai/m", *routed).err

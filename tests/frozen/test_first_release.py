@@ -49,7 +49,12 @@ def without_new_keys(path):
         return text
     lines = [json.loads(line) for line in text.splitlines()]
     assert all(tuple(line)[-len(SINCE) :] == SINCE for line in lines)
-    kept = ({key: value for key, value in line.items() if key not in SINCE} for line in lines)
+    kept = [{key: value for key, value in line.items() if key not in SINCE} for line in lines]
+    for line in kept:
+        # A router's signal and share end the settings of routed picks.
+        settings = line["settings"]
+        assert (list(settings)[-1] == "router") == ("strong" in settings)
+        settings.pop("router", None)
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in kept)
 
 

@@ -27,6 +27,9 @@ def pool(width, *values):
     return FirstPass([Score(one, low=one - width / 2, high=one + width / 2) for one in values or (0.5, 0.6)])
 
 
+NO_WIDTHS = FirstPass([Score(0.5), Score(0.6)])
+
+
 def consider_many(router, widths):
     """Route pools of these widths."""
     return [router.consider(pool(width), key=f"p{at}") for at, width in enumerate(widths)]
@@ -60,10 +63,10 @@ def test_a_route_says_its_signal_and_its_reason():
 
 def test_a_report_counts_everything():
     """The report adds up, and is plain JSON."""
-    router = Router(strong)
+    router = Router(strong, on_missing="random")
     assert router.report().sent_share is None
     routes = consider_many(router, np.random.default_rng(1).random(300))
-    routes += [router.consider(FirstPass([Score(0.5), Score(0.6)]), key=f"q{at}") for at in range(10)]
+    routes += [router.consider(NO_WIDTHS, key=f"q{at}") for at in range(10)]
     report = router.report()
     plain = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert plain["seen"] == sum(plain["reasons"].values()) == 310
@@ -72,18 +75,55 @@ def test_a_report_counts_everything():
     assert plain["sent_share"] == report.sent / 310
     assert 0.6 < plain["threshold"] < 1
     assert {route.reason for route in routes} == set(plain["reasons"])
+    assert plain["on_missing"] == "random"
 
 
-def test_a_judge_that_never_gives_the_signal_is_warned_of():
-    """Where no pool had the signal the report says so and why; one pool that has it silences the warning."""
-    router = Router(strong)
+def test_a_router_whose_signal_has_no_value_sends_nothing():
+    """Where no pool has the signal the first picks stand, a warning says so once, and the report says why."""
+    router = Router(strong, share=1.0)
     assert router.report().warning is None
-    for at in range(20):
-        router.consider(FirstPass([Score(0.5), Score(0.6)]), key=str(at))
-    warning = router.report().to_dict()["warning"]
-    assert "no pool had the signal interval_width (no score came with an interval)" in warning
+    with pytest.warns(UserWarning, match="no value of the signal interval_width") as said:
+        routes = [router.consider(NO_WIDTHS, key=str(at)) for at in range(20)]
+    assert len(said) == 1
+    assert {route.strong for route in routes} == {False}
+    assert {route.reason for route in routes} == {"no signal: no score came with an interval"}
+    report = router.report()
+    assert (report.seen, report.sent, report.without_signal) == (20, 0, 20)
+    assert report.to_dict()["warning"] == (
+        "no pool had the signal interval_width (no score came with an interval): "
+        "0 of 20 pools went to the stronger judge"
+    )
     router.consider(pool(0.2), key="last")
     assert router.report().warning is None
+
+
+def test_a_router_told_so_sends_the_share_at_random_without_a_signal():
+    """Of pools without the signal the share is sent, by seed and key alone, and nothing is warned of."""
+    routers = [Router(strong, on_missing="random", seed=seed, cap=False) for seed in (1, 1, 2)]
+    first, again, other = (
+        [router.consider(NO_WIDTHS, key=f"p{at}").strong for at in range(1000)] for router in routers
+    )
+    assert first == again
+    assert first != other
+    assert abs(sum(first) - 250) < 40
+    apart = np.diff(np.flatnonzero(first))
+    assert len(set(apart.tolist())) > 5  # at random, not every fourth
+    warning = routers[0].report().warning
+    assert warning.endswith(f"{sum(first)} of 1,000 pools went to the stronger judge, at random")
+
+
+@pytest.mark.filterwarnings("ignore:a pool has no value")
+@pytest.mark.parametrize("on_missing", ["keep", "random"])
+def test_pools_without_the_signal_do_not_change_how_the_others_are_routed(on_missing):
+    """The share of pools that have the signal holds, and so does the cap, whatever the others lack."""
+    router = Router(strong, on_missing=on_missing)
+    widths = np.random.default_rng(5).random(2000)
+    passes = [pool(width) if at % 2 else NO_WIDTHS for at, width in enumerate(widths)]
+    sent = np.array([router.consider(one, key=f"p{at}").strong for at, one in enumerate(passes)])
+    assert abs(sent[1::2].mean() - 0.25) < 0.02
+    assert abs(sent[::2].mean() - (0.25 if on_missing == "random" else 0)) < 0.02
+    assert widths[1::2][sent[1::2]].mean() > 0.8
+    assert (np.cumsum(sent) <= 0.25 * np.arange(1, 2001) + 1).all()
 
 
 def test_the_same_pools_are_routed_alike():
@@ -234,6 +274,7 @@ def test_threads_never_exceed_the_cap_at_any_time():
     ("settings", "words"),
     [
         ({"signal": "widths"}, "no signal 'widths'"),
+        ({"on_missing": "send"}, "on_missing is 'send'"),
         ({"signal": 3}, "signal is 3"),
         ({"signal": "disagreement"}, "looks at a second judge"),
         ({"second": strong}, "does not look at a second judge"),

@@ -70,6 +70,7 @@ def routers(judges=COMPARING | SCORING, seconds=SCORING):
         "seed": st.integers(0, 99),
         "window": st.integers(1, 999),
         "cap": st.booleans(),
+        "on_missing": st.sampled_from(["keep", "random"]),
     }
     plain = st.builds(bw.Router, judges, st.sampled_from(["interval_width", "margin", "draw_sd"]), **steering)
     return plain | st.builds(bw.Router, judges, st.just("disagreement"), second=seconds, **steering)

@@ -29,6 +29,9 @@ _ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _MAY_DIFFER = frozenset({"parameters", "version", "seed"})
 """Settings that may change within a file without making the picks those of another policy."""
 
+_ADDED = frozenset({"router"})
+"""Settings that picks of earlier versions do not state: lines differ in one only where both state it."""
+
 _HINT = 'a line needs prompt_id, ids of all candidates, and best: one of ids, or null; such as {"ids": ["a", "b"]}'
 
 
@@ -88,6 +91,9 @@ class _OnePolicy:
         if settings == self.settings:
             return
         usual, mine = _policy(self.settings), _policy(settings)
+        for key in _ADDED - (usual.keys() & mine.keys()):
+            usual.pop(key, None)
+            mine.pop(key, None)
         if mine != usual:
             differing = sorted(key for key in usual.keys() | mine.keys() if usual.get(key) != mine.get(key))
             raise RowError(

@@ -87,8 +87,10 @@ class PickReport:
                 f"changed {counted(routed.changed, 'pick')} of the first pass"
             )
             yield from tally(Counter(routed.reasons), f"{self.router.signal}")
-            if self.router.report().without_signal == seen:
-                yield f"WARNING: no pool had a value of {self.router.signal}: pools were routed at random"
+            if warning := self.router.report().warning:
+                yield f"WARNING: {warning}"
+                if self.router.on_missing == "keep":
+                    yield f"take a judge that gives {self.router.signal}, another --route, or --on-missing random"
 
 
 def _about_order(order: OrderTotals) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -60,6 +61,10 @@ def select(
     second: Annotated[
         str | None, typer.Option("--second", help="Further judge of the first pass, for --route disagreement.")
     ] = None,
+    on_missing: Annotated[
+        str | None,
+        typer.Option("--on-missing", help="Pools without a value of the signal: keep the first pick, or random."),
+    ] = None,
     on_failure: Annotated[
         str, typer.Option("--on-failure", help="Where a judge fails or is late: owe, first, random or raise.")
     ] = "owe",
@@ -74,7 +79,9 @@ def select(
     """
     if len(judge) > 1:
         raise UsageError("--judge is given twice", hint="select takes one judge; bonwise judge takes several")
-    router = _router(asking, judge[0], strong, route, second, {"share": share, "among": among})
+    router = _router(
+        asking, judge[0], strong, route, second, {"share": share, "among": among, "on-missing": on_missing}
+    )
     plan = _plan(asking, judge[0], strategy, router, on_failure)
     source = _source(pools)
     refuse_overwriting((pools,), (html,), force=force)
@@ -123,7 +130,10 @@ def _pick_all(
 
     summary, kept = None, True
     try:
-        summary = run_of(source() if page is None else page.passing(source()), each=write)
+        with warnings.catch_warnings():
+            # What a router warns of is among the lines that follow.
+            warnings.filterwarnings("ignore", "a pool has no value of the signal", UserWarning)
+            summary = run_of(source() if page is None else page.passing(source()), each=write)
     finally:
         for line in picks.lines():
             say(line)
@@ -181,6 +191,7 @@ def _router(
         signal,
         settings["share"],
         among=settings["among"] or "all",
+        on_missing=settings["on-missing"] or "keep",
         second=None if second is None else asking.judge(second),
         seed=asking.seed,
     )

@@ -81,6 +81,8 @@ class SelectionSettingsRecord(Record):
         Seconds.
     strong : str, optional
         The stronger judge of a router.
+    router : str, optional
+        The signal of that router and its share.
     """
 
     judge: str
@@ -92,6 +94,7 @@ class SelectionSettingsRecord(Record):
     version: str
     deadline: Positive | None = None
     strong: str | None = None
+    router: str | None = None
 
 
 class PickRecord(Record):

@@ -103,7 +103,7 @@ class ShareControl:
         random.Random(seed).shuffle(shuffled)  # noqa: S311 - a repeatable order, no secret
         self._latest = deque(shuffled)
 
-    def decide(self, signal: float | None, key: str = "") -> Decision:
+    def decide(self, signal: float | None, key: str = "", *, at_random: bool = False) -> Decision:
         """Decide about the next prompt.
 
         Parameters
@@ -114,13 +114,18 @@ class ShareControl:
         key : str
             Of the prompt: ties are broken by it and the seed. An empty one stands for the prompt's position; prompts
             that share a key share their luck.
+        at_random : bool
+            Whether an unknown signal is sent by chance, with the share as its probability, and not before the others.
         """
         known = signal is not None and not math.isnan(signal)
         value = float(signal) if signal is not None and known else math.inf
         self.seen += 1
+        by_chance = at_random and not known
         at_once = not known and self._cap and self.share > 0
-        wanted = at_once or self._rank(value, key) > 1 - self._share_now()
-        self._remember(value)
+        place = self._luck(key) if by_chance else self._rank(value, key)
+        wanted = (at_once and not by_chance) or place > 1 - self._share_now()
+        if not by_chance:
+            self._remember(value)
         held_back = wanted and self._cap and self.sent + 1 > self.share * self.seen + 1
         send = wanted and not held_back
         self.sent += send

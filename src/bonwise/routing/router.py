@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
+from warnings import warn
 
 import numpy as np
 
@@ -19,9 +19,11 @@ from bonwise.errors import UsageError
 from bonwise.judges.calling import as_judge
 from bonwise.judges.protocol import Judge
 from bonwise.judges.settings_mapping import checked_mapping, judge_from_values, judge_values, refuse
+from bonwise.report.numbers import percent
 from bonwise.routing.control import Decision, ShareControl
 from bonwise.routing.first_pass import FirstPass, Route
 from bonwise.routing.live_signals import live_signal
+from bonwise.routing.router_report import OnMissing, RouterReport
 from bonwise.routing.saved import SavedRouter
 from bonwise.routing.signals import SIGNALS, Signal
 from bonwise.stats.sums import TIE_DECIMALS
@@ -32,61 +34,18 @@ DEFAULT_SHARE = 0.25
 """Part of the pools that the stronger judge decides, where neither the caller nor a saved router says."""
 
 
-_KEYS = ("strong", "signal", "share", "among", "second", "seed", "window", "cap")
+_KEPT = Decision(send=False, held_back=False)
 
-
-@dataclass(frozen=True, slots=True)
-class RouterReport:
-    """What a router did so far.
-
-    Parameters
-    ----------
-    signal : str
-    share : float
-        Part of the pools that it may send.
-    seen, sent : int
-        Pools considered, and those of them that went to the stronger judge.
-    threshold : float or None
-        Of the signal, for the next pool; None while no signal is known there.
-    without_signal : int
-        Pools whose signal could not be computed, sent or not.
-    reasons : mapping of str to int
-        How often each reason was given.
-    """
-
-    signal: str
-    share: float
-    seen: int
-    sent: int
-    threshold: float | None
-    without_signal: int
-    reasons: Mapping[str, int]
-
-    @property
-    def sent_share(self) -> float | None:
-        """Part of the pools that was sent; None before the first."""
-        return self.sent / self.seen if self.seen else None
-
-    @property
-    def warning(self) -> str | None:
-        """What is wrong where no pool at all had the signal, in one line; None otherwise."""
-        if not self.seen or self.without_signal < self.seen:
-            return None
-        why = next((one.partition("no signal: ")[2] for one in self.reasons if "no signal: " in one), "")
-        because = f" ({why})" if why else ""
-        return f"no pool had the signal {self.signal}{because}: its share went to the stronger judge at random"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {**asdict(self), "reasons": dict(self.reasons), "sent_share": self.sent_share, "warning": self.warning}
+_KEYS = ("strong", "signal", "share", "among", "second", "seed", "window", "cap", "on_missing")
 
 
 class Router:
     """Sends the pools in which the first judge is least to be trusted to a stronger one.
 
     It looks at a pool once, after each candidate was judged once and before anything is asked again, and neither
-    waits nor sends. A pool whose signal cannot be computed goes to the stronger judge whenever the cap allows, and
-    the reason says so.
+    waits nor sends. A pool whose scores do not give the signal keeps its first pick, and a warning says so once. A
+    pool of which fewer than two candidates were scored goes to the stronger judge whenever the cap allows. The reason
+    says so of either.
 
     Parameters
     ----------
@@ -107,6 +66,9 @@ class Router:
         Latest pools among which a signal is ranked.
     cap : bool
         Whether ``sent <= share * seen + 1`` holds at all times; otherwise the share is only steered for.
+    on_missing : {"keep", "random"}
+        Of pools whose scores do not give the signal, such as scores without an interval: ``keep`` sends none of them
+        and leaves them out of the share, ``random`` sends the share of them at random.
 
     Raises
     ------
@@ -138,12 +100,15 @@ class Router:
         seed: int = 0,
         window: int = 500,
         cap: bool = True,
+        on_missing: OnMissing = "keep",
     ) -> None:
         self.strong = as_judge(strong)
         self.second = None if second is None else as_judge(second)
         if among not in ("all", "contenders"):
             raise UsageError(f"among is {among!r}", hint="choose all or contenders")
-        self.among = among
+        if on_missing not in get_args(OnMissing):
+            raise UsageError(f"on_missing is {on_missing!r}", hint="choose keep or random")
+        self.among, self.on_missing = among, on_missing
         self._signal = _found(signal)
         _check_second(self.needs, self.signal, self.second)
         saved = self._signal if isinstance(self._signal, SavedRouter) else None
@@ -156,13 +121,18 @@ class Router:
         self._control = ShareControl(share, seed, earlier, window, cap=cap)
         self._steering = {"seed": seed, "window": window, "cap": cap}
         self._reasons: Counter[str] = Counter()
-        self._without_signal = 0
+        self._without_signal = self._kept = 0
         self._lock = threading.Lock()
 
     @property
     def signal(self) -> str:
         """Name of the signal."""
         return self._signal.signal if isinstance(self._signal, SavedRouter) else self._signal.name
+
+    @property
+    def name(self) -> str:
+        """The signal and the share, as picks and their audits name the router."""
+        return f"{self.signal} at a share of {percent(self.share)}"
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -250,6 +220,7 @@ class Router:
             "among": self.among,
             "second": self.second,
             **self._steering,
+            "on_missing": self.on_missing,
         }
 
     def consider(self, first_pass: FirstPass, key: str = "") -> Route:
@@ -262,11 +233,22 @@ class Router:
             Of the prompt. The same pools in the same order, with the same seed, are routed alike.
         """
         value, why = live_signal(first_pass, self.needs, self._signal.value, self._first)
+        # Where fewer than two candidates have a score no first pick is worth keeping: the stronger judge is asked.
+        missing = value is None and sum(isinstance(one, Score) for one in first_pass.verdicts) > 1
+        kept = missing and self.on_missing == "keep"
         with self._lock:
-            decision = self._control.decide(value, key)
+            decision = _KEPT if kept else self._control.decide(value, key, at_random=missing)
             reason = _reason(decision, why)
             self._reasons[reason] += 1
             self._without_signal += value is None
+            self._kept += kept
+            to_be_said = kept and self._kept == 1
+        if to_be_said:
+            warn(
+                f"a pool has no value of the signal {self.signal} ({why}): such pools keep their first pick; "
+                "on_missing='random' sends the share of them at random",
+                stacklevel=2,
+            )
         narrowed = decision.send and self.among == "contenders"
         return Route(decision.send, value, reason, contenders(first_pass.verdicts) if narrowed else ())
 
@@ -277,11 +259,12 @@ class Router:
             return RouterReport(
                 signal=self.signal,
                 share=control.share,
-                seen=control.seen,
+                seen=control.seen + self._kept,
                 sent=control.sent,
                 threshold=control.threshold,
                 without_signal=self._without_signal,
                 reasons=dict(self._reasons.most_common()),
+                on_missing=self.on_missing,
             )
 
 

@@ -284,4 +284,7 @@ def _settings_used(settings: SelectionSettings, evidence: Evidence) -> dict[str,
         used["deadline"] = settings.deadline
     if settings.router is not None:
         used["strong"] = settings.router.strong.name
+        name = getattr(settings.router, "name", None)  # a router may be anybody's
+        if isinstance(name, str) and name:
+            used["router"] = name
     return used

@@ -49,6 +49,8 @@ def _notes(settings: AuditSettings) -> Iterator[str]:
     yield f"{settings.shape} table"
     if settings.picks is not None:
         yield _manner_of_picks(settings.picks)
+        if router := _router(settings.picks):
+            yield f"routed by {router}"
         yield f"decided by {_tally(settings.picks.decided_by)}"
         if settings.picks.left_out:
             yield f"left out: {_tally(settings.picks.left_out)}"
@@ -94,6 +96,8 @@ def _picks(picks: PicksMade | None) -> Iterator[tuple[str, str]]:
     if picks is None:
         return
     yield "picks", _manner_of_picks(picks)
+    if router := _router(picks):
+        yield "routed by", router
     if picks.decided_by:
         yield "decided by", _tally(picks.decided_by)
     if picks.left_out:
@@ -114,6 +118,15 @@ def _manner(settings: AuditSettings) -> Iterator[tuple[str, str]]:
 
 def _manner_of_picks(picks: PicksMade) -> str:
     return "as the seed drew them" if picks.as_picked else "in expectation where a seed decided"
+
+
+def _router(picks: PicksMade) -> str:
+    """Name the router of routed picks; earlier picks name the stronger judge alone."""
+    router, strong = picks.by.get("router"), picks.by.get("strong")
+    if strong is None:
+        return ""
+    to = f"stronger judge {printable(str(strong))}"
+    return to if router is None else f"{printable(str(router))}, {to}"
 
 
 def _means(settings: AuditSettings) -> str:
