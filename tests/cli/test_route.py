@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+import pandas as pd
 import pytest
 import typer
 
@@ -37,6 +39,27 @@ def test_the_command_prints_saves_and_writes_json(scores, tmp_path, capsys):
     assert found["schema"] == "bonwise.route/1"
     assert found["settings"]["share"] == 0.1
     assert 0.1 in [one["share"] for one in found["signals"]["margin"]["shares"]]
+
+
+@pytest.mark.parametrize("lent", ["draws", "second judge"])
+def test_a_saved_signal_that_one_judging_does_not_give_is_warned_of(tmp_path, capsys, lent):
+    """Where the router needs draws or a second judge a line says so and names the flag; with that flag none does."""
+    frame, which = weak_judge(300, draws=5 if lent == "draws" else 0).drop(columns="ci_width"), ()
+    if lent == "second judge":
+        near = (frame["oracle_label"] + np.random.default_rng(1).normal(0, 0.05, len(frame))).clip(0, 1)
+        frame = pd.concat([frame, frame.assign(judge="near", judge_score=near)])
+        which = ("--judge", "weak")
+    scores, saved = tmp_path / "scores.csv", tmp_path / "router.json"
+    frame.to_csv(scores, index=False)
+    assert run(scores, "--save", saved, *which) == 0
+    needs = {"draws": "several scores of each candidate", "second judge": "the scores of a second judge"}[lent]
+    router, said = SavedRouter.load(saved), " ".join(capsys.readouterr().err.split())
+    assert router.beyond_first_pass == (needs,)
+    assert f"router.json routes by {router.signal}, which needs {needs}: " in said
+    assert "add --first-pass-only" in said
+    assert run(scores, "--save", saved, "--first-pass-only", *which) == 0
+    assert "WARNING" not in capsys.readouterr().err
+    assert SavedRouter.load(saved).beyond_first_pass == ()
 
 
 def test_the_same_input_gives_the_same_bytes(scores, tmp_path):

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bonwise.cli import arguments as given
+from bonwise.cli.arguments import say
 from bonwise.cli.shared_flags import Output, Reading, shared_flags
 from bonwise.data.checks import CONFIDENCE, SEED
 from bonwise.data.reading_options import ReadingKeywords
 from bonwise.errors import UsageError
+
+if TYPE_CHECKING:
+    from bonwise.routing.saved import SavedRouter
 
 __all__ = ["route"]
 
@@ -57,6 +62,20 @@ def route(
         **reading.keywords(),
     )
     if save is not None:
-        found.save(save, judge)
+        router = found.router(judge)
+        router.save(save)
+        for line in _about_production(save, router):
+            say(line)
     output.deliver(found.document())
     return 0
+
+
+def _about_production(save: Path, router: SavedRouter) -> Iterator[str]:
+    """Warn of a signal that a first pass of one judge does not give."""
+    if not router.beyond_first_pass:
+        return
+    yield (
+        f"WARNING: {save} routes by {router.signal}, which needs {' and '.join(router.beyond_first_pass)}: "
+        "pools that lack them in production are not sent"
+    )
+    yield "if production judges each candidate once, by one judge, add --first-pass-only"

@@ -12,7 +12,7 @@ import numpy as np
 from bonwise.data.repeats import First
 from bonwise.data.writing import write_whole
 from bonwise.release import release
-from bonwise.routing.signals import SIGNALS, Signal
+from bonwise.routing.signals import DRAW_FEATURES, SIGNALS, Signal
 from bonwise.stats.gain_model import GainModel
 from bonwise.stats.sums import Floats
 
@@ -96,6 +96,21 @@ class SavedRouter:
     def needs(self) -> tuple[str, ...]:
         """Features that a prompt must have for the signal to have a value."""
         return self.model.names if self.model is not None else self._signal.needs
+
+    @property
+    def beyond_first_pass(self) -> tuple[str, ...]:
+        """What the signal needs besides one judging of each candidate by one judge, in words; empty for nothing.
+
+        Examples
+        --------
+        >>> SavedRouter("draw_sd", 0.5, 0.2, np.array([0.1, 0.2, 0.3]), judge="j").beyond_first_pass
+        ('several scores of each candidate',)
+        """
+        words = {
+            "several scores of each candidate": {*DRAW_FEATURES, "p_best"},
+            "the scores of a second judge": {"disagreement"},
+        }
+        return tuple(one for one, features in words.items() if features.intersection(self.needs))
 
     def value(self, features: Mapping[str, Floats]) -> Floats:
         """Compute the signal of prompts, as `Signal.value`."""
