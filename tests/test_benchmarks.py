@@ -20,6 +20,7 @@ LABELS = AUDIT.with_name("labels.py")
 PAGES = AUDIT.with_name("pages.py")
 REQUIREMENTS = AUDIT.with_name("requirements.py")
 CHANGES = AUDIT.with_name("changes_of_file.py")
+GROWTH = AUDIT.with_name("growth.py")
 CONTENDERS = [
     "bonwise, default",
     "bonwise, bootstrap, 200 resamples",
@@ -221,6 +222,37 @@ def test_the_benchmark_of_pages_measures_every_contender():
     _, *rows = done.stdout.splitlines()
     assert [row.split("  ")[0] for row in rows] == ["page of an audit", "the audit", "bare drawings and table"]
     assert all(float(row[26:].split(" s ")[0]) > 0 and row.endswith("bytes") for row in rows)
+
+
+def test_the_benchmark_of_growth_measures_every_size(tmp_path):
+    """Studies are measured at each number of prompts, audits at each number of judges."""
+    file = tmp_path / "growth.json"
+    command = [
+        sys.executable,
+        str(GROWTH),
+        "--sizes",
+        "400,800",
+        "--draws",
+        "5",
+        "--judges",
+        "2,3",
+        "--prompts",
+        "100",
+    ]
+    done = subprocess.run([*command, "--json", str(file)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(file.read_text(encoding="utf-8"))
+    sizes = [
+        ("route", 400),
+        ("route", 800),
+        ("labels compare", 400),
+        ("labels compare", 800),
+        ("audit", 2),
+        ("audit", 3),
+    ]
+    assert [(one["what"], one["size"]) for one in found] == sizes
+    assert all(one["seconds"] > 0 and one["ratio"] > 0 for one in found)
+    assert len(done.stdout.splitlines()) == 1 + len(sizes)
 
 
 def test_the_table_of_changed_labels_is_made_again():

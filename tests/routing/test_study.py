@@ -18,6 +18,7 @@ from bonwise.routing.study import route
 from bonwise.selection.selector import Selector
 from bonwise.stats.gain_model import fit_gain
 from bonwise.stats.routing import lift_difference, routed_share, threshold
+from bonwise.testing import simulate
 from cli.commands import strict
 from routing.tables import weak_judge
 
@@ -311,3 +312,16 @@ def test_correlations_with_the_gain_are_the_prototypes(shared):
     signals = route(frame.drop(columns=[f"draw_{k}" for k in range(5, 9)]))["judge"].signals
     found = [signals[name].corr_gain.estimate for name in ("margin", "interval_width", "draw_sd")]
     assert found == pytest.approx([0.01, 0.28, 0.29], abs=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prompts", [100_000, 153_684])
+def test_many_prompts_of_two_judges_are_studied(prompts):
+    """A cumulative sum of so many masses ends below 1; every share up to 1 has figures of each judge."""
+    first = simulate("arena", n=prompts, seed=1).frame().assign(judge="first")
+    second = first.assign(judge="second", judge_score=(7 * first["judge_score"] % 1).round(2))
+    found = route(pd.concat([first, second]))
+    best = first.groupby("prompt_id")["oracle_label"].max().mean()
+    for name in ("first", "second"):
+        every = found[name].perfect[-1]
+        assert (every.share, every.value.estimate) == (1.0, pytest.approx(best))
