@@ -185,6 +185,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--json", type=Path, help="write the figures here")
     settings = parser.parse_args()
+    missing = [] if settings.pilots else [name for name in FILES.values() if not (settings.data / name).is_file()]
+    if missing:
+        parser.error(f"{settings.data} holds no {' and no '.join(missing)}; name their folder with --data")
     found: dict[str, Any] = {}
     for preset in FILES:
         if settings.pilots:

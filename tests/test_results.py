@@ -9,7 +9,7 @@ import pytest
 import bonwise as bw
 from bonwise.testing import simulate
 
-SETTINGS = {"DrawModel"}
+SETTINGS = {"DrawModel", "Router", "Selector"}
 """What is saved and loaded: settings, no findings."""
 
 ESTIMATE = ["estimate", "low", "high", "se", "n", "interval"]

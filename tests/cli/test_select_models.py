@@ -89,3 +89,51 @@ def test_a_dry_run_foresees_what_selecting_sends(capsys, folder, monkeypatch):
         assert "4 calls" in done.out
         assert script.counts.requests == 0
     assert not Path("bonwise-run").exists()
+
+
+MORE = {
+    "redraws": ("--strategy", "adaptive:margin=1,max_draws=3"),
+    "a stronger judge": ("--strong", "pairwise:openai/n", "--route", "margin", "--share", "0.5"),
+    "both": (
+        *("--strategy", "adaptive:margin=1,max_draws=3"),
+        *("--strong", "pairwise:openai/n", "--route", "margin", "--share", "0.5"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_a_dry_run_after_the_run_says_0_calls(capsys, folder, monkeypatch, name):
+    """What is asked after a first pass depends on its answers, and these are stored: nothing is left to ask."""
+    with served(monkeypatch, folder) as script:
+        before = selected(capsys, *MORE[name], "--dry-run").out
+        assert "more call" in before
+        assert selected(capsys, *MORE[name]).code == 0
+        paid = script.counts.paid.total()
+        done = selected(capsys, *MORE[name], "--dry-run")
+        assert (done.code, script.counts.paid.total()) == (0, paid)
+    assert "in all 0 calls" in done.out
+    assert "more call" not in done.out
+
+
+def test_a_dry_run_of_a_cut_run_bounds_what_is_left(capsys, folder, monkeypatch):
+    """Pools that the stored answers decide are in no bound."""
+    strategy = ("--strategy", "adaptive:margin=1,max_draws=3")
+    with served(monkeypatch, folder):
+        whole = selected(capsys, *strategy, "--dry-run").out
+        selected(capsys, *strategy, "--max-calls", "5", "--max-concurrency", "1")
+        left = selected(capsys, *strategy, "--dry-run").out
+
+    def bound(text):
+        return int(text.partition("after the first pass up to ")[2].partition(" ")[0])
+
+    assert 0 < bound(left) < bound(whole)
+
+
+def test_an_unknown_price_says_why(capsys, folder, monkeypatch):
+    """At an address of one's own the built-in prices do not hold; the address is shown without a login."""
+    with served(monkeypatch, folder):
+        monkeypatch.delenv("BONWISE_PRICES")
+        done = selected(capsys, "--dry-run", "--base-url", "http://me:secret@localhost:9/v1?key=canary")
+    assert "price not known: openai/m at http://localhost:9/v1, where the built-in prices" in done.out
+    assert "secret" not in done.out + done.err
+    assert "canary" not in done.out + done.err

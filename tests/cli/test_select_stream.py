@@ -84,7 +84,7 @@ def test_a_run_that_waits_for_input_can_be_ended(folder, sent):
     code = running.wait(timeout=processes.PATIENCE)
     _, out, err = processes.ended(running)
     assert (code, first["best"], out) == (130, "c1", "")
-    assert "1 pools by local:length" in err
+    assert "1 pool by local:length" in err
     assert "Traceback" not in err
     assert "Fatal" not in err
 

@@ -218,6 +218,7 @@ def progress(**now):
 def test_a_storm_is_seen_while_it_lasts():
     """While calls wait to be tried again the progress says so, and why, in printable words."""
     assert _figures(progress()) == "4 of 9 answers, 1 from the ledger, $0.2500"
+    assert "3 to be tried again, $" in _figures(progress(waiting=3))
     assert "3 to be tried again (429: slow\\x1b down)" in _figures(progress(waiting=3, trouble="429: slow\x1b down"))
 
 

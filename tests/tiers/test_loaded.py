@@ -19,7 +19,7 @@ COMMANDS = {
     "judge": ("judge", "pools.jsonl", "--judge", "pointwise:openai/m", "--out", "out.csv", "--run", "run"),
     "judge pairs": (
         *("judge", "pools.jsonl", "--judge", "pairwise:openai/m", "--run", "run"),
-        *("--out", "compared.csv", "--pairs", "pairs.csv"),
+        *("--out", "compared.csv", "--pairs", "compared_pairs.csv"),
     ),
     "judge intervals": ("judge", "pools.jsonl", "--judge", "interval:openai/m", "--out", "ends.csv", "--run", "run"),
     "judge, estimated": ("judge", "pools.jsonl", "--judge", "pointwise:openai/m", "--dry-run", "--run", "run"),

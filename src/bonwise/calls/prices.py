@@ -127,7 +127,7 @@ class Prices:
         """
         built_in = _parse((resources.files(__package__) / "prices.toml").read_bytes(), "prices.toml of bonwise")
         official = frozenset(
-            (provider, _server(url)) for provider, urls in built_in["official"].items() for url in urls
+            (provider, server_of(url)) for provider, urls in built_in["official"].items() for url in urls
         )
         tables = [_table(built_in, "prices.toml of bonwise", official)]
         version = str(built_in["version"])
@@ -146,7 +146,7 @@ class Prices:
         The user's entries come before the built-in ones. A name matches exactly or with a date behind it.
         At another server than the provider's own only entries that name this server count.
         """
-        server = "" if base_url is None else _server(base_url)
+        server = "" if base_url is None else server_of(base_url)
         if (provider, server) in self._official:
             server = ""
         for table in self._tables:
@@ -194,7 +194,8 @@ def _stem(model: str, excepted: bool) -> str:
     return match["stem"]
 
 
-def _server(url: str) -> str:
+def server_of(url: str) -> str:
+    """Return which server an address means: without login and query, so that it may be shown."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -258,7 +259,7 @@ def _place(entry: Mapping[str, Any], where: str, official: frozenset[tuple[str, 
         raise InputError(
             f"{where}: base_url is not an address: {base_url!r}", hint="such as http://localhost:8000/v1"
         )
-    server = _server(base_url)
+    server = server_of(base_url)
     return provider, "" if (provider, server) in official else server
 
 

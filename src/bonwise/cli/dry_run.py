@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bonwise.cli.arguments import emit
+from bonwise.printable import printable
 from bonwise.report.amounts import money
+from bonwise.report.numbers import counted
 
 if TYPE_CHECKING:
     from bonwise.calls.ask import Ask
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from bonwise.calls.estimate import CostEstimate, ModelEstimate
     from bonwise.data.pool import Pool
     from bonwise.judges.protocol import Judge
+    from bonwise.selection.selection import Selection
     from bonwise.selection.settings import SelectionSettings
 
 __all__ = ["show_estimate", "show_plan"]
@@ -52,7 +56,9 @@ def show_plan(
 
     with _engine(run, reask) as engine:
         first, further, stronger = FirstAsks(plan), LaterAsks(plan), StrongerAsks(plan)
-        found = [estimate_asks(engine, part.asks(source())) for part in (first, further, stronger)]
+        left = _undecided(source, plan, run, reask)
+        found = [estimate_asks(engine, first.asks(source()))]
+        found += [estimate_asks(engine, part.asks(left())) for part in (further, stronger)]
     later = not found[0].asks and any(one.asks for one in found)
     lines = ["the first pass asks no model"] if later else [*_rows(found[0])]
     if further.more:
@@ -63,6 +69,43 @@ def show_plan(
         lines.append(f"{who}: about {_bound(found[2], most / stronger.pools)}")
     _show([*lines, *_remarks(found)])
     return 0
+
+
+def _undecided(
+    source: Callable[[], Iterator[Pool]], plan: SelectionSettings, run: Path, reask: int
+) -> Callable[[], Iterator[Pool]]:
+    """Return what yields the pools that the stored answers do not decide.
+
+    What is asked after a first pass depends on its answers, so every pool is selected from by those that are stored.
+    """
+    from bonwise.calls.ledger.place import ledger_file
+
+    if not ledger_file(run).is_file() or not plan.asks_models:
+        return source
+    decided = asyncio.run(_decided(source(), plan, run, reask))
+    return lambda: (pool for pool, is_decided in zip(source(), decided, strict=True) if not is_decided)
+
+
+async def _decided(pools: Iterator[Pool], plan: SelectionSettings, run: Path, reask: int) -> list[bool]:
+    from bonwise.judges.pool_loop import read_in_thread
+    from bonwise.selection.selector import Selector
+
+    stored = Selector(
+        plan.judge,
+        strategy=plan.strategy,
+        router=plan.router,
+        on_failure="owe",
+        seed=plan.seed,
+        ledger=run,
+        reask=reask,
+        offline=True,
+    )
+    async with stored, aclosing(read_in_thread(pools)) as coming:
+        return [_is_decided(pick) async for pick in stored.aselect_many(coming, ordered=True)]
+
+
+def _is_decided(pick: Selection) -> bool:
+    return pick.decided_by != "owed" and not any(reason.startswith("owed") for reason in pick.unscored.values())
 
 
 @contextmanager
@@ -104,19 +147,29 @@ def _rows(found: CostEstimate) -> Iterator[str]:
 def _remarks(found: Sequence[CostEstimate]) -> Iterator[str]:
     if not any(one.asks for one in found):
         return
-    unknown = dict.fromkeys(name for one in found for name in one.unknown_price_models)
-    if unknown:
-        yield f"price not known: {', '.join(unknown)}; name a price file in BONWISE_PRICES"
+    unknown = dict.fromkeys(row.model for one in found for row in one.by_model if row.cost is None)
+    for address in dict.fromkeys(model.base_url for model in unknown):
+        names = ", ".join(dict.fromkeys(str(model) for model in unknown if model.base_url == address))
+        yield f"price not known: {names}{_elsewhere(address)}; name a price file in BONWISE_PRICES"
     if any(one.assumed_output_models for one in found):
         yield "the length of answers is assumed, without any reasoning of the model, which is billed as output"
     yield f"prices of {found[0].prices}; input tokens are about right to a third; nothing was sent"
+
+
+def _elsewhere(address: str | None) -> str:
+    """Say why a model whose price is built in has none at an address of the user's."""
+    if address is None:
+        return ""
+    from bonwise.calls.prices import server_of
+
+    return f" at {printable(server_of(address))}, where the built-in prices of the provider do not hold"
 
 
 def _bound(found: CostEstimate, scale: float) -> str:
     """Return the calls of some asks, and the most that they can take, times a factor."""
     tokens = math.ceil((found.input_tokens_most + found.output_tokens_most) * scale)
     cost = "cost unknown" if found.cost_most is None else money(found.cost_most * scale)
-    return f"{math.ceil(found.calls * scale):,} more calls, at most {tokens:,} tokens and {cost}"
+    return f"{counted(math.ceil(found.calls * scale), 'more call')}, at most {tokens:,} tokens and {cost}"
 
 
 def _line(row: ModelEstimate) -> str:
@@ -129,6 +182,6 @@ def _figures(row: ModelEstimate | CostEstimate) -> str:
     if row.cost is not None and row.cost_most is not None:
         cost, most = f"about {money(row.cost)}", f"{most} and {money(row.cost_most)}"
     return (
-        f"{row.calls:,} calls ({row.stored:,} of {row.samples:,} answers are cached or duplicate), "
+        f"{counted(row.calls, 'call')} ({row.stored:,} of {row.samples:,} answers are cached or duplicate), "
         f"about {row.input_tokens:,} input and {row.output_tokens_expected:,} output tokens, {cost}; at most {most}"
     )

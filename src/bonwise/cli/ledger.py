@@ -14,6 +14,7 @@ import typer
 from bonwise.cli.arguments import Force, JsonTarget, deliver, emit, refuse_overwriting, say
 from bonwise.cli.model_flags import RUN
 from bonwise.errors import FileError, LedgerError, UsageError
+from bonwise.report.numbers import counted
 
 if TYPE_CHECKING:
     from bonwise.calls.ledger.ledger import Ledger
@@ -91,7 +92,7 @@ def export(
     with _opened(run) as ledger:
         refuse_overwriting((ledger.path,), (out,), headers=[EXPORT_HEADER], force=force)
         count = write_rows(out, map(_json, ledger.rows(model=model, state=_state(state))))
-    say(f"{count:,} rows")
+    say(counted(count, "row"))
     return 0
 
 
@@ -110,7 +111,7 @@ def prune(
     states = [cast("State", _state(one)) for one in state or FAILED]
     with _opened(run) as ledger:
         deleted = ledger.prune(states, None if before is None else _day(before))
-    say(f"{deleted:,} calls deleted")
+    say(f"{counted(deleted, 'call')} deleted")
     return 0
 
 

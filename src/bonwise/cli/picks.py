@@ -60,7 +60,7 @@ class PickReport:
         if not how:
             return
         counts = ", ".join(f"{count:,} by {name}" for name, count in how.items())
-        yield f"{found.pools:,} pools by {self._who()}: {counts}"
+        yield f"{counted(found.pools, 'pool')} by {self._who()}: {counts}"
         for name, words in MAKESHIFT.items():
             if name in how:
                 yield f"WARNING: {how[name]:,} {words}"

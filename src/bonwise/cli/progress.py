@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bonwise.cli.arguments import say
 from bonwise.report.amounts import money
+from bonwise.report.numbers import counted
 
 if TYPE_CHECKING:
     from bonwise.runs.progress import Progress, RunProgress
@@ -59,11 +60,13 @@ def _bar() -> Iterator[Progress]:
 def _figures(now: RunProgress) -> str:
     of = "" if now.total is None else f" of {now.total:,}"
     parts = [f"{now.done:,}{of} {now.what}"]
-    parts += [f"{now.answers:,} answers"] if now.what != "answers" else []
+    parts += [counted(now.answers, "answer")] if now.what != "answers" else []
     parts += [f"{now.from_ledger:,} from the ledger"]
     parts += [f"{now.unscored:,} unscored"] if now.unscored else []
     parts += [f"{now.pending:,} failed"] if now.pending else []
-    parts += [f"{now.waiting:,} to be tried again ({_short(now.trouble)})"] if now.waiting else []
+    # Once something has been answered nobody knows any more why those before it wait.
+    why = f" ({_short(now.trouble)})" if now.trouble else ""
+    parts += [f"{now.waiting:,} to be tried again{why}"] if now.waiting else []
     return ", ".join([*parts, money(now.cost)])
 
 

@@ -11,6 +11,7 @@ import typer
 from bonwise.cli.arguments import emit, say
 from bonwise.errors import UsageError
 from bonwise.printable import printable
+from bonwise.report.numbers import counted
 
 if TYPE_CHECKING:
     from bonwise.data.pool import Pool
@@ -85,7 +86,7 @@ def check(
         for error in errors:
             emit(f"{error}\n")
     bad = sum(1 for _, errors in found if errors)
-    say(f"{len(found):,} files, {bad:,} of them not in order")
+    say(f"{counted(len(found), 'file')}, {bad:,} of them not in order")
     return BAD_INPUT if bad else 0
 
 

@@ -68,7 +68,8 @@ def _lines(summary: RunSummary, totals: CallTotals) -> Iterator[str]:
         more = " | ..." if len(sets) > SHOWN else ""
         yield f"{name} was not always asked with the same parameters: {' | '.join(sets[:SHOWN])}{more}"
     if summary.refused:
-        yield f"requests refused for good: {summary.refused:,} verdicts are missing; --reask 1 asks again"
+        missing = f"{counted(summary.refused, 'verdict')} {'is' if summary.refused == 1 else 'are'} missing"
+        yield f"requests refused for good: {missing}; --reask 1 asks again"
     yield from tally(totals.owed_because, "pending")
 
 
@@ -85,16 +86,20 @@ def _risks(engine: Engine, totals: CallTotals) -> Iterator[str]:
     """Yield what may cost more than the figures say."""
     spending = engine.spending
     if totals.retries:
-        yield f"{totals.retries:,} attempts were made again after a failure"
+        yield f"{_were(totals.retries, 'attempt')} made again after a failure"
     if totals.bill.unknown:
-        yield f"{totals.bill.unknown:,} calls were sent and never answered; the server may bill them"
+        yield f"{_were(totals.bill.unknown, 'call')} sent and never answered; the server may bill for that"
     if spending.possible_cost:
         yield (
             f"up to {money(spending.possible_cost)} more may be billed for calls that were never answered, "
             "or answered without a count of tokens"
         )
     if spending.overruns:
-        yield f"{spending.overruns:,} answers were longer than allowed: the server ignores the limit on tokens"
+        yield f"{_were(spending.overruns, 'answer')} longer than allowed: the server ignores the limit on tokens"
+
+
+def _were(count: int, noun: str) -> str:
+    return f"{counted(count, noun)} {'was' if count == 1 else 'were'}"
 
 
 def _texts(totals: CallTotals) -> Iterator[str]:

@@ -11,7 +11,7 @@ from bonwise.judges.protocol import Judge
 from bonwise.judges.wrapping import calls_of
 from bonwise.selection.protocol import Draw, Heard, Question, Standing
 
-__all__ = ["OWED", "Draws", "calls_of_a_draw"]
+__all__ = ["OWED", "Draws", "calls_of_a_draw", "mean_of"]
 
 OWED = "an answer is owed"
 """Why nothing more is asked where an answer did not arrive: what to ask next may hang on it."""
@@ -76,7 +76,7 @@ class Draws:
 
     def mean(self, candidate: int) -> float | None:
         """Return the mean of a candidate's scores; None without one."""
-        return _mean(self._scored(candidate))
+        return mean_of(self._scored(candidate))
 
     @property
     def owed(self) -> bool:
@@ -159,14 +159,30 @@ def _errors(scored: Sequence[Sequence[float]], variance: float) -> tuple[float |
     return tuple(math.sqrt(variance / len(values)) if values else None for values in scored)
 
 
-def _mean(values: Sequence[float]) -> float | None:
-    # Divided first: the sum of two scores may be too large for a double.
-    return math.fsum(value / len(values) for value in values) if values else None
+def mean_of(values: Sequence[float]) -> float | None:
+    """Return the mean, None of no values; that of equal values is their value.
+
+    To 15 digits, which a double holds of every decimal number: further ones are those of binary fractions.
+
+    Examples
+    --------
+    >>> mean_of([0.42] * 5), mean_of([0.1, 0.2]), mean_of([1e308, 1.5e308]), mean_of([])
+    (0.42, 0.15, 1.25e+308, None)
+    """
+    if not values:
+        return None
+    if all(value == values[0] for value in values):
+        return values[0]
+    try:
+        mean = math.fsum(values) / len(values)
+    except OverflowError:  # the sum of two scores may be too large for a double
+        mean = math.fsum(value / len(values) for value in values)
+    return float(f"{mean:.15g}")
 
 
 def _squares(values: Sequence[float]) -> float:
     """Return the sum of squares about the mean."""
-    mean = _mean(values) or 0.0
+    mean = mean_of(values) or 0.0
     return math.fsum((value - mean) * (value - mean) for value in values)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from bonwise.data.ties import rounded
 from bonwise.data.verdicts import Score, Unscored, Verdict, kept
+from bonwise.selection.draws import mean_of
 
 __all__ = ["kept_verdict"]
 
@@ -30,7 +30,7 @@ def kept_verdict(final: Verdict, heard: Sequence[Verdict]) -> Verdict:
     --------
     >>> found = kept_verdict(Score(0.5), [Score(0.4, low=0.2, high=0.6), Score(0.6, low=0.4, high=1.0)])
     >>> found.low, found.high, found.draws
-    (0.30000000000000004, 0.8, (0.4, 0.6))
+    (0.3, 0.8, (0.4, 0.6))
     """
     if len(heard) == 1 and _is_alike(final, heard[0]):
         return heard[0]
@@ -56,7 +56,7 @@ def _stated_ends(value: float, scored: Sequence[Score]) -> tuple[float | None, f
     ends = [(one.low, one.high) for one in scored if one.low is not None and one.high is not None]
     if not ends or len(ends) < len(scored):
         return None, None
-    if rounded(math.fsum(one.value / len(scored) for one in scored)) != rounded(value):
+    if rounded(mean_of([one.value for one in scored]) or 0.0) != rounded(value):
         return None, None
-    low, high = (math.fsum(end / len(ends) for end in side) for side in zip(*ends, strict=True))
+    low, high = (mean_of(side) or 0.0 for side in zip(*ends, strict=True))
     return min(low, value), max(high, value)
