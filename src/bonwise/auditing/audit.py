@@ -18,6 +18,7 @@ from bonwise.auditing.thresholds import Thresholds
 from bonwise.auditing.verdict import Target
 from bonwise.auditing.verdict_sentences import ORACLE
 from bonwise.data.checks import CONFIDENCE, SEED, names_of
+from bonwise.data.draw_beside import refuse_other_draw
 from bonwise.data.label_design import LabelDesign
 from bonwise.data.opening import ScoreSource, open_table
 from bonwise.data.panel import Panel, lay_out
@@ -133,6 +134,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     if as_picked:
         raise UsageError("as_picked works only with logged picks", hint="leave --as-picked out")
     table = open_table(source, options)
+    refuse_other_draw(design, source if options.labels is None else options.labels, table)
     return _audit(table, settings, stated_draw(design, table))
 
 

@@ -14,6 +14,7 @@ from bonwise.auditing.partial import Picked
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.stated_draw import stated_draw
 from bonwise.auditing.verdict_sentences import ORACLE
+from bonwise.data.draw_beside import refuse_other_draw
 from bonwise.data.label_design import LabelDesign
 from bonwise.data.labels import join_labels
 from bonwise.data.panel import Panel, PromptLeftOut, Shape, lay_out
@@ -68,6 +69,7 @@ def logged_judge(
         )
     table = logged_table([(picks.name, picks)], reading)
     (panel,) = logged_panels(table, [(picks.name, picks.reasons)], settings.shape)
+    refuse_other_draw(design, reading.labels, table)
     stated = stated_draw(design, table)
     if stated is not None and stated.design is not None and stated.design.by_candidate:
         raise UsageError(

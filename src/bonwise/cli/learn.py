@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["learn"]
 
+MAX_DRAWS = 8
+"""Draws of one candidate at most, where nothing else is asked for."""
+
 _PASSES = (1.25, 1.5, 2.0, 3.0, 4.0)
 """Mean calls in first passes, of which prices are shown."""
 
@@ -38,7 +41,7 @@ def learn(
     mean_calls: Annotated[
         float | None, typer.Option("--mean-calls", help="Also tell the price for so many calls per pool.")
     ] = None,
-    max_draws: Annotated[int, typer.Option("--max-draws", help="Most draws of one candidate.")] = 8,
+    max_draws: Annotated[int, typer.Option("--max-draws", help="Most draws of one candidate.")] = MAX_DRAWS,
     seed: given.Seed = SEED,
     output: JsonOutput,
     reading: Reading[ColumnKeywords],
@@ -48,7 +51,9 @@ def learn(
     Needs no labels. The result is a file for the strategy value_of_information.
     """
     output.refuse_overwriting(file, also=(save,))
+    from bonwise.data.reading_options import ReadingOptions
     from bonwise.data.table import ScoreTable
+    from bonwise.printable import shell_word
     from bonwise.selection.pilot import learnt_from, save_model
 
     table = ScoreTable.read(file, **reading.keywords())
@@ -56,7 +61,15 @@ def learn(
     document = _document(str(file), pilot, model, mean_calls)
     if save is not None:
         save_model(model, save)
-    output.deliver(document, then=_next(document, save))
+    own = {
+        "--judge": judge,
+        "--mean-calls": mean_calls,
+        "--max-draws": None if max_draws == MAX_DRAWS else max_draws,
+        "--seed": None if seed == SEED else seed,
+    }
+    given_flags = [f"{flag} {shell_word(str(value))}" for flag, value in own.items() if value is not None]
+    flags = [*given_flags, *ReadingOptions(**reading.keywords()).as_flags()]
+    output.deliver(document, then=_next(document, save, file, flags))
     return 0
 
 
@@ -96,16 +109,17 @@ def _price(calls: float, prices: CallPrice) -> PriceOfCalls:
     )
 
 
-def _next(document: LearnDocument, save: Path | None) -> list[Said]:
+def _next(document: LearnDocument, save: Path | None, file: Path, flags: list[str]) -> list[Said]:
     """Say what to type next."""
     from shlex import quote
 
-    from bonwise.printable import printable
+    from bonwise.printable import printable, shell_path
     from bonwise.report.blocks import Said
     from bonwise.selection.spec import StrategySpec
 
     if save is None:
-        return [Said("note", "Next: the same command with --save voi.json")]
+        again = " ".join(["bonwise learn", shell_path(file), *flags, "--save voi.json"])
+        return [Said("note", "Next:"), Said("command", again)]
     calls = document.prices[min(1, len(document.prices) - 1)].mean_calls
     strategy = StrategySpec("value_of_information", {"mean_calls": f"{calls:g}", "model": str(save)})
     command = f"bonwise select POOLS.jsonl --judge JUDGE --strategy {quote(printable(str(strategy)))}"

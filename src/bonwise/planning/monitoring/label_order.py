@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bonwise.data.draw_beside import refuse_other_draw
 from bonwise.data.easy_candidates import EasyCandidate, easy_candidates
 from bonwise.data.opening import ScoreSource, open_table
 from bonwise.data.panel import Panel, PromptLeftOut, Shape, lay_out
@@ -84,6 +85,7 @@ def labelled_in_order(source: ScoreSource, request: MonitorRequest) -> LabelledP
     """
     table = open_table(source, request.reading)
     left_out = (*request.reading.exclude, *request.control)
+    refuse_other_draw(request.design, source if request.reading.labels is None else request.reading.labels, table)
     panels = lay_out(table, exclude=left_out, shape=request.reading.shape)
     _refuse_kept(request, table)
     panel = _of_judge(panels, request.judge, table.source)

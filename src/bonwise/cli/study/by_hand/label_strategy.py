@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bonwise.cli import arguments as given
 from bonwise.cli.shared_flags import NO_PROPENSITY, Output, Reading, shared_flags
 from bonwise.data.checks import CONFIDENCE, SEED
-from bonwise.data.reading_options import ReadingKeywords
+from bonwise.data.reading_options import ReadingKeywords, ReadingOptions
 from bonwise.errors import UsageError
+
+if TYPE_CHECKING:
+    from bonwise.report.blocks import Said
 
 __all__ = ["label_strategy"]
 
@@ -106,9 +110,26 @@ def _draw(file: Path, pairs: int, drawing: Mapping[str, Any], settings: Mapping[
 
     found = draw_pairs(file, pairs=pairs, pools=drawing["pools"], judge=drawing["judge"], **settings)
     record = found.write(drawing["out"])
-    output.deliver(found.document())
-    given.say(f"pairs in {drawing['out']}, their record in {record}: judge them with --pairs, then give --drawn")
+    output.deliver(found.document(), then=_next(file, drawing["out"], record, settings))
+    given.say(f"pairs in {drawing['out']}, their record in {record}")
     return 0
+
+
+def _next(file: Path, drawn: Path, record: Path, settings: Mapping[str, Any]) -> list[Said]:
+    """Say what to type next: judge the pairs, then study what was said of them."""
+    from bonwise.printable import shell_path
+    from bonwise.report.blocks import Said
+
+    options = {one.name: settings[one.name] for one in fields(ReadingOptions) if one.name in settings}
+    study = ["bonwise study label-strategy", shell_path(file), "--verdicts verdicts.csv"]
+    study.append(f"--drawn {shell_path(record)}")
+    if settings.get("labels") is not None:
+        study.append(f"--labels {shell_path(settings['labels'])}")
+    return [
+        Said("note", "Next:"),
+        Said("command", f"bonwise judge {shell_path(drawn)} --judge pairwise:PROVIDER/MODEL --pairs verdicts.csv"),
+        Said("command", " ".join([*study, *ReadingOptions(**options).as_flags()])),
+    ]
 
 
 def _said(flags: Mapping[str, object]) -> dict[str, Any]:

@@ -1,0 +1,159 @@
+"""Commands that are printed as the next ones run as they stand: with the real files, and every flag repeated."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from bonwise.testing import simulate
+from cli.commands import typed
+
+NAMES = {"prompt_id": "quest ion", "candidate": "answer", "judge_score": "rating"}
+COLUMNS = ("--prompt-col", "quest ion", "--candidate-col", "answer", "--score-col", "rating")
+EXCLUDE = ("--exclude", "the base")
+
+
+def commands(text):
+    """Return the printed commands, wrapped lines joined."""
+    joined = text.replace("\\\n", " ")
+    return [shlex.split(line) for line in joined.splitlines() if line.startswith("bonwise ")]
+
+
+def scores(n=200, seed=1, **more):
+    """Return scores with columns of other names, and a candidate whose name holds a blank."""
+    frame = simulate("arena", n=n, seed=seed).frame()
+    frame["candidate"] = frame["candidate"].replace(frame["candidate"].iloc[0], "the base")
+    return frame.assign(**more)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Work in a folder with scores of odd names, with and without labels, and the truth of a sheet."""
+    monkeypatch.chdir(tmp_path)
+    frame = scores()
+    frame.rename(columns=NAMES).to_csv("my scores.csv", index=False)
+    frame.drop(columns="oracle_label").rename(columns=NAMES).to_csv("un labelled.csv", index=False)
+    return frame
+
+
+def fill(sheet, frame):
+    """Fill in a label sheet."""
+    blank = pd.read_csv(sheet)
+    filled = blank.drop(columns="oracle_label").merge(frame[["prompt_id", "candidate", "oracle_label"]])
+    filled[blank.columns].to_csv(sheet, index=False)
+
+
+def runs(capsys, words):
+    """Run a printed command and return what it said; it must not be bad usage."""
+    done = typed(capsys, *words[1:])
+    assert done.code in {0, 1, 3}, (words, done.err)
+    return done
+
+
+def test_doctor_prints_the_audit(capsys, folder):
+    """With the columns that were named, and the candidates it suspects."""
+    done = typed(capsys, "doctor", "my scores.csv", *COLUMNS)
+    (words,) = commands(done.out)
+    assert words[:3] == ["bonwise", "audit", "my scores.csv"]
+    assert [words[words.index(flag) + 1] for flag in COLUMNS[::2]] == list(COLUMNS[1::2])
+    runs(capsys, words)
+
+
+@pytest.mark.parametrize("design", ["rule", "uniform", "stratified", "neyman", "pick", "pair"])
+def test_a_draw_prints_what_reads_it_back(capsys, folder, design):
+    """The audit, and for a pilot the draw of the rest: real names, columns and candidates that were left out."""
+    draw = ("labels", "draw", "un labelled.csv", "--labels", "40", "--design", design, "--seed", "3")
+    done = typed(capsys, *draw, "--out", "my draw.csv", "--sheet", "my sheet.csv", *COLUMNS, *EXCLUDE)
+    assert done.code == 0, done.err
+    (words,) = commands(done.out)
+    for flag, value in (*zip(COLUMNS[::2], COLUMNS[1::2], strict=True), EXCLUDE):
+        assert words[words.index(flag) + 1] == value
+    fill("my sheet.csv", folder)
+    again = runs(capsys, words)
+    if design == "neyman":
+        (words,) = commands(again.out)
+        fill("more-my sheet.csv", folder)
+        runs(capsys, words)
+    assert words[1] == "audit"
+
+
+def test_a_plan_prints_what_reads_as_its_pilot(capsys, folder):
+    """A pilot's columns and the candidates it leaves out stand in each command; the file names are the plan's own."""
+    asked = ("plan", "--question", "recovery", "--half-width", "0.2", "--pilot", "my scores.csv")
+    done = typed(capsys, *asked, *COLUMNS, *EXCLUDE)
+    assert done.code == 0, done.err
+    printed = commands(done.out)
+    assert [words[1] for words in printed] == ["labels", "audit", "monitor"]
+    scores(400, seed=9).drop(columns="oracle_label").rename(columns=NAMES).to_csv("scores.csv", index=False)
+    for words in printed:
+        assert words[words.index("--exclude") + 1] == "the base"
+        if words[1] == "labels":
+            words[words.index("--labels") + 1] = "60"
+        runs(capsys, words)
+        if words[1] == "labels":
+            fill("labels.csv", scores(400, seed=9))
+
+
+def test_learning_prints_itself_and_then_a_strategy(capsys, folder):
+    """Without --save it prints the whole command; with it the strategy, with the file's name."""
+    simulate("pilot", n=60, seed=2).frame().rename(columns={"prompt_id": "quest ion"}).to_csv(
+        "my draws.csv", index=False
+    )
+    asked = ("learn", "my draws.csv", "--prompt-col", "quest ion", "--max-draws", "5", "--seed", "4")
+    (words,) = commands(typed(capsys, *asked).out)
+    assert words == [
+        "bonwise",
+        *asked[:2],
+        "--max-draws",
+        "5",
+        "--seed",
+        "4",
+        "--prompt-col",
+        "quest ion",
+        *words[-2:],
+    ]
+    (last,) = commands(runs(capsys, words).out)
+    assert last[1] == "select"
+    assert f"model={words[-1]}" in last[-1]
+
+
+def test_a_draw_of_pairs_prints_both_steps(capsys, folder):
+    """How the pairs are judged, and the study that reads the verdicts with their record."""
+    frame = folder.assign(text="words")
+    pools = [
+        {"prompt_id": prompt, "prompt": "q", "candidates": [{"id": name, "text": "t"} for name in own["candidate"]]}
+        for prompt, own in frame.groupby("prompt_id")
+    ]
+    pd.DataFrame(pools).to_json("pools.jsonl", orient="records", lines=True)
+    asked = ("study", "label-strategy", "my scores.csv", "--pairs", "20", "--pools", "pools.jsonl")
+    done = typed(capsys, *asked, "--out", "my pairs.jsonl", *COLUMNS, *EXCLUDE)
+    assert done.code == 0, done.err
+    first, second = commands(done.out)
+    assert first[:3] == ["bonwise", "judge", "my pairs.jsonl"]
+    first[first.index("--judge") + 1] = "local:length"
+    runs(capsys, first)
+    assert [second[second.index(flag) + 1] for flag in ("--drawn", "--exclude")] == ["my pairs.drawn.csv", "the base"]
+    assert Path("my pairs.drawn.csv").is_file()
+
+
+def test_a_uniform_draw_is_refused_where_the_record_says_otherwise(capsys, folder):
+    """`audit` and `monitor` name the record beside the labels; a uniform record, or none, is no reason to refuse."""
+    folder.drop(columns="oracle_label").to_csv("scores.csv", index=False)
+    for design in ("rule", "uniform"):
+        draw = ("labels", "draw", "scores.csv", "--labels", "40", "--design", design)
+        assert typed(capsys, *draw, "--out", f"{design}.csv", "--sheet", f"{design}-labels.csv").code == 0
+        fill(f"{design}-labels.csv", folder)
+    audit = ("audit", "scores.csv", "--labels")
+    monitor = ("monitor", "--scores", "scores.csv", "--half-width", "0.2")
+    for words in ((*audit, "rule-labels.csv"), (*monitor, "rule-labels.csv")):
+        done = typed(capsys, *words, "--design", "uniform")
+        assert done.code == 2
+        assert "rule.csv beside it is the record of a draw by the rule 'rule'" in done.err
+        assert "--design rule.csv" in done.err
+    for words in ((*audit, "uniform-labels.csv"), (*monitor, "uniform-labels.csv")):
+        assert typed(capsys, *words, "--design", "uniform").code in {0, 3}
+    Path("rule.csv").rename("elsewhere.txt")
+    assert typed(capsys, *audit, "rule-labels.csv", "--design", "uniform").code == 0
