@@ -27,3 +27,17 @@ class PicksMade(Record):
     as_picked: bool
     decided_by: dict[str, Count]
     left_out: dict[str, Count] | None = None
+
+    @property
+    def router(self) -> str | None:
+        """The router, None where none is named."""
+        return self._named("router")
+
+    @property
+    def strong(self) -> str | None:
+        """The stronger judge of a router, None without one."""
+        return self._named("strong")
+
+    def _named(self, setting: str) -> str | None:
+        found = self.by.get(setting)
+        return None if found is None else str(found)

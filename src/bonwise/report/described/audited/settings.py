@@ -122,11 +122,10 @@ def _manner_of_picks(picks: PicksMade) -> str:
 
 def _router(picks: PicksMade) -> str:
     """Name the router of routed picks; earlier picks name the stronger judge alone."""
-    router, strong = picks.by.get("router"), picks.by.get("strong")
-    if strong is None:
+    if picks.strong is None:
         return ""
-    to = f"stronger judge {printable(str(strong))}"
-    return to if router is None else f"{printable(str(router))}, {to}"
+    to = f"stronger judge {printable(picks.strong)}"
+    return to if picks.router is None else f"{printable(picks.router)}, {to}"
 
 
 def _means(settings: AuditSettings) -> str:
