@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from bonwise.cli.app import app_for
 from bonwise.cli.entry import run
 
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\u2028]")
@@ -79,3 +80,16 @@ def pool_file(path, pools):
     ]
     Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
+
+
+def every_command():
+    """Return every command of the command line by its words."""
+    app = app_for(["--help"])
+    found = {one.name: one.callback for one in app.registered_commands}
+    for group in ("labels", "prompts", "ledger"):
+        inner = app_for([group]).registered_groups[0].typer_instance
+        found |= {f"{group} {one.name}": one.callback for one in inner.registered_commands}
+    for study in ("calibration", "label-strategy", "mix", "requirements"):
+        inner = app_for(["study", study]).registered_groups[0].typer_instance
+        found[f"study {study}"] = inner.registered_commands[0].callback
+    return found

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from bonwise.calls.engine import Engine
-from bonwise.cli.app import app_for
 from bonwise.data.own_files import refuse_foreign
 from bonwise.errors import FileError
 from bonwise.testing import simulate
-from cli.commands import typed
+from cli.commands import every_command, typed
 from cli.served import served
 
 OUTPUTS = {
@@ -78,22 +77,9 @@ OWN = {
 }
 
 
-def everything():
-    """Yield the words of every command with the flag of each of its outputs."""
-    app = app_for(["--help"])
-    found = {one.name: one.callback for one in app.registered_commands}
-    for group in ("labels", "prompts", "ledger"):
-        inner = app_for([group]).registered_groups[0].typer_instance
-        found |= {f"{group} {one.name}": one.callback for one in inner.registered_commands}
-    for study in ("calibration", "label-strategy", "mix", "requirements"):
-        inner = app_for(["study", study]).registered_groups[0].typer_instance
-        found[f"study {study}"] = inner.registered_commands[0].callback
-    return found
-
-
 WRITING = [
     (name, parameter)
-    for name, command in everything().items()
+    for name, command in every_command().items()
     for parameter in command.__annotations__
     if parameter in OUTPUTS and (name, parameter) not in READS
 ]
@@ -101,7 +87,7 @@ WRITING = [
 
 def test_every_command_that_writes_is_told_how_to_replace():
     """Each has --force, and is in this file."""
-    commands = everything()
+    commands = every_command()
     writing = {name for name, _ in WRITING}
     assert {name for name in writing if "force" not in commands[name].__annotations__} == set()
     assert {name for name, command in commands.items() if "force" in command.__annotations__} == writing

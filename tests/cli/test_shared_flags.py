@@ -6,13 +6,13 @@ from inspect import Parameter, signature
 import pytest
 
 import bonwise as bw
-from bonwise.cli.app import app_for
 from bonwise.cli.shared_flags import NOT_OF_LABELS, Reading
 from bonwise.data import reading_options
 from bonwise.data.checks import CONFIDENCE, SEED
 from bonwise.data.reading_options import ReadingOptions, keywords_of
 from bonwise.data.table import ScoreTable
 from bonwise.testing import simulate
+from cli.commands import every_command
 
 OPENS = {
     "audit": bw.audit,
@@ -39,20 +39,7 @@ EVERY = OPENS | ONLY_COLUMNS
 FLAGS = {flag.name: one.name for one in fields(ReadingOptions) for flag in one.metadata["flags"]}
 
 
-def commands():
-    """Return every command of the command line by its words."""
-    app = app_for(["--help"])
-    found = {one.name: one.callback for one in app.registered_commands}
-    for group in ("labels", "prompts", "ledger"):
-        inner = app_for([group]).registered_groups[0].typer_instance
-        found |= {f"{group} {one.name}": one.callback for one in inner.registered_commands}
-    for study in ("calibration", "label-strategy", "mix", "requirements"):
-        inner = app_for(["study", study]).registered_groups[0].typer_instance
-        found[f"study {study}"] = inner.registered_commands[0].callback
-    return found
-
-
-COMMANDS = commands()
+COMMANDS = every_command()
 
 
 def flags_of(command):

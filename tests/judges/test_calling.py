@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
 import time
 from fractions import Fraction
@@ -222,3 +223,20 @@ def test_a_score_is_finite(value):
     """A score that is not a finite number cannot be made."""
     with pytest.raises(ValueError, match="finite"):
         Score(value)
+
+
+def test_cancelled_before_it_begins_nothing_is_left_unawaited():
+    """A judge that is given up at once warns of no coroutine that was never awaited."""
+
+    async def slowly(_prompt, text):
+        return len(text)
+
+    async def main():
+        task = asyncio.create_task(as_judge(slowly).judge("p", ["a", "b", "c"]))
+        await asyncio.sleep(0)  # its tasks are made, and none has begun
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        gc.collect()
+
+    asyncio.run(main())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import json
 import threading
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from bonwise.data.pool import Candidate, Pool
 from bonwise.errors import JudgeError, UsageError
 from bonwise.testing import FakeTransport
 from cli.commands import typed
+from runs.sources import as_file, produced
 from selection.services import JUDGE, by_worth
 
 POOLS = [(f"prompt {at}", [f"worth {at + 1}", f"worth {at + 11}"]) for at in range(6)]
@@ -47,21 +47,6 @@ async def slowly(_prompt, text):
     return len(text)
 
 
-async def produced(pools):
-    """Yield pools one by one."""
-    for pool in pools:
-        await asyncio.sleep(0)
-        yield pool
-
-
-def as_file(folder):
-    """Write the pools and return the path."""
-    path = folder / "pools.jsonl"
-    lines = ({"prompt_id": str(at), "prompt": pool[0], "candidates": pool[1]} for at, pool in enumerate(POOLS))
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return path
-
-
 FORMS = {
     "pairs": POOLS,
     "mappings": [{"prompt": prompt, "candidates": texts} for prompt, texts in POOLS],
@@ -81,7 +66,7 @@ def test_pools_of_any_form_give_the_same(form, judge, tmp_path):
 
     def given():
         if form == "file" or FORMS[form] == "file":
-            return as_file(tmp_path)
+            return as_file(tmp_path, POOLS)
         return iter(POOLS) if FORMS[form] == "generator" else FORMS[form]
 
     here, there = judged(by_worth(), given(), judge), asyncio.run(awaited(by_worth(), given(), judge))
@@ -120,7 +105,7 @@ def test_a_run_resumes_and_is_not_paid_twice(tmp_path):
 def test_the_command_writes_the_same_and_shares_the_ledger(tmp_path, monkeypatch, capsys):
     """``bonwise judge`` on the run folder of `bw.judge` asks for nothing and writes what `to_csv` returns."""
     monkeypatch.chdir(tmp_path)
-    as_file(tmp_path)
+    as_file(tmp_path, POOLS)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://scripted/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     found = judged(by_worth(), tmp_path / "pools.jsonl", bw.Pointwise("openai/m"), run="bonwise-run")

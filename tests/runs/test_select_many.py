@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 
 import pytest
 
@@ -11,6 +10,7 @@ import bonwise as bw
 from bonwise.calls.providers.protocol import Connection
 from bonwise.errors import UsageError
 from bonwise.testing import FakeTransport
+from runs.sources import as_file, produced
 from selection.services import JUDGE, by_worth
 
 POOLS = [(f"prompt {at}", [f"worth {at + 1}", f"worth {50 - at}"]) for at in range(8)]
@@ -26,18 +26,9 @@ async def gathered(pools, **given):
     return [pick async for pick in bw.aselect_many(pools, **given)]
 
 
-async def produced(pools):
-    """Yield pools one by one."""
-    for pool in pools:
-        await asyncio.sleep(0)
-        yield pool
-
-
 def test_both_doors_pick_in_order(tmp_path):
     """Lists, generators, files and asynchronous iterables give the same picks, in the order of the pools."""
-    path = tmp_path / "pools.jsonl"
-    lines = ({"prompt_id": str(at), "prompt": pool[0], "candidates": pool[1]} for at, pool in enumerate(POOLS))
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    path = as_file(tmp_path, POOLS)
     found = [
         list(bw.select_many(POOLS, **settings(by_worth()))),
         list(bw.select_many(iter(POOLS), **settings(by_worth()))),

@@ -7,11 +7,11 @@ import math
 import threading
 import time
 from collections import deque
-from numbers import Real
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from bonwise.calls.reservation_queue import QueuedReservation, ReservationQueue, SpendingLimitReached
+from bonwise.data.checks import check_dollars, check_whole
 from bonwise.errors import UsageError
 
 __all__ = ["Reservation", "Spending", "SpendingLimitReached"]
@@ -101,15 +101,10 @@ class Spending:
         self, max_calls: int | None = None, max_tokens: int | None = None, max_cost: float | None = None
     ) -> None:
         for name, value in (("max_calls", max_calls), ("max_tokens", max_tokens)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-                raise UsageError(
-                    f"{name} must be a whole number that is not negative, not {value!r}", hint=f"such as {name}=1000"
-                )
-        if max_cost is not None and not _is_amount(max_cost):
-            raise UsageError(
-                f"max_cost must be a number of US dollars that is not negative, not {max_cost!r}",
-                hint="such as max_cost=5.0",
-            )
+            if value is not None:
+                check_whole(name, value, least=0)
+        if max_cost is not None:
+            check_dollars("max_cost", max_cost)
         self.needs_prices = max_cost is not None
         """Whether a call without a known price cannot be allowed."""
         self._given = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost}
@@ -118,8 +113,7 @@ class Spending:
         self._known = Amount()
         self._possible = Amount()
         self._reserved = Amount()
-        self._overruns = 0
-        self._unpriced = 0
+        self._overruns = self._unpriced = 0
         self._lock = threading.Lock()
         self._line: ReservationQueue[Amount] = ReservationQueue()
         self._open: set[Reservation] = set()
@@ -333,10 +327,6 @@ class Spending:
         # The same words for every call, so that they can be counted; what is spent is said with the totals.
         state = "is reached" if name == "max_calls" else "leaves no room for the worst case of another call"
         return f"{name}={self._given[name]} {state}"
-
-
-def _is_amount(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) < math.inf
 
 
 class Reservation:

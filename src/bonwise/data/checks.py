@@ -18,6 +18,7 @@ __all__ = [
     "Shape",
     "check",
     "check_confidence",
+    "check_dollars",
     "check_number",
     "check_seed",
     "check_shape",
@@ -117,6 +118,18 @@ def check_whole(name: str, value: object, *, least: int) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise UsageError(f"{name} is {value!r}", hint=f"give a whole number of at least {least}")
+
+
+def check_dollars(name: str, value: object) -> None:
+    """Refuse what is no amount of US dollars.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < math.inf:
+        raise UsageError(f"{name} is {value!r}", hint="give US dollars, a finite number of 0 or more")
 
 
 def check_number(name: str, value: object, *, low: float, high: float) -> None:

@@ -209,7 +209,14 @@ async def _awaited(values: Sequence[Any]) -> list[Verdict]:
 
     if len(values) == 1:
         return [await one(values[0])]
-    return list(await asyncio.gather(*(one(value) for value in values)))
+    try:
+        return list(await asyncio.gather(*(one(value) for value in values)))
+    except asyncio.CancelledError:
+        for value in values:
+            # Python warns of a coroutine that is never awaited; cancelled at once, none of these has begun.
+            if inspect.iscoroutine(value) and inspect.getcoroutinestate(value) == inspect.CORO_CREATED:
+                value.close()
+        raise
 
 
 def _verdict(value: Any) -> Verdict:
