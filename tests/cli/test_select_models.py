@@ -46,7 +46,7 @@ def test_picks_are_those_of_the_scores_and_cost_nothing_again(capsys, folder, mo
 
 
 def test_a_pool_with_an_owed_answer_has_no_pick(capsys, folder, monkeypatch):
-    """While an answer is owed nothing is picked, the command ends with 4, and going on picks."""
+    """While an answer is pending nothing is picked, the command ends with 4, and going on picks."""
     with served(monkeypatch, folder):
         cut = selected(capsys, "--max-calls", "3", "--max-concurrency", "1")
         lines = [strict(line) for line in cut.out.splitlines()]

@@ -55,7 +55,7 @@ def test_a_strategy_resumes_without_a_call(capsys, folder, monkeypatch, judge, s
 
 @pytest.mark.parametrize(("judge", "strategy"), STRATEGIES, ids=lambda spec: spec)
 def test_a_run_that_was_cut_off_comes_to_the_same_picks(capsys, folder, monkeypatch, judge, strategy):
-    """A run stopped by a limit picks nothing where an answer is owed, and going on ends where a whole run does."""
+    """A run stopped by a limit picks nothing where an answer is pending, and going on ends where a whole run does."""
     command = (judge, "--strategy", strategy)
     with served(monkeypatch, folder) as script:
         whole = selected(capsys, *command, "--run", "whole")

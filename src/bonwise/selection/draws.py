@@ -13,7 +13,7 @@ from bonwise.selection.protocol import Draw, Heard, Question, Standing
 
 __all__ = ["OWED", "Draws", "calls_of_a_draw", "mean_of"]
 
-OWED = "an answer is owed"
+OWED = "an answer is pending"
 """Why nothing more is asked where an answer did not arrive: what to ask next may hang on it."""
 
 

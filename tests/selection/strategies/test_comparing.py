@@ -235,7 +235,7 @@ def test_an_owed_comparison_leaves_its_two_owed_and_asks_no_more(rule):
     rounds(contest, half)
     standing = contest.standing()
     assert standing.verdicts[:2] == (LOST, LOST)
-    assert standing.stopped == "an answer is owed"
+    assert standing.stopped == "an answer is pending"
 
 
 @pytest.mark.parametrize("rule", [RoundRobin(), Knockout()])
@@ -334,7 +334,7 @@ def test_an_owed_tie_break_leaves_its_candidates_owed():
     assert contest.standing().stopped == ""
     contest = TieBreak(PAIRWISE).contest(entrants(2))
     rounds(contest, by_kind([[0.9], [LOST]], lambda _a, _b: 1.0))
-    assert contest.standing().stopped == "an answer is owed"
+    assert contest.standing().stopped == "an answer is pending"
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def test_an_owed_draw_leaves_its_candidate_owed_and_asks_no_more(rule):
     standing = contest.standing()
     assert standing.verdicts[1] == LOST
     assert values(standing.verdicts)[0] == 0.5
-    assert standing.stopped == "an answer is owed"
+    assert standing.stopped == "an answer is pending"
 
 
 def test_an_owed_redraw_counts_too():

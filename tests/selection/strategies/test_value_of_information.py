@@ -114,7 +114,7 @@ def test_an_owed_answer_ends_the_asking():
     contest.hear(Draw(0), Score(0.5))
     contest.hear(Draw(1), Unscored("owed: deadline", owed=True))
     assert contest.next() == ()
-    assert contest.standing().stopped == "an answer is owed"
+    assert contest.standing().stopped == "an answer is pending"
 
 
 @pytest.mark.parametrize("count", [2, 3, 7])
