@@ -76,7 +76,7 @@ def open_table(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> S
         table = table.with_reference(name)
     if not table.has_labels:
         raise InputError(
-            f"{table.source}: no oracle labels to hold the judge against",
+            f"{table.source}: no oracle labels to compare the judge with",
             hint="add an oracle_label column, --labels FILE, or --oracle judge:NAME",
         )
     return table

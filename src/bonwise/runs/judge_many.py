@@ -108,7 +108,7 @@ def judge(
     """
     from bonwise.calls.portal import Portal  # noqa: PLC0415 - loads what talks to services, when first needed
 
-    judges, engine_settings = _judges(judge), _settings(run, settings)
+    judges, engine_settings = _judges(judge), EngineSettings(run, **settings)
     control = RunControl(progress, stop or Stop(), _expected(pools, judges, text))
     portal = Portal(partial(engine_settings.engine, (), impatient=False))
 
@@ -144,7 +144,7 @@ async def ajudge(
     >>> asyncio.run(ajudge([("Name a colour", ["red", "sky blue"])], judge=judge_length))
     <JudgedPools: 1 pool, 2 candidates, 1 judge>
     """
-    judges, engine_settings = _judges(judge), _settings(run, settings)
+    judges, engine_settings = _judges(judge), EngineSettings(run, **settings)
     expected = None if isinstance(pools, AsyncIterable) else _expected(pools, judges, text)
     control = RunControl(progress, stop or Stop(), expected)
     reader, coming = reader_of(pools, text)
@@ -187,10 +187,6 @@ def _judges(given: Judging) -> tuple[Judge, ...]:
             raise UsageError(f"two judges are named {one.name!r}", hint="give each judge a name of its own")
         names.add(one.name)
     return judges
-
-
-def _settings(run: str | Path | None, settings: JudgeSettings) -> EngineSettings:
-    return EngineSettings(run, **settings)
 
 
 def _expected(pools: PoolSource, judges: Sequence[Judge], text: Callable[[Any], str] | None) -> int | None:
