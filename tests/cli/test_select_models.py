@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,17 @@ def test_a_dry_run_after_the_run_says_0_calls(capsys, folder, monkeypatch, name)
         assert (done.code, script.counts.paid.total()) == (0, paid)
     assert "in all 0 calls" in done.out
     assert "more call" not in done.out
+
+
+def test_a_dry_run_does_not_warn_of_a_signal_without_a_value(capsys, folder, monkeypatch):
+    """The run says it in a line of its own; a dry run routes nothing."""
+    routed = ("--strong", "pairwise:openai/n", "--route", "interval_width", "--share", "0.5")
+    with served(monkeypatch, folder):
+        assert "WARNING" in selected(capsys, *routed).err
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            assert selected(capsys, *routed, "--dry-run").code == 0
+    assert [str(one.message) for one in told if one.category is UserWarning] == []
 
 
 def test_a_dry_run_of_a_cut_run_bounds_what_is_left(capsys, folder, monkeypatch):

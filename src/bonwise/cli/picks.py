@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from bonwise.selection.settings import SelectionSettings
     from bonwise.selection.totals import Totals
 
-__all__ = ["PickReport"]
+__all__ = ["PickReport", "without_router_warnings"]
 
 MAKESHIFT: Mapping[DecidedBy, str] = {
     "first": "picks rest on no judgment: the first candidate was kept, as --on-failure first says",
@@ -27,6 +29,14 @@ MAKESHIFT: Mapping[DecidedBy, str] = {
     "deadline": "picks are the best that was known when the time of --deadline was up",
 }
 """What is said of picks that rest on less than was asked for."""
+
+
+@contextmanager
+def without_router_warnings() -> Iterator[None]:
+    """Keep quiet what a router warns of in Python: a `PickReport` says it in a line, and a dry run routes nothing."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "a pool has no value of the signal", UserWarning)
+        yield
 
 
 @dataclass(slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ import typer
 from bonwise.cli.arguments import Force, HtmlTarget, emit, refuse_overwriting, say
 from bonwise.cli.model_flags import ModelFlags, PoolModelFlags
 from bonwise.cli.picked_page import PickedPage
-from bonwise.cli.picks import PickReport
+from bonwise.cli.picks import PickReport, without_router_warnings
 from bonwise.cli.running import BAD_INPUT, outcome, select_all
 from bonwise.cli.shared_flags import shared_flags
 from bonwise.errors import UsageError
@@ -92,7 +91,8 @@ def select(
             raise UsageError("--dry-run looks at the pools more than once", hint="write them to a file first")
         if html is not None:
             raise UsageError("--dry-run picks nothing, so there is no page", hint="leave --html out")
-        return show_plan(source, plan, asking.run, asking.reask, share=0.0 if router is None else router.share)
+        with without_router_warnings():
+            return show_plan(source, plan, asking.run, asking.reask, share=0.0 if router is None else router.share)
     picks = PickReport(plan, router)
     page = None if html is None else PickedPage(html, str(pools), picks.totals, router)
     # A line that is no pool is found before a cent is spent.
@@ -130,9 +130,7 @@ def _pick_all(
 
     summary, kept = None, True
     try:
-        with warnings.catch_warnings():
-            # What a router warns of is among the lines that follow.
-            warnings.filterwarnings("ignore", "a pool has no value of the signal", UserWarning)
+        with without_router_warnings():
             summary = run_of(source() if page is None else page.passing(source()), each=write)
     finally:
         for line in picks.lines():
