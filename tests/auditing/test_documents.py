@@ -87,7 +87,7 @@ def test_metric_keys_are_those_promised():
     assert list(metrics) == promised.split()
     for e in metrics.values():
         assert {"estimate", "low", "high", "se", "n", "interval", "method"} <= e.keys()
-        assert e["interval"] in {"jackknife", "fieller", "bootstrap", "exact"}
+        assert e["interval"] in {"jackknife", "fieller", "bootstrap", "exact", "clopper-pearson"}
 
 
 def test_the_frame_has_a_row_a_judge_and_metric():

@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
+from scipy.stats import beta, norm
 from scipy.stats import t as student
 
 from bonwise.stats.catalog import METRICS
@@ -182,12 +183,13 @@ def fieller(pools, quantile):
 def intervals(pools):
     """Compute the interval figures that the page on intervals prints."""
     n, value, errors = len(pools), choices(pools)["value_judge"], jackknife(pools)
-    half = student.ppf(0.975, n - 1) * errors["value_judge"]
+    v, t = value, student.ppf(0.975, n - 1)
+    draws = v * (1 - v) / errors["value_judge"] ** 2 * (norm.ppf(0.975) / t) ** 2
     low, high = fieller(pools, 0.975)
     return {
         "value_judge, se": errors["value_judge"],
-        "value_judge, low": value - half,
-        "value_judge, high": value + half,
+        "value_judge, low": beta.ppf(0.025, v * draws, (1 - v) * draws + 1),
+        "value_judge, high": beta.ppf(0.975, v * draws + 1, (1 - v) * draws),
         "within_r, se": errors["within_r"],
         "recovery, low": low,
         "recovery, larger root": high,

@@ -6,6 +6,7 @@ import csv
 import math
 from pathlib import Path
 
+from scipy.stats import beta, norm
 from scipy.stats import t as student_t
 
 HERE = Path(__file__).parent
@@ -14,6 +15,7 @@ HEADER = """\
 # estimates from partial_table.csv: written by partial_prototype.py beside it, which shares no code with the package
 # alone: labels weighted by 1 / pi; further: the further judge's scores stand in for labels (28 labels, no fit)
 # weighted: totals weighted by 1 / pi, a stratified jackknife; recovery's se is that of the linearised ratio
+# value_judge and kendall_tau: Clopper-Pearson on as many draws as their standard error is worth
 method,metric,estimate,se,df,low,high
 """
 
@@ -120,8 +122,25 @@ def augmented(prompts, strata, *, further):
         variance = covariance(along, along)
         df = freedom([dot(contrast, row) for row in zip(*(one[2] for one in found), strict=True)], variance)
         half = quantile(df) * math.sqrt(variance)
-        yield metric, value, math.sqrt(variance), df, max(value - half, limits[0]), min(value + half, limits[1])
+        ends = max(value - half, limits[0]), min(value + half, limits[1])
+        yield (
+            metric,
+            value,
+            math.sqrt(variance),
+            df,
+            *(ends if metric == "gain" else clopper(value, variance, df, limits)),
+        )
     yield ("recovery", *fieller(found[1], found[2]))
+
+
+def clopper(value, variance, df, limits):
+    """Return the interval of a mean between two limits as that of a share of the draws that its variance is worth."""
+    low, high = limits
+    share, variance = (value - low) / (high - low), variance / (high - low) ** 2
+    draws = share * (1 - share) / variance * (norm.ppf((1 + CONFIDENCE) / 2) / quantile(df)) ** 2
+    hits, misses, tail = share * draws, (1 - share) * draws, (1 - CONFIDENCE) / 2
+    least, most = beta.ppf(tail, hits, misses + 1), beta.ppf(1 - tail, hits + 1, misses)
+    return low + (high - low) * least, low + (high - low) * most
 
 
 def fieller(top, bottom):
@@ -153,7 +172,7 @@ def tau_b(scores, labels):
     return (sum(s * o for s, o in signs) / reach, 1.0) if reach else (0.0, 0.0)
 
 
-def jackknifed(prompts, strata, parts, metric, counted):
+def jackknifed(prompts, strata, parts, metric, counted, *, bounded=False):
     """Return estimate, se, df and interval of a metric of weighted totals over the counted prompts."""
     groups = []
     for h in sorted(set(strata)):
@@ -171,10 +190,13 @@ def jackknifed(prompts, strata, parts, metric, counted):
         return metric(totals)
 
     everyone = sum(N for _, N in groups)
-    within = []
+    within, squares, fourths, units = [], 0.0, 0.0, 0
     for g, (mine, _) in enumerate(groups):
         left = [theta(g, x) for x in range(len(mine))]
         middle = sum(left) / len(left)
+        squares += sum((one - middle) ** 2 for one in left)
+        fourths += sum((one - middle) ** 4 for one in left)
+        units += len(left)
         within.append((len(left) - 1) / len(left) * sum((one - middle) ** 2 for one in left))
     without = [theta(g, shrink=1 - 1 / N) for g, (_, N) in enumerate(groups)]
     middle = sum(N * one for (_, N), one in zip(groups, without, strict=True)) / everyone
@@ -183,8 +205,11 @@ def jackknifed(prompts, strata, parts, metric, counted):
     pieces = sum(v**2 / (len(mine) - 1) for v, (mine, _) in zip(within, groups, strict=True))
     total = sum(within) + between
     contributing = sum(counted(row) for mine, _ in groups for row in mine)
-    df = min(total**2 / (pieces + between**2 / (everyone - 1)), contributing - 1)
+    tails = min(max(3.0, 3 * squares**2 / fourths - 1), units - 1)
+    df = min(total**2 / (pieces + between**2 / (everyone - 1)), contributing - 1, tails)
     value, half = theta(), quantile(df) * math.sqrt(total)
+    if bounded:
+        return value, math.sqrt(total), df, *clopper(value, total, df, (-1.0, 1.0))
     return value, math.sqrt(total), df, max(value - half, -1.0), min(value + half, 1.0)
 
 
@@ -195,7 +220,7 @@ def main():
     rows += [("further", *row) for row in augmented(prompts, strata, further=True)]
     correlation = jackknifed(prompts, strata, products, lambda t: t[0] / math.sqrt(t[1] * t[2]), lambda _: True)
     rows.append(("weighted", "within_r", *correlation))
-    tau = jackknifed(prompts, strata, tau_b, lambda t: t[0] / t[1], lambda row: row[1] > 0)
+    tau = jackknifed(prompts, strata, tau_b, lambda t: t[0] / t[1], lambda row: row[1] > 0, bounded=True)
     rows.append(("weighted", "kendall_tau", *tau))
     lines = [",".join([method, metric, *(f"{one:.12g}" for one in figures)]) for method, metric, *figures in rows]
     (HERE / "partial_labels.csv").write_text(HEADER + "\n".join(lines) + "\n")

@@ -133,6 +133,9 @@ def test_jackknife_and_bootstrap_agree():
     plain = estimates(scores, labels)
     drawn = estimates(scores, labels, IntervalRule("bootstrap", resamples=1000, seed=1))
     for name, e in plain.items():
+        if e.interval == "clopper-pearson":
+            assert drawn[name].interval == "clopper-pearson", name
+            continue
         assert drawn[name].interval == "bootstrap", name
         assert drawn[name].se == pytest.approx(e.se, rel=0.1), name
         assert (drawn[name].low, drawn[name].high) == pytest.approx((e.low, e.high), abs=0.5 * e.se), name

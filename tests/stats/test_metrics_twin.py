@@ -59,8 +59,7 @@ def test_only_wild_ratios_are_withheld(prompts):
     for name, e in found.items():
         if e.estimate is None and plain[name] is not None:
             assert name in {"recovery", "inflation"}
-            assert e.reason == "denominator not distinguishable from 0"
-            assert name == "recovery" or may_be_0(found["global_r"])
+            assert e.reason.removeprefix("unbounded: ") == "denominator not distinguishable from 0"
         else:
             assert e.estimate == (None if plain[name] is None else pytest.approx(plain[name], abs=1e-12)), name
             assert e.estimate is not None or "undefined" in e.reason
@@ -114,12 +113,8 @@ def test_bootstrap_equals_the_plain_resampling(prompts):
     found, again = estimates(prompts, rule), twins.resampled(prompts, 20, 7)
     for name, e in found.items():
         replicates = [row[name] for row in again]
-        if name == "inflation" and e.reason == "denominator not distinguishable from 0":
-            # Whether it is withheld follows from the interval that was asked for, which the jackknife's need not be.
-            assert may_be_0(found["global_r"])
-            continue
         if e.interval != "bootstrap":
-            assert None in replicates or plain[name].interval in {None, "exact"}, name
+            assert None in replicates or plain[name].interval in {None, "exact", "clopper-pearson"}, name
             continue
         assert e.se == pytest.approx(np.std(replicates, ddof=1), rel=1e-9, abs=1e-9), name
         assert (e.low, e.high) == pytest.approx(np.quantile(replicates, [0.025, 0.975]), rel=1e-9, abs=1e-9)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from scipy.special import betaincinv
 
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import IntervalRule, estimate
@@ -121,8 +122,22 @@ def test_a_jackknife_worked_by_hand():
     # value_judge of SQUARE is the mean of .5, .5, .9: variance (.0178 + .0178 + .0711)/2 = .16/3, se sqrt(.16/9)
     found = estimate(ESTIMANDS, prompt_sums(*arrays(SQUARE)), IntervalRule())["value_judge"]
     assert found.se == pytest.approx(0.4 / 3, abs=1e-12)
-    # t(2) at 97.5 % is 4.302653: .6333 -/+ .5737, cut to [0, 1]
-    assert (found.low, found.high) == pytest.approx((1.9 / 3 - 4.302653 * 0.4 / 3, 1.0), abs=1e-6)
+    # v (1 - v) / se^2 = 13.0625 draws, times (1.959964 / 4.302653)^2 for t(2): 2.710503 draws, 1.716652 hits
+    ends = betaincinv(1.716652, 1.993851, 0.025), betaincinv(2.716652, 0.993851, 0.975)
+    assert (found.low, found.high) == pytest.approx(ends, abs=1e-6)
+
+
+def test_98_of_100_worked_by_hand():
+    """Of values 0 and 1 the interval is Clopper-Pearson's but for t in the place of the normal, one-sided too."""
+    # v (1 - v) / se^2 = 99, as se^2 = v (1 - v) / 99; times (1.644854 / 1.660391)^2 = .981372
+    right = ([0.9, 0.1], [1, 0])
+    found = estimate(ESTIMANDS, prompt_sums(*arrays([right] * 98 + [([0.1, 0.9], [1, 0])] * 2)), IntervalRule())
+    hit = found["hit_rate"]
+    draws = 99 * 0.9813718
+    ends = betaincinv(0.98 * draws, 0.02 * draws + 1, 0.05), betaincinv(0.98 * draws + 1, 0.02 * draws, 0.95)
+    assert hit.bounds(0.9) == pytest.approx(ends, abs=1e-6)
+    assert hit.interval == "clopper-pearson"
+    assert ends[0] < 0.95  # Student's t would lie above it
 
 
 def test_counts_are_those_of_contributing_prompts():

@@ -24,6 +24,8 @@ from bonwise.documents.preferences import (
 from bonwise.release import release
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.estimation import from_jackknife, may_be_0
+from bonwise.stats.jackknife import Scatter
+from bonwise.stats.kurtosis import kurtosis_df
 from bonwise.stats.laws import Exact
 from bonwise.stats.preference import PREFERENCE_METRICS, preference_jackknife
 from bonwise.stats.sums import Floats
@@ -160,8 +162,8 @@ def _judge(table: PreferenceTable, mine: np.ndarray, confidence: float) -> dict[
     n = len(np.unique(prompt))
     found = preference_jackknife(verdicts.mean(axis=1), oracle, prompt, context)
     out = {
-        name: _estimate(name, float(value), float(se), n, confidence)
-        for name, value, se in zip(PREFERENCE_METRICS, found.estimate, found.se, strict=True)
+        name: _estimate(name, float(value), Scatter(float(se), float(df)), n, confidence)
+        for name, value, se, df in zip(PREFERENCE_METRICS, *found, strict=True)
     }
     if out["covariance_between_share"].estimate is not None and may_be_0(out["covariance"]):
         out["covariance_between_share"] = Estimate.undefined(NOT_DISTINGUISHABLE, n)
@@ -173,15 +175,17 @@ def _judge(table: PreferenceTable, mine: np.ndarray, confidence: float) -> dict[
 def _mean(values: Floats, prompt: npt.NDArray[np.int64], confidence: float) -> Estimate:
     """Estimate a mean over pairs, clustered by prompt."""
     _, owner = np.unique(prompt, return_inverse=True)
-    off = np.bincount(owner, weights=values - values.mean())
+    off = np.bincount(owner, weights=values - values.mean()).astype(np.float64)
     n = len(off)
-    se = float(np.sqrt(n / (n - 1) * (off**2).sum()) / len(values)) if n > 1 else float("nan")
-    return _estimate("order_agreement", float(values.mean()), se, n, confidence)
+    scatter = Scatter(np.nan, np.nan)
+    if n > 1:
+        scatter = Scatter(float(np.sqrt(n / (n - 1) * (off**2).sum()) / len(values)), kurtosis_df(off))
+    return _estimate("order_agreement", float(values.mean()), scatter, n, confidence)
 
 
-def _estimate(name: str, value: float, se: float, n: int, confidence: float) -> Estimate:
+def _estimate(name: str, value: float, scatter: Scatter, n: int, confidence: float) -> Estimate:
     if not np.isfinite(value):
         return Estimate.undefined("undefined: judge or oracle always says the same", n)
     limits = (0.0, 1.0) if name in _SHARES else (-1.0, 1.0) if name in _CORRELATIONS else (-np.inf, np.inf)
     exact = (lambda: Exact(value, n, limits)) if name in _SHARES else None
-    return from_jackknife(value, se, n, limits, confidence, exact=exact)
+    return from_jackknife(value, scatter, n, limits, confidence, exact=exact)

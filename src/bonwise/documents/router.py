@@ -77,7 +77,7 @@ _ROUNDED = 1e-8
 """By how much a threshold may leave the values, which are rounded to nine decimals."""
 
 
-_INTERVALS = frozenset({None, "bootstrap", "exact", "fieller", "jackknife", "logit"})
+_INTERVALS = frozenset({None, "bootstrap", "clopper-pearson", "exact", "fieller", "jackknife", "logit"})
 
 _METHODS = frozenset({"complete", "labelled_only", "aipw", "weighted"})
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import from_jackknife
+from bonwise.stats.jackknife import Scatter
 from bonwise.stats.laws import Exact
 from bonwise.stats.share_laws import BinError, BinErrors, Logit
 from bonwise.stats.sums import TIE_DECIMALS, Floats
@@ -214,10 +215,10 @@ def _estimate(
     value = float(value)
     if np.isnan(value):
         return Estimate.undefined("no statement", n)
-    se = float(_se(left_out))
+    scatter = Scatter.without(left_out)
     exact = (lambda: Exact(value, n, (0.0, 1.0))) if average else None
-    law = Logit(value, se, n - 1) if share and 0 < value < 1 else None
-    return from_jackknife(value, se, n, (0.0, 1.0), confidence, exact=exact, law=law)
+    law = Logit(value, scatter.se, n - 1) if share and 0 < value < 1 else None
+    return from_jackknife(value, scatter, n, (0.0, 1.0), confidence, exact=exact, law=law)
 
 
 def _of_bins(

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from bonwise.stats.estimate import Estimate
+from bonwise.stats.kurtosis import kurtosis_df
 from bonwise.stats.laws import Student
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
@@ -67,7 +68,7 @@ def from_influence(
     confidence: float = 0.95,
     limits: tuple[float, float] = (-np.inf, np.inf),
 ) -> Estimate:
-    """Give an estimate the interval that its influence values allow (infinitesimal jackknife, t(n - 1)).
+    """Give an estimate the interval that its influence values allow (infinitesimal jackknife, Student's t).
 
     Parameters
     ----------
@@ -86,7 +87,8 @@ def from_influence(
         return Estimate(
             value, None, None, None, n, None, reason="no interval: leaving out any prompt changes nothing"
         )
-    return Estimate.under(Student(value, se, n - 1, limits), confidence, estimate=value, se=se, n=n)
+    law = Student(value, se, kurtosis_df(influence), limits)
+    return Estimate.under(law, confidence, estimate=value, se=se, n=n)
 
 
 def without_interval(found: Estimate, reason: str) -> Estimate:

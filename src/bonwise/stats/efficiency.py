@@ -14,6 +14,8 @@ import numpy as np
 from bonwise.stats.estimand import ratio
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.estimation import from_jackknife
+from bonwise.stats.jackknife import Scatter
+from bonwise.stats.kurtosis import kurtosis_df
 from bonwise.stats.laws import Exact, Fieller
 from bonwise.stats.sums import Floats
 
@@ -100,12 +102,12 @@ def _estimate(name: str, sets: Sequence[Spent], confidence: float) -> Estimate:
     reason = _undefined(name, kind, sets, confidence)
     if reason:
         return Estimate.undefined(reason, n)
-    value, se = _jackknife(measure, [_rows(one, kind) for one in sets])
+    value, scatter = _jackknife(measure, [_rows(one, kind) for one in sets])
     limits = (0.0, np.inf) if name.endswith("per_prompt") and len(sets) == 1 else (-np.inf, np.inf)
     law = _fieller(sets[0], kind) if name.startswith("gain") and len(sets) == 1 and n > 1 else None
     if law is not None and law.at(confidence) is None:
         return Estimate.undefined(NOT_DISTINGUISHABLE, n)
-    return from_jackknife(value, se, n, limits, confidence, exact=lambda: Exact(value, n, limits), law=law)
+    return from_jackknife(value, scatter, n, limits, confidence, exact=lambda: Exact(value, n, limits), law=law)
 
 
 def _undefined(name: str, kind: str, sets: Sequence[Spent], confidence: float) -> str:
@@ -132,8 +134,8 @@ def _rows(spent: Spent, kind: str) -> Floats:
     return np.array([spent.gain, spent.room, cost, np.ones(len(spent.gain))])
 
 
-def _jackknife(measure: _Measure, matrices: Sequence[Floats]) -> tuple[float, float]:
-    """Return the estimate and its leave-one-prompt-out standard error, of a difference where there are two."""
+def _jackknife(measure: _Measure, matrices: Sequence[Floats]) -> tuple[float, Scatter]:
+    """Return the estimate and how it varies when a prompt is left out, of a difference where there are two."""
     n = matrices[0].shape[1]
     values, left_out = [], []
     for matrix in matrices:
@@ -142,7 +144,7 @@ def _jackknife(measure: _Measure, matrices: Sequence[Floats]) -> tuple[float, fl
         left_out.append(measure(*(totals[:, None] - matrix)) if n > 1 else np.full(1, np.nan))
     value = values[0] - sum(values[1:])
     replicates = left_out[0] - sum(left_out[1:])
-    return value, float(np.sqrt((n - 1) * replicates.var())) if n > 1 else float("nan")
+    return value, Scatter.without(replicates)
 
 
 def _fieller(spent: Spent, kind: str) -> Fieller:
@@ -153,5 +155,6 @@ def _fieller(spent: Spent, kind: str) -> Fieller:
 def _law(numerator: Floats, denominator: Floats) -> Fieller:
     n = len(numerator)
     covariance = np.cov(numerator, denominator, ddof=1) / n
-    means = float(numerator.mean()), float(denominator.mean())
-    return Fieller(*means, float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1]), n - 1)
+    a, b = float(numerator.mean()), float(denominator.mean())
+    df = kurtosis_df(numerator - a / b * denominator) if b else n - 1.0
+    return Fieller(a, b, float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1]), df)

@@ -84,6 +84,8 @@ class Estimand(Metric):
         Whether it is a difference of two mean labels, which lies within the width of their range on either side of 0.
     over : str, optional
         Metric it is divided by: where that cannot be told from 0, the number would be wild.
+    lost_of : tuple of callable, optional
+        Of a metric that is 1 less a ratio: totals to its numerator and to its denominator, for Fieller's interval.
     outcomes : OutcomeWeights, optional
         The weights that make it of the outcomes of a prompt; of a ratio of means, those of its numerator. Where a
         sample of prompts is labelled, a metric that has them is estimated with a model of the outcomes (AIPW), any
@@ -102,6 +104,7 @@ class Estimand(Metric):
     parts: Callable[[Sums], tuple[Floats, Floats]] | None = None
     contrast: bool = False
     over: str | None = None
+    lost_of: tuple[Callable[[Sums], Floats], Callable[[Sums], Floats]] | None = None
     outcomes: OutcomeWeights | None = None
     outcomes_below: OutcomeWeights | None = None
 

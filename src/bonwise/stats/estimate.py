@@ -29,7 +29,7 @@ class Estimate:
     n : int
         Prompts that contribute.
     interval : str or None
-        ``jackknife``, ``fieller``, ``bootstrap``, ``exact``, ``logit`` or ``bins``.
+        ``jackknife``, ``fieller``, ``clopper-pearson``, ``bootstrap``, ``exact``, ``logit`` or ``bins``.
     method : str
         ``complete``, ``labelled_only``, ``aipw`` or ``weighted``.
     reason : str or None

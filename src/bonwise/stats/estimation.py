@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from bonwise.stats.bootstrap import bootstrap
+from bonwise.stats.clusters import FEWEST, cluster_sums
+from bonwise.stats.end_laws import EffectiveShare, RecoveryNearOne
 from bonwise.stats.estimand import Estimand
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
-from bonwise.stats.jackknife import jackknife
-from bonwise.stats.laws import Exact, Fieller, Law, Percentile, Student
+from bonwise.stats.jackknife import Scatter, jackknife
+from bonwise.stats.kurtosis import kurtosis_df
+from bonwise.stats.laws import Exact, Fieller, Law, OneLess, Percentile, Student
 from bonwise.stats.sums import Floats, Sums
 
 __all__ = [
@@ -37,7 +41,8 @@ class IntervalRule:
     Parameters
     ----------
     kind : {"default", "bootstrap"}
-        Default: jackknife with t(n - 1), Fieller for recovery.
+        Default: jackknife with Student's t, Fieller for ratios of means. The bootstrap takes the place of both; a
+        mean of values with a known range has its interval by `bonwise.stats.end_laws.EffectiveShare` either way.
     confidence : float
         Two-sided, in (0, 1).
     resamples, seed : int
@@ -46,6 +51,9 @@ class IntervalRule:
         Range of the labels, which bounds the values; infinite where their scale is unknown.
     label_width : float
         Width of that range, or of what the labels span where it is unknown.
+    clusters : ndarray of int64, shape (prompts,), optional
+        Codes of the clusters of prompts: the unit that is left out, drawn and summed over. Each prompt is one where
+        they are not given.
     """
 
     kind: Literal["default", "bootstrap"] = "default"
@@ -54,6 +62,11 @@ class IntervalRule:
     seed: int = 0
     label_range: tuple[float, float] = (0.0, 1.0)
     label_width: float = 1.0
+    clusters: npt.NDArray[np.int64] | None = field(default=None, compare=False)
+
+    def keep(self, prompts: npt.NDArray[np.bool_]) -> IntervalRule:
+        """Return the rule for some of the prompts."""
+        return self if self.clusters is None else replace(self, clusters=self.clusters[prompts])
 
 
 def estimate(estimands: Sequence[Estimand], sums: Floats, rule: IntervalRule) -> dict[str, Estimate]:
@@ -68,10 +81,33 @@ def estimate(estimands: Sequence[Estimand], sums: Floats, rule: IntervalRule) ->
     Returns
     -------
     dict of str to Estimate
-        In the order of the estimands; one that is divided by another needs that one among them.
+        In the order of the estimands.
     """
-    found = _estimate(estimands, [e.of for e in estimands], JudgeSums([sums], rule))
-    return without_wild(estimands, found, lambda below: [found[below.name]])
+    sample = JudgeSums([sums], rule)
+    found = _estimate(estimands, [e.of for e in estimands], sample)
+    return {e.name: _lost(e, found[e.name], sample) for e in estimands}
+
+
+def _lost(e: Estimand, found: Estimate, sample: JudgeSums) -> Estimate:
+    """Give a metric that is 1 less a ratio Fieller's interval, and no value where that is unbounded."""
+    if e.lost_of is None or found.estimate is None or found.n < 2 or sample.too_few:
+        return found
+    law = OneLess(_fieller_of_influence(e.lost_of, sample.units[0]))
+    if law.at(sample.rule.confidence) is None:
+        return Estimate.undefined(f"unbounded: {NOT_DISTINGUISHABLE}", found.n)
+    if found.interval != "jackknife":
+        return found
+    return Estimate.under(law, sample.rule.confidence, estimate=found.estimate, se=found.se or np.nan, n=found.n)
+
+
+def _fieller_of_influence(of: Sequence[Callable[[Sums], Floats]], unit: Floats) -> Fieller:
+    """Return the law of a ratio of two metrics, each with its influence values in the place of contributions."""
+    totals, n = unit.sum(axis=1), unit.shape[1]
+    rest = Sums(*(totals[:, None] - unit))
+    numerator, denominator = (
+        one(Sums(*totals)) + (n - 1) * (left.mean() - left) for one in of for left in [one(rest)]
+    )
+    return _fieller(numerator, denominator, (-np.inf, np.inf))
 
 
 def may_be_0(found: Estimate) -> bool:
@@ -146,12 +182,38 @@ class JudgeSums:
             low, high = low - high, high - low
         return (low, high) if len(self.matrices) == 1 else (low - high, high - low)
 
+    @property
+    def units(self) -> list[Floats]:
+        """Sums of what is left out at a time: prompts, or clusters of them."""
+        return [cluster_sums(matrix, self.rule.clusters) for matrix in self.matrices]
+
+    @property
+    def too_few(self) -> str:
+        """Why no interval can be given, whatever the metric; empty where one can."""
+        clusters = self.rule.clusters
+        if clusters is None or (count := len(np.unique(clusters))) >= FEWEST:
+            return ""
+        return f"the prompts are in {count} cluster{'s' * (count != 1)}, and an interval needs {FEWEST}"
+
     def parts(self, of: Callable[[Sums], tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-        """Return numerator and denominator a prompt; the difference of two ratios shares its denominator."""
-        (numerator, denominator), *others = (of(Sums(*matrix)) for matrix in self.matrices)
+        """Return numerator and denominator a unit; the difference of two ratios shares its denominator."""
+        (numerator, denominator), *others = (of(Sums(*unit)) for unit in self.units)
         for other, _ in others:
             numerator = numerator - other
         return numerator, denominator
+
+    def bounded(self, e: Estimand) -> bool:
+        """Tell whether a metric is a mean of values between two known ends, of one judge."""
+        alone = len(self.matrices) == 1 and e.average_over is not None and not e.contrast
+        return alone and bool(np.isfinite(self.limits(e)).all())
+
+    def only_ends(self, e: Estimand) -> bool:
+        """Tell whether the values that a bounded metric is a mean of are its two ends alone, as of yes and no."""
+        if not self.bounded(e) or e.average_over is None:
+            return False
+        sums = Sums(*cluster_sums(self.matrices[0], self.rule.clusters))
+        values = e.of(sums)[e.average_over(sums) > 0]
+        return bool(np.isin(values, self.limits(e)).all())
 
     def stretch(self, e: Estimand) -> float:
         """Return how many times the mean weight a prompt may weigh, counting prompts that contribute."""
@@ -169,17 +231,21 @@ class JudgeSums:
         """Return the number of prompts that contribute."""
         return min(_count(e, Sums(*matrix)) for matrix in self.matrices)
 
+    def count_units(self, e: Estimand) -> int:
+        """Return the number of prompts, or of clusters, that contribute."""
+        return self.count(e) if self.rule.clusters is None else min(_count(e, Sums(*unit)) for unit in self.units)
+
     def fieller(self, of: Callable[[Sums], tuple[Floats, Floats]], limits: tuple[float, float]) -> Fieller:
         """Return the law of a ratio of means."""
         return _fieller(*self.parts(of), limits)
 
     def exact(self, e: Estimand, value: float) -> Exact:
         """Return the bound where all prompts are alike."""
-        return Exact(value, self.count(e), self.exact_limits(e, value), self.stretch(e))
+        return Exact(value, self.count_units(e), self.exact_limits(e, value), self.stretch(e))
 
     def mean_denominator(self, of: Callable[[Sums], tuple[Floats, Floats]]) -> float:
         """Return the mean of the denominator of a ratio of means."""
-        return float(np.mean(self.parts(of)[1]))
+        return float(np.mean(of(Sums(*self.matrices[0]))[1]))
 
     def exact_limits(self, e: Estimand, value: float) -> tuple[float, float]:
         """Return the range for the bound of prompts that are all alike.
@@ -200,48 +266,60 @@ def _estimate(
     def functional(*totals: Sums) -> Floats:
         return np.stack([f(*totals) for f in functions])
 
-    rule, values = sample.rule, jackknife(functional, sample.matrices)
+    rule, units = sample.rule, sample.units
+    values = jackknife(functional, units)
     drawn: Sequence[Floats | None] = [None] * len(estimands)
     if rule.kind == "bootstrap":
-        drawn = list(bootstrap(functional, sample.matrices, resamples=rule.resamples, seed=rule.seed))
-    rows = zip(estimands, values.estimate, values.se, drawn, strict=True)
+        drawn = list(bootstrap(functional, units, resamples=rule.resamples, seed=rule.seed))
+    rows = zip(estimands, *values, drawn, strict=True)
     return {
-        e.name: one_estimate(e, sample, float(value), float(se), None if found is None else Percentile(found))
-        for e, value, se, found in rows
+        e.name: one_estimate(
+            e, sample, float(value), Scatter(float(se), float(df)), None if found is None else Percentile(found)
+        )
+        for e, value, se, df, found in rows
     }
 
 
-def one_estimate(e: Estimand, sample: JudgeSums, value: float, se: float, law: Law | None = None) -> Estimate:
+def one_estimate(e: Estimand, sample: JudgeSums, value: float, scatter: Scatter, law: Law | None = None) -> Estimate:
     """Give a metric the interval that its sample allows, or the reason why there is none.
 
     Parameters
     ----------
     e : Estimand
     sample : JudgeSums
-    value, se : float
-        NaN where the metric is undefined; NaN as a standard error where some prompt cannot be left out.
+    value : float
+        NaN where the metric is undefined.
+    scatter : Scatter
     law : Law, optional
         Replaces Fieller's interval of a ratio of means, and Student's t of the others.
     """
     n, limits, confidence = sample.count(e), sample.limits(e), sample.rule.confidence
+    se, most = scatter.se, max(sample.count_units(e) - 1.0, 1.0)
+    df = min(scatter.most if sample.only_ends(e) else scatter.df, most)
     if not np.isfinite(value):
         return Estimate.undefined(f"undefined: needs {e.needs}", n)
     # Only rounding can carry an estimate beyond the range of its metric.
     value = min(max(value, limits[0]), limits[1])
+    if sample.too_few:
+        return _without_interval(value, n, sample.too_few)
     if e.parts is not None and n > 1:
         fieller = sample.fieller(e.parts, limits)
         if fieller.at(confidence) is None:
             # The ratio itself would be wild, whichever interval was asked for.
             return Estimate.undefined(NOT_DISTINGUISHABLE, n)
+        if law is None and len(sample.matrices) == 1 and limits[1] == 1:
+            law = RecoveryNearOne.over(fieller, value, fieller.se, fieller.df)
         law = law or fieller
+    elif sample.bounded(e) and limits[0] < value < limits[1] and np.isfinite(se) and se > 0:
+        law = EffectiveShare(value, se, df, limits)
     average = e.average_over is not None or e.parts is not None
     exact = (lambda: sample.exact(e, value)) if average else None
-    return from_jackknife(value, se, n, limits, confidence, exact=exact, law=law)
+    return from_jackknife(value, Scatter(se, df), n, limits, confidence, exact=exact, law=law)
 
 
 def from_jackknife(
     value: float,
-    se: float,
+    scatter: Scatter,
     n: int,
     limits: tuple[float, float],
     confidence: float,
@@ -253,8 +331,8 @@ def from_jackknife(
 
     Parameters
     ----------
-    value, se : float
-        NaN as a standard error where some prompt cannot be left out.
+    value : float
+    scatter : Scatter
     n : int
         Prompts that contribute.
     limits : tuple of float
@@ -265,6 +343,7 @@ def from_jackknife(
     law : Law, optional
         Replaces Student's t.
     """
+    se, df = scatter.se, scatter.df
     if n < 2:
         return _without_interval(value, n, "it rests on a single prompt")
     if not np.isfinite(se):
@@ -275,7 +354,7 @@ def from_jackknife(
         return Estimate.under(exact(), confidence, estimate=value, se=0.0, n=n)
     if isinstance(law, Percentile):
         se = float(law.replicates.std(ddof=1))
-    return Estimate.under(law or Student(value, se, n - 1, limits), confidence, estimate=value, se=se, n=n)
+    return Estimate.under(law or Student(value, se, df, limits), confidence, estimate=value, se=se, n=n)
 
 
 def _count(e: Estimand, sums: Sums) -> int:
@@ -289,12 +368,13 @@ def _without_interval(value: float, n: int, reason: str) -> Estimate:
 def _fieller(numerator: Floats, denominator: Floats, limits: tuple[float, float]) -> Fieller:
     n = len(numerator)
     covariance = np.cov(numerator, denominator, ddof=1) / n
+    a, b = float(numerator.mean()), float(denominator.mean())
     return Fieller(
-        float(numerator.mean()),
-        float(denominator.mean()),
+        a,
+        b,
         float(covariance[0, 0]),
         float(covariance[0, 1]),
         float(covariance[1, 1]),
-        n - 1,
+        kurtosis_df(numerator - a / b * denominator) if b else n - 1.0,
         limits,
     )

@@ -1,15 +1,16 @@
-"""Leave-one-prompt-out standard errors of any function of totals, in one pass over the prompts."""
+"""Leave-one-out standard errors of any function of totals, in one pass over the units."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from bonwise.stats.kurtosis import kurtosis_df, moments_df
 from bonwise.stats.sums import Floats, Sums
 
-__all__ = ["Jackknife", "jackknife", "paired_jackknives"]
+__all__ = ["Jackknife", "Scatter", "from_left_out", "jackknife", "paired_jackknives"]
 
 Functional = Callable[..., Floats]
 """Takes one `Sums` of totals a judge; returns an array of shape (metrics, ...)."""
@@ -18,39 +19,59 @@ _CHUNK = 1 << 15
 
 
 class Jackknife(NamedTuple):
-    """Estimates and standard errors, each of shape (metrics,).
+    """Estimates, standard errors and their degrees of freedom, each of shape (metrics,).
 
-    ``se`` is NaN where some prompt cannot be left out without the metric losing its meaning.
+    ``se`` is NaN where some unit cannot be left out without the metric losing its meaning. ``df`` is less than
+    units - 1 where few units carry most of the variance, see `bonwise.stats.kurtosis`.
     """
 
     estimate: Floats
     se: Floats
+    df: Floats
+
+
+class Scatter(NamedTuple):
+    """How one estimate varies.
+
+    ``se`` is NaN where some unit cannot be left out; ``df`` are the degrees of freedom of Student's t, ``most`` those
+    if tails were not heavy.
+    """
+
+    se: float
+    df: float
+    most: float = np.inf
+
+    @classmethod
+    def without(cls, left_out: Floats) -> Scatter:
+        """Return the scatter that the values without each unit in turn show."""
+        n = len(left_out)
+        if n < 2 or not np.isfinite(left_out).all():
+            return cls(np.nan, np.nan)
+        return cls(float(np.sqrt((n - 1) * left_out.var())), kurtosis_df(left_out))
 
 
 def jackknife(functional: Functional, matrices: Sequence[Floats]) -> Jackknife:
-    """Estimate metrics and their leave-one-prompt-out standard errors.
+    """Estimate metrics and their leave-one-out standard errors.
 
-    ``se^2 = (n - 1) / n * sum_x (theta_(-x) - mean theta_(-x))^2``
+    ``se^2 = (n - 1) / n * sum_x (theta_(-x) - mean theta_(-x))^2`` over the n units x: prompts, or clusters of them.
 
     Parameters
     ----------
     functional : callable
         Totals, one `Sums` a matrix, to metrics.
-    matrices : sequence of ndarray, shape (len(Sums._fields), prompts)
-        Per-prompt sums of one or more judges on the same prompts.
+    matrices : sequence of ndarray, shape (len(Sums._fields), units)
+        Sums of every unit, of one or more judges on the same units.
     """
     totals = [matrix.sum(axis=1) for matrix in matrices]
     estimate = functional(*(Sums(*total) for total in totals))
     n = matrices[0].shape[1]
     if n < 2:
-        return Jackknife(estimate, np.full_like(estimate, np.nan))
-    mean, spread = np.zeros_like(estimate), np.zeros_like(estimate)
-    for start in range(0, n, _CHUNK):
-        some = slice(start, start + _CHUNK)
+        return _of_one_unit(estimate)
+    seen = _SpreadSoFar(len(estimate))
+    for some in _chunks(n):
         left = [total[:, None] - matrix[:, some] for total, matrix in zip(totals, matrices, strict=True)]
-        values = functional(*(Sums(*rest) for rest in left))
-        mean, spread = _merge(mean, spread, start, values)
-    return Jackknife(estimate, np.sqrt((n - 1) / n * spread))
+        seen.add(functional(*(Sums(*rest) for rest in left)))
+    return seen.jackknife(estimate)
 
 
 def paired_jackknives(
@@ -64,8 +85,8 @@ def paired_jackknives(
     ----------
     functional : callable
         Totals of one judge to its metrics.
-    matrices : sequence of ndarray, shape (len(Sums._fields), prompts)
-        Per-prompt sums of the judges.
+    matrices : sequence of ndarray, shape (len(Sums._fields), units)
+        Sums of every unit, of each judge.
     pairs : sequence of tuple of int
         Positions of two judges; the difference is the first less the second.
     """
@@ -74,22 +95,74 @@ def paired_jackknives(
     estimates = [alone[i] - alone[j] for i, j in pairs]
     n = matrices[0].shape[1]
     if n < 2:
-        return [Jackknife(one, np.full_like(one, np.nan)) for one in estimates]
-    merged = [(np.zeros_like(one), np.zeros_like(one)) for one in estimates]
-    for start in range(0, n, _CHUNK):
-        some = slice(start, start + _CHUNK)
+        return [_of_one_unit(one) for one in estimates]
+    seen = [_SpreadSoFar(len(one)) for one in estimates]
+    for some in _chunks(n):
         rests = (total[:, None] - matrix[:, some] for total, matrix in zip(totals, matrices, strict=True))
         left = [functional(Sums(*rest)) for rest in rests]
-        merged = [_merge(*seen, start, left[i] - left[j]) for seen, (i, j) in zip(merged, pairs, strict=True)]
-    return [Jackknife(one, np.sqrt((n - 1) / n * spread)) for one, (_, spread) in zip(estimates, merged, strict=True)]
+        for moments, (i, j) in zip(seen, pairs, strict=True):
+            moments.add(left[i] - left[j])
+    return [moments.jackknife(one) for moments, one in zip(seen, estimates, strict=True)]
 
 
-def _merge(mean: Floats, spread: Floats, seen: int, values: Floats) -> tuple[Floats, Floats]:
-    """Add a chunk to a running mean and sum of squared deviations (Chan, Golub and LeVeque)."""
-    count = values.shape[1]
-    centre = values.mean(axis=1)
-    around = values - centre[:, None]
-    shift = centre - mean
-    share = count / (seen + count)
-    spread = spread + np.einsum("mx,mx->m", around, around) + shift**2 * seen * share
-    return mean + shift * share, spread
+def from_left_out(estimate: Floats, left_out: Floats) -> Jackknife:
+    """Return what the values without each unit in turn, shape (metrics, units), say of the estimates."""
+    if left_out.shape[1] < 2:
+        return _of_one_unit(estimate)
+    seen = _SpreadSoFar(len(estimate))
+    seen.add(left_out)
+    return seen.jackknife(estimate)
+
+
+def _of_one_unit(estimate: Floats) -> Jackknife:
+    unknown = np.full_like(estimate, np.nan)
+    return Jackknife(estimate, unknown, unknown)
+
+
+def _chunks(n: int) -> Iterator[slice]:
+    yield from (slice(start, min(start + _CHUNK, n)) for start in range(0, n, _CHUNK))
+
+
+class _SpreadSoFar:
+    """Sums of powers of deviations from the mean, gathered chunk by chunk (Pebay's update).
+
+    Parameters
+    ----------
+    metrics : int
+    """
+
+    def __init__(self, metrics: int) -> None:
+        self._count = 0
+        self._mean, self._second, self._third, self._fourth = (np.zeros(metrics) for _ in range(4))
+
+    def add(self, values: Floats) -> None:
+        """Add a chunk, shape (metrics, units)."""
+        count, centre = values.shape[1], values.mean(axis=1)
+        around = values - centre[:, None]
+        square = around * around
+        second, fourth = square.sum(axis=1), np.einsum("mx,mx->m", square, square)
+        if not self._count:
+            self._count, self._mean, self._second, self._fourth = count, centre, second, fourth
+            # Only a further chunk has a use for the third moment of the first one.
+            self._third = np.einsum("mx,mx->m", square, around) if count == _CHUNK else self._third
+            return
+        third = np.einsum("mx,mx->m", square, around)
+        a, b, n = self._count, count, self._count + count
+        shift = centre - self._mean
+        self._fourth = (
+            self._fourth
+            + fourth
+            + shift**4 * a * b * (a * a - a * b + b * b) / n**3
+            + 6 * shift**2 * (a * a * second + b * b * self._second) / n**2
+            + 4 * shift * (a * third - b * self._third) / n
+        )
+        self._third = (
+            self._third + third + shift**3 * a * b * (a - b) / n**2 + 3 * shift * (a * second - b * self._second) / n
+        )
+        self._second = self._second + second + shift**2 * a * b / n
+        self._mean, self._count = self._mean + shift * b / n, n
+
+    def jackknife(self, estimate: Floats) -> Jackknife:
+        """Return the standard errors that the values left out one by one give an estimate."""
+        n = self._count
+        return Jackknife(estimate, np.sqrt((n - 1) / n * self._second), moments_df(self._second, self._fourth, n))

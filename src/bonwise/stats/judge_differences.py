@@ -10,10 +10,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from bonwise.stats.clusters import cluster_sums
 from bonwise.stats.estimand import Estimand
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import IntervalRule, JudgeSums, difference, estimate, one_estimate, without_wild
-from bonwise.stats.jackknife import Jackknife, paired_jackknives
+from bonwise.stats.jackknife import Jackknife, Scatter, paired_jackknives
 from bonwise.stats.sums import Floats, Sums
 
 __all__ = ["JudgeDifferences"]
@@ -49,14 +50,16 @@ class JudgeDifferences:
             return difference(self._estimands, one.matrix, other.matrix, self._rule)
         values = self._jackknives[first, second]
         sample = _PairOfJudges([one.matrix, other.matrix], self._rule, (one, other))
-        rows = zip(self._estimands, values.estimate, values.se, strict=True)
-        found = {e.name: one_estimate(e, sample, float(value), float(se)) for e, value, se in rows}
+        rows = zip(self._estimands, *values, strict=True)
+        found = {
+            e.name: one_estimate(e, sample, float(value), Scatter(float(se), float(df))) for e, value, se, df in rows
+        }
         return without_wild(self._estimands, found, lambda below: [one.estimate(below), other.estimate(below)])
 
     @cached_property
     def _jackknives(self) -> dict[tuple[int, int], Jackknife]:
         pairs = list(combinations(range(len(self._judges)), 2))
-        found = paired_jackknives(self._values, [one.matrix for one in self._judges], pairs)
+        found = paired_jackknives(self._values, [one.unit for one in self._judges], pairs)
         return dict(zip(pairs, found, strict=True))
 
     def _values(self, totals: Sums) -> Floats:
@@ -78,11 +81,15 @@ class _OneJudge:
         return self._once(("stretch", e.name), lambda: self._alone.stretch(e))
 
     def parts(self, of: Callable[[Sums], tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-        return self._once(("parts", of), lambda: of(Sums(*self.matrix)))
+        return self._once(("parts", of), lambda: of(Sums(*self.unit)))
 
     def estimate(self, e: Estimand) -> Estimate:
         rule = replace(self.rule, kind="default")
         return self._once(("estimate", e.name), lambda: estimate([e], self.matrix, rule)[e.name])
+
+    @property
+    def unit(self) -> Floats:
+        return self._once("unit", lambda: cluster_sums(self.matrix, self.rule.clusters))
 
     @property
     def _alone(self) -> JudgeSums:
@@ -99,6 +106,11 @@ class _PairOfJudges(JudgeSums):
     """The sums of two judges, each of which remembers what follows from it alone."""
 
     judges: tuple[_OneJudge, _OneJudge]
+
+    @property
+    def units(self) -> list[Floats]:
+        """Sums of what is left out at a time: prompts, or clusters of them."""
+        return [one.unit for one in self.judges]
 
     def parts(self, of: Callable[[Sums], tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
         """Return numerator and denominator a prompt; the two ratios share the denominator."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from bonwise.stats.sums import Floats
 
-__all__ = ["Exact", "Fieller", "Law", "Percentile", "Student", "student_quantile"]
+__all__ = ["Ends", "Exact", "Fieller", "Law", "OneLess", "Percentile", "Student", "student_quantile"]
 
 Ends = tuple[float, float] | None
 
@@ -23,7 +23,7 @@ class Law(Protocol):
 
     @property
     def kind(self) -> str:
-        """Name of the rule: jackknife, fieller, bootstrap, exact, logit or bins."""
+        """Name of the rule: jackknife, fieller, clopper-pearson, bootstrap, exact, logit or bins."""
         ...
 
     def at(self, confidence: float) -> Ends:
@@ -72,6 +72,12 @@ class Fieller:
     limits: tuple[float, float] = (-np.inf, np.inf)
     kind: str = "fieller"
 
+    @property
+    def se(self) -> float:
+        """Standard error of the ratio, linearised."""
+        ratio = self.a / self.b
+        return float(np.sqrt(max(self.caa - 2 * ratio * self.cab + ratio**2 * self.cbb, 0.0))) / abs(self.b)
+
     def at(self, confidence: float) -> Ends:
         """Return the interval, None where the set is unbounded."""
         t2 = student_quantile(confidence, self.df) ** 2
@@ -82,6 +88,23 @@ class Fieller:
         root = np.sqrt(max(middle**2 - lead * (self.a**2 - t2 * self.caa), 0.0))
         low, high = (middle - root) / lead, (middle + root) / lead
         return max(float(low), self.limits[0]), min(float(high), self.limits[1])
+
+
+@dataclass(frozen=True, slots=True)
+class OneLess:
+    """The interval of 1 less a ratio."""
+
+    ratio: Fieller
+
+    @property
+    def kind(self) -> str:
+        """Name of the ratio's rule."""
+        return self.ratio.kind
+
+    def at(self, confidence: float) -> Ends:
+        """Return the interval, None where that of the ratio is unbounded."""
+        ends = self.ratio.at(confidence)
+        return None if ends is None else (1 - ends[1], 1 - ends[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.jackknife import Jackknife
+from bonwise.stats.jackknife import Jackknife, from_left_out
 from bonwise.stats.sums import Floats
 
 __all__ = ["PREFERENCE_METRICS", "preference_jackknife"]
@@ -74,14 +74,14 @@ def preference_jackknife(J: Floats, O: Floats, prompt: _Ints, context: _Ints) ->
     own = np.array([np.bincount(owner, weights=column) for column in columns])
     if len(units) < 2:
         alone = _metrics(_PairSums(*own[:, 0], *_terms(own)[:, 0]))
-        return Jackknife(alone, np.full_like(alone, np.nan))
+        return from_left_out(alone, alone[:, None])
     by_context = np.array([np.bincount(home, weights=row) for row in own])
     terms = _terms(by_context)
     everything = np.concatenate([own.sum(axis=1), terms.sum(axis=1)])
     rest = by_context[:, home] - own
     left = np.concatenate([everything[:8, None] - own, everything[8:, None] - terms[:, home] + _terms(rest)])
     estimate, left_out = _metrics(_PairSums(*everything)), _metrics(_PairSums(*left))
-    return Jackknife(estimate, np.sqrt((len(units) - 1) * left_out.var(axis=1)))
+    return from_left_out(estimate, left_out)
 
 
 def _terms(sums: Floats) -> Floats:

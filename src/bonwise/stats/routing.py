@@ -12,6 +12,7 @@ from scipy import special
 
 from bonwise.stats.correlation import LEAST_CARRIERS, from_influence, without_interval
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
+from bonwise.stats.kurtosis import kurtosis_df
 from bonwise.stats.laws import Fieller
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
@@ -336,12 +337,13 @@ def _captured(mine: Floats, best: Floats, share: float, confidence: float) -> Es
     covariance = np.cov(mine, best, ddof=1) / n
     if bottom <= 1e-12:
         return Estimate.undefined("no order is better than another: all gains are equal", n)
+    part = top / bottom
+    df = kurtosis_df(mine - part * best)
     law = Fieller(
-        top, bottom, float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1]), n - 1, (-np.inf, 1.0)
+        top, bottom, float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1]), df, (-np.inf, 1.0)
     )
     if law.at(confidence) is None:
         return Estimate.undefined(NOT_DISTINGUISHABLE, n)
-    part = top / bottom
     moves = (mine - part * best) / bottom
     se = float(np.sqrt(np.sum(moves**2) / (n * (n - 1))))
     return Estimate.under(law, confidence, estimate=part, se=se, n=n)

@@ -101,6 +101,7 @@ ESTIMANDS = (
         "a global_r other than 0 and a defined within_r",
         _ANY,
         over="global_r",
+        lost_of=(within_r, global_r),
         group="Over all cells",
         meaning="share of global_r lost within prompts",
         unit="share",

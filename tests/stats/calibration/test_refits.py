@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import betaincinv
 
 from bonwise.stats.calibration.refits import Refits, deal_groups, group_error, refits
 from bonwise.stats.calibration.refitted import refitted_difference, refitted_estimate, refitted_tie_breaks
@@ -68,16 +69,17 @@ def test_no_group_holds_a_whole_fold(folds, per_fold, seed):
         assert len(np.unique(dealt[groups != group])) == folds
 
 
-def test_the_interval_is_that_of_students_t_over_the_groups():
-    """Estimate plus and minus t(G - 1) errors, cut to the metric's range."""
+def test_the_interval_takes_t_over_the_groups():
+    """Clopper-Pearson on v (1 - v) / se^2 (z / t(G - 1))^2 draws."""
     sums = picks([True] * 9 + [False] * 3)
     found = refits(kept_of(sums), np.arange(12) % 6)
     (one,) = refitted_estimate(of("top1_accuracy"), found, RULE).values()
     rests = [(sums.shape[1] * 0.75 - sum(1 for x in range(g, 12, 6) if x < 9)) / 10 for g in range(6)]
     se = (5 / 6 * sum((rest - np.mean(rests)) ** 2 for rest in rests)) ** 0.5
     assert (one.estimate, one.se) == (0.75, pytest.approx(se))
-    half = student_quantile(0.95, 5) * se
-    assert (one.low, one.high) == (pytest.approx(0.75 - half), pytest.approx(min(0.75 + half, 1.0)))
+    draws = 0.75 * 0.25 / se**2 * (1.959963985 / student_quantile(0.95, 5)) ** 2
+    ends = betaincinv(0.75 * draws, 0.25 * draws + 1, 0.025), betaincinv(0.75 * draws + 1, 0.25 * draws, 0.975)
+    assert (one.low, one.high) == pytest.approx(ends)
 
 
 def test_a_metric_that_a_group_alone_defines_has_no_interval():

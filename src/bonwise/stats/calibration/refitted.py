@@ -12,7 +12,7 @@ from bonwise.stats.calibration.tie_breaks import one_tie_break
 from bonwise.stats.estimand import Estimand
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import IntervalRule, JudgeSums, minus, one_estimate, without_wild
-from bonwise.stats.jackknife import jackknife
+from bonwise.stats.jackknife import Scatter, jackknife
 from bonwise.stats.laws import Student
 from bonwise.stats.sums import Floats, Sums
 
@@ -77,7 +77,7 @@ def refitted_relative(
     values = functional(Sums(*after.totals), Sums(*before.totals))
     rests = functional(Sums(*after.rests), Sums(*before.rests))
     return {
-        e.name: one_relative(float(value), float(se), alone[e.name], e, rule, df=after.groups - 1)
+        e.name: one_relative(float(value), Scatter(float(se), after.groups - 1.0), alone[e.name], e, rule)
         for e, value, se in zip(estimands, values, group_error(rests), strict=True)
     }
 
@@ -106,7 +106,7 @@ def _estimates(
         return np.stack([f(*totals) for f in functions])
 
     sample = JudgeSums([one.whole for one in found], rule)
-    values, alike = jackknife(functional, sample.matrices)
+    values, alike, _ = jackknife(functional, sample.matrices)
     errors = group_error(functional(*(Sums(*one.rests) for one in found)))
     rows = zip(estimands, values, errors, alike, strict=True)
     df = found[0].groups - 1
@@ -125,4 +125,5 @@ def _one(e: Estimand, sample: JudgeSums, value: float, se: float, of_prompts: fl
         if reason is not None:
             return Estimate(value, None, None, None, n, None, reason=f"no interval: {reason}")
     # Where fewer prompts than groups contribute, the groups vary no more freely than those prompts.
-    return one_estimate(e, sample, value, se, Student(value, se, min(df, n - 1), sample.limits(e)))
+    law = Student(value, se, min(df, n - 1), sample.limits(e)) if e.parts is not None else None
+    return one_estimate(e, sample, value, Scatter(se, df, df), law)

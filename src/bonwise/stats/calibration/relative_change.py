@@ -9,8 +9,7 @@ import numpy as np
 from bonwise.stats.estimand import Estimand
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.estimation import IntervalRule, estimate, from_jackknife, may_be_0
-from bonwise.stats.jackknife import jackknife
-from bonwise.stats.laws import Student
+from bonwise.stats.jackknife import Scatter, jackknife
 from bonwise.stats.sums import Floats, Sums
 
 __all__ = ["one_relative", "ratios_less_1", "relative_change"]
@@ -43,9 +42,11 @@ def relative_change(
     0.0
     """
     found, alone = jackknife(ratios_less_1(estimands), [after, before]), estimate(estimands, before, rule)
-    rows = zip(estimands, found.estimate, found.se, strict=True)
-    df = before.shape[1] - 1
-    return {e.name: one_relative(float(value), float(se), alone[e.name], e, rule, df=df) for e, value, se in rows}
+    rows = zip(estimands, *found, strict=True)
+    return {
+        e.name: one_relative(float(value), Scatter(float(se), float(df)), alone[e.name], e, rule)
+        for e, value, se, df in rows
+    }
 
 
 def ratios_less_1(estimands: Sequence[Estimand]) -> Callable[[Sums, Sums], Floats]:
@@ -58,24 +59,21 @@ def ratios_less_1(estimands: Sequence[Estimand]) -> Callable[[Sums, Sums], Float
     return functional
 
 
-def one_relative(value: float, se: float, before: Estimate, e: Estimand, rule: IntervalRule, *, df: int) -> Estimate:
+def one_relative(value: float, scatter: Scatter, before: Estimate, e: Estimand, rule: IntervalRule) -> Estimate:
     """Give a relative change its interval, or the reason why there is none.
 
     Parameters
     ----------
-    value, se : float
-        NaN where undefined, on all prompts or without some of them.
+    value : float
+        NaN where undefined.
+    scatter : Scatter
     before : Estimate
         The metric before.
     e : Estimand
     rule : IntervalRule
-    df : int
-        Degrees of freedom of the standard error.
     """
     if before.estimate is not None and may_be_0(before):
         return Estimate.undefined(NOT_DISTINGUISHABLE, before.n)
     if not np.isfinite(value):
         return Estimate.undefined(f"undefined: needs {e.needs}", before.n)
-    limits = (-np.inf, np.inf)
-    law = Student(value, se, df, limits)
-    return from_jackknife(value, se, before.n, limits, rule.confidence, exact=None, law=law)
+    return from_jackknife(value, scatter, before.n, (-np.inf, np.inf), rule.confidence, exact=None)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import from_jackknife
-from bonwise.stats.laws import Student
+from bonwise.stats.jackknife import Scatter
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = ["one_tie_break", "tie_break_agreement", "tie_break_sums"]
@@ -66,8 +66,8 @@ def one_tie_break(sums: Floats, se: float, confidence: float, *, df: int | None 
     if not n:
         return Estimate.undefined("undefined: needs a tie that is broken where labels differ", n)
     value, limits = float(agree.sum() / pairs.sum()), (0.0, 1.0)
-    law = Student(value, se, n - 1 if df is None else min(df, n - 1), limits)
-    return from_jackknife(value, se, n, limits, confidence, exact=None, law=law)
+    scatter = Scatter(se, n - 1.0 if df is None else min(df, n - 1.0))
+    return from_jackknife(value, scatter, n, limits, confidence, exact=None)
 
 
 def tie_break_sums(raw: Floats, calibrated: Floats, labels: Floats, sizes: _Ints) -> Floats:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import from_jackknife
+from bonwise.stats.jackknife import Scatter
 from bonwise.stats.laws import Exact
 from bonwise.stats.share_laws import Logit
 from bonwise.stats.sums import Floats
@@ -51,11 +52,11 @@ def pair_share(share: Share, prompt: _Ints, confidence: float, weights: Floats |
         return Estimate.undefined("undefined: no such pair", 0)
     top, base = top[base > 0], base[base > 0]
     value = min(max(float(top.sum() / base.sum()), 0.0), 1.0)
-    se = _se(_ratio(top.sum() - top, base.sum() - base))
+    scatter = Scatter.without(_ratio(top.sum() - top, base.sum() - base))
     stretch = float(base.max() / base.mean())
-    law = Logit(value, se, n - 1) if 0 < value < 1 else None
+    law = Logit(value, scatter.se, n - 1) if 0 < value < 1 else None
     exact = partial(Exact, value, n, (0.0, 1.0), stretch)
-    return from_jackknife(value, se, n, (0.0, 1.0), confidence, exact=exact, law=law)
+    return from_jackknife(value, scatter, n, (0.0, 1.0), confidence, exact=exact, law=law)
 
 
 def share_difference(
@@ -81,7 +82,7 @@ def mean_difference(
 def _differing(value: float, left: Sequence[Floats], n: int, confidence: float) -> Estimate:
     limits = (-1.0, 1.0)
     exact = partial(Exact, value, n, limits)
-    return from_jackknife(value, _se(left[0] - left[1]), n, limits, confidence, exact=exact)
+    return from_jackknife(value, Scatter.without(left[0] - left[1]), n, limits, confidence, exact=exact)
 
 
 def _sums(share: Share, prompt: _Ints, weights: Floats | None) -> tuple[Floats, Floats]:
@@ -96,8 +97,3 @@ def _ratio(top: Floats, base: Floats) -> Floats:
     scale = float(base.max(initial=0.0))
     out: Floats = np.divide(top, base, out=np.full(len(top), np.nan), where=base > 1e-9 * max(scale, 1e-300))
     return out
-
-
-def _se(left_out: Floats) -> float:
-    n = len(left_out)
-    return float(np.sqrt((n - 1) * left_out.var())) if n > 1 else float("nan")

@@ -8,10 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.end_laws import EffectiveShare, RecoveryNearOne
 from bonwise.stats.estimand import Estimand
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.estimation import IntervalRule, estimate, from_jackknife
-from bonwise.stats.laws import Fieller, Student
+from bonwise.stats.jackknife import Scatter
+from bonwise.stats.laws import Law
 from bonwise.stats.partial.label_features import LabelFeatures, outcomes
 from bonwise.stats.partial.label_interval import Influence, fieller, influence, student, where_labels_carry
 from bonwise.stats.partial.label_sample import LabelSample
@@ -179,25 +181,28 @@ def _metric(
 ) -> Estimate:
     """Estimate one metric with its interval."""
     limits, alone, labels = _limits(e, rule), problem.alone[e.name], sample.count
-    law: Student | Fieller
+    law: Law
     # Every metric is a contrast of the same means: sums and differences of metrics hold exactly.
     above = np.array(e.outcomes)
     if e.outcomes_below is None:
-        law = student(found, above, limits)
-        value, se = law.estimate, law.se
+        mean = law = student(found, above, limits)
+        value, se, df = mean.estimate, mean.se, mean.df
+        if not e.contrast and np.isfinite(limits).all() and limits[0] < value < limits[1] and se > 0:
+            law = EffectiveShare(value, se, df, limits)
     else:
         below = np.array(e.outcomes_below)
         if alone.reason is not None and alone.reason.startswith("undefined"):
             return Estimate.undefined(alone.reason, labels)
         if below @ found.means <= 0:
             return Estimate.undefined(_UNBOUNDED, labels)
-        law, se = fieller(found, above, below, limits)
-        value = law.a / law.b
+        ratio, se = fieller(found, above, below, limits)
+        value, df = ratio.a / ratio.b, ratio.df
+        law = RecoveryNearOne.over(ratio, value, se, df)
         if labels > 1 and law.at(rule.confidence) is None:
             return Estimate.undefined(f"{_UNBOUNDED}; the ratio itself is {min(value, limits[1]):.3g}", labels)
     # A weighted mean of labels and predictions may leave the range of the metric; the interval never does.
     value = min(max(value, limits[0]), limits[1])
-    made = from_jackknife(value, se, labels, limits, rule.confidence, exact=None, law=law)
+    made = from_jackknife(value, Scatter(se, df), labels, limits, rule.confidence, exact=None, law=law)
     return _alike(made, alone, sample) if made.low is None and labels > 1 else made
 
 

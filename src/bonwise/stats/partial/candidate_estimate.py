@@ -14,6 +14,8 @@ import numpy as np
 from bonwise.stats.bounds import Unlabelled, recovery_bounds
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import IntervalRule, from_jackknife
+from bonwise.stats.jackknife import Scatter
+from bonwise.stats.kurtosis import kurtosis_df
 from bonwise.stats.laws import Exact
 from bonwise.stats.partial.candidate_labels import CandidateDraw, known_of_pairs, model_of
 from bonwise.stats.partial.candidate_model import tuning
@@ -194,7 +196,7 @@ class _Means:
         value = float(np.clip(law.estimate, *limits))
         made = from_jackknife(
             value,
-            law.se if vary else 0.0,
+            Scatter(law.se if vary else 0.0, law.df),
             n,
             limits,
             self.rule.confidence,
@@ -254,6 +256,8 @@ class _Means:
 def _alone(values: Floats, limits: tuple[float, float], rule: IntervalRule) -> Estimate:
     """Estimate the mean over the labelled prompts, as if they were all."""
     n, value = len(values), float(values.mean())
-    se = float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
-    found = from_jackknife(value, se, n, limits, rule.confidence, exact=lambda: Exact(value, n, limits))
+    scatter = Scatter(np.nan, np.nan)
+    if n > 1:
+        scatter = Scatter(float(values.std(ddof=1) / np.sqrt(n)), kurtosis_df(values))
+    found = from_jackknife(value, scatter, n, limits, rule.confidence, exact=lambda: Exact(value, n, limits))
     return found.with_method("labelled_only")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bonwise.stats.clusters import cluster_sums
 from bonwise.stats.estimand import Estimand
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import (
@@ -22,7 +23,9 @@ from bonwise.stats.estimation import (
     one_estimate,
     without_wild,
 )
-from bonwise.stats.laws import Exact, Fieller, Student
+from bonwise.stats.jackknife import Scatter, jackknife
+from bonwise.stats.kurtosis import kurtosis_df, moments_df
+from bonwise.stats.laws import Exact, Fieller
 from bonwise.stats.partial.label_interval import where_labels_carry
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.partial.label_strata import LabelStrata, label_strata
@@ -142,13 +145,23 @@ class _WeightedSums(JudgeSums):
 
     strata: LabelStrata
 
+    @property
+    def units(self) -> list[Floats]:
+        """Weighted sums of clusters; without clusters, sums of prompts before weights."""
+        if self.rule.clusters is None:
+            return self.matrices
+        return [cluster_sums(matrix * self.strata.weights, self.rule.clusters) for matrix in self.matrices]
+
     def fieller(self, of: Callable[[Sums], tuple[Floats, Floats]], limits: tuple[float, float]) -> Fieller:
         """Return the law of a ratio of weighted means."""
+        if self.rule.clusters is not None:
+            return JudgeSums.fieller(self, of, limits)
         rows = np.stack(self.parts(of))
         means, within, between = _means(rows, self.strata)
         toward = np.array([1.0, -means[0] / means[1]]) if means[1] else np.array([1.0, 0.0])
         scatter = np.einsum("i,hij,j->h", toward, within, toward)
-        df = _degrees(scatter, float(toward @ between @ toward), self.strata, rows.shape[1])
+        tails = kurtosis_df(self.strata.weights * (toward @ (rows - means[:, None])))
+        df = min(_degrees(scatter, float(toward @ between @ toward), self.strata, rows.shape[1]), tails)
         C = within.sum(axis=0) + between
         (caa, cab), (_, cbb) = C.tolist()
         return Fieller(float(means[0]), float(means[1]), caa, cab, cbb, df, limits)
@@ -165,14 +178,15 @@ class _WeightedSums(JudgeSums):
             sums = Sums(*matrix)
             counts = np.ones(matrix.shape[1]) if e.average_over is None else e.average_over(sums)
             w = self.strata.weights[counts > 0]
-            n = min(n, w.sum() / w.max())
+            units = w if self.rule.clusters is None else cluster_sums(w, self.rule.clusters[counts > 0])
+            n = min(n, units.sum() / units.max())
             most = float(sums.pairs.max()) if counts.max() > 1 else 1.0
             stretch = max(stretch, most / float(np.average(counts[counts > 0], weights=w)))
         return Exact(value, max(int(n + 1e-9), 1), self.exact_limits(e, value), stretch)
 
     def mean_denominator(self, of: Callable[[Sums], tuple[Floats, Floats]]) -> float:
         """Return the weighted mean of the denominator of a ratio of means."""
-        return float(np.average(self.parts(of)[1], weights=self.strata.weights))
+        return float(np.average(of(Sums(*self.matrices[0]))[1], weights=self.strata.weights))
 
 
 def _weighted(matrices: list[Floats], sample: LabelSample, rule: IntervalRule) -> _WeightedSums:
@@ -185,27 +199,35 @@ def _estimate(
     def functional(*totals: Sums) -> Floats:
         return np.stack([f(*totals) for f in functions])
 
-    values, within, between = _jackknife(functional, matched.matrices, matched.strata)
+    if matched.rule.clusters is not None:
+        rows = zip(estimands, *jackknife(functional, matched.units), strict=True)
+        return {
+            e.name: one_estimate(e, matched, float(value), Scatter(float(se), float(df))) for e, value, se, df in rows
+        }
+    values, within, between, tails = _jackknife(functional, matched.matrices, matched.strata)
     found = {}
     for k, e in enumerate(estimands):
         value, se = float(values[k]), float(np.sqrt(within[k].sum() + between[k]))
-        df = _degrees(within[k], float(between[k]), matched.strata, matched.count(e))
-        law = Student(value, se, df, matched.limits(e)) if e.parts is None else None
-        found[e.name] = one_estimate(e, matched, value, se, law)
+        most = _degrees(within[k], float(between[k]), matched.strata, matched.count(e))
+        scatter = Scatter(se, min(most, float(tails[k])), most)
+        found[e.name] = one_estimate(e, matched, value, scatter)
     return found
 
 
 def _jackknife(
     functional: Callable[..., Floats], matrices: Sequence[Floats], strata: LabelStrata
-) -> tuple[Floats, Floats, Floats]:
-    """Return estimates, variances within each stratum (metrics, strata) and between strata (metrics,)."""
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return estimates, variances within each stratum (metrics, strata) and between strata (metrics,).
+
+    Last come the degrees of freedom that heavy tails leave (metrics,).
+    """
     weighted = [matrix * strata.weights for matrix in matrices]
     by_stratum = [strata.within(matrix) for matrix in weighted]
     # Summed, not taken from the total: where nothing else counts, what is left is 0 to the last bit.
     others = [sums @ (1 - np.eye(sums.shape[1])) for sums in by_stratum]
     values = functional(*(Sums(*sums.sum(axis=1)) for sums in by_stratum))
     if strata.weights.size < 2:
-        return values, np.full((len(values), 1), np.nan), np.zeros(len(values))
+        return values, np.full((len(values), 1), np.nan), np.zeros(len(values)), np.ones(len(values))
     left = np.empty((len(values), strata.weights.size))
     for start in range(0, left.shape[1], _CHUNK):
         some = slice(start, start + _CHUNK)
@@ -217,11 +239,13 @@ def _jackknife(
         ]
         left[:, some] = functional(*(Sums(*one) for one in rest))
     around = left - (strata.within(left) / strata.counts)[:, strata.owner]
-    within = strata.within(around**2) * (strata.counts - 1) / strata.counts
+    square = around**2
+    tails = moments_df(square.sum(axis=1), np.einsum("mx,mx->m", square, square), left.shape[1])
+    within = strata.within(square) * (strata.counts - 1) / strata.counts
     without = functional(
         *(Sums(*(o + s * (1 - 1 / strata.prompts))) for o, s in zip(others, by_stratum, strict=True))
     )
-    return values, within, _between(without, strata)
+    return values, within, _between(without, strata), tails
 
 
 def _between(without: Floats, strata: LabelStrata) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.estimation import from_jackknife
+from bonwise.stats.jackknife import Scatter
 from bonwise.stats.laws import student_quantile
 from bonwise.stats.requirements.chance import BeyondChance
 from bonwise.stats.requirements.curve import NoisyOracle
@@ -175,7 +176,9 @@ def _difference(
 
 
 def _estimate(value: float, influence: Floats, limits: tuple[float, float], confidence: float) -> Estimate:
-    return from_jackknife(value, _standard_error(influence), len(influence), limits, confidence, exact=None)
+    n = len(influence)
+    scatter = Scatter(_standard_error(influence), n - 1.0)
+    return from_jackknife(value, scatter, n, limits, confidence, exact=None)
 
 
 def _standard_error(influence: Floats) -> float:

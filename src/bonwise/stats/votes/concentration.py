@@ -16,6 +16,7 @@ from scipy import special
 
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import from_jackknife
+from bonwise.stats.jackknife import Scatter
 from bonwise.stats.sums import Floats
 
 __all__ = [
@@ -196,8 +197,7 @@ def signal(values: Floats, type_: _Ints, confidence: float = 0.95) -> Estimate:
         return Estimate.undefined("fewer than two prompts hold two votes", len(n))
     total, whole = float(squares @ n), float(n.sum())
     left_out = (total - squares * n) / (whole - n)
-    se = float(np.sqrt((len(n) - 1) * left_out.var()))
-    return from_jackknife(total / whole, se, len(n), (-np.inf, 0.25), confidence, exact=None)
+    return from_jackknife(total / whole, Scatter.without(left_out), len(n), (-np.inf, 0.25), confidence, exact=None)
 
 
 def homogeneity(sums: Floats, votes: Floats) -> Floats:

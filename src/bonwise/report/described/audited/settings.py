@@ -106,9 +106,9 @@ def _picks(picks: PicksMade | None) -> Iterator[tuple[str, str]]:
 
 def _manner(settings: AuditSettings) -> Iterator[tuple[str, str]]:
     yield "decision", _TARGETS[settings.target]
-    kind = "jackknife and Fieller"
+    kind = "jackknife, Fieller and Clopper-Pearson"
     if settings.resamples is not None:
-        kind = f"bootstrap of {counted(settings.resamples, 'resample')}"
+        kind = f"bootstrap of {counted(settings.resamples, 'resample')}, and Clopper-Pearson"
     yield "intervals", f"{percent(settings.confidence)}, clustered by prompt, {kind}"
     if settings.outcome_model is not None:
         yield "outcome model", settings.outcome_model
