@@ -1,0 +1,1 @@
+"""Every labelled cell counts: figures of tables where pools are labelled in part."""

@@ -1,0 +1,46 @@
+"""What the labelled cells of a table say: figures, and how much stands behind each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.sums import Floats
+
+__all__ = ["CellCounts", "LabelledCellFigures"]
+
+
+class CellCounts(NamedTuple):
+    """Labelled cells, pools and pairs of cells that a figure rests on."""
+
+    cells: int
+    pools: int
+    pairs: int
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledCellFigures:
+    """Figures of one judge from every labelled cell.
+
+    Parameters
+    ----------
+    metrics : mapping of str to Estimate
+        Every metric of the catalogue, in its order; one that is refused carries the reason.
+    counts : mapping of str to CellCounts
+        Behind each metric.
+    gain_parts, oracle_parts : ndarray of float64, shape (prompts,), or None
+        What each prompt contributes to the mean of J - R and of M - R; None where the figure is refused.
+    ess : float
+        Complete pools of equal chance to be complete that would say as much as those there are.
+    notes : tuple of str
+        Plain sentences on what the figures can bear.
+    """
+
+    metrics: Mapping[str, Estimate]
+    counts: Mapping[str, CellCounts]
+    gain_parts: Floats | None
+    oracle_parts: Floats | None
+    ess: float
+    notes: tuple[str, ...]
