@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from auditing.tables import cohort, table, two_judges
@@ -121,3 +122,40 @@ def test_every_judge_is_held_against_every_gate():
         ("second", "recovery", "met"),
         ("second", "tie_rate", "not met"),
     }
+
+
+def skewed(right, wrong):
+    """Make prompts of four of which the judge picks the only bad answer, or one of three good ones."""
+    rows = []
+    for x in range(right + wrong):
+        bad = "a" if x >= right else "d"
+        rows += [(f"p{x}", name, 0.9 if name == "a" else 0.1, 0.0 if name == bad else 1.0) for name in "abcd"]
+    return pd.DataFrame(rows, columns=["prompt_id", "candidate", "judge_score", "oracle_label"])
+
+
+@pytest.mark.parametrize("metric", ["gain", "recovery"])
+def test_a_gate_at_0_is_met_or_not_met_where_both_agree(metric):
+    """39 of 40 right pass, 30 of 40 wrong fail, and the sentence names z."""
+    for frame, state in ((skewed(39, 1), "met"), (skewed(10, 30), "not met")):
+        one = gate(audit(frame, keep_easy=["a", "d"]), metric, 0.0)
+        assert one.state == state
+        assert "labels dealt at random agree (z = " in one.sentence
+
+
+def test_a_gate_at_0_that_only_t_decides_names_what_would():
+    """Four bad answers in 24 prompts, none picked: t finds a gain, the deals need more prompts, which are named."""
+    frame = skewed(24, 0)
+    frame.loc[frame["prompt_id"].isin([f"p{x}" for x in range(20)]), "oracle_label"] = 1.0
+    found = audit(frame, keep_easy=["d"])
+    assert found["gain"].no_gain.law.at(0.9)[0] > 0
+    assert found["gain"].no_gain.z < 1.645
+    one = gate(found, "gain", 0.0)
+    assert one.state == "inconclusive"
+    assert one.low > 0
+    assert one.more_prompts >= 1
+    assert "do not agree" in one.sentence
+
+
+def test_a_gate_elsewhere_has_no_second_test():
+    """A gate beside 0 is decided by its bound alone."""
+    assert "dealt" not in gate(audit(skewed(39, 1), keep_easy=["a", "d"]), "gain", 0.001).sentence

@@ -12,6 +12,7 @@ from bonwise.documents.metrics import unit_of
 from bonwise.errors import UsageError
 from bonwise.report.numbers import Ends, against, counted, setting
 from bonwise.stats.estimate import Estimate
+from bonwise.stats.no_gain import Z_NEEDED
 
 __all__ = ["Gate", "Labelled", "check_gate", "open_gate"]
 
@@ -91,17 +92,20 @@ def check_gate(
     if not isfinite(value):
         raise UsageError(f"the gate of {metric} must be finite, not {value}", hint="such as 0.2")
     found = metrics[metric]
+    dealt = found.no_gain if value == 0 else None
     ends = found.bounds(2 * ONE_SIDED - 1)
+    if dealt is not None and ends is not None:
+        ends = dealt.law.at(2 * ONE_SIDED - 1)
     asked = _GateRequest(judge, metric, value)
     if found.estimate is None or ends is None:
         return open_gate(metric, value, judge=judge, why=found.reason or "no interval")
-    if unsettled:
-        return _gate(asked, "inconclusive", f"{asked}: inconclusive: {unsettled}.", ends)
-    if found.method == "labelled_only":
-        return _unknown_population(asked, ends)
+    if unsettled or found.method == "labelled_only":
+        return _unknown_population(asked, ends, unsettled)
     if ends[1] >= value and _cannot_pass(suspected, met=ends[0] > value):
         return _gate(asked, "inconclusive", f"{asked}: inconclusive: {_suspected(suspected)}", ends)
     if not ends[0] <= value <= ends[1]:
+        if dealt is not None:
+            return _of_both_tests(asked, ends, dealt.z, labelled)
         state: GateState = "met" if ends[0] > value else "not met"
         side, bound = ("lower", ends[0]) if state == "met" else ("upper", ends[1])
         sentence = f"{asked}: {state}, the one-sided 95% {side} bound is {asked.bound(bound, ends)}."
@@ -113,6 +117,26 @@ def check_gate(
     )
     counts = None if more is None else (ceil(more * labelled.labels_each), ceil(more))
     return _gate(asked, "inconclusive", sentence, ends, counts)
+
+
+def _of_both_tests(asked: _GateRequest, ends: _Ends, z: float | None, labelled: Labelled) -> Gate:
+    """Return a gate at 0 that Student's t decides if the test of dealt labels agrees."""
+    above = ends[0] > 0
+    side, bound = ("lower", ends[0]) if above else ("upper", ends[1])
+    student = f"the one-sided 95% {side} bound is {asked.bound(bound, ends)}"
+    if z is not None and (z > Z_NEEDED if above else z < -Z_NEEDED):
+        state: GateState = "met" if above else "not met"
+        sentence = f"{asked}: {state}, {student}, and labels dealt at random agree (z = {z:.2f})."
+        return _gate(asked, state, sentence, ends)
+    if z is None or (z > 0) != above:
+        sentence = f"{asked}: inconclusive, {student}, but labels dealt at random do not agree."
+        return _gate(asked, "inconclusive", sentence, ends)
+    more = labelled.prompts * ((Z_NEEDED / z) ** 2 - 1)
+    sentence = (
+        f"{asked}: inconclusive, {student}, but labels dealt at random do not agree (z = {z:.2f}, where "
+        f"{'' if above else '-'}{Z_NEEDED:.3f} decides); {_what_decides(more, labelled)}."
+    )
+    return _gate(asked, "inconclusive", sentence, ends, (ceil(more * labelled.labels_each), ceil(more)))
 
 
 def _cannot_pass(suspected: Sequence[Suspected], *, met: bool) -> bool:
@@ -163,12 +187,12 @@ def _gate(
     )
 
 
-def _unknown_population(asked: _GateRequest, ends: _Ends) -> Gate:
-    sentence = (
-        f"{asked}: inconclusive: only part of the prompts is labelled and how they were chosen is unknown, so no "
-        "gate on all prompts can pass; label the others, or a random sample of all."
+def _unknown_population(asked: _GateRequest, ends: _Ends, unsettled: str) -> Gate:
+    why = unsettled or (
+        "only part of the prompts is labelled and how they were chosen is unknown, so no gate on all prompts can "
+        "pass; label the others, or a random sample of all"
     )
-    return _gate(asked, "inconclusive", sentence, ends)
+    return _gate(asked, "inconclusive", f"{asked}: inconclusive: {why}.", ends)
 
 
 def _more_prompts(estimate: float, prompts: int, ends: tuple[float, float], value: float) -> float | None:

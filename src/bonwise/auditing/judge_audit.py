@@ -11,7 +11,7 @@ import numpy as np
 
 from bonwise.auditing.further_panels import FurtherPanels
 from bonwise.auditing.gates import Labelled
-from bonwise.auditing.judge_metrics import JudgeMetrics, judge_only
+from bonwise.auditing.judge_metrics import JudgeMetrics, judge_only, with_no_gain_tests
 from bonwise.auditing.labelling import Labelling, label_state
 from bonwise.auditing.level import panel_level_bias
 from bonwise.auditing.partial import Picked, balance, worst_case
@@ -381,6 +381,7 @@ def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> Jud
     rule = settings.rule(panel.labels)
     sums = _complete_sums(labelling)
     found = {**estimate(ESTIMANDS, sums, rule), "level_bias": panel_level_bias(panel, settings)}
+    found.update(with_no_gain_tests(found, panel, Sums(*sums), rule))
     found = under_method(found, labelling.method)
     if labelling.method == "labelled_only":
         found.update(judge_only(labelling.panel, settings))

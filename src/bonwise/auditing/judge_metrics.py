@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,10 +12,11 @@ from bonwise.data.panel import Panel
 from bonwise.documents.audited.sampling import SampleUse
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
-from bonwise.stats.estimation import estimate
-from bonwise.stats.sums import prompt_sums
+from bonwise.stats.estimation import IntervalRule, estimate
+from bonwise.stats.no_gain import DealtLabels, no_gain_laws
+from bonwise.stats.sums import Sums, prompt_sums
 
-__all__ = ["JudgeMetrics", "judge_only"]
+__all__ = ["JudgeMetrics", "judge_only", "with_no_gain_tests"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,3 +40,25 @@ def judge_only(panel: Panel, settings: Settings) -> dict[str, Estimate]:
     own = [e for e in ESTIMANDS if not e.on_labels]
     sums = prompt_sums(panel.scores, np.zeros(len(panel.scores)), panel.sizes)
     return estimate(own, sums, settings.rule(np.zeros(0)))
+
+
+def with_no_gain_tests(
+    found: Mapping[str, Estimate], panel: Panel, t: Sums, rule: IntervalRule
+) -> dict[str, Estimate]:
+    """Return gain and recovery with the tests that there is none, where they have intervals.
+
+    The prompts of the panel are all labelled.
+    """
+    out = {}
+    low, high = rule.label_range
+    for name in ("gain", "recovery"):
+        one = found[name]
+        if one.law is None:
+            continue
+        # Where all prompts are alike their scatter is 0, and the bound for that case holds.
+        law = one.law if one.interval == "exact" else None
+        if law is None:
+            laws = no_gain_laws(t.J - t.R, t.M - t.R, rule.clusters, (low - high, high - low))
+            law = laws[name]
+        out[name] = replace(one, no_gain=DealtLabels(panel.scores, panel.labels, panel.sizes, rule.clusters, law))
+    return out

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bonwise.stats.laws import Law
+
+if TYPE_CHECKING:
+    from bonwise.stats.no_gain import DealtLabels
 
 __all__ = ["NOT_DISTINGUISHABLE", "Estimate", "under_method"]
 
@@ -40,6 +43,8 @@ class Estimate:
         The estimate from labelled prompts alone, beside a weighted one.
     law : Law or None
         What is known of the estimate, for an interval at any confidence; see `bounds`.
+    no_gain : DealtLabels or None
+        Of gain and recovery: the tests that there is none.
     """
 
     estimate: float | None
@@ -53,6 +58,7 @@ class Estimate:
     ess: float | None = None
     labelled_only: Estimate | None = None
     law: Law | None = field(default=None, repr=False, compare=False)
+    no_gain: DealtLabels | None = field(default=None, repr=False, compare=False)
 
     def bounds(self, confidence: float) -> tuple[float, float] | None:
         """Return the two-sided interval at another confidence, None where there is none."""

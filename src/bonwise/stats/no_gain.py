@@ -1,0 +1,146 @@
+"""Does a judge gain anything at all? A test by dealing the labels of each prompt to its candidates at random.
+
+Near 0 Student's t is off where labels are skewed: of judges that are no use, it finds "better" or "worse" too often.
+Dealt at random, the labels of a prompt give the gain a law whose first three moments are known without drawing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.clusters import cluster_sums
+from bonwise.stats.intraclass import design_effect
+from bonwise.stats.laws import Fieller, Law, Student
+from bonwise.stats.sums import TIE_DECIMALS, Floats
+
+__all__ = ["Z_NEEDED", "Dealt", "DealtLabels", "dealt", "no_gain_laws", "z_of_dealt"]
+
+Z_NEEDED = 1.6448536269514722
+"""Beyond this z, on either side, the test finds a gain or a loss: one-sided at 95 %."""
+
+_Ints = npt.NDArray[np.int64]
+
+
+class Dealt(NamedTuple):
+    """What dealing the labels of prompts at random does to the gain of the picks, each of shape (prompts,).
+
+    ``gain`` is what the judge's pick gained, ``variance`` and ``third`` are moments of what it would gain.
+    """
+
+    gain: Floats
+    variance: Floats
+    third: Floats
+
+
+def dealt(scores: Floats, labels: Floats, sizes: _Ints) -> Dealt:
+    """Return the moments of every prompt's gain when its labels are dealt to its candidates at random.
+
+    With a of K candidates at the top, s^2 the variance of the labels (ddof 1) and m3 their third central moment::
+
+        variance = s^2 (1/a - 1/K)
+        third    = m3 (K - a)(K - 2a) / ((K - 1)(K - 2) a^2),  0 where K = 2
+
+    Parameters
+    ----------
+    scores, labels : ndarray of float64, shape (cells,)
+        Grouped by prompt, no NaN.
+    sizes : ndarray of int64, shape (prompts,)
+
+    Examples
+    --------
+    >>> found = dealt(np.array([.9, .1, .1]), np.array([1., 0., 0.]), np.array([3]))
+    >>> [round(float(one[0]), 4) for one in found]  # the pick gains 2/3 or, twice as often, loses 1/3
+    [0.6667, 0.2222, 0.0741]
+    """
+    starts, K = np.cumsum(sizes) - sizes, sizes.astype(np.float64)
+    scores = np.round(scores, TIE_DECIMALS)
+    top = scores == np.repeat(np.maximum.reduceat(scores, starts), sizes)
+    a = np.add.reduceat(top.astype(np.float64), starts)
+    d = labels - np.repeat(np.add.reduceat(labels, starts) / K, sizes)
+    square = d * d
+    second, third = np.add.reduceat(square, starts), np.add.reduceat(square * d, starts) / K
+    gain = np.add.reduceat(np.where(top, d, 0.0), starts) / a
+    # A prompt that the judge ties entirely gains nothing, to the last bit.
+    gain[a == K] = 0.0
+    spread = second / (K - 1) * (1 / a - 1 / K)
+    skew = np.divide((K - a) * (K - 2 * a), (K - 1) * (K - 2) * a * a, out=np.zeros(len(K)), where=sizes > 2)
+    return Dealt(gain, spread, third * skew)
+
+
+def z_of_dealt(found: Dealt, clusters: _Ints | None = None) -> float | None:
+    """Return the gain in standard deviations of dealt labels, corrected for skewness.
+
+    ``z' = z - (g3 / V^1.5) (z^2 - 1) / 6`` with ``z = sum gain / sqrt V``, V and g3 the sums of the moments. Deals of
+    one cluster are not independent: there V counts `design_effect` times, and g3 its square times. None where V is 0.
+
+    Parameters
+    ----------
+    found : Dealt
+    clusters : ndarray of int64, shape (prompts,), optional
+
+    Examples
+    --------
+    >>> ten = dealt(np.tile([.9, .1], 10), np.tile([1., 0.], 10), np.full(10, 2))
+    >>> round(z_of_dealt(ten), 3)  # ten of ten: 10 * .5 / sqrt(10 * .25)
+    3.162
+    """
+    effect = 1.0 if clusters is None else design_effect(found.gain, clusters)
+    variance, third = float(found.variance.sum()) * effect, float(found.third.sum()) * effect**2
+    if variance <= 0:
+        return None
+    z = float(found.gain.sum()) / math.sqrt(variance)
+    return float(z - third / variance**1.5 * (z * z - 1) / 6)
+
+
+@dataclass(frozen=True, eq=False)
+class DealtLabels:
+    """The test of no gain on the labels of one judge, made when it is asked for.
+
+    Parameters
+    ----------
+    scores, labels : ndarray of float64, shape (cells,)
+    sizes : ndarray of int64, shape (prompts,)
+    clusters : ndarray of int64, shape (prompts,), or None
+    law : Law
+        Of the gain or of the recovery, with the degrees of freedom that normal values would have.
+    """
+
+    scores: Floats = field(repr=False)
+    labels: Floats = field(repr=False)
+    sizes: _Ints = field(repr=False)
+    clusters: _Ints | None = field(repr=False)
+    law: Law = field(repr=False)
+
+    @cached_property
+    def z(self) -> float | None:
+        """The gain in standard deviations of dealt labels, see `z_of_dealt`."""
+        return z_of_dealt(dealt(self.scores, self.labels, self.sizes), self.clusters)
+
+
+def no_gain_laws(gain: Floats, room: Floats, clusters: _Ints | None, limits: tuple[float, float]) -> dict[str, Law]:
+    """Return the laws, by ``gain`` and ``recovery``, by which Student's t(G - 1) tests that there is none.
+
+    Parameters
+    ----------
+    gain, room : ndarray of float64, shape (prompts,)
+        What the judge's pick gains over a random pick, and what the best candidate does.
+    clusters : ndarray of int64, shape (prompts,), or None
+    limits : tuple of float
+        Range of the gain.
+    """
+    n, rows = len(gain), cluster_sums(np.stack([gain, room]), clusters)
+    units = rows.shape[1]
+    # Per prompt, so that the mean of the units is that of the prompts.
+    covariance = np.cov(rows * (units / n), ddof=1) / units
+    (caa, cab), (_, cbb) = covariance.tolist()
+    a, b = float(gain.mean()), float(room.mean())
+    return {
+        "gain": Student(a, math.sqrt(caa), units - 1.0, limits),
+        "recovery": Fieller(a, b, caa, cab, cbb, units - 1.0, (-np.inf, 1.0)),
+    }
