@@ -72,7 +72,7 @@ def test_the_document_says_what_the_figures_describe():
     """A partly labelled audit says how many prompts are labelled and that why is unknown, with balance and bounds."""
     document = audit(cohort(200, unlabelled=100)).to_dict()
     assert any("100 of 200" in s and "unknown" in s for s in document["verdict"]["sentences"])
-    assert document["bounds"].keys() == {"value_random", "value_judge", "value_oracle", "recovery"}
+    assert document["bounds"].keys() == {"value_random", "value_judge", "value_oracle", "recovery", "gain"}
     assert document["balance"]
     assert "bounds" not in audit(cohort(200)).to_dict()
 

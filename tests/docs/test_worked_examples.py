@@ -204,8 +204,10 @@ def bounds(pools):
     labelled = [pool for pool in pools if all(o is not None for _, _, o in pool)]
     (missing,) = [pool for pool in pools if pool not in labelled]
     extremes = defaultdict(list)
-    for labels in product((0.0, 1.0), repeat=len(missing)):
-        imagined = [(name, s, o) for (name, s, _), o in zip(missing, labels, strict=True)]
+    blank = sum(o is None for _, _, o in missing)
+    for labels in product((0.0, 1.0), repeat=blank):
+        unseen = iter(labels)
+        imagined = [(name, s, next(unseen) if o is None else o) for name, s, o in missing]
         for name, value in choices([*labelled, imagined]).items():
             extremes[name].append(value)
     return metrics(labelled) | {

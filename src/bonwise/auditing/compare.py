@@ -16,6 +16,7 @@ from bonwise.auditing.picks_file import read_picks
 from bonwise.auditing.same_picks import differing_by_nothing, pick_alike
 from bonwise.auditing.settings import Settings
 from bonwise.data.checks import CONFIDENCE
+from bonwise.data.labels_in_part import LabelsInPart
 from bonwise.data.panel import Panel, PromptLeftOut
 from bonwise.data.picks import Pick, Picks
 from bonwise.data.reading_options import PickKeywords, ReadingOptions, opens_a_table
@@ -26,6 +27,7 @@ from bonwise.documents.dropped_prompt import DroppedPrompt
 from bonwise.documents.estimate import estimate_records
 from bonwise.documents.labels_left_out import labels_left_out
 from bonwise.documents.record import given
+from bonwise.documents.unused_labels import unused_labels
 from bonwise.errors import InputError
 from bonwise.release import release
 from bonwise.report.numbers import counted
@@ -40,6 +42,8 @@ __all__ = ["SAME_POOLS", "PickComparison", "PicksSide", "compare"]
 SAME_POOLS = "the same pools"
 
 _FIRST, _SECOND = "first", "second"
+
+_WHOLE_PROMPTS = "two sets of picks are compared on prompts that are labelled whole."
 
 _OF_POOLS = tuple(e.name for e in OF_PICKS if not e.on_scores)
 """What does not depend on the picks: its difference is 0 whatever the prompts."""
@@ -96,6 +100,8 @@ class PickComparison(DocumentedResult):
     settings : CompareSettings
     dropped : tuple of PromptLeftOut
         Prompts of both sets that could not be compared, and why.
+    in_part : LabelsInPart
+        Labels of prompts that are labelled in part: in no figure.
     """
 
     first: PicksSide
@@ -104,6 +110,7 @@ class PickComparison(DocumentedResult):
     prompts: int
     settings: CompareSettings = field(repr=False)
     dropped: tuple[PromptLeftOut, ...] = field(default=(), repr=False)
+    in_part: LabelsInPart = field(default=LabelsInPart(0, 0, 0), repr=False)
 
     def __repr__(self) -> str:
         files = f"{self.first.picks.source} and {self.second.picks.source}"
@@ -118,6 +125,7 @@ class PickComparison(DocumentedResult):
             differences=estimate_records(self.differences),
             dropped=[DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in self.dropped],
             settings=self.settings,
+            **given(unused_labels=unused_labels(self.in_part.told(_WHOLE_PROMPTS))),
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -170,7 +178,7 @@ def compare(
     alone = _alone(sides[0], sides[1]), _alone(sides[1], sides[0])
     reasons = _reasons(*sides)
     panels = logged_panels(table, [(_FIRST, reasons), (_SECOND, reasons)], options.shape)
-    common, method = _common(panels, sides)
+    common, method, in_part = _common(panels, sides)
     dropped = {one.prompt_id: one for panel in common for one in panel.dropped}
     strangers = {*alone[0], *alone[1]}
     described = CompareSettings(
@@ -187,6 +195,7 @@ def compare(
         len(common[0].sizes),
         described,
         tuple(one for prompt, one in sorted(dropped.items()) if prompt not in strangers),
+        in_part,
     )
 
 
@@ -208,8 +217,8 @@ def _reasons(first: Picks, second: Picks) -> dict[str, str]:
     return found
 
 
-def _common(panels: tuple[Panel, ...], sides: tuple[Picks, Picks]) -> tuple[tuple[Panel, Panel], str]:
-    """Return both panels on the labelled prompts that they share."""
+def _common(panels: tuple[Panel, ...], sides: tuple[Picks, Picks]) -> tuple[tuple[Panel, Panel], str, LabelsInPart]:
+    """Return both panels on the labelled prompts that they share, and the labels of those that are no such prompt."""
     first, second = panels
     shared = first.keep(first.prompt_ids.isin(second.prompt_ids))
     if not len(shared.sizes):
@@ -224,7 +233,8 @@ def _common(panels: tuple[Panel, ...], sides: tuple[Picks, Picks]) -> tuple[tupl
             hint="label all candidates of a prompt",
         )
     left = labelling.panel.keep(labelling.labelled)
-    return (left, second.keep(second.prompt_ids.isin(left.prompt_ids))), labelling.method
+    both = left, second.keep(second.prompt_ids.isin(left.prompt_ids))
+    return both, labelling.method, LabelsInPart.of_panel(shared)
 
 
 def _compared(

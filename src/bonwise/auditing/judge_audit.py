@@ -15,7 +15,7 @@ from bonwise.auditing.judge_metrics import JudgeMetrics, judge_only, with_no_gai
 from bonwise.auditing.labelling import Labelling, label_state
 from bonwise.auditing.level import panel_level_bias
 from bonwise.auditing.partial import Picked, balance, worst_case
-from bonwise.auditing.settings import Settings, label_range
+from bonwise.auditing.settings import Settings
 from bonwise.auditing.stated_draw import StatedDraw
 from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools, missing_labels, of_easy_candidate
 from bonwise.auditing.verdict import Verdict, candidate_validity, judge_validity, pick_validity
@@ -156,6 +156,7 @@ class JudgeAudit:
                 bounds=bounds if partial or bounds else None,
                 with_control=estimate_records(self.with_control) or None,
                 suspicions=[one.record() for one in self.suspected] or None,
+                unused_labels=self.labelling.unused,
             ),
         )
 
@@ -223,7 +224,7 @@ def audit_judge(
         verdict,
         labelling,
         balance(labelling, settings.confidence, of_scores=picked is None) if gaps else (),
-        worst_case(labelling, Sums(*_complete_sums(labelling)), label_range(panel.labels)) if gaps else {},
+        worst_case(panel) if gaps else {},
         {} if with_control is None else _metrics(_labelled(with_control, stated), table, settings).metrics,
         picked,
         _sampling(labelling, stated, figures),

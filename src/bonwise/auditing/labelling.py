@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.auditing.stated_draw import Drawn, StatedDraw
+from bonwise.data.labels_in_part import WHOLE_PROMPTS, LabelsInPart
 from bonwise.data.panel import MAY_LACK, Panel, PromptLeftOut
+from bonwise.documents.unused_labels import UnusedLabels, unused_labels
 from bonwise.stats.partial.label_sample import LabelSample
 
 __all__ = ["Labelling", "label_state"]
@@ -65,6 +67,13 @@ class Labelling:
         )
         whole = f"the {labelled} of {prompts} prompts that are labelled completely"
         return f"Figures against labels describe {whole}; {why}."
+
+    @property
+    def unused(self) -> UnusedLabels | None:
+        """Labels that are in no figure because their prompts count as unlabelled; None where every label counts."""
+        if self.method == "complete":
+            return None
+        return unused_labels(LabelsInPart.of_panel(self.panel).told(WHOLE_PROMPTS))
 
 
 def label_state(panel: Panel, stated: StatedDraw | None = None) -> Labelling:

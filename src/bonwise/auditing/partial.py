@@ -8,14 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from bonwise.auditing.labelling import Labelling
-from bonwise.data.panel import MAY_LACK
+from bonwise.auditing.settings import label_range
+from bonwise.data.panel import MAY_LACK, Panel
 from bonwise.documents.audited.judge import Balance
-from bonwise.stats.bounds import Unlabelled, recovery_bounds, value_bounds
+from bonwise.stats.cells.bounds import cell_bounds
+from bonwise.stats.cells.table import CellTable
 from bonwise.stats.laws import student_quantile
-from bonwise.stats.sums import Floats, Sums
-from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
+from bonwise.stats.sums import Floats
+from bonwise.stats.top_of_scores import top_of_scores
 
 __all__ = ["Balance", "Picked", "balance", "worst_case"]
+
+
+_BOUNDED = ("value_random", "value_judge", "value_oracle", "recovery", "gain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,23 +106,13 @@ def _welch(left: Floats, right: Floats, confidence: float) -> tuple[float, float
     return gap - half, gap + half
 
 
-def worst_case(labelling: Labelling, sums: Sums, label_range: tuple[float, float]) -> dict[str, tuple[float, float]]:
-    """Bound the values and recovery over all prompts, whatever the missing labels are.
+def worst_case(panel: Panel) -> dict[str, tuple[float, float]]:
+    """Bound the values, recovery and gain over all prompts, whatever the missing labels are.
 
     Empty where the labels have no known scale: then they could be anything.
     """
-    if not np.isfinite(label_range).all():
+    ends = label_range(panel.labels)
+    if not np.isfinite(ends).all():
         return {}
-    missing = ~labelling.labelled
-    tops: TopOfScores = top_of_scores(labelling.panel.scores, labelling.panel.sizes)
-    count = int(missing.sum())
-    bounds = {
-        "value_random": value_bounds(sums.R, count, label_range),
-        "value_judge": value_bounds(sums.J, count, label_range),
-        "value_oracle": value_bounds(sums.M, count, label_range),
-    }
-    unlabelled = Unlabelled(labelling.panel.sizes[missing].astype(float), tops.tied[missing])
-    recovery = recovery_bounds(
-        float((sums.J - sums.R).sum()), float((sums.M - sums.R).sum()), unlabelled, label_range
-    )
-    return {**bounds, "recovery": recovery}
+    found = cell_bounds(CellTable(panel.sizes, panel.scores, panel.labels), ends)
+    return {name: found[name] for name in _BOUNDED if name in found}

@@ -18,12 +18,13 @@ from bonwise.documents.audited.verdict import Verdict
 from bonwise.documents.document import Document, FrameRow
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.record import given
+from bonwise.documents.unused_labels import UnusedLabels
 from bonwise.errors import UsageError
 
 __all__ = ["MODEL", "AuditDocument"]
 
 _ALONE = ("judge", "data", "metrics", "verdict")
-_OPTIONAL = ("sampling", "balance", "bounds", "with_control", "suspicions")
+_OPTIONAL = ("sampling", "balance", "bounds", "with_control", "suspicions", "unused_labels")
 _TOGETHER = ("judges", "comparisons", "not_audited")
 
 
@@ -52,6 +53,8 @@ class AuditDocument(Document):
         What was asked for, and what the table was taken for.
     gates : list of Gate, optional
         Where some were asked for.
+    unused_labels : UnusedLabels, optional
+        Of the only judge, as in `judges` of several.
     """
 
     schema_: Literal["bonwise.audit/1"] = Field(default="bonwise.audit/1", alias="schema")
@@ -70,6 +73,7 @@ class AuditDocument(Document):
     settings: AuditSettings
     gates: Annotated[list[Gate], Field(min_length=1)] | None = None
     suspicions: list[AuditSuspicion] | None = None
+    unused_labels: UnusedLabels | None = None
 
     @model_validator(mode="after")
     def _one_or_several(self) -> Self:

@@ -14,6 +14,7 @@ from bonwise.documents.labels_left_out import LabelsLeftOut
 from bonwise.documents.picks_made import PicksMade
 from bonwise.documents.record import Record
 from bonwise.documents.study_settings import Shape
+from bonwise.documents.unused_labels import UnusedLabels
 from bonwise.documents.values import Confidence, Count
 
 __all__ = ["COSTS", "MODEL", "WORTH", "CompareDocument", "CompareSettings", "SideRecord"]
@@ -83,6 +84,8 @@ class CompareDocument(Document):
     dropped : list of DroppedPrompt
         Prompts of both sets that could not be compared.
     settings : CompareSettings
+    unused_labels : UnusedLabels, optional
+        Labels of prompts that are labelled in part, where these count as unlabelled.
     """
 
     schema_: Literal["bonwise.compare/1"] = Field(default="bonwise.compare/1", alias="schema")
@@ -92,6 +95,7 @@ class CompareDocument(Document):
     differences: dict[str, EstimateRecord]
     dropped: list[DroppedPrompt]
     settings: CompareSettings
+    unused_labels: UnusedLabels | None = None
 
     frame_columns = (
         *("metric", "first", "first_low", "first_high", "second", "second_low", "second_high"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from bonwise.documents.record import Record
+from bonwise.documents.unused_labels import UnusedLabels
 from bonwise.documents.values import Count
 
 __all__ = ["JudgeCounts", "StudyCounts"]
@@ -35,6 +36,8 @@ class JudgeCounts(StudyCounts):
         Prompts by the reason for which they are in no figure.
     method : {"complete", "labelled_only"}
         ``labelled_only`` where figures describe the labelled prompts alone.
+    unused_labels : UnusedLabels, optional
+        Labels of prompts that are labelled in part: in no figure.
     """
 
     prompts: Count
@@ -42,3 +45,4 @@ class JudgeCounts(StudyCounts):
     unlabelled_prompts: Count
     dropped: dict[str, Count]
     method: Literal["complete", "labelled_only"]
+    unused_labels: UnusedLabels | None = None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bonwise.auditing.labelling import Labelling, label_state
 from bonwise.auditing.settings import Settings
+from bonwise.data.labels_in_part import LabelsInPart
 from bonwise.data.opening import ScoreSource, open_table
 from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.reading_options import AS_IT_STANDS, ReadingOptions
@@ -17,6 +18,7 @@ from bonwise.documents.judge_counts import JudgeCounts
 from bonwise.documents.labels_left_out import labels_left_out
 from bonwise.documents.record import given
 from bonwise.documents.study_settings import StudySettings
+from bonwise.documents.unused_labels import unused_labels
 from bonwise.errors import InputError
 from bonwise.release import release
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     pass
 
 __all__ = ["LabelledPanels", "open_judged"]
+
+_WHOLE_PROMPTS = "a study changes scores and picks of prompts that are labelled whole."
 
 S = TypeVar("S", bound=StudySettings)
 C = TypeVar("C", bound=JudgeCounts)
@@ -46,6 +50,8 @@ class LabelledPanels:
     not_studied : mapping of str to str
         The judges without such a prompt, and why.
     settings : Settings
+    in_part : mapping of str to LabelsInPart
+        By judge: labels of prompts that are labelled in part.
     """
 
     table: ScoreTable = field(repr=False)
@@ -54,6 +60,7 @@ class LabelledPanels:
     methods: Mapping[str, str]
     not_studied: Mapping[str, str]
     settings: Settings = field(repr=False)
+    in_part: Mapping[str, LabelsInPart] = field(default_factory=dict, repr=False)
 
     def settings_as(self, kind: type[S], **own: Any) -> S:
         """Return the settings of a study's document, and where the scores came from.
@@ -95,13 +102,14 @@ class LabelledPanels:
         own
             Counts of the study's own, or in the place of these.
         """
-        panel = self.panels[judge]
+        panel, in_part = self.panels[judge], self.in_part.get(judge)
         common = {
             "prompts": len(panel.sizes),
             "rows": int(panel.sizes.sum()),
             "unlabelled_prompts": self.prompts[judge] - len(panel.sizes),
             "dropped": dict(Counter(one.reason for one in panel.dropped)),
             "method": self.methods[judge],
+            **given(unused_labels=unused_labels(in_part.told(_WHOLE_PROMPTS) if in_part is not None else {})),
         }
         return kind(**{**common, **own})
 
@@ -122,7 +130,8 @@ def open_judged(source: ScoreSource, settings: Settings, reading: ReadingOptions
 def _judged(table: ScoreTable, settings: Settings, exclude: Sequence[str], shape: Shape | None) -> LabelledPanels:
     found: dict[str, Labelling] = {}
     refused: dict[str, str] = {}
-    for panel in lay_out(table, exclude=exclude, shape=shape):
+    laid_out = {panel.judge: panel for panel in lay_out(table, exclude=exclude, shape=shape)}
+    for panel in laid_out.values():
         labelling = label_state(panel) if len(panel.sizes) else None
         if labelling is None or not labelling.labelled.any():
             refused[panel.judge] = "no prompt that it scored completely has labels for all its candidates"
@@ -138,4 +147,5 @@ def _judged(table: ScoreTable, settings: Settings, exclude: Sequence[str], shape
         {name: one.method for name, one in found.items()},
         refused,
         settings,
+        {name: LabelsInPart.of_panel(panel) for name, panel in laid_out.items()},
     )

@@ -8,6 +8,7 @@ from bonwise.documents.audited.suspicion import AuditSuspicion
 from bonwise.documents.audited.verdict import Verdict
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.record import Record
+from bonwise.documents.unused_labels import UnusedLabels
 from bonwise.documents.values import Ends, Number
 
 __all__ = ["Balance", "Ends", "JudgeFound"]
@@ -55,6 +56,8 @@ class JudgeFound(Record):
         The metrics with the easy candidates put back.
     suspicions : list of AuditSuspicion, optional
         Why the verdict is not ``useful`` and no gate is met, whatever the figures are.
+    unused_labels : UnusedLabels, optional
+        Labels of prompts that are labelled in part, where these count as unlabelled.
     """
 
     data: AuditData
@@ -65,3 +68,4 @@ class JudgeFound(Record):
     bounds: dict[str, Ends] | None = None
     with_control: dict[str, EstimateRecord] | None = None
     suspicions: list[AuditSuspicion] | None = None
+    unused_labels: UnusedLabels | None = None

@@ -12,6 +12,7 @@ import pandas as pd
 
 from bonwise.data.draw_beside import refuse_other_draw
 from bonwise.data.easy_candidates import EasyCandidate, easy_candidates
+from bonwise.data.labels_in_part import LabelsInPart
 from bonwise.data.opening import ScoreSource, open_table
 from bonwise.data.panel import Panel, PromptLeftOut, Shape, lay_out
 from bonwise.data.table import ScoreTable
@@ -48,6 +49,8 @@ class LabelledPrompts:
         Labels of prompts that the table does not hold.
     easy : tuple of EasyCandidate
         Candidates that are worst almost everywhere, and that the request does not keep.
+    in_part : LabelsInPart
+        Labels of the prompts labelled in part.
     """
 
     prompt_ids: pd.Index = field(repr=False)
@@ -62,6 +65,7 @@ class LabelledPrompts:
     dropped: tuple[PromptLeftOut, ...] = field(repr=False)
     labels_left_out: Mapping[str, int]
     easy: tuple[EasyCandidate, ...] = ()
+    in_part: LabelsInPart = field(default=LabelsInPart(0, 0, 0), repr=False)
 
     @property
     def sorted_by_id(self) -> bool:
@@ -107,6 +111,7 @@ def labelled_in_order(source: ScoreSource, request: MonitorRequest) -> LabelledP
         panel.dropped,
         table.labels_left_out,
         tuple(one for one in easy_candidates(done, done.labels) if one.name not in request.keep_easy),
+        LabelsInPart.of_panel(panel),
     )
 
 

@@ -34,7 +34,7 @@ from bonwise.documents.record import given
 from bonwise.errors import UsageError
 from bonwise.planning.monitoring.label_order import LabelledPrompts, labelled_in_order
 from bonwise.planning.monitoring.request import MonitorRequest, Question
-from bonwise.planning.monitoring.sentences import of_easy, of_order, of_prompts, of_verdict, of_votes
+from bonwise.planning.monitoring.sentences import of_easy, of_order, of_part, of_prompts, of_verdict, of_votes
 from bonwise.planning.monitoring.stopping_rules import (
     Watched,
     watch_precision,
@@ -264,6 +264,7 @@ def _recovery(prompts: LabelledPrompts, request: MonitorRequest, first: int) -> 
         *suspicions,
         *of_verdict(found, first, "labelled prompts"),
         *of_prompts(found, data, settings, described),
+        *of_part(prompts.in_part),
         *of_order(prompts.sorted_by_id, described.labelled),
     )
     describes: Describes = "all prompts" if described.all_prompts else "labelled prompts"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bonwise.data.easy_candidates import EasyCandidate
+from bonwise.data.labels_in_part import LabelsInPart
 from bonwise.data.wording import quoted
 from bonwise.documents.monitor import LabelCounts, RecoverySettings, VoteCounts, VoteMonitorSettings
 from bonwise.planning.monitoring.stopping_rules import Watched
@@ -13,7 +14,7 @@ from bonwise.printable import shell_word
 from bonwise.report.amounts import brief
 from bonwise.report.numbers import number, setting
 
-__all__ = ["of_easy", "of_order", "of_prompts", "of_verdict", "of_votes"]
+__all__ = ["of_easy", "of_order", "of_part", "of_prompts", "of_verdict", "of_votes"]
 
 _HEAVY = 20.0
 _LATER = 100
@@ -75,6 +76,12 @@ def of_prompts(found: Watched, data: LabelCounts, settings: RecoverySettings, de
             f"A few prompts carry much of the variance (kurtosis {brief(kurtosis)}): intervals hold a little less "
             f"than they say.{advice}"
         )
+
+
+def of_part(labels: LabelsInPart) -> Iterator[str]:
+    """Yield how many labels wait for the rest of their prompts."""
+    if labels.prompts:
+        yield (f"{labels.unused}: the rule counts a prompt when its last label is there.")
 
 
 def of_order(sorted_by_id: bool, prompts: int) -> Iterator[str]:

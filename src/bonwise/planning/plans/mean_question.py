@@ -83,7 +83,7 @@ def gain_from_pilot(request: PlanRequest, design: PlanDesign, pilot: GainPilot) 
         equal_to="the gain lies within the pilot's on either side of 0",
         sequential="significance" if design == "complete" else None,
         pilot=pilot.describe(theta, request.confidence, f"standardised gain, {design}"),
-        notes=_unequal_pools(pilot.unequal),
+        notes=(*_unequal_pools(pilot.unequal), *pilot.unused),
     )
 
 
@@ -165,7 +165,7 @@ def rival_from_pilot(request: PlanRequest, pilot: RivalPilot) -> Sizing:
         equal=_times(_equal(theta, request), share),
         equal_to="the difference lies within the pilot's on either side of 0",
         pilot=pilot.describe(theta, request.confidence, "standardised difference of the picks"),
-        notes=("Where a judge ties several candidates, its pick is one of them at random.",),
+        notes=("Where a judge ties several candidates, its pick is one of them at random.", *pilot.first.unused),
     )
 
 

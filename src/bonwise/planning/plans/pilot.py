@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bonwise.data.labels_in_part import LabelsInPart
 from bonwise.data.opening import open_scores
 from bonwise.data.panel import Panel, lay_out
 from bonwise.data.table import ScoreTable
@@ -36,7 +37,7 @@ def gain_pilot(source: PilotSource) -> GainPilot:
             f"{source.name}: {len(panels)} judges where one is planned for",
             hint=f"name one with judge (--judge), of {listed(panel.judge for panel in panels)}",
         )
-    return _gain(source, _labelled(source, panels[0]))
+    return _gain(source, _labelled(source, panels[0]), LabelsInPart.of_panel(panels[0]))
 
 
 def rival_pilot(source: PilotSource) -> RivalPilot:
@@ -54,9 +55,10 @@ def rival_pilot(source: PilotSource) -> RivalPilot:
             hint=_which_two(panels),
         )
     first, second = (panel.keep(panel.prompt_ids.isin(other.prompt_ids)) for panel, other in _both(panels))
+    in_part = LabelsInPart.of_panel(first)
     first, second = _labelled(source, first), _labelled(source, second)
     apart, wins, losses = _against(first, second)
-    pilots = _gain(source, first), _gain(source, second)
+    pilots = _gain(source, first, in_part), _gain(source, second, in_part)
     return RivalPilot(source.name, (first.judge, second.judge), *pilots, apart, wins, losses)
 
 
@@ -101,7 +103,7 @@ def _labelled(source: PilotSource, panel: Panel) -> Panel:
     return kept
 
 
-def _gain(source: PilotSource, panel: Panel) -> GainPilot:
+def _gain(source: PilotSource, panel: Panel, in_part: LabelsInPart) -> GainPilot:
     sums = Sums(*prompt_sums(panel.scores, panel.labels, panel.sizes))
     starts = np.cumsum(panel.sizes) - panel.sizes
     top = at_top(panel.scores, panel.sizes).astype(np.float64)
@@ -111,7 +113,7 @@ def _gain(source: PilotSource, panel: Panel) -> GainPilot:
         Moments(*(np.add.reduceat(weights * value, starts) / count for value in (labels, labels**2)))
         for weights, count in ((top, leaders), (np.ones_like(top), panel.sizes))
     )
-    return GainPilot(source.name, panel.judge, sums, leaders, picks, every)
+    return GainPilot(source.name, panel.judge, sums, leaders, picks, every, in_part)
 
 
 def _against(first: Panel, second: Panel) -> tuple[Floats, Floats, Floats]:

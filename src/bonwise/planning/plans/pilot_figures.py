@@ -8,11 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bonwise.data.labels_in_part import LabelsInPart
 from bonwise.documents.plan import PilotOfScores
 from bonwise.stats.power.pilot_effect import Shift, log_residual, standardised, within_z
 from bonwise.stats.sums import Floats, Sums
 
 __all__ = ["GainPilot", "Moments", "RivalPilot"]
+
+
+_WHOLE_PROMPTS = "a plan rests on how the figures of prompts labelled whole vary."
 
 
 class Moments(NamedTuple):
@@ -38,6 +42,8 @@ class GainPilot:
         Candidates that share the highest score.
     picks, labels : Moments
         Over those leaders, and over all candidates.
+    in_part : LabelsInPart
+        Labels of prompts that are labelled in part: in no figure.
     """
 
     source: str
@@ -46,6 +52,12 @@ class GainPilot:
     leaders: Floats = field(repr=False)
     picks: Moments = field(repr=False)
     labels: Moments = field(repr=False)
+    in_part: LabelsInPart = field(default=LabelsInPart(0, 0, 0), repr=False)
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """A sentence on the labels that the plan does not use; empty where it uses all."""
+        return (f"{self.in_part.unused}: {_WHOLE_PROMPTS}",) if self.in_part.prompts else ()
 
     @property
     def candidates(self) -> float:

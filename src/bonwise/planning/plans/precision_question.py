@@ -54,6 +54,7 @@ def recovery_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
         pilot=pilot.describe(
             found, request.confidence, "standard deviation of one prompt's influence", lambda x: math.exp(x / 2)
         ),
+        notes=pilot.unused,
     )
 
 
@@ -158,4 +159,5 @@ def threshold_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
         ),
         equal_to=f"within_r lies no further from {r0:g} than the pilot's, on either side",
         pilot=pilot.describe(found, request.confidence, "within_r", math.tanh),
+        notes=pilot.unused,
     )

@@ -90,7 +90,7 @@ def picks_from_pilot(request: PlanRequest, pilot: RivalPilot) -> Sizing:
         share=pilot.disagree,
         scores=2 * pilot.candidates,
         pilot=found.describe(request.confidence, pilot.judges, len(pilot.apart)),
-        notes=("Where a judge ties several candidates, its pick is one of them at random.",),
+        notes=("Where a judge ties several candidates, its pick is one of them at random.", *pilot.first.unused),
     )
 
 

@@ -214,7 +214,7 @@ def compare_designs(
         _chain(pools, confidence),
         settings,
         pools.counts(),
-        comparison_sentences(designs),
+        (*comparison_sentences(designs), *pools.unused),
     )
 
 

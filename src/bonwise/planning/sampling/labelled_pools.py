@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.data.labels_in_part import LabelsInPart
 from bonwise.data.panel import MAY_LACK
 from bonwise.documents.dropped_prompt import DroppedPrompt
 from bonwise.documents.label_designs import ComparedCounts
@@ -18,6 +19,8 @@ from bonwise.stats.sums import Floats, prompt_sums
 from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
 
 __all__ = ["LabelledPools", "labelled_pools"]
+
+_ALL_KNOWN = "designs are compared on prompts whose labels are all known"
 
 _Ints = npt.NDArray[np.int64]
 
@@ -49,6 +52,8 @@ class LabelledPools:
         Prompts left out for lack of labels.
     dropped : list of DroppedPrompt
         Prompts left out for any other cause.
+    in_part : LabelsInPart
+        Labels of prompts that are labelled in part.
     """
 
     scores: Floats = field(repr=False)
@@ -64,6 +69,12 @@ class LabelledPools:
     further_spread: Floats = field(repr=False)
     unlabelled: int
     dropped: list[DroppedPrompt] = field(repr=False)
+    in_part: LabelsInPart = field(default=LabelsInPart(0, 0, 0), repr=False)
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """A sentence on the labels that no figure uses; empty where all are used."""
+        return (f"{self.in_part.unused}: {_ALL_KNOWN}.",) if self.in_part.prompts else ()
 
     @property
     def gain(self) -> Floats:
@@ -129,6 +140,7 @@ def labelled_pools(population: LabelPopulation, seed: int) -> LabelledPools:
         top_of_scores(scores if further is None else further, sizes).spread,
         lacking,
         population.dropped,
+        LabelsInPart.of_panel(population.panel),
     )
 
 
@@ -136,9 +148,10 @@ def _complete(population: LabelPopulation) -> tuple[npt.NDArray[np.bool_], int]:
     kept = population.complete
     lacking = int((~kept).sum())
     if not kept.any() or lacking > MAY_LACK * len(kept):
+        in_part = LabelsInPart.of_panel(population.panel)
+        told = f"; {in_part.unused}" if in_part.prompts else ""
         raise InputError(
-            f"{population.table.source}: {lacking:,} of {len(kept):,} prompts lack labels, and designs are "
-            "compared on labels that are all known",
+            f"{population.table.source}: {lacking:,} of {len(kept):,} prompts lack labels, and {_ALL_KNOWN}{told}",
             hint="give a completely labelled table, such as that of an earlier audit, or a label_file (--label-file)",
         )
     return kept, lacking

@@ -84,6 +84,8 @@ def _left_out(document: CompareDocument) -> Iterator[Said]:
     for reason, times in Counter(one.reason for one in document.dropped).most_common(_MOST_REASONS):
         yield Said("caveat", f"dropped {counted(times, 'prompt')}: {printable(reason, longest=120)}")
     yield from labels_left_out(document.settings.labels_left_out)
+    if document.unused_labels is not None:
+        yield Said("caveat", document.unused_labels.sentence)
 
 
 def _findings(document: CompareDocument) -> Iterator[Said]:

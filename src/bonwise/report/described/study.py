@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from importlib import import_module
 
+from bonwise.documents.judge_counts import JudgeCounts, StudyCounts
 from bonwise.documents.study import StudyDocument
 from bonwise.documents.study_settings import StudySettings
 from bonwise.printable import printable
@@ -28,7 +29,7 @@ def describe(document: StudyDocument) -> Part:
     judges = [
         replace(
             part,
-            blocks=[*left_out(document.judges[name].data), *part.blocks],
+            blocks=[*left_out(document.judges[name].data), *_unused(document.judges[name].data), *part.blocks],
             anchor=f"{found.anchor}-{at}" if len(found.judges) > 1 else found.anchor,
         )
         for at, (name, part) in enumerate(found.judges.items(), start=1)
@@ -60,6 +61,12 @@ def not_studied(document: StudyDocument) -> Iterator[Part]:
     ]
     if said:
         yield Part("Not studied", said, anchor="not-studied")
+
+
+def _unused(data: StudyCounts) -> Iterator[Said]:
+    """Yield how many labels are in no figure because their prompts are labelled in part."""
+    if isinstance(data, JudgeCounts) and data.unused_labels is not None:
+        yield Said("caveat", data.unused_labels.sentence)
 
 
 def _facts(document: StudyDocument) -> list[tuple[str, str]]:

@@ -51,6 +51,8 @@ def data(judge: JudgeFound, anchor: str, name: str = "", reference: str | None =
     blocks += _dropped(judge.data.dropped)
     if judge.sampling is not None:
         blocks += _sampling(judge.sampling)
+    if judge.unused_labels is not None:
+        blocks.append(Said("caveat", judge.unused_labels.sentence))
     return Part("Data", blocks, anchor=anchor)
 
 
