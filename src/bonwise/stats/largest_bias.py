@@ -11,7 +11,7 @@ from bonwise.stats.estimate import Estimate
 from bonwise.stats.laws import Ends, Exact, student_quantile
 from bonwise.stats.sums import Floats
 
-__all__ = ["largest_bias", "recurring_names"]
+__all__ = ["LargestOf", "largest_bias", "recurring_names"]
 
 RECURS = 0.5
 """A candidate name recurs when at least this share of the prompts carries it."""
@@ -20,8 +20,14 @@ _Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _LargestOf:
-    """Interval of the largest absolute mean, by Bonferroni over the candidate names."""
+class LargestOf:
+    """Interval of the largest absolute mean, by Bonferroni over the candidate names.
+
+    Parameters
+    ----------
+    biases, errors, df : ndarray of float64, shape (names,)
+        Mean residuals, their standard errors, and the degrees of freedom of each.
+    """
 
     biases: Floats
     errors: Floats
@@ -29,6 +35,7 @@ class _LargestOf:
     kind: str = "jackknife"
 
     def at(self, confidence: float) -> Ends:
+        """Return the interval."""
         tail = (1 - confidence) / len(self.biases)
         half = np.array([student_quantile(1 - tail, df) for df in self.df]) * self.errors
         size = np.abs(self.biases)
@@ -79,7 +86,7 @@ def largest_bias(
         span = float(labels.max() - labels.min())
         alike = Exact(size, int(counts.min()), (0.0, max(span, size)))
         return Estimate.under(alike, confidence, estimate=size, se=0.0, n=int(counts.min()))
-    law = _LargestOf(biases, errors, (counts - 1).astype(float))
+    law = LargestOf(biases, errors, (counts - 1).astype(float))
     return Estimate.under(law, confidence, estimate=size, se=float(errors[worst]), n=n)
 
 

@@ -14,7 +14,7 @@ from bonwise.stats.laws import Ends, Law
 from bonwise.stats.pool_adjacent_violators import pool_adjacent_violators
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
-__all__ = ["METRIC", "level_bias", "level_bias_difference"]
+__all__ = ["METRIC", "calibrated", "level_bias", "level_bias_difference"]
 
 METRIC = Metric("level_bias", group="Over all cells", meaning="largest bias of a calibrated mean", unit="number")
 
@@ -91,12 +91,20 @@ def level_bias(
     if n < 2 * FOLDS:
         return Estimate.undefined(f"undefined: {FOLDS} folds need {2 * FOLDS} prompts", n)
     owner = np.repeat(np.random.default_rng(seed).permutation(n) % FOLDS, sizes)
-    residuals = _calibrated(np.round(scores, TIE_DECIMALS), labels, w, owner) - labels
+    residuals = calibrated(np.round(scores, TIE_DECIMALS), labels, w, owner) - labels
     return largest_bias(residuals, labels, sizes, names, confidence=confidence, weights=w)
 
 
-def _calibrated(scores: Floats, labels: Floats, w: Floats, folds: _Ints) -> Floats:
-    """Predict each label by an isotonic fit on the other folds."""
+def calibrated(scores: Floats, labels: Floats, w: Floats, folds: _Ints) -> Floats:
+    """Predict each label by an isotonic fit on the other folds.
+
+    Parameters
+    ----------
+    scores, labels, w : ndarray of float64, shape (cells,)
+        No NaN; w are the weights of the cells.
+    folds : ndarray of int64, shape (cells,)
+        0 to 4.
+    """
     values, codes = np.unique(scores, return_inverse=True)
     width = len(values)
     at = folds * width + codes

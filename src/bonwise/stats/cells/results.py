@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from bonwise.stats.cells.table import Ints
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.sums import Floats
 
@@ -36,6 +37,12 @@ class LabelledCellFigures:
         Complete pools of equal chance to be complete that would say as much as those there are.
     notes : tuple of str
         Plain sentences on what the figures can bear.
+    contributions : mapping of str to ndarray of float64, shape (prompts,)
+        Of the metrics that are means of them: what each prompt contributes.
+    units : ndarray of int64, shape (prompts,)
+        Code of the prompt or cluster that is the unit of the intervals.
+    score_sums : ndarray of float64, shape (len(Sums._fields), prompts)
+        Of the scores; rows that need labels say nothing.
     """
 
     metrics: Mapping[str, Estimate]
@@ -44,3 +51,6 @@ class LabelledCellFigures:
     oracle_parts: Floats | None
     ess: float
     notes: tuple[str, ...]
+    contributions: Mapping[str, Floats] = field(repr=False)
+    units: Ints = field(repr=False)
+    score_sums: Floats = field(repr=False)

@@ -1,0 +1,213 @@
+"""What each prompt contributes to the gain and to the value of a random pick, from whichever cells are labelled."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bonwise.stats.cells.modelled import FREQUENT, ModelledBlock, SizeGroup
+from bonwise.stats.cells.table import Bools, Ints
+from bonwise.stats.sums import Floats
+
+__all__ = [
+    "LEAST_USABLE",
+    "Differences",
+    "gain_contributions",
+    "gain_refused",
+    "random_contributions",
+    "random_refused",
+    "stratified",
+]
+
+LEAST_USABLE = 3
+"""Pools with a mean difference below which a stratum joins the one next to it."""
+
+
+class Differences(NamedTuple):
+    """One a prompt: the difference or mean that its labels give, its weight, and whether it has one."""
+
+    D: Floats
+    weights: Floats
+    usable: Bools
+
+    def keep(self, some: Bools) -> Differences:
+        """Return those of some prompts."""
+        return Differences(self.D[some], self.weights[some], self.usable[some])
+
+
+def gain_contributions(groups: tuple[SizeGroup, ...], prompts: int) -> Floats:
+    """Return what each prompt contributes to the mean of J - R, shape (prompts,).
+
+    A prompt with labels on a top-scored candidate and on another gives the difference of what the predictions leave
+    of the two; differences are averaged within prompts of one size and one number of top-scored candidates. At one
+    rate the weight of a difference follows from counts of labels alone, hence no bias; at several rates pairs are
+    weighted by 1 / (pi_i pi_j).
+
+    Parameters
+    ----------
+    groups : tuple of SizeGroup
+    prompts : int
+    """
+    found = np.zeros(prompts)
+    for group in groups:
+        parts = [
+            _pair_differences(one) if one.pi is not None else _mean_differences(one, group) for one in group.blocks
+        ]
+        every = _together(parts)
+        if group.blocks[0].pi is None:
+            every = every._replace(weights=_inverse_variances(every, group.within))
+        sizes = np.concatenate([np.full(len(one.block.prompts), one.block.K) for one in group.blocks])
+        tops = np.concatenate([one.block.tops for one in group.blocks])
+        some = tops < sizes
+        means = stratified(every.keep(some), sizes[some], tops[some])
+        modelled = np.concatenate([np.sum(one.block.contrast * one.f, axis=1) for one in group.blocks])
+        where = group.prompts
+        found[where] = modelled
+        found[where[some]] += (1 - tops[some] / sizes[some]) * means
+    return found
+
+
+def gain_refused(groups: tuple[SizeGroup, ...], prompts: int) -> str:
+    """Return why the gain cannot be estimated; empty where it can."""
+    most = []
+    for group in groups:
+        for one in group.blocks:
+            block = one.block
+            apart = block.tops < block.K
+            usable = np.bincount(block.tops[apart & _usable(one)], minlength=1).max()
+            most.append(int(usable))
+            if len(block.prompts) >= FREQUENT * prompts and apart.any() and usable < LEAST_USABLE:
+                return (
+                    f"too few pools of {block.K} candidates have a label on a top-scored candidate and on another: "
+                    f"{LEAST_USABLE} with equally many top-scored candidates are needed"
+                )
+    if max(most, default=0) >= LEAST_USABLE:
+        return ""
+    return f"fewer than {LEAST_USABLE} pools have a label on a top-scored candidate and on another"
+
+
+def random_refused(groups: tuple[SizeGroup, ...], prompts: int) -> str:
+    """Return why the value of a random pick cannot be estimated; empty where it can."""
+    for group in groups:
+        for one in group.blocks:
+            some = int(np.count_nonzero(one.block.labelled))
+            if some < LEAST_USABLE and len(one.block.prompts) >= FREQUENT * prompts:
+                return f"{some} pools of {one.block.K} candidates have a label, and {LEAST_USABLE} are needed"
+    return ""
+
+
+def random_contributions(groups: tuple[SizeGroup, ...], prompts: int) -> Floats:
+    """Return what each prompt contributes to the mean of R, shape (prompts,)."""
+    found = np.zeros(prompts)
+    for group in groups:
+        parts = [_mean_residuals(one, group) for one in group.blocks]
+        sizes = np.concatenate([np.full(len(one.block.prompts), one.block.K) for one in group.blocks])
+        modelled = np.concatenate([one.f.mean(axis=1) for one in group.blocks])
+        found[group.prompts] = modelled + stratified(_together(parts), sizes, np.zeros_like(sizes))
+    return found
+
+
+def stratified(values: Differences, sizes: Ints, tops: Ints) -> Floats:
+    """Return contributions to means by stratum, put end to end.
+
+    ``mu_h + (N_h / sum w) w (D - mu_h) sqrt(k / (k - 1))`` with mu_h the weighted mean of the k usable values of a
+    stratum of N_h prompts; the term beside mu_h is that of the usable prompts. A stratum with fewer than 3 joins
+    the one of the nearest size, and of these the one with the nearest number of top-scored candidates.
+
+    Parameters
+    ----------
+    values : Differences
+        Of n prompts.
+    sizes, tops : ndarray of int64, shape (n,)
+        Prompts with both in common are a stratum.
+
+    Examples
+    --------
+    >>> values = Differences(np.array([1., 2., 3., 9.]), np.ones(4), np.array([True, True, True, False]))
+    >>> round(float(stratified(values, np.full(4, 4), np.ones(4, int)).mean()), 12)
+    2.0
+    """
+    D, weights, usable = values
+    found = np.zeros(len(D))
+    if not usable.any():
+        return found
+    strata = _joined(usable, sizes, tops)
+    for h in np.unique(strata).tolist():
+        mine = strata == h
+        some = mine & usable
+        w, k = weights[some], int(some.sum())
+        mean = float(w @ D[some] / w.sum())
+        found[mine] = mean
+        if k > 1:
+            found[some] += mine.sum() / w.sum() * w * (D[some] - mean) * np.sqrt(k / (k - 1))
+    return found
+
+
+def _together(parts: list[Differences]) -> Differences:
+    return Differences(
+        np.concatenate([one.D for one in parts]),
+        np.concatenate([one.weights for one in parts]),
+        np.concatenate([one.usable for one in parts]),
+    )
+
+
+def _joined(usable: Bools, sizes: Ints, tops: Ints) -> Ints:
+    """Return a code of the stratum of each prompt, thin strata joined to the nearest that is not."""
+    keys, codes = np.unique(np.stack((sizes, tops)), axis=1, return_inverse=True)
+    codes = codes.reshape(-1)
+    counts = np.bincount(codes, weights=usable)
+    thick = np.flatnonzero(counts >= LEAST_USABLE)
+    if not thick.size:
+        return np.zeros(len(codes), dtype=np.int64)
+    nearest = np.arange(len(counts))
+    for h in np.flatnonzero(counts < LEAST_USABLE).tolist():
+        apart = np.abs(keys[:, thick] - keys[:, [h]])
+        nearest[h] = thick[np.lexsort((apart[1], apart[0]))[0]]
+    found: Ints = nearest[codes]
+    return found
+
+
+def _usable(one: ModelledBlock) -> Bools:
+    block = one.block
+    return np.asarray((block.L & block.A).any(axis=1) & (block.L & ~block.A).any(axis=1))
+
+
+def _mean_differences(one: ModelledBlock, group: SizeGroup) -> Differences:
+    """Return mean residual of labelled tops less that of labelled others; as weight the variance by counts, q."""
+    block = one.block
+    K, a = block.K, block.tops
+    lt, ln = (block.A & block.L).sum(axis=1), (~block.A & block.L).sum(axis=1)
+    top, other = np.maximum(lt, 1), np.maximum(ln, 1)
+    D = (block.A * one.e).sum(axis=1) / top - (~block.A * one.e).sum(axis=1) / other
+    q = group.within * (1 / top - 1 / a + 1 / other - 1 / np.maximum(K - a, 1))
+    return Differences(D, q, (lt > 0) & (ln > 0))
+
+
+def _inverse_variances(every: Differences, within: float) -> Floats:
+    D, q = every.D[every.usable], every.weights[every.usable]
+    between = float(np.mean((D - D.mean()) ** 2 - q)) if len(D) else 0.0
+    return 1 / (max(between, 0.3 * within) + every.weights)
+
+
+def _pair_differences(one: ModelledBlock) -> Differences:
+    """Return the weighted mean of ``e_i - e_j`` over pairs of a labelled top and a labelled other."""
+    block = one.block
+    K, a = block.K, block.tops
+    tops, others = one.weights * block.A, one.weights * ~block.A
+    by_top, by_other = tops.sum(axis=1), others.sum(axis=1)
+    usable = np.asarray((by_top > 0) & (by_other > 0))
+    safe_top, safe_other = np.where(by_top > 0, by_top, 1.0), np.where(by_other > 0, by_other, 1.0)
+    D = (tops * one.e).sum(axis=1) / safe_top - (others * one.e).sum(axis=1) / safe_other
+    return Differences(D, by_top * by_other / np.maximum(a * (K - a), 1), usable)
+
+
+def _mean_residuals(one: ModelledBlock, group: SizeGroup) -> Differences:
+    block = one.block
+    usable = np.asarray(block.labelled > 0)
+    total = one.weights.sum(axis=1)
+    D = (one.weights * one.e).sum(axis=1) / np.where(usable, total, 1.0)
+    if one.pi is not None:
+        return Differences(D, total / block.K, usable)
+    variance = group.between + group.within * (1 / np.maximum(block.labelled, 1) - 1 / block.K)
+    return Differences(D, 1 / variance, usable)
