@@ -76,7 +76,9 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         Of logged picks: take what the seed drew among equals, not its expectation.
     design : str, pathlib.Path or LabelDesign, optional
         How the labelled prompts were drawn from all of them: ``"uniform"`` for a simple random sample, or the file
-        that ``bonwise labels draw`` wrote. Figures then are estimates for all prompts; see `docs/partial_labels.md`.
+        that ``bonwise labels draw`` wrote. Where candidates were labelled one by one: ``"cells"`` for a random sample
+        of all candidates, ``"cells-by-score"`` for chances that depend on scores and names alone. Figures then are
+        estimates for all prompts; see `docs/partial_labels.md`.
     outcome_model : object, optional
         Regressor in the manner of scikit-learn that takes the place of the ridge where labels are a sample; it is
         copied, and always cross-fitted.

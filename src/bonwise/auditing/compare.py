@@ -43,7 +43,10 @@ SAME_POOLS = "the same pools"
 
 _FIRST, _SECOND = "first", "second"
 
-_WHOLE_PROMPTS = "two sets of picks are compared on prompts that are labelled whole."
+_WHOLE_PROMPTS = (
+    "two sets of picks are compared on prompts that are labelled whole. bonwise audit --design cells uses them for "
+    "each set, if the labelled candidates are a random sample of all."
+)
 
 _OF_POOLS = tuple(e.name for e in OF_PICKS if not e.on_scores)
 """What does not depend on the picks: its difference is 0 whatever the prompts."""

@@ -34,7 +34,8 @@ class PairedDifferences:
     ----------
     first, second : str
     prompts : int
-        Prompts that both judges scored completely and that are labelled.
+        Prompts that both judges scored completely and that are labelled; of single labelled candidates those with
+        any.
     differences : mapping of str to Estimate
         By metric; empty without a common prompt. All are paired but level_bias, whose interval holds
         whatever the pairing is.
@@ -106,6 +107,8 @@ def _share_what_is_alike(judges: Sequence[_LabelledJudge], settings: Settings) -
     """Put judges with the same labelled prompts together."""
     groups: list[list[_LabelledJudge]] = []
     for judge in judges:
+        if judge.audit.labelling.method == "cells":
+            continue
         prompts = judge.panel.prompt_ids
         found = next((group for group in groups if group[0].panel.prompt_ids.equals(prompts)), None)
         if found is None:
@@ -121,8 +124,10 @@ def _share_what_is_alike(judges: Sequence[_LabelledJudge], settings: Settings) -
 
 
 def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) -> PairedDifferences:
-    left, right = first.on(second), second.on(first)
     names, audits = (first.audit.judge, second.audit.judge), (first.audit, second.audit)
+    if any(one.labelling.method == "cells" for one in audits):
+        return _compare_cells(*audits, settings)
+    left, right = first.on(second), second.on(first)
     if not len(left.panel.sizes):
         return PairedDifferences(*names, 0, {})
     sample, weights = _common_sample(*audits), None
@@ -138,6 +143,15 @@ def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) 
         method = "complete" if complete else "labelled_only"
     found["level_bias"] = level_bias_difference(left.bias(weights), right.bias(weights), settings.confidence)
     return PairedDifferences(*names, len(left.panel.sizes), under_method(found, method))
+
+
+def _compare_cells(first: JudgeAudit, second: JudgeAudit, settings: Settings) -> PairedDifferences:
+    """Compare two judges on every labelled candidate of the prompts that both scored completely."""
+    from bonwise.auditing.cell_metrics import cell_differences  # noqa: PLC0415 - complete labels do without
+
+    labellings = first.labelling, second.labelling
+    found, prompts = cell_differences(*labellings, settings)
+    return PairedDifferences(first.judge, second.judge, prompts, found)
 
 
 def _difference(left: _LabelledJudge, right: _LabelledJudge, settings: Settings) -> dict[str, Estimate]:

@@ -10,7 +10,7 @@ from bonwise.auditing.suspected import Suspected
 from bonwise.documents.audited.gate import Gate, GateState
 from bonwise.documents.metrics import unit_of
 from bonwise.errors import UsageError
-from bonwise.report.numbers import Ends, against, counted, setting
+from bonwise.report.numbers import Ends, against, counted, number, setting
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.no_gain import Z_NEEDED
 
@@ -126,15 +126,16 @@ def _of_both_tests(asked: _GateRequest, ends: _Ends, z: float | None, labelled: 
     student = f"the one-sided 95% {side} bound is {asked.bound(bound, ends)}"
     if z is not None and (z > Z_NEEDED if above else z < -Z_NEEDED):
         state: GateState = "met" if above else "not met"
-        sentence = f"{asked}: {state}, {student}, and labels dealt at random agree (z = {z:.2f})."
+        sentence = f"{asked}: {state}, {student}, and labels dealt at random agree (z = {number(z)})."
         return _gate(asked, state, sentence, ends)
     if z is None or (z > 0) != above:
         sentence = f"{asked}: inconclusive, {student}, but labels dealt at random do not agree."
         return _gate(asked, "inconclusive", sentence, ends)
-    more = labelled.prompts * ((Z_NEEDED / z) ** 2 - 1)
+    needed = Z_NEEDED if above else -Z_NEEDED
+    more = labelled.prompts * ((needed / z) ** 2 - 1)
     sentence = (
-        f"{asked}: inconclusive, {student}, but labels dealt at random do not agree (z = {z:.2f}, where "
-        f"{'' if above else '-'}{Z_NEEDED:.3f} decides); {_what_decides(more, labelled)}."
+        f"{asked}: inconclusive, {student}, but labels dealt at random do not agree (z = {against(z, needed)}, where "
+        f"{against(needed, z)} decides); {_what_decides(more, labelled)}."
     )
     return _gate(asked, "inconclusive", sentence, ends, (ceil(more * labelled.labels_each), ceil(more)))
 

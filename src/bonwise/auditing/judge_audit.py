@@ -12,6 +12,7 @@ import numpy as np
 from bonwise.auditing.further_panels import FurtherPanels
 from bonwise.auditing.gates import Labelled
 from bonwise.auditing.judge_metrics import JudgeMetrics, judge_only, with_no_gain_tests
+from bonwise.auditing.labelled_cells import CellLabels
 from bonwise.auditing.labelling import Labelling, label_state
 from bonwise.auditing.level import panel_level_bias
 from bonwise.auditing.partial import Picked, balance, worst_case
@@ -36,7 +37,7 @@ from bonwise.errors import InputError
 from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
 from bonwise.stats.estimate import Estimate, under_method
 from bonwise.stats.estimation import estimate
-from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.stats.sums import Sums, prompt_sums
 
 __all__ = ["NO_SCORES", "JudgeAudit", "audit_judge", "of_candidates"]
 
@@ -44,6 +45,10 @@ _WITHOUT_SCORES = frozenset(e.name for e in (*OF_PICKS, *(e for e in ESTIMANDS i
 """Metrics that logged picks tell."""
 
 _WITHOUT_LABELS = frozenset(e.name for e in ESTIMANDS if not e.on_labels)
+
+_USE_CELLS = (
+    "label all candidates of a prompt, or state --design cells if the labelled candidates are a random sample"
+)
 
 NO_SCORES = "a logged pick holds no scores"
 
@@ -74,6 +79,8 @@ class JudgeAudit:
         Where single candidates were drawn: the prompts with their labels, and those that could be drawn.
     suspected : tuple of Suspected
         Why the verdict is not useful and no gate is met, whatever the figures are; empty where they settle both.
+    cells : CellLabels or None
+        Where candidates are labelled one by one: their labels.
     """
 
     judge: str
@@ -87,9 +94,13 @@ class JudgeAudit:
     sampling: Sampling | None = field(default=None, repr=False)
     drawn: Labelled | None = field(default=None, repr=False)
     suspected: tuple[Suspected, ...] = field(default=(), repr=False)
+    cells: CellLabels | None = field(default=None, repr=False)
 
     def suspected_for(self, metric: str) -> tuple[Suspected, ...]:
         """Return what keeps a gate on a metric from being met; one that needs no labels lacks none."""
+        if metric not in _WITHOUT_LABELS and self.cells is not None:
+            others = (one for one in self.suspected if one.kind != "few pools")
+            return (*others, *self.cells.suspected(metric))
         if metric not in _WITHOUT_LABELS or len(self.labelling.panel.sizes) < FEWEST_POOLS:
             return self.suspected
         return tuple(one for one in self.suspected if one.easy is not None)
@@ -101,6 +112,8 @@ class JudgeAudit:
             return Labelled(len(sizes), 0, 0.0)
         if self.drawn is not None:
             return self.drawn
+        if self.cells is not None:
+            return self.cells.labelled
         return Labelled(int(labelled.sum()), int((~labelled).sum()), float(sizes.mean()))
 
     @property
@@ -157,6 +170,7 @@ class JudgeAudit:
                 with_control=estimate_records(self.with_control) or None,
                 suspicions=[one.record() for one in self.suspected] or None,
                 unused_labels=self.labelling.unused,
+                labelled_cells=None if self.cells is None else self.cells.record(),
             ),
         )
 
@@ -204,7 +218,7 @@ def audit_judge(
         scope = " ".join(filter(None, (picked.scope, scope)))
         metrics = {name: found if name in _WITHOUT_SCORES else _no_scores(found) for name, found in metrics.items()}
     without = partial(_without, panel.judge, others=others, stated=stated, table=table, settings=settings)
-    suspected = _suspected(labelling, metrics, settings, without, logged=picked is not None)
+    suspected = _suspected(labelling, metrics, settings, without, cells=figures.cells, logged=picked is not None)
     if picked is not None:
         verdict = pick_validity(metrics, settings.thresholds, scope=scope, suspected=suspected)
     else:
@@ -224,11 +238,12 @@ def audit_judge(
         verdict,
         labelling,
         balance(labelling, settings.confidence, of_scores=picked is None) if gaps else (),
-        worst_case(panel) if gaps else {},
+        _bounds(labelling, figures),
         {} if with_control is None else _metrics(_labelled(with_control, stated), table, settings).metrics,
         picked,
-        _sampling(labelling, stated, figures),
+        figures.sampling(labelling),
         suspected=suspected,
+        cells=figures.cells,
     )
 
 
@@ -238,6 +253,7 @@ def _suspected(
     settings: Settings,
     without: Callable[[str, str], Estimate | None],
     *,
+    cells: CellLabels | None,
     logged: bool = False,
 ) -> tuple[Suspected, ...]:
     """Collect what keeps the verdict from being useful, the easy candidates first."""
@@ -250,9 +266,11 @@ def _suspected(
     ]
     if labelling.method == "labelled_only":
         stated = "" if labelling.drawn is None else labelling.drawn.words
-        cells = int(panel.sizes.sum())
-        found.append(missing_labels(cells - int(panel.labelled_cells.sum()), cells, stated))
-    if labelled < FEWEST_POOLS:
+        candidates = int(panel.sizes.sum())
+        found.append(missing_labels(candidates - int(panel.labelled_cells.sum()), candidates, stated))
+    if cells is not None:
+        found += cells.suspected(metric)
+    elif labelled < FEWEST_POOLS:
         found.append(few_pools(labelled))
     return tuple(found)
 
@@ -281,23 +299,6 @@ def of_candidates(stated: StatedDraw, panel: Panel) -> bool:
     """Tell whether single candidates were drawn, and their labels are not all there are."""
     by_candidate = stated.design is not None and stated.design.by_candidate
     return by_candidate and bool((panel.labelled_cells < panel.sizes).any())
-
-
-def _sampling(labelling: Labelling, stated: StatedDraw | None, figures: JudgeMetrics) -> Sampling | None:
-    """Return how the labelled prompts were drawn and used, for the document; None where no draw is stated."""
-    drawn = labelling.drawn
-    if stated is None:
-        return None
-    if drawn is None:
-        unused = "the propensities are" if stated.kind == "propensity" else "the design is"
-        return Sampling(design=stated.name, how=f"all prompts are labelled: {unused} not used")
-    return Sampling(
-        design=stated.name,
-        how=drawn.words,
-        drawn_without_labels=drawn.lacking,
-        labelled_not_drawn=drawn.not_drawn,
-        **({} if figures.use is None else figures.use.given_values()),
-    )
 
 
 def _of_candidate_labels(panel: Panel, settings: Settings, table: ScoreTable, design: LabelDesign) -> JudgeAudit:
@@ -358,21 +359,27 @@ def _labelled(panel: Panel, stated: StatedDraw | None) -> Labelling:
             hint="score every candidate of a prompt, or force --ragged",
         )
     labelling = label_state(panel, stated)
-    if not labelling.labelled.any():
+    if not labelling.labelled.any() and labelling.method != "cells":
         raise InputError(
             f"no prompt of {panel.judge!r} has labels for all its candidates",
-            hint="add an oracle_label column, --labels FILE, or --oracle judge:NAME",
+            hint=_USE_CELLS
+            if panel.labelled_cells.any()
+            else "add an oracle_label column, --labels FILE, or --oracle judge:NAME",
         )
     return labelling
 
 
-def _complete_sums(labelling: Labelling) -> Floats:
-    """Return the per-prompt sums of the labelled prompts."""
-    panel = labelling.panel.keep(labelling.labelled)
-    return prompt_sums(panel.scores, panel.labels, panel.sizes)
+def _bounds(labelling: Labelling, figures: JudgeMetrics) -> Mapping[str, tuple[float, float]]:
+    if figures.cells is not None:
+        return figures.cells.bounds
+    return worst_case(labelling.panel) if labelling.method == "labelled_only" else {}
 
 
 def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> JudgeMetrics:
+    if labelling.method == "cells":
+        from bonwise.auditing.cell_metrics import cell_metrics  # noqa: PLC0415 - complete labels do without
+
+        return cell_metrics(labelling, settings)
     if labelling.sample is not None:
         from bonwise.auditing.sampled import sampled_metrics  # noqa: PLC0415 - complete labels do without
 
@@ -380,7 +387,7 @@ def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> Jud
         return sampled_metrics(labelling, labelling.sample, further, settings)
     panel = labelling.panel.keep(labelling.labelled)
     rule = settings.rule(panel.labels)
-    sums = _complete_sums(labelling)
+    sums = prompt_sums(panel.scores, panel.labels, panel.sizes)
     found = {**estimate(ESTIMANDS, sums, rule), "level_bias": panel_level_bias(panel, settings)}
     found.update(with_no_gain_tests(found, panel, Sums(*sums), rule))
     found = under_method(found, labelling.method)

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from bonwise.auditing.labelled_cells import CellLabels
+from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.settings import Settings
 from bonwise.data.panel import Panel
-from bonwise.documents.audited.sampling import SampleUse
+from bonwise.documents.audited.sampling import SampleUse, Sampling
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import IntervalRule, estimate
@@ -29,10 +31,31 @@ class JudgeMetrics:
     use : SampleUse or None
         How a sample of labels was used: effective sample size, outcome model and what further judges bring. None
         where the labels are no sample.
+    cells : CellLabels or None
+        Where candidates are labelled one by one: their labels.
     """
 
     metrics: Mapping[str, Estimate] = field(repr=False)
     use: SampleUse | None = None
+    cells: CellLabels | None = field(default=None, repr=False)
+
+    def sampling(self, labelling: Labelling) -> Sampling | None:
+        """Return how the labelled prompts were drawn and used, for the document; None where no draw is stated."""
+        drawn, stated = labelling.drawn, labelling.stated
+        if stated is None:
+            return None
+        if drawn is None:
+            unused = "the propensities are" if stated.kind == "propensity" else "the design is"
+            return Sampling(design=stated.name, how=f"all prompts are labelled: {unused} not used")
+        if self.cells is not None:
+            return Sampling(design=stated.name, how=drawn.words)
+        return Sampling(
+            design=stated.name,
+            how=drawn.words,
+            drawn_without_labels=drawn.lacking,
+            labelled_not_drawn=drawn.not_drawn,
+            **({} if self.use is None else self.use.given_values()),
+        )
 
 
 def judge_only(panel: Panel, settings: Settings) -> dict[str, Estimate]:

@@ -9,16 +9,26 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.auditing.stated_draw import Drawn, StatedDraw
-from bonwise.data.labels_in_part import WHOLE_PROMPTS, LabelsInPart
+from bonwise.data.labels_in_part import USED_BY_CELLS, LabelsInPart
 from bonwise.data.panel import MAY_LACK, Panel, PromptLeftOut
 from bonwise.documents.unused_labels import UnusedLabels, unused_labels
 from bonwise.stats.partial.label_sample import LabelSample
 
 __all__ = ["Labelling", "label_state"]
 
-Method = Literal["complete", "labelled_only", "aipw", "weighted"]
+Method = Literal["complete", "labelled_only", "aipw", "weighted", "cells"]
 
 _Mask = npt.NDArray[np.bool_]
+
+_USED_BY = {
+    None: USED_BY_CELLS,
+    "uniform": USED_BY_CELLS,
+    "cells": USED_BY_CELLS,
+    "cells-by-score": USED_BY_CELLS,
+    "propensity": "a propensity of its own for each candidate uses them.",
+    "design": "the design drew whole prompts.",
+}
+"""What would use labels of prompts that are labelled in part, by what is stated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +43,13 @@ class Labelling:
     labelled : ndarray of bool, shape (prompts,)
     partly : int
         Prompts with some labels.
-    method : {"complete", "labelled_only", "aipw", "weighted"}
+    method : {"complete", "labelled_only", "aipw", "weighted", "cells"}
         ``aipw``: the labelled prompts are a sample of those of the panel. ``weighted``: a sample of prompts that the
-        table does not hold.
+        table does not hold. ``cells``: the labelled candidates are a sample of all, and each counts.
     drawn : Drawn or None
         What is known of the draw; None where nothing is stated or all prompts are labelled.
+    stated : StatedDraw or None
+        What is stated of it.
     """
 
     panel: Panel
@@ -45,6 +57,7 @@ class Labelling:
     partly: int
     method: Method
     drawn: Drawn | None = None
+    stated: StatedDraw | None = field(default=None, repr=False)
 
     @property
     def sample(self) -> LabelSample | None:
@@ -52,11 +65,19 @@ class Labelling:
         return self.drawn.sample if self.drawn is not None else None
 
     @property
+    def by_model(self) -> bool:
+        """Whether the chances of candidates to be labelled are fitted."""
+        return self.stated is not None and self.stated.kind == "cells-by-score"
+
+    @property
     def scope(self) -> str:
         """What figures against labels describe, as a sentence; empty where it is simply all prompts."""
         labelled, prompts = int(self.labelled.sum()), len(self.panel.sizes)
         if self.method == "complete":
             return ""
+        if self.method == "cells" and self.drawn is not None:
+            given = ", given the model of who was labelled" if self.by_model else ""
+            return f"Figures against labels are estimates for all {prompts:,} prompts{given}: {self.drawn.words}."
         if self.drawn is not None and self.drawn.sample is not None:
             whole = f"all {prompts:,} prompts" if self.method == "aipw" else "the prompts that these were drawn from"
             return f"Figures against labels are estimates for {whole}: {self.drawn.words}."
@@ -71,9 +92,10 @@ class Labelling:
     @property
     def unused(self) -> UnusedLabels | None:
         """Labels that are in no figure because their prompts count as unlabelled; None where every label counts."""
-        if self.method == "complete":
+        if self.method in ("complete", "cells"):
             return None
-        return unused_labels(LabelsInPart.of_panel(self.panel).told(WHOLE_PROMPTS))
+        why = _USED_BY[None if self.stated is None else self.stated.kind]
+        return unused_labels(LabelsInPart.of_panel(self.panel).told(why))
 
 
 def label_state(panel: Panel, stated: StatedDraw | None = None) -> Labelling:
@@ -103,14 +125,17 @@ def label_state(panel: Panel, stated: StatedDraw | None = None) -> Labelling:
 
 
 def _as_stated(panel: Panel, stated: StatedDraw, labelled: _Mask, partly: _Mask) -> Labelling:
-    if labelled.all() and stated.kind != "propensity":
-        return Labelling(panel, labelled, 0, "complete")
+    count = int(partly.sum())
+    if labelled.all() and (stated.kind != "propensity" or stated.by_cell):
+        return Labelling(panel, labelled, 0, "complete", stated=stated)
+    if stated.by_cell and (count or (stated.table is not None and labelled.any())):
+        return Labelling(panel, labelled, count, "cells", stated.of_cells(panel), stated)
     if not labelled.any():
-        return Labelling(panel, labelled, int(partly.sum()), "labelled_only")
+        return Labelling(panel, labelled, count, "labelled_only", stated=stated)
     drawn = stated.of(panel, labelled, partly)
     if drawn.sample is None:
-        return Labelling(panel, labelled, int(partly.sum()), "labelled_only", drawn)
+        return Labelling(panel, labelled, count, "labelled_only", drawn, stated)
     if labelled.all() and drawn.sample.equal:
-        return Labelling(panel, labelled, 0, "complete")
+        return Labelling(panel, labelled, 0, "complete", stated=stated)
     method: Method = "weighted" if labelled.all() else "aipw"
-    return Labelling(panel, drawn.sample.labelled, int(partly.sum()), method, drawn)
+    return Labelling(panel, drawn.sample.labelled, count, method, drawn, stated)

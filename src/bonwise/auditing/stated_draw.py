@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bonwise.data.label_design import LabelDesign
 from bonwise.data.panel import MAY_LACK
-from bonwise.data.propensities import propensities
+from bonwise.data.propensities import candidate_propensities, differ_within_prompts, propensities
 from bonwise.data.wording import quoted
 from bonwise.errors import InputError, UsageError
 from bonwise.stats.partial.label_sample import LabelSample
@@ -20,9 +20,17 @@ if TYPE_CHECKING:
     from bonwise.data.panel import Panel
     from bonwise.data.table import ScoreTable
 
-__all__ = ["Drawn", "StatedDraw", "stated_draw"]
+__all__ = ["BY_CELL", "Drawn", "StatedDraw", "stated_draw"]
+
+BY_CELL = ("cells", "cells-by-score")
+"""What may be stated of single candidates: labelled at random, or at random given their score and name."""
 
 _MOST_STRATA = 20  # different propensities beyond which prompts count as drawn one by one
+
+_WHOLE = (
+    "no prompt is labelled in part, so whole prompts were chosen, and a model of which candidates were labelled does "
+    "not say how"
+)
 
 _Mask = npt.NDArray[np.bool_]
 
@@ -55,16 +63,19 @@ class StatedDraw:
 
     Parameters
     ----------
-    kind : {"uniform", "design", "propensity"}
+    kind : {"uniform", "design", "propensity", "cells", "cells-by-score"}
     design : LabelDesign or None
         The record of the draw, for ``design``.
     table : ScoreTable or None
         The table with the column, for ``propensity``.
+    by_cell : bool
+        Whether candidates were labelled one by one, not prompts.
     """
 
-    kind: Literal["uniform", "design", "propensity"]
+    kind: Literal["uniform", "design", "propensity", "cells", "cells-by-score"]
     design: LabelDesign | None = field(default=None, repr=False)
     table: ScoreTable | None = field(default=None, repr=False)
+    by_cell: bool = False
 
     @property
     def name(self) -> str:
@@ -82,6 +93,8 @@ class StatedDraw:
         """
         if self.design is not None:
             return _as_designed(self.design, panel, labelled)
+        if self.kind == "cells-by-score":
+            return Drawn(None, _WHOLE)
         if _too_many(int(partly.sum()), int(labelled.sum())):
             return Drawn(None, _gaps(int(partly.sum()), int((labelled | partly).sum())), int(partly.sum()))
         if self.table is not None:
@@ -91,6 +104,36 @@ class StatedDraw:
         words = f"the {taken} taken for a uniform random sample of all, as stated"
         return Drawn(LabelSample.uniform(labelled), words, int(partly.sum()))
 
+    def of_cells(self, panel: Panel) -> Drawn:
+        """Return how the labelled candidates of a panel came to be labelled."""
+        labels, cells = int(panel.labelled_cells.sum()), len(panel.labels)
+        some = f"{labels:,} of {cells:,} candidates are labelled"
+        if self.kind == "cells":
+            return Drawn(None, f"{some}, each with the same chance, as stated")
+        if self.kind == "cells-by-score":
+            return Drawn(None, f"{some}, with chances that depend on scores and names alone, as stated")
+        return Drawn(None, f"{some}, each with its propensity in the table")
+
+    def cell_propensities(self, panel: Panel) -> npt.NDArray[np.float64] | None:
+        """Return the chance of each cell of a panel to be labelled, None where the table does not state it.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            A candidate without a propensity or with two, or far more or fewer labels than they would draw.
+        """
+        if self.table is None:
+            return None
+        stated = candidate_propensities(self.table, panel)
+        labels = int(panel.labelled_cells.sum())
+        if abs(labels - stated.sum()) > 4 * np.sqrt(np.sum(stated * (1 - stated))) + 0.5:
+            raise InputError(
+                f"{self.table.source}: {labels:,} candidates are labelled where these propensities would draw about "
+                f"{stated.sum():,.0f}",
+                hint="state the probability with which each candidate was drawn",
+            )
+        return stated
+
 
 def stated_draw(design: str | Path | LabelDesign | None, table: ScoreTable) -> StatedDraw | None:
     """Return what is stated of the draw: by the user, else by a propensity column of the table.
@@ -98,7 +141,7 @@ def stated_draw(design: str | Path | LabelDesign | None, table: ScoreTable) -> S
     Parameters
     ----------
     design : str, pathlib.Path or LabelDesign, or None
-        ``"uniform"``, or the record of the draw.
+        ``"uniform"``, ``"cells"``, ``"cells-by-score"``, or the record of the draw.
     table : ScoreTable
 
     Raises
@@ -110,7 +153,8 @@ def stated_draw(design: str | Path | LabelDesign | None, table: ScoreTable) -> S
     """
     weighted = "propensity" in table.frame.columns
     if design is None:
-        return StatedDraw("propensity", table=table) if weighted else None
+        by_cell = differ_within_prompts(table)
+        return StatedDraw("propensity", table=table, by_cell=by_cell) if weighted else None
     if weighted:
         raise UsageError(
             f"{table.source}: a propensity column, and a design beside it",
@@ -120,10 +164,12 @@ def stated_draw(design: str | Path | LabelDesign | None, table: ScoreTable) -> S
         return _of_these(design, table)
     if str(design) == "uniform":
         return StatedDraw("uniform")
+    if str(design) in BY_CELL:
+        return StatedDraw("cells" if str(design) == "cells" else "cells-by-score", by_cell=True)
     if not Path(design).exists():
         raise UsageError(
             f"no design {quoted(str(design))}",
-            hint="give the file that bonwise labels draw wrote, or uniform",
+            hint="give the file that bonwise labels draw wrote, or uniform, cells or cells-by-score",
         )
     return _of_these(LabelDesign.read(design), table)
 

@@ -128,16 +128,28 @@ def of_easy_candidate(
     )
 
 
-def few_pools(labelled: int) -> Suspected:
+def few_pools(labelled: int, *, whole: bool = True) -> Suspected:
     """Suspect figures of few pools.
+
+    Parameters
+    ----------
+    labelled : int
+        Pools behind the figure.
+    whole : bool
+        Whether it needs the labels of all their candidates.
 
     Examples
     --------
     >>> few_pools(1).sentence
     'Only 1 prompt is labelled completely, and a verdict needs 20. Label more prompts.'
+    >>> few_pools(7, whole=False).fact
+    'only 7 prompts have the labels that it needs, and a verdict needs 20'
     """
-    verb = "is" if labelled == 1 else "are"
-    fact = f"only {counted(labelled, 'prompt')} {verb} labelled completely, and a verdict needs {FEWEST_POOLS}"
+    if whole:
+        has = f"{'is' if labelled == 1 else 'are'} labelled completely"
+    else:
+        has = f"{'has' if labelled == 1 else 'have'} the labels that it needs"
+    fact = f"only {counted(labelled, 'prompt')} {has}, and a verdict needs {FEWEST_POOLS}"
     return Suspected("few pools", fact, "Label more prompts.")
 
 

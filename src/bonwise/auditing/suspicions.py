@@ -9,7 +9,7 @@ import numpy as np
 
 from bonwise.auditing.suspected import FEWEST_POOLS, few_pools
 from bonwise.data.easy_candidates import easy_of_panel
-from bonwise.data.labels_in_part import WHOLE_PROMPTS, LabelsInPart
+from bonwise.data.labels_in_part import USED_BY_CELLS, LabelsInPart
 from bonwise.data.panel import MAY_LACK, Panel, lay_out
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import quoted
@@ -100,7 +100,7 @@ def _labels(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
         seen = f"{int(lacking.sum()):,} of {len(lacking):,} prompts lack labels; an audit will describe the others"
         state = "No verdict is useful until --design states how these were chosen." if unstated else ""
         part = LabelsInPart.of_panel(panel)
-        in_part = f"{part.unused}: {WHOLE_PROMPTS}" if part.prompts and unstated else ""
+        in_part = f"{part.unused}: {USED_BY_CELLS}" if part.prompts and unstated else ""
         yield Suspicion(" ".join(filter(None, [f"{seen}.", state, in_part])))
     complete = int((~lacking).sum())
     if 0 < complete < FEWEST_POOLS:

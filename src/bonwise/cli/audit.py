@@ -47,7 +47,10 @@ def audit(
     target: Annotated[str, typer.Option(help="The decision: best-of-n or system.")] = "best-of-n",
     design: Annotated[
         str | None,
-        typer.Option(help="How prompts were drawn for labelling: uniform, or the file of bonwise labels draw."),
+        typer.Option(
+            help="How labels were drawn: uniform (prompts), cells or cells-by-score (candidates), or the file of "
+            "bonwise labels draw."
+        ),
     ] = None,
     interval: Annotated[str, typer.Option(help="default (jackknife, Fieller) or bootstrap.")] = "default",
     confidence: given.Confidence = CONFIDENCE,
@@ -86,7 +89,7 @@ def audit(
 
     Exit codes: 0 every gate met, 1 a gate not met, 2 bad input, 3 inconclusive.
     """
-    record = None if design in (None, "uniform") else Path(design)
+    record = None if design in (None, "uniform", "cells", "cells-by-score") else Path(design)
     html = output.html
     read = (file, *reading.paths(), record, pools, verdicts)
     written, beside = (output.json, per_prompt, html), _all_prompts_file(html)

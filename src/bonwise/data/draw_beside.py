@@ -25,7 +25,7 @@ def refuse_other_draw(design: object, labels: object, table: ScoreTable) -> None
     Parameters
     ----------
     design : str, pathlib.Path, LabelDesign or None
-        What is stated; only ``"uniform"`` is looked into.
+        What is stated; only ``"uniform"`` and ``"cells"`` are looked into.
     labels : object
         What the labels come from: the path of a file, or anything else, beside which there is nothing.
     table : ScoreTable
@@ -37,7 +37,7 @@ def refuse_other_draw(design: object, labels: object, table: ScoreTable) -> None
         In the folder of the labels lies a record by which every labelled prompt was drawn with unequal chances, and
         none by which all were drawn uniformly.
     """
-    if str(design) != "uniform" or not isinstance(labels, str | Path):
+    if str(design) not in ("uniform", "cells") or not isinstance(labels, str | Path):
         return
     labelled = table.frame.loc[table.frame["oracle_label"].notna(), "prompt_id"].astype(object).unique()
     drew = [one for one in _records(Path(labels).parent) if set(labelled) <= set(one.prompt_ids[one.drawn])]
@@ -46,7 +46,7 @@ def refuse_other_draw(design: object, labels: object, table: ScoreTable) -> None
     first = min(drew, key=lambda one: (int(one.drawn.sum()), one.source))
     raise UsageError(
         f"{labels}: {first.source} beside it is the record of a draw by the rule {first.rule!r}, which drew these "
-        "prompts with unequal chances, so they are no uniform sample",
+        "prompts with unequal chances, so they are no random sample",
         hint=f"give --design {shell_path(first.source)}",
     )
 

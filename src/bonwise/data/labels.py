@@ -103,7 +103,7 @@ def join_labels(
     joined = table.frame.assign(oracle_label=by_cell)
     return replace(
         table,
-        frame=joined if found.propensity is None else joined.assign(propensity=_by_prompt(found, table)),
+        frame=joined if found.propensity is None else joined.assign(propensity=_propensity(found, table)),
         label_scale=reading.label_scale,
         label_words=read.words,
         labels_left_out=_left_out(read, strange),
@@ -111,20 +111,20 @@ def join_labels(
     )
 
 
-def _by_prompt(labels: _Labels, table: ScoreTable) -> npt.NDArray[np.float64]:
-    """Return the propensity of each row's prompt as the label file states it, NaN where it does not."""
+def _propensity(labels: _Labels, table: ScoreTable) -> npt.NDArray[np.float64]:
+    """Return the propensity of each row as the label file states it, NaN where it does not.
+
+    One that a prompt states alike on all its rows there is that of the prompt; others are of candidates.
+    """
     if "propensity" in table.frame.columns:
         raise ColumnError(
             f"{labels.source} and {table.source} both state propensities", hint="drop the column from one of them"
         )
     stated = pd.Series(labels.propensity).groupby(labels.prompts.codes)
     least = stated.min()
-    apart = (stated.max() - least) > 0
-    if apart.any():
-        raise RowError(
-            f"{labels.source}: {quoted(labels.prompts.categories[least.index[apart][0]])} has two propensities",
-            hint="a prompt is drawn for labelling as a whole: give each of its rows the same",
-        )
+    if ((stated.max() - least) > 0).any():
+        by_cell = pd.Series(labels.propensity, index=labels.keys).reindex(table.cell_keys())
+        return by_cell.to_numpy(dtype=np.float64)
     by_prompt = least.reindex(labels.prompts.categories.get_indexer(table.prompts)).to_numpy(dtype=np.float64)
     found: npt.NDArray[np.float64] = by_prompt[table.frame["prompt_id"].cat.codes.to_numpy()]
     return found

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bonwise.data.panel import Panel
 
-__all__ = ["WHOLE_PROMPTS", "LabelsInPart"]
+__all__ = ["USED_BY_CELLS", "LabelsInPart"]
 
-WHOLE_PROMPTS = "the best candidate of a prompt is known where all are labelled. They narrow the worst-case bounds."
-"""Why an audit does not use labels of prompts that are labelled in part."""
+USED_BY_CELLS = "--design cells uses them, and states that the labelled candidates are a random sample of all."
+"""What would use labels of prompts that are labelled in part, as the end of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)

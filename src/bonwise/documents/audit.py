@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from bonwise.documents.audited.cells import LabelledCells
 from bonwise.documents.audited.compared import JudgesCompared
 from bonwise.documents.audited.data import AuditData
 from bonwise.documents.audited.gate import Gate
@@ -24,7 +25,7 @@ from bonwise.errors import UsageError
 __all__ = ["MODEL", "AuditDocument"]
 
 _ALONE = ("judge", "data", "metrics", "verdict")
-_OPTIONAL = ("sampling", "balance", "bounds", "with_control", "suspicions", "unused_labels")
+_OPTIONAL = ("sampling", "balance", "bounds", "with_control", "suspicions", "unused_labels", "labelled_cells")
 _TOGETHER = ("judges", "comparisons", "not_audited")
 
 
@@ -53,7 +54,7 @@ class AuditDocument(Document):
         What was asked for, and what the table was taken for.
     gates : list of Gate, optional
         Where some were asked for.
-    unused_labels : UnusedLabels, optional
+    unused_labels, labelled_cells : optional
         Of the only judge, as in `judges` of several.
     """
 
@@ -74,6 +75,7 @@ class AuditDocument(Document):
     gates: Annotated[list[Gate], Field(min_length=1)] | None = None
     suspicions: list[AuditSuspicion] | None = None
     unused_labels: UnusedLabels | None = None
+    labelled_cells: LabelledCells | None = None
 
     @model_validator(mode="after")
     def _one_or_several(self) -> Self:

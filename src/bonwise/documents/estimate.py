@@ -30,7 +30,7 @@ class EstimateRecord(Record):
     interval : str or None
         How the interval was made.
     method : str
-        ``complete``, ``labelled_only``, ``aipw`` or ``weighted``.
+        ``complete``, ``labelled_only``, ``aipw``, ``weighted`` or ``cells``.
     reason : str, optional
         Why there is no estimate, or no interval.
     ess : float, optional

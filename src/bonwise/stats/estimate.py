@@ -34,7 +34,7 @@ class Estimate:
     interval : str or None
         ``jackknife``, ``fieller``, ``clopper-pearson``, ``bootstrap``, ``exact``, ``logit`` or ``bins``.
     method : str
-        ``complete``, ``labelled_only``, ``aipw`` or ``weighted``.
+        ``complete``, ``labelled_only``, ``aipw``, ``weighted`` or ``cells``.
     reason : str or None
         Why there is no estimate, or no interval.
     ess : float or None

@@ -66,7 +66,7 @@ def _shown(judge: JudgeAudit, table: ScoreTable | None, seed: int, confidence: f
         )
     )
     return JudgeExhibits(
-        chance=_chance(labelled, whole if method == "aipw" else labelled),
+        chance=_chance(labelled, whole if method in ("aipw", "cells") else labelled),
         differences=None if judge.logged else _differences(whole, labelled),
         spread=None if judge.logged else spread(labelled.scores, labelled.labels, labelled.sizes, seed=seed),
         strata=kinds,

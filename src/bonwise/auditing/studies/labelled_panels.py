@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelledPanels", "open_judged"]
 
-_WHOLE_PROMPTS = "a study changes scores and picks of prompts that are labelled whole."
+_WHOLE_PROMPTS = (
+    "a study changes scores and picks of prompts that are labelled whole. bonwise audit --design cells uses them, if "
+    "the labelled candidates are a random sample of all."
+)
 
 S = TypeVar("S", bound=StudySettings)
 C = TypeVar("C", bound=JudgeCounts)

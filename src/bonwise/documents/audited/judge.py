@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bonwise.documents.audited.cells import LabelledCells
 from bonwise.documents.audited.data import AuditData
 from bonwise.documents.audited.sampling import Sampling
 from bonwise.documents.audited.suspicion import AuditSuspicion
@@ -58,6 +59,8 @@ class JudgeFound(Record):
         Why the verdict is not ``useful`` and no gate is met, whatever the figures are.
     unused_labels : UnusedLabels, optional
         Labels of prompts that are labelled in part, where these count as unlabelled.
+    labelled_cells : LabelledCells, optional
+        Where candidates are labelled one by one: what each figure rests on, and what speaks against the statement.
     """
 
     data: AuditData
@@ -69,3 +72,4 @@ class JudgeFound(Record):
     with_control: dict[str, EstimateRecord] | None = None
     suspicions: list[AuditSuspicion] | None = None
     unused_labels: UnusedLabels | None = None
+    labelled_cells: LabelledCells | None = None

@@ -62,7 +62,7 @@ class Sampling(Record):
     Parameters
     ----------
     design : str
-        Rule of the draw, ``uniform`` or ``propensity``.
+        Rule of the draw, ``uniform``, ``propensity``, ``cells`` or ``cells-by-score``.
     how : str
         In words.
     labels_a_prompt : int, optional

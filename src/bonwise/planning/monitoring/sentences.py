@@ -81,7 +81,10 @@ def of_prompts(found: Watched, data: LabelCounts, settings: RecoverySettings, de
 def of_part(labels: LabelsInPart) -> Iterator[str]:
     """Yield how many labels wait for the rest of their prompts."""
     if labels.prompts:
-        yield (f"{labels.unused}: the rule counts a prompt when its last label is there.")
+        yield (
+            f"{labels.unused}: the rule counts a prompt when its last label is there. Once labelling has ended "
+            "bonwise audit --design cells uses them, if the labelled candidates are a random sample of all."
+        )
 
 
 def of_order(sorted_by_id: bool, prompts: int) -> Iterator[str]:

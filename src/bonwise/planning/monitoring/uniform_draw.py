@@ -92,6 +92,11 @@ def stated_draw(
     if design is None or str(design) == "uniform":
         return None if design is None else "uniform"
     if not isinstance(design, LabelDesign):
+        if str(design) in ("cells", "cells-by-score"):
+            raise UsageError(
+                f"the rule counts whole prompts, so labels of single candidates ({design}) do not decide it",
+                hint="write uniform, or audit these labels: bonwise audit --design cells",
+            )
         if not Path(design).exists():
             raise UsageError(
                 f"no design {quoted(str(design))}",

@@ -16,7 +16,10 @@ from bonwise.stats.sums import Floats, Sums
 __all__ = ["GainPilot", "Moments", "RivalPilot"]
 
 
-_WHOLE_PROMPTS = "a plan rests on how the figures of prompts labelled whole vary."
+_WHOLE_PROMPTS = (
+    "a plan rests on how the figures of prompts labelled whole vary. bonwise audit --design cells uses them, if the "
+    "labelled candidates are a random sample of all."
+)
 
 
 class Moments(NamedTuple):

@@ -12,6 +12,7 @@ from bonwise.documents.audited.settings import AuditSettings
 from bonwise.documents.exhibits import ExhibitsDocument
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Part, Said
+from bonwise.report.described.audited.cells import who_was_labelled
 from bonwise.report.described.audited.data import data, missing_labels
 from bonwise.report.described.audited.exhibits import drawn
 from bonwise.report.described.audited.judges import MOST_DRAWN, dropped_prompts, side_by_side
@@ -91,6 +92,8 @@ def _several(
 
 def _of_judge(judge: JudgeFound, settings: AuditSettings, prefix: str = "", name: str = "") -> Iterator[Block]:
     yield data(judge, f"{prefix}data", name, settings.reference)
+    if judge.labelled_cells is not None:
+        yield who_was_labelled(judge.labelled_cells, f"{prefix}labelled-cells")
     yield metrics(judge, settings, f"{prefix}metrics")
     yield from missing_labels(judge, settings.reference, f"{prefix}missing-labels")
     yield verdict(judge, settings, alone=bool(name))

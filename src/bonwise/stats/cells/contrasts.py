@@ -12,7 +12,7 @@ from bonwise.stats.sums import Floats
 
 __all__ = [
     "LEAST_USABLE",
-    "Differences",
+    "CellDifferences",
     "gain_contributions",
     "gain_refused",
     "random_contributions",
@@ -24,16 +24,16 @@ LEAST_USABLE = 3
 """Pools with a mean difference below which a stratum joins the one next to it."""
 
 
-class Differences(NamedTuple):
+class CellDifferences(NamedTuple):
     """One a prompt: the difference or mean that its labels give, its weight, and whether it has one."""
 
     D: Floats
     weights: Floats
     usable: Bools
 
-    def keep(self, some: Bools) -> Differences:
+    def keep(self, some: Bools) -> CellDifferences:
         """Return those of some prompts."""
-        return Differences(self.D[some], self.weights[some], self.usable[some])
+        return CellDifferences(self.D[some], self.weights[some], self.usable[some])
 
 
 def gain_contributions(groups: tuple[SizeGroup, ...], prompts: int) -> Floats:
@@ -108,7 +108,7 @@ def random_contributions(groups: tuple[SizeGroup, ...], prompts: int) -> Floats:
     return found
 
 
-def stratified(values: Differences, sizes: Ints, tops: Ints) -> Floats:
+def stratified(values: CellDifferences, sizes: Ints, tops: Ints) -> Floats:
     """Return contributions to means by stratum, put end to end.
 
     ``mu_h + (N_h / sum w) w (D - mu_h) sqrt(k / (k - 1))`` with mu_h the weighted mean of the k usable values of a
@@ -117,14 +117,14 @@ def stratified(values: Differences, sizes: Ints, tops: Ints) -> Floats:
 
     Parameters
     ----------
-    values : Differences
+    values : CellDifferences
         Of n prompts.
     sizes, tops : ndarray of int64, shape (n,)
         Prompts with both in common are a stratum.
 
     Examples
     --------
-    >>> values = Differences(np.array([1., 2., 3., 9.]), np.ones(4), np.array([True, True, True, False]))
+    >>> values = CellDifferences(np.array([1., 2., 3., 9.]), np.ones(4), np.array([True, True, True, False]))
     >>> round(float(stratified(values, np.full(4, 4), np.ones(4, int)).mean()), 12)
     2.0
     """
@@ -144,8 +144,8 @@ def stratified(values: Differences, sizes: Ints, tops: Ints) -> Floats:
     return found
 
 
-def _together(parts: list[Differences]) -> Differences:
-    return Differences(
+def _together(parts: list[CellDifferences]) -> CellDifferences:
+    return CellDifferences(
         np.concatenate([one.D for one in parts]),
         np.concatenate([one.weights for one in parts]),
         np.concatenate([one.usable for one in parts]),
@@ -173,7 +173,7 @@ def _usable(one: ModelledBlock) -> Bools:
     return np.asarray((block.L & block.A).any(axis=1) & (block.L & ~block.A).any(axis=1))
 
 
-def _mean_differences(one: ModelledBlock, group: SizeGroup) -> Differences:
+def _mean_differences(one: ModelledBlock, group: SizeGroup) -> CellDifferences:
     """Return mean residual of labelled tops less that of labelled others; as weight the variance by counts, q."""
     block = one.block
     K, a = block.K, block.tops
@@ -181,16 +181,16 @@ def _mean_differences(one: ModelledBlock, group: SizeGroup) -> Differences:
     top, other = np.maximum(lt, 1), np.maximum(ln, 1)
     D = (block.A * one.e).sum(axis=1) / top - (~block.A * one.e).sum(axis=1) / other
     q = group.within * (1 / top - 1 / a + 1 / other - 1 / np.maximum(K - a, 1))
-    return Differences(D, q, (lt > 0) & (ln > 0))
+    return CellDifferences(D, q, (lt > 0) & (ln > 0))
 
 
-def _inverse_variances(every: Differences, within: float) -> Floats:
+def _inverse_variances(every: CellDifferences, within: float) -> Floats:
     D, q = every.D[every.usable], every.weights[every.usable]
     between = float(np.mean((D - D.mean()) ** 2 - q)) if len(D) else 0.0
     return 1 / (max(between, 0.3 * within) + every.weights)
 
 
-def _pair_differences(one: ModelledBlock) -> Differences:
+def _pair_differences(one: ModelledBlock) -> CellDifferences:
     """Return the weighted mean of ``e_i - e_j`` over pairs of a labelled top and a labelled other."""
     block = one.block
     K, a = block.K, block.tops
@@ -199,15 +199,15 @@ def _pair_differences(one: ModelledBlock) -> Differences:
     usable = np.asarray((by_top > 0) & (by_other > 0))
     safe_top, safe_other = np.where(by_top > 0, by_top, 1.0), np.where(by_other > 0, by_other, 1.0)
     D = (tops * one.e).sum(axis=1) / safe_top - (others * one.e).sum(axis=1) / safe_other
-    return Differences(D, by_top * by_other / np.maximum(a * (K - a), 1), usable)
+    return CellDifferences(D, by_top * by_other / np.maximum(a * (K - a), 1), usable)
 
 
-def _mean_residuals(one: ModelledBlock, group: SizeGroup) -> Differences:
+def _mean_residuals(one: ModelledBlock, group: SizeGroup) -> CellDifferences:
     block = one.block
     usable = np.asarray(block.labelled > 0)
     total = one.weights.sum(axis=1)
     D = (one.weights * one.e).sum(axis=1) / np.where(usable, total, 1.0)
     if one.pi is not None:
-        return Differences(D, total / block.K, usable)
+        return CellDifferences(D, total / block.K, usable)
     variance = group.between + group.within * (1 / np.maximum(block.labelled, 1) - 1 / block.K)
-    return Differences(D, 1 / variance, usable)
+    return CellDifferences(D, 1 / variance, usable)

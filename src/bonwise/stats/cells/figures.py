@@ -17,7 +17,7 @@ from bonwise.stats.cells.folded_ridge import prompt_folds
 from bonwise.stats.cells.label_rates import label_rates
 from bonwise.stats.cells.maxima import OUTCOMES, complete_weights, maxima
 from bonwise.stats.cells.modelled import SizeGroup, modelled
-from bonwise.stats.cells.pair_figures import OVER_CELLS, OVER_PAIRS, Influence, pair_influences
+from bonwise.stats.cells.pair_figures import OVER_CELLS, OVER_PAIRS, PairInfluence, pair_influences
 from bonwise.stats.cells.pair_totals import pair_totals
 from bonwise.stats.cells.refusals import notes, refusals
 from bonwise.stats.cells.results import LabelledCellFigures
@@ -68,7 +68,7 @@ def cell_figures(table: CellTable, rule: IntervalRule, *, seed: int = 0) -> Labe
     of_scores = estimate([e for e in ESTIMANDS if not e.on_labels], sums, rule)
     if not table.labelled.any():
         return _without_labels(table, of_scores, sums)
-    work = _Work(table, rule, seed)
+    work = _CellWork(table, rule, seed)
     found = {**of_scores, **work.estimates()}
     counts = cell_counts(work.groups)
     return LabelledCellFigures(
@@ -101,7 +101,7 @@ def _without_labels(table: CellTable, of_scores: Mapping[str, Estimate], sums: F
 
 
 @dataclass(frozen=True, eq=False)
-class _Work:
+class _CellWork:
     """What the figures of a table are made of, each computed once."""
 
     table: CellTable
@@ -135,7 +135,7 @@ class _Work:
         return refusals(self.table, self.groups, self.rates, self.ess)
 
     @cached_property
-    def pairs(self) -> dict[str, Influence | None]:
+    def pairs(self) -> dict[str, PairInfluence | None]:
         blocks = [one for group in self.groups for one in group.blocks]
         totals = pair_totals(blocks, self.table.prompts, _middle(self.table.scores))
         return {**pair_influences(totals), "kendall_tau": tau_influence(blocks, self.table.prompts)}

@@ -10,7 +10,7 @@ import numpy as np
 from bonwise.stats.cells.pair_totals import PairTotals
 from bonwise.stats.sums import Floats
 
-__all__ = ["OVER_CELLS", "OVER_PAIRS", "Influence", "pair_influences"]
+__all__ = ["OVER_CELLS", "OVER_PAIRS", "PairInfluence", "pair_influences"]
 
 OVER_CELLS = ("global_r",)
 OVER_PAIRS = (
@@ -24,14 +24,14 @@ OVER_PAIRS = (
 )
 
 
-class Influence(NamedTuple):
+class PairInfluence(NamedTuple):
     """A figure, and what each prompt contributes to it: their mean is the figure."""
 
     value: float
     contributions: Floats
 
 
-def pair_influences(t: PairTotals) -> dict[str, Influence | None]:
+def pair_influences(t: PairTotals) -> dict[str, PairInfluence | None]:
     """Return the figures that are functions of totals, linearised in what prompts contribute; None where undefined.
 
     Parameters
@@ -67,26 +67,26 @@ def _over_cells(t: PairTotals) -> tuple[Floats, Floats, Floats]:
     )
 
 
-def _correlation(SO: Floats, SS: Floats, OO: Floats, scales: tuple[Floats, Floats]) -> Influence | None:
+def _correlation(SO: Floats, SS: Floats, OO: Floats, scales: tuple[Floats, Floats]) -> PairInfluence | None:
     mean_SO, mean_SS, mean_OO = SO.mean(), SS.mean(), OO.mean()
     if not (mean_SS > 1e-12 * scales[0].mean() and mean_OO > 1e-12 * scales[1].mean()):
         return None
     reach = float(np.sqrt(mean_SS) * np.sqrt(mean_OO))
     r = float(mean_SO) / reach
     pull = (SO - mean_SO) / reach - r * ((SS - mean_SS) / (2 * mean_SS) + (OO - mean_OO) / (2 * mean_OO))
-    return Influence(r, r + pull)
+    return PairInfluence(r, r + pull)
 
 
-def _ratio(numerator: Floats, denominator: Floats, scale: Floats) -> Influence | None:
+def _ratio(numerator: Floats, denominator: Floats, scale: Floats) -> PairInfluence | None:
     below = float(denominator.mean())
     if not below > 1e-12 * float(scale.mean()):
         return None
     value = float(numerator.mean()) / below
-    return Influence(value, value + (numerator - value * denominator) / below)
+    return PairInfluence(value, value + (numerator - value * denominator) / below)
 
 
-def _map(found: Influence | None, of: Callable[[float], float], slope: float) -> Influence | None:
+def _map(found: PairInfluence | None, of: Callable[[float], float], slope: float) -> PairInfluence | None:
     if found is None:
         return None
     value = of(found.value)
-    return Influence(value, value + slope * (found.contributions - found.value))
+    return PairInfluence(value, value + slope * (found.contributions - found.value))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from bonwise.stats.cells.modelled import ModelledBlock
-from bonwise.stats.cells.pair_figures import Influence
+from bonwise.stats.cells.pair_figures import PairInfluence
 from bonwise.stats.cells.patterns import complete_chance
 from bonwise.stats.sums import Sums, prompt_sums
 
 __all__ = ["tau_influence"]
 
 
-def tau_influence(blocks: list[ModelledBlock], prompts: int) -> Influence | None:
+def tau_influence(blocks: list[ModelledBlock], prompts: int) -> PairInfluence | None:
     """Return mean tau-b over complete pools where it is defined, weighted by 1 / their chance to be complete.
 
     Parameters
@@ -34,4 +34,4 @@ def tau_influence(blocks: list[ModelledBlock], prompts: int) -> Influence | None
     if total <= 0:
         return None
     value = float(tau.mean()) / total
-    return Influence(value, value + (tau - value * defined) / total)
+    return PairInfluence(value, value + (tau - value * defined) / total)

@@ -106,7 +106,7 @@ def missing_labels(judge: JudgeFound, reference: str | None, anchor: str) -> Ite
     if judge.bounds is not None:
         if judge.bounds:
             blocks += [Said("caveat", f"{_WORST_CASE}, all prompts:"), _bounds(judge.bounds, reference)]
-        if "value_random" not in judge.bounds:
+        if "value_random" not in judge.bounds and judge.labelled_cells is None:
             blocks.append(Said("caveat", f"{_WORST_CASE}, of values unknown: {_NO_VALUES}"))
     if blocks:
         yield Part("Missing labels", blocks, anchor=anchor)

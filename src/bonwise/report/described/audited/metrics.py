@@ -9,7 +9,7 @@ from bonwise.documents.audited.settings import AuditSettings
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.metrics import Metric, MetricGroup, groups_of
 from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
-from bonwise.report.numbers import counts, estimates, interval_title, intervals, setting
+from bonwise.report.numbers import count, counts, estimates, interval_title, intervals, setting
 from bonwise.report.wording import all_named, named
 
 __all__ = ["ALONE", "metrics"]
@@ -18,6 +18,9 @@ ALONE = "* from the completely labelled prompts alone"
 """What a star beside a metric says."""
 
 _LABELS_ALONE, _WITH_CONTROL = "labels alone", "with control"
+
+_RESTS_ON = ("cells", "pools", "pairs")
+"""Columns of what a figure rests on where candidates are labelled one by one."""
 
 
 def metrics(judge: JudgeFound, settings: AuditSettings, anchor: str) -> Part:
@@ -54,6 +57,7 @@ def _table(judge: JudgeFound, settings: AuditSettings, groups: Sequence[MetricGr
         Column("estimate"),
         Column(interval_title(settings.confidence)),
         *beside,
+        *_counts(judge),
         Column("n", spare=4),
         Column("what it says", "meaning", spare=1),
     )
@@ -82,6 +86,10 @@ def _beside(judge: JudgeFound, groups: Sequence[MetricGroup]) -> Sequence[Column
     )
 
 
+def _counts(judge: JudgeFound) -> Sequence[Column]:
+    return () if judge.labelled_cells is None else [Column(title, spare=5) for title in _RESTS_ON]
+
+
 def _cells(
     shown: Sequence[Metric], judge: JudgeFound, reference: str | None, beside: Sequence[Column]
 ) -> Iterator[Sequence[str]]:
@@ -101,6 +109,12 @@ def _cells(
         else:
             controlled: Mapping[str, EstimateRecord] = judge.with_control or {}
             written.append(estimates((controlled.get(one.name), one.unit) for one in shown))
+    if judge.labelled_cells is not None:
+        behind = [judge.labelled_cells.counts.get(one.name) for one in shown]
+        written += [
+            ["" if one is None or not getattr(one, title) else count(getattr(one, title)) for one in behind]
+            for title in _RESTS_ON
+        ]
     written += [counts(one.n for one in found), all_named((one.meaning for one in shown), reference)]
     return zip(*written, strict=True)
 
