@@ -110,7 +110,7 @@ def audit_candidate_labels(
         panel.labels,
         panel.scores,
         others,
-        settings.rule(panel.labels),
+        settings.rule(panel.labels, panel.clusters),
         strata=found.strata,
         seed=settings.seed,
     )

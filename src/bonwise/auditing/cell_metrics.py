@@ -51,7 +51,11 @@ def cell_metrics(labelling: Labelling, settings: Settings) -> JudgeMetrics:
             "an outcome model predicts figures of whole prompts, and here candidates are labelled one by one",
             hint="leave outcome_model out: labels of candidates have a regression of their own",
         )
-    panel, table, rule = labelling.panel, _cell_table(labelling), settings.rule(labelling.panel.labels)
+    panel, table, rule = (
+        labelling.panel,
+        _cell_table(labelling),
+        settings.rule(labelling.panel.labels, labelling.panel.clusters),
+    )
     found = cell_figures(table, rule, seed=settings.seed)
     metrics = {**found.metrics, **_with_no_gain_tests(found, table, rule), **judge_only(panel, settings)}
     ends = cell_bounds(table, label_range(panel.labels))
@@ -97,7 +101,7 @@ def cell_differences(first: Labelling, second: Labelling, settings: Settings) ->
     prompts = int((left.panel.labelled_cells > 0).sum())
     if not prompts:
         return {}, 0
-    rule = settings.rule(left.panel.labels)
+    rule = settings.rule(left.panel.labels, left.panel.clusters)
     one, other = (cell_figures(_cell_table(side), rule, seed=settings.seed) for side in (left, right))
     found = compare_cells(one, other, rule)
     return {one.name: found[one.name] for one in METRICS if one.name in found}, prompts
@@ -118,4 +122,5 @@ def _cell_table(labelling: Labelling) -> CellTable:
         names=panel.names,
         propensities=None if stated is None else stated.cell_propensities(panel),
         fitted=labelling.by_model,
+        clusters=panel.clusters,
     )

@@ -247,7 +247,7 @@ def _compared(
     settings: Settings,
     method: str,
 ) -> tuple[PicksSide, PicksSide, dict[str, Estimate]]:
-    rule = settings.rule(panels[0].labels)
+    rule = settings.rule(panels[0].labels, panels[0].clusters)
     sums = [prompt_sums(panel.scores, panel.labels, panel.sizes) for panel in panels]
     spent = [_spent(picks, panel, mine) for picks, panel, mine in zip(sides, panels, sums, strict=True)]
     worth = [estimate(OF_PICKS, mine, rule) for mine in sums]

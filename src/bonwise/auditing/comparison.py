@@ -117,7 +117,7 @@ def _share_what_is_alike(judges: Sequence[_LabelledJudge], settings: Settings) -
             found.append(judge)
     for group in groups:
         if len(group) > 1 and len(group[0].panel.sizes):
-            rule = settings.rule(group[0].panel.labels)
+            rule = settings.rule(group[0].panel.labels, group[0].panel.clusters)
             together = JudgeDifferences(ESTIMANDS, [one.sums for one in group], rule)
             for place, judge in enumerate(group):
                 judge.alike, judge.place = together, place
@@ -134,7 +134,7 @@ def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) 
     if sample is not None:
         from bonwise.stats.partial.weighted import weighted_difference  # noqa: PLC0415 - complete labels do without
 
-        rule = settings.rule(left.panel.labels)
+        rule = settings.rule(left.panel.labels, left.panel.clusters)
         found, weights = weighted_difference(ESTIMANDS, left.sums, right.sums, sample, rule), _weights(sample)
         method = "weighted"
     else:
@@ -157,7 +157,7 @@ def _compare_cells(first: JudgeAudit, second: JudgeAudit, settings: Settings) ->
 def _difference(left: _LabelledJudge, right: _LabelledJudge, settings: Settings) -> dict[str, Estimate]:
     if left.alike is not None and left.alike is right.alike:
         return left.alike.difference(left.place, right.place)
-    return difference(ESTIMANDS, left.sums, right.sums, settings.rule(left.panel.labels))
+    return difference(ESTIMANDS, left.sums, right.sums, settings.rule(left.panel.labels, left.panel.clusters))
 
 
 def _common_sample(first: JudgeAudit, second: JudgeAudit) -> LabelSample | None:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bonwise.data.checks import CONFIDENCE, check_confidence
-from bonwise.data.opening import open_table
+from bonwise.data.opening import open_table, refuse_clusters
 from bonwise.data.reading_options import LabelledKeywords, ReadingOptions, opens_a_table
 from bonwise.data.rows import RowSource, open_rows
 from bonwise.data.statements import LEVELS, Statements, Ties, pair_statements, plain_statements
@@ -142,6 +142,7 @@ def _scores(source: RowSource, name: str, raw: pd.DataFrame, reading: ReadingOpt
             hint="see bonwise confidence --help",
         )
     table = open_table(source, reading)
+    refuse_clusters(table, "this study")
     table.check_scales()
     return table
 

@@ -16,6 +16,7 @@ from bonwise.auditing.labelled_cells import CellLabels
 from bonwise.auditing.labelling import Labelling, label_state
 from bonwise.auditing.level import panel_level_bias
 from bonwise.auditing.partial import Picked, balance, worst_case
+from bonwise.auditing.prompt_clusters import prompt_clusters
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.stated_draw import StatedDraw
 from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools, missing_labels, of_easy_candidate
@@ -144,6 +145,7 @@ class JudgeAudit:
                 candidates_min=None if same else int(sizes.min()),
                 candidates_max=None if same else int(sizes.max()),
                 **self._ranges(),
+                clusters=prompt_clusters(panel),
             ),
         )
 
@@ -386,7 +388,7 @@ def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> Jud
         further = further_scores(table, labelling.panel)
         return sampled_metrics(labelling, labelling.sample, further, settings)
     panel = labelling.panel.keep(labelling.labelled)
-    rule = settings.rule(panel.labels)
+    rule = settings.rule(panel.labels, panel.clusters)
     sums = prompt_sums(panel.scores, panel.labels, panel.sizes)
     found = {**estimate(ESTIMANDS, sums, rule), "level_bias": panel_level_bias(panel, settings)}
     found.update(with_no_gain_tests(found, panel, Sums(*sums), rule))

@@ -62,7 +62,7 @@ def judge_only(panel: Panel, settings: Settings) -> dict[str, Estimate]:
     """Estimate what needs no labels from all prompts."""
     own = [e for e in ESTIMANDS if not e.on_labels]
     sums = prompt_sums(panel.scores, np.zeros(len(panel.scores)), panel.sizes)
-    return estimate(own, sums, settings.rule(np.zeros(0)))
+    return estimate(own, sums, settings.rule(np.zeros(0), panel.clusters))
 
 
 def with_no_gain_tests(

@@ -22,5 +22,6 @@ def panel_level_bias(panel: Panel, settings: Settings, weights: Floats | None = 
         confidence=settings.confidence,
         seed=settings.seed,
         weights=weights,
+        clusters=panel.clusters,
     )
     return found if weights is None else where_labels_carry(found, float(weights.sum() ** 2 / (weights @ weights)))

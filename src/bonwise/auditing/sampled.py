@@ -39,7 +39,7 @@ def sampled_metrics(
     """
     panel = labelling.panel
     known = panel.keep(sample.labelled)
-    sums, rule = prompt_sums(known.scores, known.labels, known.sizes), settings.rule(known.labels)
+    sums, rule = prompt_sums(known.scores, known.labels, known.sizes), settings.rule(known.labels, panel.clusters)
     found: dict[str, Estimate] = {}
     use = SampleUse(ess=sample.ess)
     if labelling.method == "aipw":
@@ -48,7 +48,8 @@ def sampled_metrics(
         partial = partial_estimates(sums, features, sample, rule, model=model, seed=settings.seed)
         found |= partial.metrics
         use = _with_model(sample.ess, partial, list(further))
-    found |= weighted_estimates([e for e in ESTIMANDS if e.on_labels and e.name not in found], sums, sample, rule)
+    others = [e for e in ESTIMANDS if e.on_labels and e.name not in found]
+    found |= weighted_estimates(others, sums, sample, rule.keep(sample.labelled))
     weights = sample.weights[sample.labelled]
     bias = panel_level_bias(known, settings, weights).with_method("weighted")
     found = {**found, **judge_only(panel, settings), "level_bias": bias}

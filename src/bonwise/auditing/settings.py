@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bonwise.auditing.thresholds import Thresholds
 from bonwise.auditing.verdict import TARGETS, Target
@@ -88,8 +89,9 @@ class Settings:
                     f"{name!r} is left out and kept", hint="give --keep-easy, or --control or --exclude, not both"
                 )
 
-    def rule(self, labels: Floats) -> IntervalRule:
-        """Return how intervals are made, for labels in which NaN stands for none."""
+    def rule(self, labels: Floats, clusters: npt.NDArray[np.int64] | None = None) -> IntervalRule:
+        """Return how intervals are made, for labels in which NaN stands for none and clusters of the prompts."""
         known = labels[~np.isnan(labels)]
         width = 1.0 if label_range(labels) == (0.0, 1.0) else float(known.max() - known.min())
-        return IntervalRule(self.interval, self.confidence, self.resamples, self.seed, label_range(labels), width)
+        ends = label_range(labels)
+        return IntervalRule(self.interval, self.confidence, self.resamples, self.seed, ends, width, clusters)

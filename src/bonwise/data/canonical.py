@@ -69,6 +69,9 @@ def canonical(frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOpt
     _scale_judges(out, reading.judge_scales, frame.index, source)
     if "judge_score" not in out:
         out["judge_score"] = mean_of_draws(np.column_stack([out[name] for name in wide]))
+    if "cluster" in taken:
+        out["cluster"] = as_categories(frame[taken["cluster"]], role="cluster", source=source)
+        _refuse_two_clusters(out, frame.index, source)
     if "draw" in taken:
         out["draw"] = as_categories(frame[taken["draw"]], role="draw", source=source)
     _refuse_bad_ranges(out, frame.index, source)
@@ -123,6 +126,22 @@ def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Ind
             out["ci_width"][mine] = to_unit(
                 out["ci_width"][mine], width, rows=rows[mine], role="ci_width", source=source
             )
+
+
+def _refuse_two_clusters(out: Mapping[str, Any], rows: pd.Index, source: str) -> None:
+    prompts, clusters = out["prompt_id"].codes, out["cluster"].codes
+    first = np.full(len(out["prompt_id"].categories), -1, dtype=np.int64)
+    # The last row of a prompt wins here, so that any other row in another cluster shows.
+    first[prompts] = clusters
+    apart = np.flatnonzero(first[prompts] != clusters)
+    if apart.size:
+        at = int(apart[0])
+        names = [str(out["cluster"].categories[code]) for code in (clusters[at], first[prompts[at]])]
+        raise RowError(
+            f"{source}, row {rows[at]}: {quoted(out['prompt_id'].categories[prompts[at]])} is in cluster "
+            f"{quoted(names[0])} and in {quoted(names[1])}",
+            hint="put every prompt in exactly one cluster",
+        )
 
 
 def _refuse_bad_ranges(out: Mapping[str, Any], rows: pd.Index, source: str) -> None:

@@ -9,9 +9,10 @@ from bonwise.data.labels import join_labels
 from bonwise.data.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.data.rows import RowSource
 from bonwise.data.table import ScoreTable
+from bonwise.data.wording import quoted
 from bonwise.errors import InputError, UsageError
 
-__all__ = ["HoldsScores", "ScoreSource", "open_scores", "open_table"]
+__all__ = ["HoldsScores", "ScoreSource", "open_scores", "open_table", "refuse_clusters"]
 
 
 @runtime_checkable
@@ -49,6 +50,27 @@ def open_scores(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> 
             raise UsageError("columns and scales of a ScoreTable are fixed", hint="give them to ScoreTable.read")
         return source
     return ScoreTable.opened(source, own)
+
+
+def refuse_clusters(table: ScoreTable, what: str) -> None:
+    """Refuse a table that names clusters of prompts where prompts are taken one by one.
+
+    Parameters
+    ----------
+    table : ScoreTable
+    what : str
+        What takes them one by one, such as ``a plan``.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+    """
+    if table.clusters is not None:
+        column = quoted(table.columns["cluster"])
+        raise UsageError(
+            f"{table.source}: {column} puts prompts into clusters, and {what} takes prompts one by one",
+            hint="leave the column out, or give it another name; bonwise audit uses clusters",
+        )
 
 
 def open_table(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> ScoreTable:

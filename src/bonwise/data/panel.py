@@ -61,6 +61,8 @@ class Pools:
         The table's cell keys.
     shape : {"rectangular", "ragged"}
     dropped : tuple of PromptLeftOut
+    clusters : ndarray of int64, shape (prompts,), or None
+        Code of the cluster that each prompt belongs to.
     """
 
     prompt_ids: pd.Index
@@ -70,6 +72,7 @@ class Pools:
     keys: _Ints
     shape: Shape
     dropped: tuple[PromptLeftOut, ...]
+    clusters: _Ints | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +92,8 @@ class Panel:
     candidates : pandas.Index
     shape : {"rectangular", "ragged"}
     dropped : tuple of PromptLeftOut
+    clusters : ndarray of int64, shape (prompts,), or None
+        Code of the cluster that each prompt belongs to.
     """
 
     judge: str
@@ -100,6 +105,7 @@ class Panel:
     candidates: pd.Index = field(repr=False)
     shape: Shape
     dropped: tuple[PromptLeftOut, ...] = field(repr=False)
+    clusters: _Ints | None = field(default=None, repr=False)
 
     @property
     def labelled_cells(self) -> _Ints:
@@ -121,6 +127,7 @@ class Panel:
             self.candidates,
             self.shape,
             (*self.dropped, *dropped),
+            None if self.clusters is None else self.clusters[prompts],
         )
 
 
@@ -200,6 +207,7 @@ def _pools(table: ScoreTable, keys: _Ints, shape: Shape | None) -> Pools:
         keys[cells],
         taken,
         (*_without_cells(table, prompts), *dropped),
+        None if table.clusters is None else table.clusters[codes[starts]][kept],
     )
 
 
@@ -278,6 +286,7 @@ def _panel(judge: str, pools: Pools, scores: _Floats, labels: _Floats) -> Panel:
         pools.candidates,
         pools.shape,
         pools.dropped,
+        pools.clusters,
     )
     blank = np.isnan(scores)
     if not blank.any():

@@ -23,6 +23,7 @@ ROLES = (
     "high",
     "ci_width",
     "propensity",
+    "cluster",
 )
 """In the order in which columns are looked for."""
 
@@ -53,6 +54,7 @@ COLUMN_FLAGS: Mapping[str, ColumnFlag] = MappingProxyType(
         "oracle_label": ColumnFlag("--label-col", "Column of the oracle label."),
         "judge": ColumnFlag("--judge-col", "Column of the judge's name."),
         "propensity": ColumnFlag("--propensity-col", "Column of the probability of being labelled."),
+        "cluster": ColumnFlag("--cluster-col", "Column of the cluster of prompts that a prompt belongs to."),
     }
 )
 """By role, in the order of the help."""

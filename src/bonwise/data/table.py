@@ -40,8 +40,8 @@ class ScoreTable:
     frame : pandas.DataFrame
         Canonical columns: ``prompt_id``, ``candidate``, ``judge`` (categorical), ``judge_score``,
         ``oracle_label`` (float64, NaN where missing) and, where the source has them, ``draw``,
-        ``draw_0``, ``draw_1`` ..., ``low``, ``high``, ``ci_width``, ``propensity`` and strata. The index holds the
-        row numbers of the source.
+        ``draw_0``, ``draw_1`` ..., ``low``, ``high``, ``ci_width``, ``propensity``, ``cluster`` and
+        strata. The index holds the row numbers of the source.
     source : str
         The file's name, or ``table``.
     columns : mapping of str to str
@@ -161,6 +161,15 @@ class ScoreTable:
     def candidates(self) -> pd.Index:
         """Candidate names, sorted."""
         return self.frame["candidate"].cat.categories
+
+    @cached_property
+    def clusters(self) -> npt.NDArray[np.int64] | None:
+        """The code of each prompt's cluster, in the order of `prompts`; None without a column of clusters."""
+        if "cluster" not in self.frame.columns:
+            return None
+        found = np.zeros(len(self.prompts), dtype=np.int64)
+        found[self.frame["prompt_id"].cat.codes.to_numpy()] = self.frame["cluster"].cat.codes.to_numpy()
+        return found
 
     @property
     def judges(self) -> tuple[str, ...]:

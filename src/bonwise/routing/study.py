@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from bonwise.data.checks import CONFIDENCE, SEED, check_confidence, check_seed, check_share
-from bonwise.data.opening import ScoreSource, open_table
+from bonwise.data.opening import ScoreSource, open_table, refuse_clusters
 from bonwise.data.panel import lay_out
 from bonwise.data.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 from bonwise.data.scales import Scale
@@ -163,6 +163,7 @@ def route(
         )
     options = ReadingOptions.of(route, reading)
     table = open_table(source, options)
+    refuse_clusters(table, "routing")
     table.check_scales(alike=False)
     judges: dict[str, JudgeStudy] = {}
     refused: dict[str, str] = {}

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from bonwise.stats.sums import Floats
 
-__all__ = ["FEWEST", "cluster_codes", "cluster_sums"]
+__all__ = ["FEWEST", "cluster_codes", "cluster_sums", "too_few_clusters"]
 
 FEWEST = 5
 """Clusters below which no interval is given: what they tell of their own scatter is next to nothing."""
@@ -51,3 +51,16 @@ def cluster_sums(values: Floats, clusters: _Ints | None) -> Floats:
     rows = values.reshape(-1, values.shape[-1])
     found = np.array([np.bincount(codes, weights=row, minlength=count) for row in rows])
     return found.reshape(*values.shape[:-1], count)
+
+
+def too_few_clusters(clusters: _Ints | None) -> str:
+    """Return why no interval can rest on these clusters; empty where one can.
+
+    Examples
+    --------
+    >>> too_few_clusters(np.array([0, 0, 1, 1]))
+    'the prompts are in 2 clusters, and an interval needs 5'
+    """
+    if clusters is None or (count := len(np.unique(clusters))) >= FEWEST:
+        return ""
+    return f"the prompts are in {count} cluster{'s' * (count != 1)}, and an interval needs {FEWEST}"

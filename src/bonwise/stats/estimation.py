@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.stats.bootstrap import bootstrap
-from bonwise.stats.clusters import FEWEST, cluster_sums
+from bonwise.stats.clusters import cluster_sums, too_few_clusters
 from bonwise.stats.end_laws import EffectiveShare, RecoveryNearOne
 from bonwise.stats.estimand import Estimand
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
@@ -90,7 +90,7 @@ def estimate(estimands: Sequence[Estimand], sums: Floats, rule: IntervalRule) ->
 
 def _lost(e: Estimand, found: Estimate, sample: JudgeSums) -> Estimate:
     """Give a metric that is 1 less a ratio Fieller's interval, and no value where that is unbounded."""
-    if e.lost_of is None or found.estimate is None or found.n < 2 or sample.too_few:
+    if e.lost_of is None or found.estimate is None or found.n < 2 or too_few_clusters(sample.rule.clusters):
         return found
     law = OneLess(_fieller_of_influence(e.lost_of, sample.units[0]))
     if law.at(sample.rule.confidence) is None:
@@ -186,14 +186,6 @@ class JudgeSums:
     def units(self) -> list[Floats]:
         """Sums of what is left out at a time: prompts, or clusters of them."""
         return [cluster_sums(matrix, self.rule.clusters) for matrix in self.matrices]
-
-    @property
-    def too_few(self) -> str:
-        """Why no interval can be given, whatever the metric; empty where one can."""
-        clusters = self.rule.clusters
-        if clusters is None or (count := len(np.unique(clusters))) >= FEWEST:
-            return ""
-        return f"the prompts are in {count} cluster{'s' * (count != 1)}, and an interval needs {FEWEST}"
 
     def parts(self, of: Callable[[Sums], tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
         """Return numerator and denominator a unit; the difference of two ratios shares its denominator."""
@@ -300,8 +292,8 @@ def one_estimate(e: Estimand, sample: JudgeSums, value: float, scatter: Scatter,
         return Estimate.undefined(f"undefined: needs {e.needs}", n)
     # Only rounding can carry an estimate beyond the range of its metric.
     value = min(max(value, limits[0]), limits[1])
-    if sample.too_few:
-        return _without_interval(value, n, sample.too_few)
+    if few := too_few_clusters(sample.rule.clusters):
+        return _without_interval(value, n, few)
     if e.parts is not None and n > 1:
         fieller = sample.fieller(e.parts, limits)
         if fieller.at(confidence) is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.stats.clusters import cluster_codes, too_few_clusters
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.laws import Ends, Exact, student_quantile
 from bonwise.stats.sums import Floats
@@ -49,7 +50,14 @@ def recurring_names(names: _Ints, prompts: int) -> _Ints:
 
 
 def largest_bias(
-    residuals: Floats, labels: Floats, sizes: _Ints, names: _Ints, *, confidence: float, weights: Floats | None = None
+    residuals: Floats,
+    labels: Floats,
+    sizes: _Ints,
+    names: _Ints,
+    *,
+    confidence: float,
+    weights: Floats | None = None,
+    clusters: _Ints | None = None,
 ) -> Estimate:
     """Estimate the largest absolute mean residual of a candidate name that recurs.
 
@@ -65,6 +73,8 @@ def largest_bias(
     confidence : float
     weights : ndarray of float64, shape (cells,), optional
         Of mean 1, the same in all cells of a prompt.
+    clusters : ndarray of int64, shape (prompts,), optional
+        Codes of clusters, each of which is one unit of the interval.
 
     Examples
     --------
@@ -78,22 +88,33 @@ def largest_bias(
     if not recurring.size:
         return Estimate.undefined("undefined: candidate names do not recur across prompts", len(sizes))
     counts = counts[recurring]
-    biases, errors = _weighted_means(residuals, names, w, recurring)
+    unit = None if clusters is None else np.repeat(cluster_codes(clusters)[0], sizes)
+    biases, errors, units = _weighted_means(residuals, names, w, unit, recurring)
     worst = int(np.abs(biases).argmax())
     size, n = float(abs(biases[worst])), int(counts[worst])
+    if few := too_few_clusters(clusters):
+        return Estimate(size, None, None, None, n, None, reason=f"no interval: {few}")
     if errors.max() <= 1e-12:
         # Every prompt is off by the same: at most a share of prompts can be off by more, up to the labels' span.
         span = float(labels.max() - labels.min())
-        alike = Exact(size, int(counts.min()), (0.0, max(span, size)))
+        alike = Exact(size, int(units.min()), (0.0, max(span, size)))
         return Estimate.under(alike, confidence, estimate=size, se=0.0, n=int(counts.min()))
-    law = LargestOf(biases, errors, (counts - 1).astype(float))
+    law = LargestOf(biases, errors, (units - 1).astype(float))
     return Estimate.under(law, confidence, estimate=size, se=float(errors[worst]), n=n)
 
 
-def _weighted_means(residuals: Floats, names: _Ints, w: Floats, wanted: _Ints) -> tuple[Floats, Floats]:
-    """Return the mean residual of some names, and its standard error over prompts (linearised)."""
+def _weighted_means(
+    residuals: Floats, names: _Ints, w: Floats, unit: _Ints | None, wanted: _Ints
+) -> tuple[Floats, Floats, _Ints]:
+    """Return the mean residual of some names, its standard error over units (linearised), and the units."""
     masses = np.bincount(names, weights=w)
     means = np.divide(np.bincount(names, weights=w * residuals), masses, out=np.zeros(len(masses)), where=masses > 0)
-    around = np.bincount(names, weights=(w * (residuals - means[names])) ** 2)[wanted]
-    counts = np.bincount(names)[wanted]
-    return means[wanted], np.sqrt(around * counts / (counts - 1)) / masses[wanted]
+    off: Floats = w * (residuals - means[names])
+    owner = names
+    if unit is not None:
+        width = int(unit.max()) + 1
+        pairs, at = np.unique(names * width + unit, return_inverse=True)
+        off, owner = np.bincount(at.reshape(-1), weights=off).astype(np.float64), pairs // width
+    counts = np.bincount(owner, minlength=len(masses))[wanted]
+    around = np.bincount(owner, weights=off**2, minlength=len(masses))[wanted]
+    return means[wanted], np.sqrt(around * counts / (counts - 1)) / masses[wanted], counts

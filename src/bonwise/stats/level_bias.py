@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.stats.clusters import cluster_codes
 from bonwise.stats.estimand import Metric
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.largest_bias import largest_bias, recurring_names
@@ -55,7 +56,7 @@ def level_bias_difference(first: Estimate, second: Estimate, confidence: float) 
     return Estimate.under(law, confidence, estimate=first.estimate - second.estimate, se=np.nan, n=n)
 
 
-def level_bias(
+def level_bias(  # noqa: PLR0913 - all but the cells are named
     scores: Floats,
     labels: Floats,
     sizes: _Ints,
@@ -64,6 +65,7 @@ def level_bias(
     confidence: float,
     seed: int,
     weights: Floats | None = None,
+    clusters: _Ints | None = None,
 ) -> Estimate:
     """Estimate the largest bias of a calibrated candidate mean.
 
@@ -83,16 +85,20 @@ def level_bias(
         Draws the folds.
     weights : ndarray of float64, shape (prompts,), optional
         Such as 1 / propensity where some prompts were likelier than others to be labelled; in the fit and the means.
+    clusters : ndarray of int64, shape (prompts,), optional
+        Codes of clusters, each of which is one unit of the folds and of the interval.
     """
     n = len(sizes)
+    units, count = (np.arange(n), n) if clusters is None else cluster_codes(clusters)
     w = np.ones(len(scores)) if weights is None else np.repeat(weights / weights.mean(), sizes)
     if not recurring_names(names, n).size:
         return Estimate.undefined("undefined: candidate names do not recur across prompts", n)
-    if n < 2 * FOLDS:
-        return Estimate.undefined(f"undefined: {FOLDS} folds need {2 * FOLDS} prompts", n)
-    owner = np.repeat(np.random.default_rng(seed).permutation(n) % FOLDS, sizes)
+    if count < 2 * FOLDS:
+        needed = f"{2 * FOLDS} {'prompts' if clusters is None else 'clusters'}"
+        return Estimate.undefined(f"undefined: {FOLDS} folds need {needed}", n)
+    owner = np.repeat((np.random.default_rng(seed).permutation(count) % FOLDS)[units], sizes)
     residuals = calibrated(np.round(scores, TIE_DECIMALS), labels, w, owner) - labels
-    return largest_bias(residuals, labels, sizes, names, confidence=confidence, weights=w)
+    return largest_bias(residuals, labels, sizes, names, confidence=confidence, weights=w, clusters=clusters)
 
 
 def calibrated(scores: Floats, labels: Floats, w: Floats, folds: _Ints) -> Floats:

@@ -76,7 +76,7 @@ def strata(
         return shown, [ColumnLeftOut(column=str(column), reason=reason) for column in table.strata]
     sums, rule = (
         prompt_sums(panel.scores, panel.labels, panel.sizes),
-        Settings(confidence=confidence).rule(panel.labels),
+        Settings(confidence=confidence).rule(panel.labels, panel.clusters),
     )
     cells = _cells(table, panel)
     for column in table.strata:
@@ -85,7 +85,10 @@ def strata(
         except _LeftOut as why:
             left_out.append(ColumnLeftOut(column=str(column), reason=str(why)))
             continue
-        figures = [_figures(row, estimate(_ESTIMANDS, sums[:, row.prompts], rule), method, logged) for row in rows]
+        figures = [
+            _figures(row, estimate(_ESTIMANDS, sums[:, row.prompts], rule.keep(row.prompts)), method, logged)
+            for row in rows
+        ]
         shown.append(Stratum(column=str(column), rows=figures))
     return shown, left_out
 

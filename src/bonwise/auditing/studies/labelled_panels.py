@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from bonwise.auditing.labelling import Labelling, label_state
 from bonwise.auditing.settings import Settings
 from bonwise.data.labels_in_part import LabelsInPart
-from bonwise.data.opening import ScoreSource, open_table
+from bonwise.data.opening import ScoreSource, open_table, refuse_clusters
 from bonwise.data.panel import Panel, Shape, lay_out
 from bonwise.data.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.data.table import ScoreTable
@@ -126,6 +126,7 @@ def open_judged(source: ScoreSource, settings: Settings, reading: ReadingOptions
         One line: what, which row or column, how to mend; also where no judge has a labelled prompt.
     """
     table = open_table(source, reading)
+    refuse_clusters(table, "this study")
     table.check_scales()
     return _judged(table, settings, (*settings.exclude, *settings.control), settings.shape)
 

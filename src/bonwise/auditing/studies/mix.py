@@ -13,7 +13,7 @@ from bonwise.auditing.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.auditing.studies.mix_findings import mix_findings
 from bonwise.auditing.studies.registration import NO_FLAG, Flag, Study, WithAudit
 from bonwise.data.checks import CONFIDENCE, SEED, names_of
-from bonwise.data.opening import ScoreSource, open_table
+from bonwise.data.opening import ScoreSource, open_table, refuse_clusters
 from bonwise.data.panel import Panel, lay_out
 from bonwise.data.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 from bonwise.data.table import ScoreTable
@@ -143,6 +143,7 @@ def study_mix(
         shape=options.shape,
     )
     table = open_table(source, options)
+    refuse_clusters(table, "this study")
     _check_left(table, settings)
     return mix_of(open_judged(table, settings))
 

@@ -6,6 +6,7 @@ from typing import Self
 
 from pydantic import model_validator
 
+from bonwise.documents.audited.clusters import PromptClusters
 from bonwise.documents.dropped_prompt import DroppedPrompt
 from bonwise.documents.record import Record
 from bonwise.documents.values import Count, Ends
@@ -34,6 +35,8 @@ class AuditData(Record):
         Where prompts have different numbers of candidates.
     score_range, label_range : Ends, optional
         Lowest and highest score and label, where the two look like different scales and none is declared.
+    clusters : PromptClusters, optional
+        Where the table names clusters of prompts.
     """
 
     prompts: Count
@@ -48,6 +51,7 @@ class AuditData(Record):
     candidates_max: Count | None = None
     score_range: Ends | None = None
     label_range: Ends | None = None
+    clusters: PromptClusters | None = None
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

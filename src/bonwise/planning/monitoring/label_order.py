@@ -13,7 +13,7 @@ import pandas as pd
 from bonwise.data.draw_beside import refuse_other_draw
 from bonwise.data.easy_candidates import EasyCandidate, easy_candidates
 from bonwise.data.labels_in_part import LabelsInPart
-from bonwise.data.opening import ScoreSource, open_table
+from bonwise.data.opening import ScoreSource, open_table, refuse_clusters
 from bonwise.data.panel import Panel, PromptLeftOut, Shape, lay_out
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, quoted
@@ -88,6 +88,7 @@ def labelled_in_order(source: ScoreSource, request: MonitorRequest) -> LabelledP
         One line: what, which row or column, how to mend.
     """
     table = open_table(source, request.reading)
+    refuse_clusters(table, "this rule")
     left_out = (*request.reading.exclude, *request.control)
     refuse_other_draw(request.design, source if request.reading.labels is None else request.reading.labels, table)
     panels = lay_out(table, exclude=left_out, shape=request.reading.shape)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bonwise.data.labels_in_part import LabelsInPart
-from bonwise.data.opening import open_scores
+from bonwise.data.opening import open_scores, refuse_clusters
 from bonwise.data.panel import Panel, lay_out
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, quoted
@@ -85,6 +85,7 @@ def _panels(source: PilotSource) -> tuple[Panel, ...]:
 
 def _table(source: PilotSource) -> ScoreTable:
     table = open_scores(source.source, source.reading)
+    refuse_clusters(table, "a plan")
     if not table.has_labels:
         raise InputError(
             f"{source.name}: a pilot without oracle labels says nothing",

@@ -14,7 +14,7 @@ import pandas as pd
 from bonwise.data.cell_scores import further_scores
 from bonwise.data.checks import check_text
 from bonwise.data.labels import join_labels
-from bonwise.data.opening import HoldsScores, ScoreSource, open_scores
+from bonwise.data.opening import HoldsScores, ScoreSource, open_scores, refuse_clusters
 from bonwise.data.panel import Panel, lay_out
 from bonwise.data.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.data.rows import name_of
@@ -99,6 +99,7 @@ def label_population(
     label_file = reading.labels
     _refuse_kinds(source, label_file, judge)
     table = open_scores(source, reading)
+    refuse_clusters(table, "a draw of labels")
     own = table.has_labels
     if not with_labels:
         table = replace(table, frame=table.frame.assign(oracle_label=np.nan))

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.clusters import too_few_clusters
 from bonwise.stats.end_laws import EffectiveShare, RecoveryNearOne
 from bonwise.stats.estimand import Estimand
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
@@ -20,7 +21,7 @@ from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.partial.model_choice import ModelChoice, choose_model
 from bonwise.stats.partial.outcome_model import OutcomeModel
 from bonwise.stats.partial.power_tuning import power_tuning, share_explained
-from bonwise.stats.partial.predictions import predictions, prompt_folds
+from bonwise.stats.partial.predictions import cluster_folds, predictions, prompt_folds
 from bonwise.stats.partial.scaled_sample import ScaledSample
 from bonwise.stats.sums import Floats
 
@@ -67,6 +68,7 @@ class _LabelledOutcomes:
     Y: Floats
     draw: ScaledSample
     alone: dict[str, Estimate]
+    clusters: npt.NDArray[np.int64] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +106,8 @@ def partial_estimates(
         Over all prompts. Weights are scaled to add up to the number of prompts, in every stratum, or overall where
         prompts were drawn independently.
     rule : IntervalRule
-        Where some prompts have no labels, intervals come from influence values whatever its `kind`.
+        Where some prompts have no labels, intervals come from influence values whatever its `kind`. Its clusters are
+        those of all prompts.
     model : OutcomeModel, optional
         Regressor in the manner of scikit-learn, cross-fitted on copies, with all covariates; used with 10 labelled
         prompts or more.
@@ -133,9 +136,14 @@ def partial_estimates(
     (0.5, 'labels only')
     """
     problem = _LabelledOutcomes(
-        outcomes(sums), ScaledSample.of(sample), estimate(_ESTIMANDS, sums, replace(rule, kind="default"))
+        outcomes(sums),
+        ScaledSample.of(sample),
+        estimate(_ESTIMANDS, sums, replace(rule.keep(sample.labelled), kind="default")),
+        rule.clusters,
     )
     folds = prompt_folds(features, problem.draw, problem.Y, seed)
+    if rule.clusters is not None:
+        folds = cluster_folds(rule.clusters, seed)
     fit = _fit(problem, features, folds, model)
     if problem.draw.complete:
         # Nothing is left to predict: the complete-data rule, whose t has n - 1 degrees of freedom, is exact.
@@ -173,7 +181,7 @@ def _fit(
         tuning = power_tuning(predicted, Y, draw, rho)
         m = tuning * predicted + (1 - tuning) * centre
     explained = share_explained(m[draw.rows], Y, draw, np.array([0.0, 1.0, -rho, 0.0, 0.0]))
-    return _Fit(influence(m, Y, draw), choice, float(tuning[1]), explained)
+    return _Fit(influence(m, Y, draw, problem.clusters), choice, float(tuning[1]), explained)
 
 
 def _metric(
@@ -202,6 +210,8 @@ def _metric(
             return Estimate.undefined(f"{_UNBOUNDED}; the ratio itself is {min(value, limits[1]):.3g}", labels)
     # A weighted mean of labels and predictions may leave the range of the metric; the interval never does.
     value = min(max(value, limits[0]), limits[1])
+    if few := too_few_clusters(None if problem.clusters is None else problem.clusters[sample.labelled]):
+        return Estimate(value, None, None, None, labels, None, reason=f"no interval: {few}")
     made = from_jackknife(value, Scatter(se, df), labels, limits, rule.confidence, exact=None, law=law)
     return _alike(made, alone, sample) if made.low is None and labels > 1 else made
 

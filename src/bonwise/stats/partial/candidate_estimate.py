@@ -109,10 +109,11 @@ def candidate_estimate(
     columns = [end for pair in ends.values() for end in pair if end is not None]
     m = np.column_stack([np.zeros(len(outcome)), model.predictions, *(np.zeros_like(one) for one in columns)])
     Y = np.column_stack([outcome[prepared.rows], model.outcomes, *(one[prepared.rows] for one in columns)])
-    found = influence(m, Y, prepared)
+    found = influence(m, Y, prepared, rule.clusters)
     share = tuning(found.covariance[:2, :2])
     # What is known without a label lends no degrees of freedom.
-    found = replace(found, pulls=found.pulls[~known[prepared.rows]])
+    if rule.clusters is None:
+        found = replace(found, pulls=found.pulls[~known[prepared.rows]])
     means = _Means(found, draw, rule, sample, ends)
     contrast = np.zeros(len(found.means))
     contrast[:2] = 1 - share, share

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
+from bonwise.stats.clusters import cluster_sums
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.laws import Fieller, Student
 from bonwise.stats.partial.scaled_sample import ScaledSample
@@ -28,9 +30,9 @@ class Influence:
         Of ``A = m + q (Y - m)``, q = R / pi.
     covariance : ndarray of float64, shape (outcomes, outcomes)
         C, of the means.
-    pulls : ndarray of float64, shape (labelled prompts, outcomes)
+    pulls : ndarray of float64, shape (labelled prompts or clusters, outcomes)
         ``q (e - ebar_h) / n``, e = Y - m: what a label adds to the means beyond its stratum.
-    spread : ndarray of float64, shape (prompts, outcomes)
+    spread : ndarray of float64, shape (prompts or clusters, outcomes)
         A' less its mean.
     """
 
@@ -46,7 +48,7 @@ class Influence:
         return float(along @ along) / max(len(along) - 1, 1) / len(along)
 
 
-def influence(m: Floats, Y: Floats, draw: ScaledSample) -> Influence:
+def influence(m: Floats, Y: Floats, draw: ScaledSample, clusters: npt.NDArray[np.int64] | None = None) -> Influence:
     """Combine predictions for all prompts with the labels of some.
 
     ``A_k = m_k + q (Y_k - m_k)``, and for the variance ``A' = m + ebar_h + f_h q (e - ebar_h)``, which has the same
@@ -60,6 +62,8 @@ def influence(m: Floats, Y: Floats, draw: ScaledSample) -> Influence:
     m : ndarray of float64, shape (prompts, outcomes)
     Y : ndarray of float64, shape (labelled prompts, outcomes)
     draw : ScaledSample
+    clusters : ndarray of int64, shape (prompts,), optional
+        Codes of clusters. What a cluster adds is G / n times the sum of what its prompts add.
 
     Examples
     --------
@@ -77,12 +81,18 @@ def influence(m: Floats, Y: Floats, draw: ScaledSample) -> Influence:
     adjusted = m + (centres[draw.stratum] if len(centres) > 1 else centres)
     adjusted[draw.rows] += factor[of, None] * pulls
     adjusted -= adjusted.mean(axis=0)
-    covariance = adjusted.T @ adjusted / max(prompts - 1, 1) / prompts
+    pulls /= prompts
+    if clusters is not None:
+        adjusted = cluster_sums(adjusted.T, clusters).T
+        adjusted *= len(adjusted) / prompts
+        pulls = cluster_sums(pulls.T, clusters[draw.rows]).T
+    units = len(adjusted)
+    covariance = adjusted.T @ adjusted / max(units - 1, 1) / units
     # The labels' mean, moved by how the labelled prompts are predicted to differ: to the last bit that mean where
     # every prompt is predicted alike.
     apart = m - m[draw.rows[0]]
     means = draw.mean(Y) + apart.mean(axis=0) - draw.mean(apart[draw.rows])
-    return Influence(means, covariance, pulls / prompts, adjusted)
+    return Influence(means, covariance, pulls, adjusted)
 
 
 def _centres(e: Floats, draw: ScaledSample) -> tuple[Floats, Floats]:

@@ -13,7 +13,7 @@ import pandas as pd
 from bonwise.auditing.studies.label_strategy.pair_draw import PairDraw
 from bonwise.data.checks import SEED
 from bonwise.data.labels import join_labels
-from bonwise.data.opening import ScoreSource, open_scores
+from bonwise.data.opening import ScoreSource, open_scores, refuse_clusters
 from bonwise.data.pair_record import RECORD_HEADER
 from bonwise.data.panel import Panel, lay_out
 from bonwise.data.pool import Pool
@@ -78,6 +78,7 @@ def draw_pairs(
     _check(seed, gap_groups)
     options = ReadingOptions.of(draw_pairs, reading, labels=labels)
     table = open_scores(source, options)
+    refuse_clusters(table, "this study")
     if labels is not None:
         table = join_labels(table, labels, options)
     panel, left_out = _of_use(table, _panel(table, judge, options))

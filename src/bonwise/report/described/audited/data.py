@@ -49,11 +49,23 @@ def data(judge: JudgeFound, anchor: str, name: str = "", reference: str | None =
         blocks.append(Said("note", f"Of {pools} pools {without} have no pick."))
     blocks += _two_scales(judge.data, reference)
     blocks += _dropped(judge.data.dropped)
+    blocks += _clusters(judge.data)
     if judge.sampling is not None:
         blocks += _sampling(judge.sampling)
     if judge.unused_labels is not None:
         blocks.append(Said("caveat", judge.unused_labels.sentence))
     return Part("Data", blocks, anchor=anchor)
+
+
+def _clusters(found: AuditData) -> Iterator[Said]:
+    """Say how many clusters the prompts come in, and what these leave uncertain."""
+    if found.clusters is None:
+        return
+    clusters, largest = counted(found.clusters.clusters, "cluster"), counted(found.clusters.largest, "prompt")
+    yield Said(
+        "note", f"The prompts come in {clusters}, the largest of {largest}: clusters are the units of intervals."
+    )
+    yield from (Said("caveat", note) for note in found.clusters.notes)
 
 
 def _two_scales(found: AuditData, reference: str | None) -> Iterator[Said]:

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bonwise as bw
+from auditing.tables import cohort, two_judges
+from bonwise.errors import InputError, UsageError
+
+
+def grouped(frame, size=3):
+    """Put prompts into clusters, `size` to each."""
+    return frame.assign(cluster=frame["prompt_id"].astype("category").cat.codes // size)
+
+
+def test_clusters_are_the_units_of_every_interval():
+    """Copies of a prompt in one cluster leave every interval as wide as without them; apart they narrow it."""
+    frame = cohort(120)
+    copies = frame.assign(prompt_id=frame["prompt_id"] + " again")
+    both = pd.concat([frame, copies], ignore_index=True)
+    together = bw.audit(both.assign(group=both["prompt_id"].str.removesuffix(" again")), columns={"cluster": "group"})
+    alone, apart = bw.audit(frame), bw.audit(both)
+    for name in ("gain", "recovery", "within_r", "value_judge", "hit_rate", "global_r"):
+        one, other = together[name], alone[name]
+        assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=1e-9), name
+        assert apart[name].high - apart[name].low < 0.8 * (one.high - one.low), name
+    assert together.check({"gain": 0})[0].state == alone.check({"gain": 0})[0].state
+    assert together.document().judges["judge"].data.clusters.clusters == 120
+
+
+def test_differences_of_judges_take_clusters():
+    """The difference of two judges is as uncertain as without the copies of a cluster."""
+    frame = two_judges(100)
+    both = pd.concat([frame, frame.assign(prompt_id=frame["prompt_id"] + " again")], ignore_index=True)
+    group = both["prompt_id"].str.removesuffix(" again")
+    found, alone = bw.audit(both.assign(cluster=group)), bw.audit(frame)
+    mine, theirs = (one.comparisons[0].differences["gain"] for one in (found, alone))
+    assert (mine.low, mine.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+
+
+@pytest.mark.parametrize("design", ["uniform", "cells"])
+def test_partial_labels_take_clusters(design):
+    """Estimates from a sample of labels are wider by cluster than by prompt where clusters resemble each other."""
+    frame = cohort(80)
+    both = pd.concat([frame.assign(prompt_id=frame["prompt_id"] + f" {k}") for k in "_ab"], ignore_index=True)
+    keys = both["prompt_id"] if design == "uniform" else both["prompt_id"] + both["candidate"]
+    chosen = np.random.default_rng(3).permutation(keys.unique())[: int(0.7 * keys.nunique())]
+    both["oracle_label"] = both["oracle_label"].where(keys.isin(chosen))
+    group = both["prompt_id"].str.replace(" [_ab]$", "", regex=True)
+    found, apart = bw.audit(both.assign(cluster=group), design=design), bw.audit(both, design=design)
+    for name in ("gain", "value_judge", "within_r"):
+        assert found[name].high - found[name].low > 1.2 * (apart[name].high - apart[name].low), name
+
+
+def test_few_clusters_are_told_and_too_few_settle_nothing():
+    """Below 20, 10 and 5 clusters the data say so; below 5 there is no interval and every gate is open."""
+    frame = cohort(60)
+    notes = {}
+    for size in (3, 4, 8, 16):
+        found = bw.audit(grouped(frame, size))
+        notes[size] = found.document().judges["judge"].data.clusters.notes
+    assert notes[3] == []
+    assert notes[4][0].startswith("Few clusters (15): intervals rest")
+    assert notes[8][0].startswith("Few clusters (8): intervals of within_r")
+    assert notes[16][0].startswith("Too few clusters")
+    assert found["gain"].low is None
+    assert found.check({"gain": 0})[0].state == "inconclusive"
+    assert "Too few clusters" in str(found)
+
+
+def test_a_large_cluster_is_told():
+    """A cluster with more than a third of the prompts is named with its size."""
+    frame = cohort(60)
+    code = frame["prompt_id"].astype("category").cat.codes
+    found = bw.audit(frame.assign(cluster=np.where(code < 25, 0, code)))
+    assert "One cluster holds 25 of 60 prompts" in str(found)
+
+
+def test_a_prompt_in_two_clusters_is_refused():
+    """The row, the prompt and both clusters are named."""
+    frame = cohort(10)
+    frame = frame.assign(cluster=np.where(np.arange(len(frame)) == 1, "b", "a"))
+    with pytest.raises(InputError, match=r"row 1: .* is in cluster 'b' and in 'a'"):
+        bw.audit(frame)
+
+
+def test_a_blank_cluster_is_refused():
+    """Every prompt has a cluster where there is a column of them."""
+    frame = grouped(cohort(10)).astype({"cluster": object})
+    frame.loc[4, "cluster"] = None
+    with pytest.raises(InputError, match="row 4: no cluster"):
+        bw.audit(frame)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda frame: bw.plan(question="recovery>0", pilot=frame),
+        lambda frame: bw.monitor(frame, question="precision", half_width=0.1),
+        lambda frame: bw.draw_labels(frame.drop(columns="oracle_label"), labels=40),
+        bw.compare_designs,
+        bw.route,
+    ],
+)
+def test_what_takes_prompts_one_by_one_refuses_clusters(ask):
+    """Commands without a rule for clusters say so and are not silently wrong."""
+    with pytest.raises(UsageError, match="puts prompts into clusters"):
+        ask(grouped(cohort(60)))

@@ -1,0 +1,173 @@
+"""Prompts in clusters: the cluster is what is left out, drawn and summed over."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.estimation import IntervalRule, difference, estimate
+from bonwise.stats.judge_differences import JudgeDifferences
+from bonwise.stats.kurtosis import kurtosis_df
+from bonwise.stats.level_bias import level_bias
+from bonwise.stats.partial.aipw import partial_estimates
+from bonwise.stats.partial.label_features import label_features
+from bonwise.stats.partial.label_sample import LabelSample
+from bonwise.stats.partial.weighted import weighted_estimates
+from bonwise.stats.sums import Sums, prompt_sums
+from stats.nominal import clopper_pearson
+from stats.pools import arrays, pools
+
+SEED = 20261123
+CHOSEN = [e for e in ESTIMANDS if e.name in ("gain", "value_judge", "within_r", "recovery", "hit_rate")]
+
+
+@given(pools(least=6, most=10), st.integers(0, 99))
+@settings(max_examples=40)
+def test_the_jackknife_leaves_out_whole_clusters(prompts, seed):
+    """Standard errors are those of the metrics recomputed without each cluster in turn; estimates do not change."""
+    clusters = np.random.default_rng(seed).integers(0, 6, len(prompts))
+    clusters[:6] = np.arange(6)
+    plain = estimate(ESTIMANDS, prompt_sums(*arrays(prompts)), IntervalRule())
+    found = estimate(ESTIMANDS, prompt_sums(*arrays(prompts)), IntervalRule(clusters=clusters))
+    left = [prompt_sums(*arrays([p for p, c in zip(prompts, clusters, strict=True) if c != g])) for g in range(6)]
+    for e in ESTIMANDS:
+        one = found[e.name]
+        if one.estimate is not None and plain[e.name].estimate is not None:
+            assert one.estimate == pytest.approx(plain[e.name].estimate, abs=1e-12)
+        if one.se is not None and one.interval in ("jackknife", "clopper-pearson"):
+            values = np.array([float(e.of(Sums(*sums.sum(1)))) for sums in left])
+            assert one.se == pytest.approx(np.sqrt(5 * values.var()), rel=1e-7, abs=1e-9), e.name
+            if one.interval == "jackknife":
+                assert one.law.df <= max(kurtosis_df(values), 1) + 1e-6
+
+
+def test_clusters_of_one_change_nothing():
+    """Where each prompt is a cluster of its own, every figure is the one without clusters."""
+    rng = np.random.default_rng(SEED)
+    sums = [prompt_sums(rng.random(200).round(1), labels, np.full(50, 4)) for labels in [rng.random(200)] * 2]
+    alone, rule = IntervalRule(), IntervalRule(clusters=rng.permutation(50))
+    for plain, found in (
+        (estimate(ESTIMANDS, sums[0], alone), estimate(ESTIMANDS, sums[0], rule)),
+        (difference(ESTIMANDS, *sums, alone), difference(ESTIMANDS, *sums, rule)),
+        (
+            JudgeDifferences(ESTIMANDS, sums, alone).difference(0, 1),
+            JudgeDifferences(ESTIMANDS, sums, rule).difference(0, 1),
+        ),
+    ):
+        for name, one in plain.items():
+            for key in ("estimate", "low", "high", "se"):
+                mine, theirs = getattr(found[name], key), getattr(one, key)
+                assert mine == (None if theirs is None else pytest.approx(theirs, rel=1e-9)), (name, key)
+
+
+def test_fewer_than_five_clusters_have_no_interval():
+    """The reason names how many clusters there are."""
+    rng = np.random.default_rng(SEED)
+    sums = prompt_sums(rng.random(80), rng.random(80), np.full(20, 4))
+    found = estimate(ESTIMANDS, sums, IntervalRule(clusters=np.arange(20) % 4))
+    for one in found.values():
+        assert one.low is None
+        assert "4 clusters, and an interval needs 5" in one.reason
+
+
+def clustered(rng, count, wordings=3):
+    """Draw wordings of the same prompts, which share 80 % of quality and of the judge's error."""
+    clusters = np.repeat(np.arange(count), wordings)
+
+    def shared():
+        return np.sqrt(0.8) * rng.standard_normal((count, 4))[clusters] + np.sqrt(0.2) * rng.standard_normal(
+            (count * wordings, 4)
+        )
+
+    level, quality, error = rng.standard_normal((count, 1))[clusters], shared(), shared()
+    scores = np.round(1 / (1 + np.exp(-(level + 0.7 * quality + error))), 1)
+    return scores, np.round(1 / (1 + np.exp(-(level + quality))), 2), clusters
+
+
+@cache
+def truth():
+    """Return the metrics over 40,000 clusters."""
+    scores, labels, _ = clustered(np.random.default_rng(0), 40_000)
+    totals = Sums(*prompt_sums(scores.ravel(), labels.ravel(), np.full(len(scores), 4)).sum(1))
+    return {e.name: float(e.of(totals)) for e in CHOSEN}
+
+
+def covered(count, replications, *, by_cluster=True):
+    """Count, by metric, the tables whose intervals hold the truth."""
+    rng, hits = np.random.default_rng([SEED, count]), Counter()
+    for _ in range(replications):
+        scores, labels, clusters = clustered(rng, count)
+        sums = prompt_sums(scores.ravel(), labels.ravel(), np.full(len(scores), 4))
+        found = estimate(CHOSEN, sums, IntervalRule(clusters=clusters if by_cluster else None))
+        for name, value in truth().items():
+            one = found[name]
+            hits[name] += one.low is None or one.low <= value <= one.high
+    return hits
+
+
+def test_intervals_by_cluster_hold_the_truth():
+    """With 30 clusters of three wordings intervals by cluster hold; those by prompt miss."""
+    hits = covered(30, 100)
+    assert all(clopper_pearson(hits[name], 100)[1] >= 0.93 for name in truth()), hits
+    by_prompt = covered(30, 100, by_cluster=False)
+    assert clopper_pearson(by_prompt["value_judge"], 100)[1] < 0.93
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [12, 20, 30])
+def test_coverage_by_cluster(count):
+    """Over 2,000 tables 12 clusters and more hold .93 of the truths and above, within the simulation's error."""
+    hits = covered(count, 2000)
+    print(count, {name: hits[name] / 2000 for name in truth()})  # noqa: T201 - the measured table
+    for name in truth():
+        assert clopper_pearson(hits[name], 2000)[1] >= 0.93, (name, hits[name])
+
+
+def partial_hits(count, replications, clusters_used=True):
+    """Count the truths held where half of the prompts are labelled at random."""
+    rng, hits = np.random.default_rng([SEED, count, 1]), Counter()
+    for _ in range(replications):
+        scores, labels, clusters = clustered(rng, count)
+        mask = rng.random(len(scores)) < 0.6
+        sums = prompt_sums(scores[mask].ravel(), labels[mask].ravel(), np.full(int(mask.sum()), 4))
+        rule = IntervalRule(clusters=clusters if clusters_used else None)
+        sample = LabelSample.uniform(mask)
+        features = label_features(scores.ravel(), np.full(len(scores), 4), [])
+        found = partial_estimates(sums, features, sample, rule).metrics
+        found |= weighted_estimates([e for e in CHOSEN if e.name == "within_r"], sums, sample, rule.keep(mask))
+        for name, value in truth().items():
+            one = found[name]
+            hits[name] += one.low is None or one.low <= value <= one.high
+    return hits
+
+
+def test_partial_labels_by_cluster():
+    """Estimates from a random half of the prompts hold the truth by cluster."""
+    hits = partial_hits(40, 60)
+    assert all(clopper_pearson(hits[name], 60)[1] >= 0.93 for name in truth()), hits
+
+
+@pytest.mark.slow
+def test_partial_coverage_by_cluster():
+    """Over 1,000 tables estimates from random labels hold .92 and above by cluster."""
+    hits = partial_hits(40, 1000)
+    print({name: hits[name] / 1000 for name in truth()})  # noqa: T201 - the measured table
+    for name in truth():
+        assert clopper_pearson(hits[name], 1000)[1] >= 0.93, (name, hits[name])
+
+
+def test_the_level_bias_sums_over_clusters():
+    """Doubling every prompt leaves the error where the copies share a cluster, and shrinks it where they do not."""
+    rng = np.random.default_rng(SEED)
+    scores, labels, names = rng.random(160), rng.random(160), np.tile(np.arange(4), 40)
+    twice = [np.tile(v, 2) for v in (scores, labels, names)]
+    sizes, clusters = np.full(80, 4), np.tile(np.arange(40), 2)
+    apart = level_bias(twice[0], twice[1], sizes, twice[2], confidence=0.95, seed=1)
+    together = level_bias(twice[0], twice[1], sizes, twice[2], confidence=0.95, seed=1, clusters=clusters)
+    assert together.se > 1.3 * apart.se
