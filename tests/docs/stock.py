@@ -22,6 +22,8 @@ def stock():
     table = named(drawn.frame())
     table.to_csv("scores.csv", index=False)
     table[["prompt_id", "candidate", "oracle_label"]].to_csv("labels.csv", index=False)
+    many = simulate("arena", n=400, seed=20261122, candidates=8).frame()
+    many.drop(columns="oracle_label").to_csv("many.csv", index=False)
     ids = list(dict.fromkeys(table["prompt_id"]))
     for name, scores in {
         "winners": drawn.draws[:, :, 0],

@@ -14,9 +14,10 @@ from bonwise.data.panel import MAY_LACK, Panel
 from bonwise.data.wording import quoted
 from bonwise.errors import InputError, UsageError
 from bonwise.stats.partial.candidate_labels import CandidateDraw
+from bonwise.stats.partial.whole_and_pair import WholeAndPairDraw
 from bonwise.stats.top_of_scores import at_top
 
-__all__ = ["DrawnCandidates", "drawn_candidates"]
+__all__ = ["DrawnCandidates", "DrawnPools", "drawn_candidates", "drawn_pools"]
 
 _Ints = npt.NDArray[np.int64]
 _Mask = npt.NDArray[np.bool_]
@@ -67,15 +68,7 @@ def drawn_candidates(panel: Panel, design: LabelDesign) -> DrawnCandidates:
             f"{design.source}: the rule {design.rule!r} draws prompts, not candidates",
             hint="audit with the labels of all their candidates",
         )
-    if design.judge and design.judge != panel.judge:
-        raise _for_another(design, panel, f"it names the judge {quoted(design.judge)}")
-    at = design.prompt_ids.get_indexer(panel.prompt_ids)
-    if (strange := at < 0).any():
-        raise InputError(
-            f"{design.source}: {int(strange.sum()):,} of {len(strange):,} scored prompts could not have been drawn, "
-            f"as {quoted(panel.prompt_ids[strange][0])}",
-            hint="give the design that was drawn from these prompts",
-        )
+    at = _places(panel, design)
     top, drawn = at_top(panel.scores, panel.sizes), design.drawn[at]
     whole = CandidateDraw(panel.sizes, top, np.full(len(at), -1)).all_tied & (design.rule == "pair")
     _refuse_other_chances(design, panel, at, whole)
@@ -92,6 +85,88 @@ def drawn_candidates(panel: Panel, design: LabelDesign) -> DrawnCandidates:
         left_out[cells[drawn]] = False
     draw = CandidateDraw(panel.sizes, top, *(np.where(seen, cells, -1) for cells in asked))
     return DrawnCandidates(draw, design.stratum[at], ~whole, int(drawn.sum()), int(left_out.sum()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DrawnPools:
+    """A design of whole pools and pairs laid on the cells of a panel.
+
+    Parameters
+    ----------
+    draw : WholeAndPairDraw
+        Of the prompts that have all labels that were drawn of them.
+    drawn : int
+        Prompts that were drawn.
+    not_drawn : int
+        Labelled candidates that were not.
+    """
+
+    draw: WholeAndPairDraw = field(repr=False)
+    drawn: int
+    not_drawn: int
+
+
+def drawn_pools(panel: Panel, design: LabelDesign) -> DrawnPools:
+    """Find the whole pools and pairs that a design drew, and refuse one that is not of these scores.
+
+    Parameters
+    ----------
+    panel : Panel
+    design : LabelDesign
+        By the rule ``whole-and-pair``.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        A design of other prompts or for other scores; too many drawn prompts without the labels that were drawn.
+    """
+    at = _places(panel, design)
+    top, drawn, whole = at_top(panel.scores, panel.sizes), design.drawn[at], design.whole[at]
+    sides = []
+    for role, names, fits in (("pick", design.picks, top), ("other candidate", design.others, ~top)):
+        cells = _cells(panel, design, [names[x] for x in at.tolist()], drawn & ~whole)
+        _refuse_misfit(design, panel, cells, fits, role)
+        sides.append(cells)
+    picks, others = sides
+    complete = whole & (panel.labelled_cells == panel.sizes)
+    paired = _with_label(picks, panel) & _with_label(others, panel)
+    _refuse_gaps(design, panel, drawn & ~complete & ~paired, drawn)
+    left_out = ~np.isnan(panel.labels) & ~np.repeat(whole, panel.sizes)
+    for cells in sides:
+        left_out[cells[cells >= 0]] = False
+    found = WholeAndPairDraw(
+        panel.sizes,
+        top,
+        complete,
+        np.where(paired, picks, -1),
+        np.where(paired, others, -1),
+        design.stratum[at],
+    )
+    _refuse_mixed(design, panel, found)
+    return DrawnPools(found, int(drawn.sum()), int(left_out.sum()))
+
+
+def _refuse_mixed(design: LabelDesign, panel: Panel, draw: WholeAndPairDraw) -> None:
+    """Refuse scores that tie some prompts of a stratum and not others: the draw kept the two apart."""
+    share = np.bincount(draw.strata, weights=draw.open) / np.maximum(np.bincount(draw.strata), 1)
+    mixed = np.flatnonzero((share > 0) & (share < 1))
+    if mixed.size:
+        why = f"in stratum {mixed[0]} this judge ties all candidates of some prompts and not of others"
+        raise _for_another(design, panel, why)
+
+
+def _places(panel: Panel, design: LabelDesign) -> _Ints:
+    """Return where each prompt of a panel stands in a design."""
+    if design.judge and design.judge != panel.judge:
+        raise _for_another(design, panel, f"it names the judge {quoted(design.judge)}")
+    at: _Ints = design.prompt_ids.get_indexer(panel.prompt_ids)
+    if (strange := at < 0).any():
+        raise InputError(
+            f"{design.source}: {int(strange.sum()):,} of {len(strange):,} scored prompts could not have been drawn, "
+            f"as {quoted(panel.prompt_ids[strange][0])}",
+            hint="give the design that was drawn from these prompts",
+        )
+    return at
 
 
 def _for_another(design: LabelDesign, panel: Panel, why: str) -> InputError:

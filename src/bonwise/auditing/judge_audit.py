@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
@@ -20,11 +19,10 @@ from bonwise.auditing.prompt_clusters import prompt_clusters
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.stated_draw import StatedDraw
 from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools, missing_labels, of_easy_candidate
-from bonwise.auditing.verdict import Verdict, candidate_validity, judge_validity, pick_validity
+from bonwise.auditing.verdict import Verdict, judge_validity, pick_validity
 from bonwise.auditing.verdict_sentences import deciding_metric
 from bonwise.data.cell_scores import further_scores
 from bonwise.data.easy_candidates import easy_of_panel
-from bonwise.data.label_design import LabelDesign
 from bonwise.data.panel import Panel
 from bonwise.data.scales import mismatch
 from bonwise.data.table import ScoreTable
@@ -171,7 +169,8 @@ class JudgeAudit:
                 bounds=bounds if partial or bounds else None,
                 with_control=estimate_records(self.with_control) or None,
                 suspicions=[one.record() for one in self.suspected] or None,
-                unused_labels=self.labelling.unused,
+                # Of candidates that a design drew every label counts.
+                unused_labels=self.labelling.unused if self.drawn is None else None,
                 labelled_cells=None if self.cells is None else self.cells.record(),
             ),
         )
@@ -211,7 +210,9 @@ def audit_judge(
         No prompt is labelled completely.
     """
     if stated is not None and stated.design is not None and of_candidates(stated, panel):
-        return _of_candidate_labels(panel, settings, table, stated.design)
+        from bonwise.auditing.drawn_labels import audit_drawn_labels  # noqa: PLC0415 - few audits need it
+
+        return JudgeAudit(panel.judge, **audit_drawn_labels(panel, settings, table, stated.design))
     labelling = _labelled(panel, stated)
     figures = _metrics(labelling, table, settings)
     metrics = figures.metrics
@@ -301,52 +302,6 @@ def of_candidates(stated: StatedDraw, panel: Panel) -> bool:
     """Tell whether single candidates were drawn, and their labels are not all there are."""
     by_candidate = stated.design is not None and stated.design.by_candidate
     return by_candidate and bool((panel.labelled_cells < panel.sizes).any())
-
-
-def _of_candidate_labels(panel: Panel, settings: Settings, table: ScoreTable, design: LabelDesign) -> JudgeAudit:
-    """Audit a judge of whose pools single candidates were drawn for labelling."""
-    from bonwise.auditing.candidate_labels import audit_candidate_labels  # noqa: PLC0415 - few audits need it
-
-    own = judge_only(panel, settings)
-    others = further_scores(table, panel)
-    figures = audit_candidate_labels(panel, list(others.values()), design, settings, judge_only=own)
-    found = panel.labelled_cells
-    labelling = Labelling(panel, found == panel.sizes, int(((found > 0) & (found < panel.sizes)).sum()), "aipw")
-    suspected = tuple(
-        of_easy_candidate(easy, "", with_it=None, without_it=None)
-        for easy in easy_of_panel(panel)
-        if easy.name not in settings.keep_easy
-    )
-    suspected += (few_pools(figures.labelled),) if figures.labelled < FEWEST_POOLS else ()
-    verdict = candidate_validity(
-        figures.metrics,
-        settings.thresholds,
-        settings.target,
-        scope=figures.scope,
-        bounds=figures.bounds,
-        suspected=suspected,
-    )
-    labels_each: Literal[1, 2] = 2 if design.rule == "pair" else 1
-    sampling = Sampling(
-        design=design.rule,
-        how=figures.how,
-        labels_a_prompt=labels_each,
-        drawn_without_labels=figures.lacking,
-        labelled_not_drawn=figures.not_drawn,
-        tuning=figures.tuning,
-        further_judges=list(others),
-    )
-    drawn = Labelled(figures.labelled, figures.unlabelled, labels_each)
-    return JudgeAudit(
-        panel.judge,
-        figures.metrics,
-        verdict,
-        labelling,
-        bounds=figures.bounds,
-        sampling=sampling,
-        drawn=drawn,
-        suspected=suspected,
-    )
 
 
 def _no_scores(found: Estimate) -> Estimate:

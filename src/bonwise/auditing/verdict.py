@@ -102,6 +102,7 @@ def candidate_validity(
     scope: str,
     bounds: Mapping[str, tuple[float, float]],
     suspected: Sequence[Suspected] = (),
+    some_whole: bool = False,
 ) -> Verdict:
     """Read the metrics of labels of single candidates as a verdict: these tell of none of the four levels.
 
@@ -110,8 +111,11 @@ def candidate_validity(
     metrics, thresholds, target, scope, suspected
         As those of `judge_validity`.
     bounds : mapping of str to tuple of float
-        Of metrics that the labels do not estimate, recovery among them.
+        Of metrics that the labels do not estimate; empty where they estimate recovery.
+    some_whole : bool
+        Whether some pools are labelled whole.
     """
+    lacking = "some prompts have the labels of a pair alone" if some_whole else "none is"
     checks = _decision_alone(metrics, thresholds)
     said = VerdictSentences(metrics, thresholds, ORACLE)
     best_of_n = target == "best-of-n"
@@ -119,8 +123,8 @@ def candidate_validity(
     sentences = [
         said.for_best_of_n(level) if best_of_n else said.for_systems_undefined(),
         scope,
-        "Correlation, level and directional validity need pools that are labelled whole, and none is.",
-        f"{said.decision()} {recovery_bounds(bounds)}",
+        f"Correlation, level and directional validity need pools that are labelled whole, and {lacking}.",
+        " ".join([said.decision(), *([recovery_bounds(bounds)] if bounds else [])]),
     ]
     # Of whole systems such labels tell nothing, and the sentence before the last says why.
     deciding = len(sentences) - (1 if best_of_n else 2)

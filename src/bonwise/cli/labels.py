@@ -34,7 +34,8 @@ def draw(
     labels: Annotated[
         int,
         typer.Option(
-            help="Prompts to label, each with all its candidates; of pick and pair, candidates. With --after in all.",
+            help="Prompts to label, each with all its candidates; of pick, pair and --by cell, candidates. With "
+            "--after in all.",
             show_default=False,
         ),
     ],
@@ -50,12 +51,19 @@ def draw(
     ] = None,
     after: Annotated[Path | None, typer.Option(help="An earlier draw, to be topped up.")] = None,
     label_file: LabelFile = None,
+    by: Annotated[
+        str | None, typer.Option("--by", help="prompt (the default), or cell: single candidates beside whole pools.")
+    ] = None,
+    for_: Annotated[
+        str | None,
+        typer.Option("--for", help="With --by cell: recovery (the default, from 8 candidates per prompt) or gain."),
+    ] = None,
     reading: Reading[PoolKeywords],
     output: JsonOutput,
 ) -> int:
-    """Draw the prompts to label, with the probability of each.
+    """Draw what to label, with the probability of each.
 
-    It looks at labels only where an earlier draw is continued.
+    It looks at what labels say only where an earlier draw is continued.
     """
     _refuse_dash(out=out, sheet=sheet)
     from bonwise.data.label_design import DESIGN_HEADER
@@ -76,6 +84,8 @@ def draw(
         after=after,
         label_file=label_file,
         texts=sheet is not None,
+        by=by,
+        for_=for_,
         **keywords,
     )
     found.write(out, sheet=sheet)

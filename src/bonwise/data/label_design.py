@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bonwise.data.cell_chances import CHANCE_COLUMNS, CellChances, read_chances
 from bonwise.data.draw_checks import (
     AS_WRITTEN,
     draw_numbers,
@@ -27,13 +28,18 @@ from bonwise.errors import ColumnError, InputError, RowError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["BY_CANDIDATE", "BY_PROMPT", "DESIGN_HEADER", "LabelDesign"]
+__all__ = ["BY_CANDIDATE", "BY_PROMPT", "DESIGN_HEADER", "WHOLE_AND_PAIR", "LabelDesign"]
 
 BY_PROMPT = ("rule", "uniform", "stratified", "neyman")
 """Rules that draw prompts, all of whose candidates are labelled."""
 
 BY_CANDIDATE = ("pick", "pair")
 """Rules that have the judge's pick of a drawn prompt labelled: alone, or with one other candidate."""
+
+WHOLE_AND_PAIR = "whole-and-pair"
+"""Rule that has some prompts labelled whole and, of others, a pair: one top candidate and one of the others."""
+
+_RULES = (*BY_PROMPT, *BY_CANDIDATE, WHOLE_AND_PAIR)
 
 _Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]
@@ -60,19 +66,21 @@ class LabelDesign:
     stratum : ndarray of int64, shape (prompts,)
         Prompts of a stratum were drawn alike, a fixed number of them without replacement.
     rule : str
-        One of `BY_PROMPT` or `BY_CANDIDATE`.
+        One of `BY_PROMPT` or `BY_CANDIDATE`, or `WHOLE_AND_PAIR`.
     seed : int
         Of the last phase.
     judge : str
         Whose scores the rule looked at.
     picks, others : sequence of str
-        By candidate: the drawn pick of each prompt, and for ``pair`` the drawn other candidate; empty strings where
-        nothing was drawn. Empty for the rules by prompt.
+        By candidate: the drawn pick of each prompt, and for pairs the drawn other candidate; empty strings where
+        nothing was drawn, or all. Empty for the rules by prompt.
     source : str
         File it was read from.
     seeds : ndarray of int64, shape (prompts,), optional
         Seed of the phase in which each prompt was drawn, that of the last phase where it was not; `seed` for all
         where nothing is given.
+    cells : CellChances, optional
+        Of a draw by cell: what was drawn whole, and the probabilities of cells and pairs.
     """
 
     prompt_ids: pd.Index = field(repr=False)
@@ -86,6 +94,7 @@ class LabelDesign:
     others: Sequence[str] = field(default=(), repr=False)
     source: str = "design"
     seeds: _Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
+    cells: CellChances | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not len(self.seeds):
@@ -98,8 +107,13 @@ class LabelDesign:
 
     @property
     def by_candidate(self) -> bool:
-        """Whether single candidates were drawn, not whole pools."""
-        return self.rule in BY_CANDIDATE
+        """Whether single candidates were drawn, not whole pools alone."""
+        return self.rule in (*BY_CANDIDATE, WHOLE_AND_PAIR)
+
+    @property
+    def whole(self) -> npt.NDArray[np.bool_]:
+        """Whether each prompt was drawn with all its candidates, shape (prompts,)."""
+        return self.drawn & (not self.by_candidate) if self.cells is None else self.cells.whole
 
     def frame(self) -> pd.DataFrame:
         """Return one row per prompt, in `order`."""
@@ -114,6 +128,8 @@ class LabelDesign:
         }
         if self.by_candidate:
             columns |= {"pick": list(self.picks), "other": list(self.others)}
+        if self.cells is not None:
+            columns |= self.cells.columns(self.drawn)
         return pd.DataFrame(columns).iloc[self.order].reset_index(drop=True)
 
     @property
@@ -152,12 +168,10 @@ class LabelDesign:
         raw = read_raw(Path(path))
         _require(raw, source)
         rule, judge = (_one(raw, column, source) for column in ("rule", "judge"))
-        if rule not in (*BY_PROMPT, *BY_CANDIDATE):
-            raise InputError(
-                f"{source}: unknown rule {quoted(rule)}", hint=f"the rules are {listed((*BY_PROMPT, *BY_CANDIDATE))}"
-            )
-        if rule in BY_CANDIDATE:
-            _require(raw, source, _DRAWN)
+        if rule not in _RULES:
+            raise InputError(f"{source}: unknown rule {quoted(rule)}", hint=f"the rules are {listed(_RULES)}")
+        if rule not in BY_PROMPT:
+            _require(raw, source, (*_DRAWN, *(CHANCE_COLUMNS if rule == WHOLE_AND_PAIR else ())))
         prompts = as_categories(raw["prompt_id"], role="prompt_id", source=source)
         _refuse_twice(prompts, raw.index, source)
         phase, stratum, seeds = (_whole(raw, column, source) for column in ("phase", "stratum", "seed"))
@@ -167,9 +181,13 @@ class LabelDesign:
         refuse_phases(phase, source)
         refuse_other_seeds(phase, seeds, seed, raw.index, source)
         refuse_strata(stratum, propensity, phase > 0, source)
-        picks, others = _candidates(raw, rule, phase > 0, source)
+        cells = None
+        if rule in (WHOLE_AND_PAIR, "pair") and set(CHANCE_COLUMNS) <= set(raw.columns):
+            cells = read_chances(raw, phase > 0, source, pools=rule == WHOLE_AND_PAIR)
+        paired = phase > 0 if cells is None else (phase > 0) & ~cells.whole
+        picks, others = _candidates(raw, rule, paired, source)
         index = pd.Index(prompts.astype(object))
-        return cls(index, phase, propensity, stratum, rule, seed, judge, picks, others, source, seeds)
+        return cls(index, phase, propensity, stratum, rule, seed, judge, picks, others, source, seeds, cells)
 
     @staticmethod
     def stands_in(path: str | Path) -> bool:
@@ -212,13 +230,13 @@ def _one(raw: pd.DataFrame, column: str, source: str) -> str:
 
 def _candidates(raw: pd.DataFrame, rule: str, drawn: npt.NDArray[np.bool_], source: str) -> tuple[list[str], ...]:
     """Return the drawn picks and other candidates, empty for rules by prompt, which draw no candidate."""
-    wanted = {"pick": rule in BY_CANDIDATE, "other": rule == "pair"}
+    wanted = {"pick": rule not in BY_PROMPT, "other": rule in ("pair", WHOLE_AND_PAIR)}
     found = []
     for column, any_drawn in wanted.items():
         words = _words(raw[column]) if column in raw.columns else [""] * len(raw)
         refuse_words(words, drawn & any_drawn, role=column, rows=raw.index, source=source)
         found.append(words)
-    if rule not in BY_CANDIDATE:
+    if rule in BY_PROMPT:
         return [], []
     same = np.flatnonzero([bool(pick) and pick == other for pick, other in zip(*found, strict=True)])
     if same.size:

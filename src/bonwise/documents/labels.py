@@ -16,7 +16,7 @@ from bonwise.documents.values import Count, NonNegative, Share
 
 __all__ = ["MODEL", "DrawCounts", "DrawRule", "DrawSettings", "DrawnStratum", "LabelsDocument", "WidthRatio"]
 
-DrawRule = Literal["rule", "uniform", "stratified", "neyman", "pick", "pair"]
+DrawRule = Literal["rule", "uniform", "stratified", "neyman", "pick", "pair", "whole-and-pair"]
 """By what prompts are chosen."""
 
 _ROUNDING = 1e-9
@@ -33,6 +33,8 @@ class DrawnStratum(Record):
         Probability of being drawn, over all phases.
     mean_size : float or None
         What the rule takes the spread of the outcome to be in proportion to; None where it looks at no size.
+    whole_pools, pairs : int, optional
+        Of a draw by cell for recovery: prompts drawn with all candidates, and as a pair, over all phases.
     """
 
     stratum: Count
@@ -41,6 +43,8 @@ class DrawnStratum(Record):
     drawn_now: Count
     propensity: Share
     mean_size: NonNegative | None
+    whole_pools: Count | None = None
+    pairs: Count | None = None
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
@@ -65,6 +69,8 @@ class DrawCounts(Record):
     drawn, drawn_now : int
         Over all phases, and in this one.
     candidate_labels_now : int
+    labelled_already : int, optional
+        Of a draw by cell: candidates drawn now that have a label, and need none.
     """
 
     prompts: Count
@@ -73,10 +79,17 @@ class DrawCounts(Record):
     drawn: Count
     drawn_now: Count
     candidate_labels_now: Count
+    labelled_already: Count | None = None
 
 
 class DrawSettings(PopulationSettings):
-    """What was asked for."""
+    """What was asked for.
+
+    Parameters
+    ----------
+    drawn_for : {"recovery", "gain"}, optional
+        What the labels are for; of a draw by cell alone.
+    """
 
     design: DrawRule
     labels: Annotated[int, Field(ge=2)]
@@ -85,6 +98,7 @@ class DrawSettings(PopulationSettings):
     texts: bool
     after: str | None
     version: str
+    drawn_for: Literal["recovery", "gain"] | None = None
 
 
 class WidthRatio(Record):

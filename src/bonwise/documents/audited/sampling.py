@@ -83,6 +83,8 @@ class Sampling(Record):
         Share by which these narrow the interval of recovery; below 0 they widen it.
     notes : list of str, optional
         What to keep in mind.
+    whole_pools, pairs : int, optional
+        Of a draw of both: prompts whose candidates are all labelled, and those with a labelled pair.
     """
 
     design: str
@@ -97,3 +99,5 @@ class Sampling(Record):
     further_judges: list[str] | None = None
     narrowed: Number | None = None
     notes: list[str] | None = None
+    whole_pools: Count | None = None
+    pairs: Count | None = None

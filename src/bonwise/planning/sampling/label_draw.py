@@ -13,17 +13,19 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.data.checks import SEED, check_text, checked_whole
-from bonwise.data.label_design import BY_CANDIDATE, LabelDesign
+from bonwise.data.label_design import BY_CANDIDATE, WHOLE_AND_PAIR, LabelDesign
 from bonwise.data.reading_options import PoolKeywords, ReadingOptions, opens_a_table
 from bonwise.data.wording import quoted
 from bonwise.documented import DocumentedResult
 from bonwise.documents.labels import DrawCounts, DrawnStratum, DrawSettings, LabelsDocument, WidthRatio
+from bonwise.documents.record import given
 from bonwise.errors import InputError, UsageError
+from bonwise.planning.sampling.draw_by_cell import CellPhase, DrawnBy, drawn_by, with_chances
 from bonwise.planning.sampling.label_files import write_draw
 from bonwise.planning.sampling.label_phase import LabelPhase, share_out
 from bonwise.planning.sampling.label_population import LabelPopulation, label_population
 from bonwise.planning.sampling.label_rules import Rule, known_rule, refined, rule_of
-from bonwise.planning.sampling.label_sheet import label_sheet, with_texts
+from bonwise.planning.sampling.label_sheet import drawn_cells, label_sheet, with_texts
 from bonwise.release import release
 from bonwise.stats.partial.label_allocation import LEAST
 from bonwise.stats.top_of_scores import top_of_scores
@@ -94,7 +96,9 @@ class LabelDraw(DocumentedResult):
         """Return the rows of the design, one a prompt, those to label first.
 
         Columns: ``prompt_id``, ``phase`` (0 where it was not drawn), ``propensity``, ``stratum``, ``seed``, ``rule``,
-        ``judge`` and, where single candidates are drawn, ``pick`` and ``other``.
+        ``judge`` and, where single candidates are drawn, ``pick`` and ``other``; by cell ``part`` (``whole`` or
+        ``pair``) and the probabilities ``propensity_top`` of each top candidate, ``propensity_other`` of each other
+        one and ``propensity_pair`` of two of them together.
         """
         return self.design.frame()
 
@@ -127,6 +131,8 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
     after: str | Path | LabelDesign | None = None,
     label_file: RowSource | None = None,
     texts: bool = False,
+    by: str | None = None,
+    for_: str | None = None,
     **reading: Unpack[PoolKeywords],
 ) -> LabelDraw:
     """Draw what to label.
@@ -136,8 +142,8 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
     source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
         Long table ``prompt_id, candidate, judge_score``. Its oracle labels are looked at in a second phase only.
     labels : int
-        By a rule for prompts: prompts to label, each with all its candidates. By ``pick`` and ``pair``: candidates.
-        With `after` the total over all phases.
+        By a rule for prompts: prompts to label, each with all its candidates. By ``pick`` and ``pair``, and by cell:
+        candidates. With `after` the total over all phases.
     design : {"rule", "uniform", "stratified", "neyman", "pick", "pair"}, optional
         ``rule`` where nothing is named, or the rule of `after`.
     judge : str, optional
@@ -147,9 +153,15 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
     after : str, pathlib.Path or LabelDesign, optional
         An earlier phase: what it drew stays drawn.
     label_file : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
-        Labels of the earlier phases, where the table does not hold them.
+        Labels of the earlier phases, where the table does not hold them; by cell also labels from before the first.
     texts : bool
         Whether the sheet holds the words of prompts and candidates too, where the source has columns of them.
+    by : {"prompt", "cell"}, optional
+        Whether prompts are drawn, or cells: the candidates of a prompt. That of `after`, or prompts, where nothing is
+        said. Labels that drawn cells have already are used, and count among `labels`.
+    for_ : {"recovery", "gain"}, optional
+        What labels by cell are for. Recovery, the default, needs 8 candidates per prompt: some prompts are labelled
+        whole, and of others one candidate with the highest score and one other. For gain all labels go to such pairs.
     **reading
         How the table is opened, see `bonwise.data.reading_options.ReadingOptions`.
 
@@ -171,42 +183,44 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
     """
     earlier = _earlier(after)
     labels, seed = checked_whole("labels", labels, -math.inf, "100"), checked_whole("seed", seed, 0, "1")
-    _refuse(labels, design, earlier, label_file)
-    name = known_rule(design or (earlier.rule if earlier is not None else "rule"))
+    _refuse(labels, design, earlier)
+    asked = drawn_by(by, for_, design, earlier)
+    _refuse_labels(asked, earlier, label_file)
     population = label_population(
         source,
         ReadingOptions.of(draw_labels, reading, labels=label_file),
         judge=judge or (earlier.judge if earlier is not None else None),
-        with_labels=earlier is not None,
+        with_labels=earlier is not None or asked.by_cell,
     )
     before = None if earlier is None else _placed(earlier, population)
-    taken = np.zeros(len(population.panel.sizes), dtype=bool) if before is None else before.drawn
-    prompts = _prompts_asked(name, labels, population, int(taken.sum()))
-    rule, said = _applied(name, population, prompts, before)
-    phase = LabelPhase(
-        name, population, rule, taken, share_out(name, rule, prompts, taken, first=before is None), before
-    )
+    phase, said = _phase(asked, population, labels, before)
     drawn, now = phase.draw(seed)
+    if asked.by_cell and drawn.cells is None:
+        drawn = with_chances(drawn, population)
     sheet = label_sheet(population, drawn, now)
+    cells = drawn_cells(drawn, population.panel, now)
+    already = int((cells & ~np.isnan(population.panel.labels)).sum()) if asked.by_cell else None
     counts = DrawCounts(
         prompts=len(population.panel.sizes),
         cells=len(population.panel.scores),
         dropped=population.dropped,
         drawn=int(drawn.drawn.sum()),
         drawn_now=int(now.sum()),
-        candidate_labels_now=phase.cells_now(now),
+        candidate_labels_now=int(cells.sum()) - (already or 0),
+        **given(labelled_already=already),
     )
     settings = DrawSettings(
         **population.settings.to_dict(),
-        design=name,
+        design=asked.rule,
         labels=labels,
         seed=seed,
         phase=phase.number,
         texts=bool(texts),
         after=None if earlier is None else earlier.source,
         version=release(),
+        **given(drawn_for=asked.purpose),
     )
-    sentences = (*phase.said(counts, labels), *said, *rule.sentences, *phase.said_of_the_next(labels))
+    sentences = (*phase.said(counts, labels), *said, *_said_of_labels(already), *phase.said_of_the_next(labels))
     return LabelDraw(
         drawn,
         settings,
@@ -227,7 +241,7 @@ def _earlier(after: object) -> LabelDesign | None:
     return LabelDesign.read(after)
 
 
-def _refuse(labels: int, design: str | None, earlier: LabelDesign | None, label_file: object | None) -> None:
+def _refuse(labels: int, design: str | None, earlier: LabelDesign | None) -> None:
     check_text("design", design, "design='rule'")
     if design is not None:
         known_rule(design)
@@ -236,16 +250,39 @@ def _refuse(labels: int, design: str | None, earlier: LabelDesign | None, label_
             f"{labels} labelled prompt{'' if labels == 1 else 's'} cannot show how much prompts differ",
             hint="ask for at least 2, better 100 or more",
         )
-    if label_file is not None and earlier is None:
-        raise UsageError(
-            "label_file was given, and a first draw looks at no label",
-            hint="leave it (--label-file) out, or name the earlier draw (--after)",
-        )
     if design is not None and earlier is not None and earlier.rule != design:
         raise UsageError(
             f"{earlier.source} was drawn by {earlier.rule}, and {design} was asked for",
             hint=f"continue with {earlier.rule}: a design has one rule",
         )
+
+
+def _refuse_labels(asked: DrawnBy, earlier: LabelDesign | None, label_file: object | None) -> None:
+    if label_file is not None and earlier is None and not asked.by_cell:
+        raise UsageError(
+            "label_file was given, and a first draw looks at no label",
+            hint="leave it (--label-file) out, or name the earlier draw (--after)",
+        )
+
+
+def _phase(
+    asked: DrawnBy, population: LabelPopulation, labels: int, before: LabelDesign | None
+) -> tuple[LabelPhase | CellPhase, tuple[str, ...]]:
+    """Return the phase to draw, and what to say of the rule."""
+    if asked.rule == WHOLE_AND_PAIR:
+        return CellPhase(population, labels, before), ()
+    taken = np.zeros(len(population.panel.sizes), dtype=bool) if before is None else before.drawn
+    prompts = _prompts_asked(asked.rule, labels, population, int(taken.sum()))
+    rule, said = _applied(asked.rule, population, prompts, before)
+    counts = share_out(asked.rule, rule, prompts, taken, first=before is None)
+    return LabelPhase(asked.rule, population, rule, taken, counts, before), (*said, *rule.sentences)
+
+
+def _said_of_labels(already: int | None) -> tuple[str, ...]:
+    if not already:
+        return ()
+    have = "candidate drawn now has a label" if already == 1 else "candidates drawn now have labels"
+    return (f"{already:,} {have} already and need none.",)
 
 
 def _placed(earlier: LabelDesign, population: LabelPopulation) -> LabelDesign:
@@ -275,6 +312,7 @@ def _placed(earlier: LabelDesign, population: LabelPopulation) -> LabelDesign:
         stratum=stratum.astype(np.int64),
         picks=picks,
         others=others,
+        cells=None if earlier.cells is None else earlier.cells.at(at),
     )
 
 

@@ -129,11 +129,6 @@ class LabelPhase:
         )
         return design, now
 
-    def cells_now(self, now: _Mask) -> int:
-        """Return how many candidates of the prompts drawn now are to be labelled."""
-        each = {"pick": 1, "pair": 2}.get(self.name)
-        return int(self.population.panel.sizes[now].sum()) if each is None else each * int(now.sum())
-
     def strata(self) -> list[DrawnStratum]:
         """Return each stratum's part of the document."""
         size, held = self.rule.size, self.held

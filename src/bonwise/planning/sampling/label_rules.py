@@ -26,7 +26,7 @@ from bonwise.stats.partial.label_allocation import (
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
 
-__all__ = ["ENOUGH_TO_REFINE", "MEANING", "Rule", "known_rule", "refined", "rule_of"]
+__all__ = ["ENOUGH_TO_REFINE", "MEANING", "Rule", "known_rule", "looked_at", "refined", "rule_of"]
 
 ENOUGH_TO_REFINE = 100
 """Labelled prompts in all from which the spread seen in the first phase decides the second."""
@@ -151,10 +151,11 @@ def _uniform(population: LabelPopulation, _tops: TopOfScores, _labels: int) -> R
 def _by_size(population: LabelPopulation, _tops: TopOfScores, labels: int) -> Rule:
     panel, second = population.panel, population.second
     size = size_measure(panel.scores, panel.sizes, second)
-    return Rule.of_size(strata(size, labels), size, *_looked_at(population, second))
+    return Rule.of_size(strata(size, labels), size, *looked_at(population, second))
 
 
-def _looked_at(population: LabelPopulation, second: Floats | None) -> tuple[str, ...]:
+def looked_at(population: LabelPopulation, second: Floats | None) -> tuple[str, ...]:
+    """Say whose scores the spread is of."""
     judge = population.panel.judge
     if second is None:
         said = (
@@ -191,7 +192,7 @@ def _pair(population: LabelPopulation, tops: TopOfScores, labels: int) -> Rule:
     found = np.zeros(len(size), dtype=np.int64)
     found[apart] = strata(size[apart], labels)
     found[~apart] = found.max() + 1
-    return Rule.of_size(found, np.where(apart, size, 0.0), *_looked_at(population, second))
+    return Rule.of_size(found, np.where(apart, size, 0.0), *looked_at(population, second))
 
 
 _RULES: Mapping[str, Callable[[LabelPopulation, TopOfScores, int], Rule]] = MappingProxyType(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bonwise.data.scales import Scale
     from bonwise.planning.sampling.label_population import LabelPopulation
 
-__all__ = ["drawn_pairs", "label_sheet", "with_texts"]
+__all__ = ["drawn_cells", "drawn_pairs", "label_sheet", "with_texts"]
 
 _TEXTS = ("prompt", "text", "response")
 """Columns with the words of the prompt and of the candidate; what a judge said is not for the annotator's eyes."""
@@ -78,12 +78,31 @@ def _one_of(mask: _Mask, sizes: _Ints, rng: np.random.Generator) -> _Ints:
     return order[np.cumsum(sizes) - 1]
 
 
+def drawn_cells(design: LabelDesign, panel: Panel, prompts: _Mask) -> _Mask:
+    """Return which cells of some drawn prompts were drawn, shape (cells,).
+
+    Parameters
+    ----------
+    design : LabelDesign
+        In the order of the panel.
+    panel : Panel
+    prompts : ndarray of bool, shape (prompts,)
+    """
+    cells: _Mask = np.repeat(prompts, panel.sizes)
+    if design.by_candidate:
+        names = np.asarray(panel.candidates, dtype=object)[panel.names]
+        sides = [np.repeat(np.asarray(side, dtype=object), panel.sizes) for side in (design.picks, design.others)]
+        cells &= np.repeat(design.whole, panel.sizes) | (names == sides[0]) | (names == sides[1])
+    return cells
+
+
 def label_sheet(population: LabelPopulation, design: LabelDesign, now: _Mask) -> pd.DataFrame:
     """Return one row for each candidate to label: prompts in the order of the design, candidates by name.
 
     A pick does not stand before the other candidate of its pair, because the order would give it away. Candidates of
     earlier phases come first, with the labels that they have, so that one file holds the labels of all phases;
-    where the table itself holds labels, they stand there.
+    where the table itself holds labels, they stand there. Of a draw by cell, candidates drawn now may have labels
+    too: these stand in the sheet, or, where they stand in the table, do without a row.
 
     Parameters
     ----------
@@ -93,17 +112,18 @@ def label_sheet(population: LabelPopulation, design: LabelDesign, now: _Mask) ->
         Prompts drawn in the last phase.
     """
     panel = population.panel
-    cells = np.repeat(now if population.settings.labels_in_table else design.drawn, panel.sizes)
+    cells = drawn_cells(design, panel, now if population.settings.labels_in_table else design.drawn)
     names = np.asarray(panel.candidates, dtype=object)[panel.names]
-    if design.by_candidate:
-        sides = [np.repeat(np.asarray(side, dtype=object), panel.sizes) for side in (design.picks, design.others)]
-        cells &= (names == sides[0]) | (names == sides[1])
     prompts = np.repeat(np.asarray(panel.prompt_ids, dtype=object), panel.sizes)
     turn = np.repeat(np.argsort(design.order), panel.sizes)
+    given = _as_given(panel.labels, population.table.label_scale)
+    if design.cells is None:
+        given = np.where(np.repeat(now, panel.sizes), np.nan, given)
+    elif population.settings.labels_in_table:
+        cells &= np.isnan(given)
     at = np.flatnonzero(cells)
     at = at[np.argsort(turn[at], kind="stable")]
-    labels = np.where(np.repeat(now, panel.sizes), np.nan, _as_given(panel.labels, population.table.label_scale))
-    return pd.DataFrame({"prompt_id": prompts[at], "candidate": names[at], "oracle_label": labels[at]})
+    return pd.DataFrame({"prompt_id": prompts[at], "candidate": names[at], "oracle_label": given[at]})
 
 
 def _as_given(labels: Floats, scale: Scale | None) -> Floats:

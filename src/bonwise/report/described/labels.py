@@ -50,11 +50,13 @@ def _facts(settings: DrawSettings) -> Iterator[tuple[str, str]]:
 def _strata(strata: Sequence[DrawnStratum]) -> Table:
     sized = any(one.mean_size is not None for one in strata)
     second = any(one.drawn_before for one in strata)
+    parted = any(one.pairs is not None for one in strata)
     columns = (
         Column("stratum", "name"),
         Column("prompts"),
         *((Column("before"),) if second else ()),
         Column("drawn"),
+        *((Column("whole"), Column("pairs")) if parted else ()),
         Column("propensity"),
         *((Column("mean size", spare=1),) if sized else ()),
     )
@@ -67,6 +69,9 @@ def _row(one: DrawnStratum, *, second: bool, sized: bool) -> Iterator[str]:
     if second:
         yield count(one.drawn_before)
     yield count(one.drawn_now)
+    if one.whole_pools is not None and one.pairs is not None:
+        yield count(one.whole_pools)
+        yield count(one.pairs)
     yield number(one.propensity, "share")
     if sized:
         yield number(one.mean_size)

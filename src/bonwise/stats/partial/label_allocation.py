@@ -16,6 +16,7 @@ __all__ = [
     "LEAST",
     "allocate",
     "draw_within",
+    "equal_strata",
     "level_by_spread",
     "merged",
     "pick_factor",
@@ -24,6 +25,7 @@ __all__ = [
     "size_prior",
     "spread_of",
     "strata",
+    "strata_for",
     "tie_strata",
 ]
 
@@ -134,8 +136,25 @@ def strata(size: Floats, labels: int) -> _Ints:
     >>> strata(np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0]), 6).tolist()
     [0, 0, 0, 0, 0, 0, 1, 1, 1]
     """
-    wanted = next((count for below, count in _STRATA if labels < below), _MOST_STRATA)
-    wanted = max(1, min(wanted, labels // LEAST, len(size) // LEAST))
+    return equal_strata(size, min(strata_for(labels), labels // LEAST))
+
+
+def strata_for(labels: int) -> int:
+    """Return how many strata so many labelled prompts are worth: 2 below 20, 3 below 40, 4 below 100, 8 below 400."""
+    return next((count for below, count in _STRATA if labels < below), _MOST_STRATA)
+
+
+def equal_strata(size: Floats, wanted: int) -> _Ints:
+    """Cut prompts into a number of strata of about equal sum of their size, fewer where prompts are few.
+
+    Parameters
+    ----------
+    size : ndarray of float64, shape (prompts,)
+        0 or more.
+    wanted : int
+        Strata; fewer than 1 count as 1.
+    """
+    wanted = max(1, min(wanted, len(size) // LEAST))
     order = np.argsort(size, kind="stable")
     ordered = size[order]
     total = float(ordered.sum())

@@ -72,7 +72,8 @@ def _table(judge: JudgeFound, settings: AuditSettings, groups: Sequence[MetricGr
 
 
 def _has_row(judge: JudgeFound, metric: Metric) -> bool:
-    single = judge.sampling is not None and judge.sampling.labels_a_prompt is not None
+    drawn = judge.sampling
+    single = drawn is not None and (drawn.labels_a_prompt is not None or drawn.pairs is not None)
     return not single or judge.metrics[metric.name].estimate is not None
 
 
