@@ -72,16 +72,16 @@ def with_no_gain_tests(
 
     The prompts of the panel are all labelled.
     """
-    out = {}
+    out: dict[str, Estimate] = {}
+    if found["gain"].law is None:
+        return out
     low, high = rule.label_range
+    laws = no_gain_laws(t.J - t.R, t.M - t.R, rule.clusters, (low - high, high - low))
     for name in ("gain", "recovery"):
         one = found[name]
         if one.law is None:
             continue
         # Where all prompts are alike their scatter is 0, and the bound for that case holds.
-        law = one.law if one.interval == "exact" else None
-        if law is None:
-            laws = no_gain_laws(t.J - t.R, t.M - t.R, rule.clusters, (low - high, high - low))
-            law = laws[name]
+        law = one.law if one.interval == "exact" else laws[name]
         out[name] = replace(one, no_gain=DealtLabels(panel.scores, panel.labels, panel.sizes, rule.clusters, law))
     return out

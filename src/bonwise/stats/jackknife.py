@@ -139,14 +139,17 @@ class _SpreadSoFar:
         """Add a chunk, shape (metrics, units)."""
         count, centre = values.shape[1], values.mean(axis=1)
         around = values - centre[:, None]
-        square = around * around
-        second, fourth = square.sum(axis=1), np.einsum("mx,mx->m", square, square)
+        second = np.einsum("mx,mx->m", around, around)
+        # Only a table of several chunks has a use for third moments.
+        third = np.zeros(len(centre))
+        if self._count or count == _CHUNK:
+            third = np.einsum("mx,mx,mx->m", around, around, around)
+        square = np.multiply(around, around, out=around)
+        fourth = np.einsum("mx,mx->m", square, square)
         if not self._count:
-            self._count, self._mean, self._second, self._fourth = count, centre, second, fourth
-            # Only a further chunk has a use for the third moment of the first one.
-            self._third = np.einsum("mx,mx->m", square, around) if count == _CHUNK else self._third
+            self._count, self._mean = count, centre
+            self._second, self._third, self._fourth = second, third, fourth
             return
-        third = np.einsum("mx,mx->m", square, around)
         a, b, n = self._count, count, self._count + count
         shift = centre - self._mean
         self._fourth = (
