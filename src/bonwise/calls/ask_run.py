@@ -180,9 +180,8 @@ class AskRun:
         ask, price = self._ask, self._endpoint.price
         output = ask.max_tokens * samples
         expected, most = input_tokens(ask, self._request)
-        return CallSize(
-            expected + output, most + output, None if price is None else Prices.most_cost(price, most, output)
-        )
+        most_cost = None if price is None else Prices.most_cost(price, most, output)
+        return CallSize(expected + output, most + output, most_cost, output)
 
     async def _leave_out(self, parameter: str, message: str) -> None:
         if parameter in self._endpoint.written_down:

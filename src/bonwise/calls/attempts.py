@@ -13,6 +13,7 @@ from bonwise.calls.call_outcome import CallOutcome, Outcome
 from bonwise.calls.failure import AttemptError, Problem
 from bonwise.calls.ledger.records import Recorded
 from bonwise.calls.limiter import DeadlineError
+from bonwise.calls.partial_usage import reckoned
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Response
 from bonwise.calls.rate_limits import RateLimits
@@ -23,6 +24,7 @@ from bonwise.data.verdicts import Unscored
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
+    from bonwise.calls.bill import PartialUsage
     from bonwise.calls.endpoint import Endpoint
     from bonwise.calls.ledger.protocol import LedgerProtocol
     from bonwise.calls.reply import Reply
@@ -86,11 +88,14 @@ class CallSize:
         Tokens it can take at worst: what a spending limit reckons with.
     most_cost : float or None
         US dollars at worst; None where the price is not known.
+    output : int
+        Tokens of output at worst; the others of `expected` are about those of the input.
     """
 
     expected: int
     most: int
     most_cost: float | None
+    output: int
 
 
 @dataclass(slots=True)
@@ -294,7 +299,7 @@ class CallAttempts:
         await self._keep(self._recorded(response, reply, cost, choices))
         self._outcomes.update((key, reply.choices[at]) for key, at in choices.items())
         self._endpoint.answered, self._endpoint.denied = True, None
-        self.bill = self.bill.with_answer(reply.usage, cost)
+        self.bill = self.bill.with_answer(reply.told, cost)
 
     async def _reject(self, response: Response, problem: Problem) -> None:
         recorded = self._recorded(response, None, 0.0, {})
@@ -341,6 +346,8 @@ class CallAttempts:
     def _settle(self, reservation: Reservation, exchange: _Exchange) -> int | None:
         """Settle one attempt; return the tokens it really took, None where nobody counted."""
         problem, reply = exchange.problem, exchange.reply
+        if reply is not None and reply.partial_usage is not None:
+            return self._settle_in_part(reservation, reply, reply.partial_usage)
         if reply is not None:
             used = None if reply.usage is None else reply.usage.total
             reservation.settle(used, exchange.cost)
@@ -354,6 +361,14 @@ class CallAttempts:
         else:
             reservation.cancel()
         return None if exchange.sent else 0
+
+    def _settle_in_part(self, reservation: Reservation, reply: Reply, partial: PartialUsage) -> int:
+        """Charge what a server told of a call as known, and the rest as what may be billed besides."""
+        size, price, told = self._size, self._endpoint.price, partial.told.total
+        whole = reckoned(partial, size.expected - size.output, size.output, reply.choices)
+        may_cost = None if price is None else Prices.cost(price, whole)
+        reservation.settle(told, None, may_tokens=whole.total - told, may_cost=may_cost)
+        return whole.total
 
     async def _end(self, error: AttemptError) -> None:
         problem = error.problem

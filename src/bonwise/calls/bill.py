@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["NOTHING_PAID", "Bill", "Usage"]
+__all__ = ["NOTHING_PAID", "Bill", "PartialUsage", "Usage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,26 @@ class Usage:
     def total(self) -> int:
         """All tokens."""
         return self.input + self.output
+
+
+@dataclass(frozen=True, slots=True)
+class PartialUsage:
+    """A usage of which the server told only a part.
+
+    Parameters
+    ----------
+    told : Usage
+        What can be read; zero where nothing can.
+    input_told, output_told : bool
+        Which side is complete; at most one of the two.
+    total : int or None
+        Input and output together in the server's words, where that can be read.
+    """
+
+    told: Usage
+    input_told: bool
+    output_told: bool
+    total: int | None
 
 
 @dataclass(frozen=True, slots=True)

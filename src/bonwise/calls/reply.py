@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from bonwise.calls.bill import Usage
+from bonwise.calls.bill import PartialUsage, Usage
 
 __all__ = ["Choice", "Finish", "Reply", "TokenLogprobs"]
 
@@ -59,14 +59,22 @@ class Reply:
     choices : tuple of Choice
         At least one.
     usage : Usage, optional
-        Of the whole call; None where the server counted nothing.
+        Of the whole call; None where the server did not count all of it.
     model : str
         The snapshot that answered, as the server names it.
     fingerprint : str
         The server's configuration, where it says.
+    partial_usage : PartialUsage, optional
+        What the server counted, where that is only a part of the call.
     """
 
     choices: tuple[Choice, ...]
     usage: Usage | None
     model: str = ""
     fingerprint: str = ""
+    partial_usage: PartialUsage | None = None
+
+    @property
+    def told(self) -> Usage | None:
+        """What the server counted, all of the call or a part of it."""
+        return self.usage if self.partial_usage is None else self.partial_usage.told

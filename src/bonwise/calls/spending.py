@@ -3,55 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import threading
 import time
 from collections import deque
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from bonwise.calls.amount import PICO, Amount
 from bonwise.calls.reservation_queue import QueuedReservation, ReservationQueue, SpendingLimitReached
 from bonwise.data.checks import check_dollars, check_whole
 from bonwise.errors import UsageError
 
 __all__ = ["Reservation", "Spending", "SpendingLimitReached"]
 
-PICO = 10**12
-"""Pico-dollars in a dollar."""
-
 PATIENCE = 1.0
 """Seconds between two looks at the event loops of open reservations, while somebody waits for room."""
-
-
-class Amount(NamedTuple):
-    """Calls, tokens and pico-dollars: whole numbers, so that sums of small costs do not drift."""
-
-    calls: int = 0
-    tokens: int = 0
-    cost: int = 0
-
-    @classmethod
-    def of_call(cls, tokens: int | None, cost: float | None) -> Self:
-        """Return what one call takes, its cost in US dollars; what is not known (None) counts as nothing.
-
-        Raises
-        ------
-        ValueError
-            A number of tokens that is negative, or a cost that is negative or not finite.
-        """
-        if tokens is not None and tokens < 0:
-            raise ValueError(f"tokens cannot be negative: {tokens}")
-        if cost is not None and not 0 <= cost < math.inf:
-            raise ValueError(f"a cost must be finite and not negative: {cost}")
-        return cls(1, 0 if tokens is None else int(tokens), 0 if cost is None else round(cost * PICO))
-
-    def plus(self, other: Amount) -> Amount:
-        """Return the sum."""
-        return Amount(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
-
-    def minus(self, other: Amount) -> Amount:
-        """Return the difference."""
-        return Amount(self.calls - other.calls, self.tokens - other.tokens, self.cost - other.cost)
 
 
 class _Ending(NamedTuple):
@@ -370,7 +336,9 @@ class Reservation:
         if self._open:
             self.lost()
 
-    def settle(self, tokens: int | None, cost: float | None) -> None:
+    def settle(
+        self, tokens: int | None, cost: float | None, *, may_tokens: int | None = None, may_cost: float | None = None
+    ) -> None:
         """Charge what the call really used, even if that is more than was set aside.
 
         Parameters
@@ -379,10 +347,19 @@ class Reservation:
             None where the server counted none: the worst case stays charged, as possible tokens.
         cost : float or None
             The same for US dollars.
+        may_tokens, may_cost : optional
+            What may have been used besides, where that is known better than by the worst case.
         """
         used = Amount.of_call(tokens, cost)
-        possible = Amount(0, self._need.tokens if tokens is None else 0, self._need.cost if cost is None else 0)
-        overrun = used.tokens > self._need.tokens or (self._priced and used.cost > self._need.cost)
+        may = Amount.of_call(may_tokens, may_cost)
+        possible = Amount(
+            0,
+            self._need.tokens if tokens is None and may_tokens is None else may.tokens,
+            self._need.cost if cost is None and may_cost is None else may.cost,
+        )
+        overrun = used.tokens + may.tokens > self._need.tokens or (
+            self._priced and used.cost + may.cost > self._need.cost
+        )
         self._end(_Ending(self, used, possible, overrun, unpriced=cost is None and not self._priced))
 
     def cancel(self) -> None:

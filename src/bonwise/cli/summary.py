@@ -89,10 +89,11 @@ def _risks(engine: Engine, totals: CallTotals) -> Iterator[str]:
         yield f"{_were(totals.retries, 'attempt')} made again after a failure"
     if totals.bill.unknown:
         yield f"{_were(totals.bill.unknown, 'call')} sent and never answered; the server may bill for that"
-    if spending.possible_cost:
+    possible = money(spending.possible_cost) if spending.possible_cost else ""
+    if possible or spending.possible_tokens:
         yield (
-            f"up to {money(spending.possible_cost)} more may be billed for calls that were never answered, "
-            "or answered without a count of tokens"
+            f"up to {possible or counted(spending.possible_tokens, 'token')} more may be billed for calls that were "
+            "never answered, or answered without a count of all tokens"
         )
     if spending.overruns:
         yield f"{_were(spending.overruns, 'answer')} longer than allowed: the server ignores the limit on tokens"

@@ -145,7 +145,7 @@ OPENAI_USAGE = [
         {"prompt_tokens": 10, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 99}},
         Usage(0, 10, output=1),
     ),
-    ({"prompt_tokens": -5, "completion_tokens": 2}, Usage(output=2)),
+    ({"prompt_tokens": -5, "completion_tokens": 2}, None),
     ({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, None),
     ({}, None),
     ("many", None),
@@ -178,7 +178,7 @@ ANTHROPIC_USAGE = [
         Usage(5, 0, 0, 7, 1),
     ),
     ({"input_tokens": 5, "output_tokens": 1, "cache_read_input_tokens": None}, Usage(uncached=5, output=1)),
-    ({"input_tokens": -5, "output_tokens": True, "cache_read_input_tokens": 2}, Usage(cache_read=2)),
+    ({"input_tokens": -5, "output_tokens": True, "cache_read_input_tokens": 2}, None),
     ({"input_tokens": 0, "output_tokens": 0}, None),
     (None, None),
 ]

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bonwise.calls.ask import Ask, Model
-from bonwise.calls.bill import Usage
+from bonwise.calls.bill import PartialUsage, Usage
 from bonwise.calls.failure import Problem
 from bonwise.calls.providers.failures import problem_of
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
 from bonwise.calls.providers.service import Address, Service, custom_headers
 from bonwise.calls.providers.supplied import SuppliedClient
-from bonwise.calls.providers.wire import counts, loaded
+from bonwise.calls.providers.wire import count_of, counts, loaded, usages
 from bonwise.calls.reply import Choice, Finish, Reply
 from bonwise.calls.request import Request
 from bonwise.calls.waiting import anthropic_limits
@@ -168,7 +168,8 @@ def messages_reply(content: bytes) -> Reply:
         raise ValueError("an answer without content")  # noqa: TRY004 - the contract of readers is ValueError
     word = _text(body.get("stop_reason"))
     choice = Choice(_said(blocks), _FINISH.get(word, "other"), _detail(word, body.get("stop_details")))
-    return Reply((choice,), _usage(body.get("usage")), model=_text(body.get("model")))
+    usage, partial_usage = _usage(body.get("usage"), said=bool(choice.text))
+    return Reply((choice,), usage, model=_text(body.get("model")), partial_usage=partial_usage)
 
 
 def _said(blocks: list[Any]) -> str:
@@ -181,26 +182,30 @@ def _detail(word: str, details: object) -> str:
     return f"{word}: {category}" if category else word
 
 
-def _usage(usage: object) -> Usage | None:
+def _usage(usage: object, *, said: bool) -> tuple[Usage | None, PartialUsage | None]:
     if not isinstance(usage, dict):
-        return None
+        return None, None
     split, details = usage.get("cache_creation"), usage.get("output_tokens_details")
     split, details = (part if isinstance(part, dict) else {} for part in (split, details))
     # The input's tokens leave out those read from the cache and those written to it.
-    uncached, output, read, written, hour, minutes, reasoning = counts(
+    inputs = (
         usage.get("input_tokens"),
-        usage.get("output_tokens"),
         usage.get("cache_read_input_tokens"),
         usage.get("cache_creation_input_tokens"),
         split.get("ephemeral_1h_input_tokens"),
         split.get("ephemeral_5m_input_tokens"),
-        details.get("thinking_tokens"),
     )
-    if not (uncached or output or read or written or hour or minutes):
-        return None
+    uncached, read, written, hour, minutes = counts(*inputs)
+    output, reasoning = counts(usage.get("output_tokens"), details.get("thinking_tokens"))
     # Five minutes is how long a cache lives unless more was asked for.
     minutes = max(written - hour, minutes)
-    return Usage(uncached, read, minutes, hour, output, min(reasoning, output))
+    told = Usage(uncached, read, minutes, hour, output, min(reasoning, output))
+    # Every prompt has tokens, and so has every answer that says something: there, zero is no count.
+    readable = count_of(inputs[0]) is not None and all(part is None or count_of(part) is not None for part in inputs)
+    output_told = output > 0 or (not said and count_of(usage.get("output_tokens")) is not None)
+    return usages(
+        told, input_told=readable and told.input > 0, output_told=output_told, total=usage.get("total_tokens")
+    )
 
 
 def _text(value: object) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bonwise.calls.ask import Ask, Model
-from bonwise.calls.bill import Usage
+from bonwise.calls.bill import PartialUsage, Usage
 from bonwise.calls.failure import Problem
 from bonwise.calls.providers.failures import problem_of
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
 from bonwise.calls.providers.service import Address, Service
-from bonwise.calls.providers.wire import counts, loaded
+from bonwise.calls.providers.wire import count_of, counts, loaded, usages
 from bonwise.calls.reply import Choice, Finish, Reply, TokenLogprobs
 from bonwise.calls.request import Request
 from bonwise.calls.waiting import openai_limits
@@ -166,11 +166,14 @@ def chat_reply(content: bytes) -> Reply:
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices:
         raise ValueError("an answer without choices")
+    read = tuple(_choice(choice) for choice in choices)
+    usage, partial_usage = _usage(body.get("usage"), said=any(choice.text for choice in read))
     return Reply(
-        tuple(_choice(choice) for choice in choices),
-        _usage(body.get("usage")),
+        read,
+        usage,
         model=_text(body.get("model")),
         fingerprint=_text(body.get("system_fingerprint")),
+        partial_usage=partial_usage,
     )
 
 
@@ -244,9 +247,9 @@ def _sum(one: float, other: float) -> float:
     return high if high == -math.inf else high + math.log1p(math.exp(low - high))
 
 
-def _usage(usage: object) -> Usage | None:
+def _usage(usage: object, *, said: bool) -> tuple[Usage | None, PartialUsage | None]:
     if not isinstance(usage, dict):
-        return None
+        return None, None
     inputs, outputs = usage.get("prompt_tokens_details"), usage.get("completion_tokens_details")
     inputs, outputs = (details if isinstance(details, dict) else {} for details in (inputs, outputs))
     prompt, output, read, written, reasoning = counts(
@@ -256,12 +259,13 @@ def _usage(usage: object) -> Usage | None:
         inputs.get("cache_write_tokens"),
         outputs.get("reasoning_tokens"),
     )
-    if not prompt and not output:
-        return None
     # The prompt's tokens include those read from the cache and those written to it.
     read = min(read, prompt)
     written = min(written, prompt - read)
-    return Usage(prompt - read - written, read, written, 0, output, min(reasoning, output))
+    told = Usage(prompt - read - written, read, written, 0, output, min(reasoning, output))
+    # Every prompt has tokens, and so has every answer that says something: there, zero is no count.
+    output_told = output > 0 or (not said and count_of(usage.get("completion_tokens")) is not None)
+    return usages(told, input_told=prompt > 0, output_told=output_told, total=usage.get("total_tokens"))
 
 
 def _text(value: object) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from bonwise.calls.bill import PartialUsage, Usage
 from bonwise.calls.providers.complaint import read_complaint
 from bonwise.calls.providers.redaction import one_line
 
-__all__ = ["counts", "loaded"]
+__all__ = ["count_of", "counts", "loaded", "usages"]
 
 _MOST = 2**53
 
@@ -43,13 +44,38 @@ def counts(*values: object) -> tuple[int, ...]:
     >>> counts(12, 3.0, -1, None, float("nan"))
     (12, 3, 0, 0, 0)
     """
-    return tuple(_count(value) for value in values)
+    return tuple(count_of(value) or 0 for value in values)
 
 
-def _count(value: object) -> int:
+def count_of(value: object) -> int | None:
+    """Return a number of tokens, None for whatever is no such number.
+
+    Examples
+    --------
+    >>> count_of(12), count_of(-1), count_of(True), count_of("12"), count_of(float("inf"))
+    (12, None, None, None, None)
+    """
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return 0
-    return int(value) if 0 <= value <= _MOST else 0
+        return None
+    return int(value) if 0 <= value <= _MOST else None
+
+
+def usages(
+    told: Usage, *, input_told: bool, output_told: bool, total: object
+) -> tuple[Usage | None, PartialUsage | None]:
+    """Return a usage that is complete, or else one that is told in part, or else neither.
+
+    Examples
+    --------
+    >>> usages(Usage(uncached=9), input_told=True, output_told=False, total=12)[1].total
+    12
+    """
+    if input_told and output_told:
+        return told, None
+    whole = count_of(total) or None
+    if not told.total and whole is None:
+        return None, None
+    return None, PartialUsage(told, input_told, output_told, whole)
 
 
 def _json(content: bytes) -> Any:
