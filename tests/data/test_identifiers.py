@@ -21,7 +21,7 @@ def named(values, **options):
     return list(as_categories(pd.Series(values, **options), role="prompt_id", source="t"))
 
 
-@pytest.mark.parametrize("value", [1, 1.0, "1", "1.0", np.int8(1), np.float32(1), Decimal("1.0"), b"1"])
+@pytest.mark.parametrize("value", [1, 1.0, "1", "1.0", np.int8(1), np.float32(1), Decimal("1.0")])
 def test_the_number_one_is_one_identifier(value):
     """The integer, the float and the text of a whole number are one identifier, alone or mixed."""
     assert named([value]) == ["1"]
@@ -53,11 +53,33 @@ def test_categories_are_sorted_and_rows_keep_their_names(names):
     assert list(found.categories) == sorted(set(names))
 
 
-@pytest.mark.parametrize("cell", [None, "", "  ", "NaN", "null", np.nan, pd.NA])
+@pytest.mark.parametrize("cell", [None, "", "  ", "\u00a0", np.nan, pd.NA])
 def test_a_blank_identifier_is_refused(cell):
     """A row without an identifier is refused with its number."""
     with pytest.raises(RowError, match="t, row 8: no prompt_id"):
         named(["a", cell, ""], index=[7, 8, 9], dtype=object)
+
+
+@pytest.mark.parametrize("word", ["NA", "null", "n/a", "None", "nan", "<NA>"])
+def test_a_word_is_an_identifier(word):
+    """What a person calls NA is called NA: only a cell without text has no identifier."""
+    assert named(["a", word]) == ["a", word]
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"),
+    [
+        (b"1", "bytes"),
+        (bytearray(b"1"), "an object"),
+        (["a"], "an object"),
+        ({"a": 1}, "an object"),
+        (("a",), "an object"),
+    ],
+)
+def test_what_is_no_text_is_refused(cell, kind):
+    """Bytes, lists and objects are nobody's identifier: their row is named."""
+    with pytest.raises(RowError, match=f"t, row 8: the prompt_id is {kind}"):
+        named(["a", cell, "b"], index=[7, 8, 9], dtype=object)
 
 
 def test_control_characters_tell_identifiers_apart():

@@ -75,7 +75,7 @@ BAD = {
     "null prompt_id": ({**GOOD, "prompt_id": None}, "no prompt_id"),
     "blank prompt_id": ({**GOOD, "prompt_id": "  "}, "no prompt_id"),
     "boolean prompt_id": ({**GOOD, "prompt_id": True}, "no prompt_id"),
-    "list as prompt_id": ({**GOOD, "prompt_id": ["p"]}, "no prompt_id"),
+    "list as prompt_id": ({**GOOD, "prompt_id": ["p"]}, "prompt_id is ['p'], neither text nor a number"),
     "no prompt": (without("prompt"), "no prompt"),
     "a number as prompt": ({**GOOD, "prompt": 5}, "prompt is 5, which is not text"),
     "null prompt": ({**GOOD, "prompt": None}, "prompt is None, which is not text"),

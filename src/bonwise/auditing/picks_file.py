@@ -65,7 +65,7 @@ def read_picks(path: str | Path, *, as_picked: bool = False) -> Picks:
     TABLES.require(f"reading {path}")
     source, rows, lines = str(path), [], []
     policy = _OnePolicy(source)
-    for row, record in json_lines(Path(path), unique=True):
+    for row, record in json_lines(Path(path)):
         rows.append(row)
         lines.append(_line(record, f"{source}, row {row}"))
         policy.refuse_another(row, record.get("settings") or {})

@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.data.numbers import distinct, is_blank
+from bonwise.data.numbers import distinct
+from bonwise.data.structured_text import StructuredText
+from bonwise.data.wording import quoted
 from bonwise.errors import RowError
 
 __all__ = ["as_categories", "is_text"]
@@ -20,17 +22,20 @@ def as_categories(column: pd.Series, *, role: str, source: str) -> pd.Categorica
     """Turn a column of identifiers into a categorical with sorted text categories.
 
     The integer 1, the float 1.0 and the texts ``1`` and ``1.0`` are one identifier, because a CSV, a
-    JSON and a DataFrame of the same table hold it in these ways; ``001`` is another.
+    JSON and a DataFrame of the same table hold it in these ways; ``001`` is another. A word such as ``NA`` or
+    ``null`` is an identifier like any other text.
 
     Raises
     ------
     bonwise.errors.RowError
-        An identifier that is blank or no valid text; the row is named.
+        An identifier that is blank, bytes, an object, a list or no valid text; the row is named.
     """
     codes, found = distinct(column)
-    names = pd.Index([_name(value) for value in np.asarray(found, dtype=object)], dtype=object)
+    cells = np.asarray(found, dtype=object)
+    _refuse_kinds(column, codes, cells, role, source)
+    names = pd.Index([_name(value) for value in cells], dtype=object)
     words = _words(column, codes, names, role, source)
-    blank = np.append(is_blank(words.to_series()), True)
+    blank = np.array([*(not word.strip() for word in words), True])
     if (codes < 0).any() or blank[:-1].any():
         at = int(np.flatnonzero(blank[codes])[0])
         raise RowError(f"{source}, row {column.index[at]}: no {role}", hint=f"give every row a {role}")
@@ -42,6 +47,20 @@ def as_categories(column: pd.Series, *, role: str, source: str) -> pd.Categorica
     merged, unique = distinct(names[order].to_series())
     ranks[order] = merged
     return pd.Categorical.from_codes(ranks[codes], unique)
+
+
+def _refuse_kinds(
+    column: pd.Series, codes: npt.NDArray[np.intp], cells: npt.NDArray[np.object_], role: str, source: str
+) -> None:
+    """Refuse cells whose words are not an identifier that anybody wrote."""
+    wrong = [at for at, cell in enumerate(cells) if isinstance(cell, StructuredText | bytes | tuple | frozenset)]
+    if wrong:
+        first = int(np.flatnonzero(np.isin(codes, wrong))[0])
+        kind = "bytes" if isinstance(cells[codes[first]], bytes) else "an object or a list"
+        raise RowError(
+            f"{source}, row {column.index[first]}: the {role} is {kind}: {quoted(cells[codes[first]])}",
+            hint="write it as text or as a number",
+        )
 
 
 def _words(column: pd.Series, codes: npt.NDArray[np.intp], names: pd.Index, role: str, source: str) -> pd.Index:
@@ -63,5 +82,5 @@ def _name(value: object) -> str:
         return value  # nearly every identifier there is
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
-    text = value.decode(errors="backslashreplace") if isinstance(value, bytes) else str(value)
+    text = str(value)
     return text[:-2] if text.endswith(".0") and _WHOLE.fullmatch(text) else text

@@ -11,32 +11,30 @@ from bonwise.data.wording import quoted
 from bonwise.errors import FileError, RowError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 __all__ = ["json_lines", "json_lines_of"]
 
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-def json_lines(path: Path, *, unique: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the row number and the object of each non-blank line.
 
     Parameters
     ----------
     path : pathlib.Path
-    unique : bool
-        Refuse an object with a key that occurs twice in it; otherwise the last one counts.
 
     Raises
     ------
     bonwise.errors.RowError
-        A line that is not one JSON object.
+        A line that is not one JSON object, or a key that occurs twice in an object.
     """
     check_text(path)
     with file_errors(path), open_text(path) as lines:
         for row, line in enumerate(lines, start=1):
             if line.strip():
-                yield row, _object(line, f"{path}, row {row}", _unique if unique else None)
+                yield row, _object(line, f"{path}, row {row}")
 
 
 def json_lines_of(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -51,7 +49,7 @@ def json_lines_of(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str,
     Raises
     ------
     bonwise.errors.RowError
-        A line that is not one JSON object.
+        A line that is not one JSON object, or a key that occurs twice in an object.
     bonwise.errors.FileError
         A line that is not UTF-8 or longer than `bonwise.data.bytes_check.LONGEST_LINE` bytes, or a stream that
         cannot be read.
@@ -85,10 +83,10 @@ def _text(line: bytes, where: str) -> str:
         raise FileError(f"{where}: not UTF-8", hint="write UTF-8") from error
 
 
-def _object(line: str, where: str, made: Callable[[list[tuple[str, Any]]], Any] | None = None) -> dict[str, Any]:
+def _object(line: str, where: str) -> dict[str, Any]:
     hint = "one JSON object per line"
     try:
-        record = json.loads(line, object_pairs_hook=made)
+        record = json.loads(line, object_pairs_hook=_unique)
         if "\\ud" in line.lower():
             # Half of a surrogate pair is valid JSON but no text: nothing could store or send it.
             json.dumps(record, ensure_ascii=False).encode()
@@ -100,7 +98,9 @@ def _object(line: str, where: str, made: Callable[[list[tuple[str, Any]]], Any] 
     except UnicodeError as error:
         raise RowError(f"{where}: half a surrogate pair", hint="write valid text") from error
     except KeyError as error:
-        raise RowError(f"{where}: the key {quoted(error.args[0])} occurs twice in one object", hint=hint) from None
+        raise RowError(
+            f"{where}: the key {quoted(error.args[0])} occurs twice in one object", hint="keep one of the two"
+        ) from None
     except ValueError as error:
         raise RowError(f"{where}: a number with too many digits", hint="write it as text") from error
     if not isinstance(record, dict):

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bonwise.data.structured_text import StructuredText
 from bonwise.data.wording import quoted
 from bonwise.errors import RowError
 
@@ -99,7 +100,7 @@ def distinct(column: pd.Series) -> tuple[npt.NDArray[np.intp], pd.Index]:
     try:
         return _factorized(column)
     except TypeError:  # lists and the like cannot be looked up: they are told apart by their words
-        return _factorized(column.astype(object).map(_hashable, na_action="ignore"))
+        return _factorized(pd.Series([_hashable(cell) for cell in column.astype(object)], dtype=object))
 
 
 def _factorized(column: pd.Series) -> tuple[npt.NDArray[np.intp], pd.Index]:
@@ -112,10 +113,11 @@ def _factorized(column: pd.Series) -> tuple[npt.NDArray[np.intp], pd.Index]:
 
 
 def _hashable(cell: object) -> object:
+    """Return a cell as it is, or its words where it cannot be looked up."""
     try:
         hash(cell)
     except TypeError:
-        return str(cell)
+        return StructuredText(cell)
     return cell
 
 

@@ -81,7 +81,10 @@ def _pools(records: Iterable[tuple[int, dict[str, Any]]], source: str) -> Iterat
 def _prompt_id(record: dict[str, Any], where: str) -> str:
     prompt_id = identifier(record.get("prompt_id"))
     if prompt_id is None:
-        raise RowError(f"{where}: no prompt_id", hint="give every pool a prompt_id, a text or a number")
+        given = record.get("prompt_id")
+        structured = isinstance(given, dict | list)
+        found = f"prompt_id is {quoted(given)}, neither text nor a number" if structured else "no prompt_id"
+        raise RowError(f"{where}: {found}", hint="give every pool a prompt_id, a text or a number")
     return prompt_id
 
 

@@ -19,6 +19,7 @@ import pandas as pd
 
 from bonwise.data.bytes_check import LONGEST_LINE, check_text, file_errors, open_bytes, open_text
 from bonwise.data.lines import json_lines
+from bonwise.data.structured_text import StructuredText
 from bonwise.data.wording import quoted
 from bonwise.data.writing import plain_cell
 from bonwise.errors import ColumnError, FileError, RowError
@@ -202,10 +203,14 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
 
 def _frame_of(records: list[dict[str, Any]], rows: list[int]) -> pd.DataFrame:
     try:
-        return pd.DataFrame.from_records(records, index=pd.Index(rows))
+        frame = pd.DataFrame.from_records(records, index=pd.Index(rows))
     except OverflowError:  # pandas 2 has no column for whole numbers beyond floats, whose digits say the same
-        digits = [{name: str(cell) if _is_huge(cell) else cell for name, cell in one.items()} for one in records]
-        return pd.DataFrame.from_records(digits, index=pd.Index(rows))
+        records = [{name: str(cell) if _is_huge(cell) else cell for name, cell in one.items()} for one in records]
+        frame = pd.DataFrame.from_records(records, index=pd.Index(rows))
+    for name in {name for one in records for name, cell in one.items() if type(cell) is StructuredText}:
+        # A column of text would make plain text of it.
+        frame[name] = pd.Series([one.get(name) for one in records], index=frame.index, dtype=object)
+    return frame
 
 
 def _is_huge(cell: object) -> bool:
@@ -219,7 +224,7 @@ def _flat(record: dict[str, Any]) -> dict[str, Any]:
         outer = {k: v for k, v in record.items() if k != "metadata"}
         # A blank beside the metadata hides nothing in it.
         record = {**metadata, **{k: v for k, v in outer.items() if v is not None or k not in metadata}}
-    return {k: v if not isinstance(v, dict | list) else json.dumps(v) for k, v in record.items()}
+    return {k: v if not isinstance(v, dict | list) else StructuredText(json.dumps(v)) for k, v in record.items()}
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
