@@ -7,6 +7,7 @@ import pytest
 import bonwise as bw
 from auditing.tables import cohort, two_judges
 from bonwise.errors import InputError, UsageError
+from bonwise.testing import simulate
 
 
 def grouped(frame, size=3):
@@ -93,11 +94,33 @@ def test_a_blank_cluster_is_refused():
         bw.audit(frame)
 
 
+@pytest.mark.parametrize("asked", [{"question": "precision", "half_width": 0.2}, {"question": "significance"}])
+def test_the_stopping_rules_count_clusters(asked):
+    """Copies of a prompt in one cluster leave the interval as it is after as many clusters; apart they narrow it."""
+    frame = simulate("arena", n=400, seed=3).frame()
+    both = pd.concat([frame, frame.assign(prompt_id=frame["prompt_id"] + " again")]).sort_index(kind="stable")
+    group = both["prompt_id"].str.removesuffix(" again")
+    alone, together = bw.monitor(frame, **asked), bw.monitor(both.assign(cluster=group), **asked)
+    assert (together.now.n, alone.now.n, together.data.clusters) == (800, 400, 400)
+    # The sequence is narrowest after 400 prompts, here 200 clusters.
+    reach = {"abs": 1e-9} if asked["question"] == "precision" else {"rel": 0.1}
+    assert (together.now.low, together.now.high) == pytest.approx((alone.now.low, alone.now.high), **reach)
+    apart = bw.monitor(both, **asked)
+    assert apart.now.high - apart.now.low < 0.85 * (together.now.high - together.now.low)
+    assert "the rule rests on 400 clusters" in str(together)
+
+
+def test_few_clusters_are_too_early_for_a_look():
+    """60 prompts of 20 clusters are no first look, and the look says why."""
+    found = bw.monitor(grouped(cohort(60)), question="precision", half_width=0.1)
+    assert (found.verdict, found.now.low) == ("continue", None)
+    assert "before there are 30 clusters: so far there are 20" in found.now.reason
+
+
 @pytest.mark.parametrize(
     "ask",
     [
         lambda frame: bw.plan(question="recovery>0", pilot=frame),
-        lambda frame: bw.monitor(frame, question="precision", half_width=0.1),
         lambda frame: bw.draw_labels(frame.drop(columns="oracle_label"), labels=40),
         bw.compare_designs,
         bw.route,

@@ -19,6 +19,8 @@ from bonwise.stats.partial.aipw import partial_estimates
 from bonwise.stats.partial.label_features import label_features
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.partial.weighted import weighted_estimates
+from bonwise.stats.sequential.running_ratio import RunningRatio
+from bonwise.stats.sequential.sequential_precision import looks, precision_limits
 from bonwise.stats.sums import Sums, prompt_sums
 from stats.nominal import clopper_pearson
 from stats.pools import arrays, pools
@@ -127,6 +129,36 @@ def test_coverage_by_cluster(count):
     print(count, {name: hits[name] / 2000 for name in truth()})  # noqa: T201 - the measured table
     for name in truth():
         assert clopper_pearson(hits[name], 2000)[1] >= 0.93, (name, hits[name])
+
+
+def stops(replications, *, by_cluster=True):
+    """Count the stops at a half-width of .15 whose interval holds the truth, prompts coming in random order."""
+    rng, held = np.random.default_rng([SEED, 2]), 0
+    for _ in range(replications):
+        scores, labels, clusters = clustered(rng, 400)
+        order = rng.permutation(400)[clusters].argsort(kind="stable")
+        t = Sums(*prompt_sums(scores[order].ravel(), labels[order].ravel(), np.full(1200, 4)))
+        running = RunningRatio.of(t.J - t.R, t.M - t.R, clusters[order] if by_cluster else None)
+        numbers = looks(30, running)
+        low, high = precision_limits(running.at(numbers), 0.95)
+        at = ((high - low) / 2 <= 0.15).argmax()
+        held += low[at] <= truth()["recovery"] <= high[at]
+    return held
+
+
+def test_stops_by_cluster_hold_the_truth():
+    """Stops that count clusters hold; those that count wordings as prompts miss."""
+    held, missed = stops(100), stops(100, by_cluster=False)
+    assert clopper_pearson(held, 100)[1] >= 0.94
+    assert clopper_pearson(missed, 100)[1] < 0.94
+
+
+@pytest.mark.slow
+def test_coverage_of_stops_by_cluster():
+    """Over 2,000 studies the coverage at the stop is .93 or more."""
+    held = stops(2000)
+    print(held / 2000)  # noqa: T201 - the measured figure
+    assert clopper_pearson(held, 2000)[1] >= 0.93
 
 
 def partial_hits(count, replications, clusters_used=True):

@@ -86,7 +86,9 @@ class LabelCounts(Record):
     labels_left_out : LabelsLeftOut or NothingLeftOut
         Labels of prompts that the scores do not hold.
     kurtosis : float or None
-        Of the influence of the prompts; None without a labelled prompt.
+        Of the influence of the prompts, or of their clusters; None where that does not differ.
+    clusters : int, optional
+        Clusters that the labelled prompts come in, where the table names them: the units of the rule.
     """
 
     source: str
@@ -96,6 +98,7 @@ class LabelCounts(Record):
     dropped: list[DroppedPrompt]
     labels_left_out: LabelsLeftOut | NothingLeftOut
     kurtosis: float | None
+    clusters: Count | None = None
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:

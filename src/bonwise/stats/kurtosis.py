@@ -36,7 +36,7 @@ def kurtosis_df(contributions: Floats) -> float:
     return float(moments_df(square.sum(), square @ square, len(d)))
 
 
-def moments_df(second: Floats | float, fourth: Floats | float, units: int) -> Floats:
+def moments_df(second: Floats | float, fourth: Floats | float, units: Floats | int) -> Floats:
     """Return the same from sums of squares and of fourth powers; units - 1 where nothing varies."""
     most = units - 1.0
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -13,7 +13,7 @@ import pandas as pd
 from bonwise.data.draw_beside import refuse_other_draw
 from bonwise.data.easy_candidates import EasyCandidate, easy_candidates
 from bonwise.data.labels_in_part import LabelsInPart
-from bonwise.data.opening import ScoreSource, open_table, refuse_clusters
+from bonwise.data.opening import ScoreSource, open_table
 from bonwise.data.panel import Panel, PromptLeftOut, Shape, lay_out
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, quoted
@@ -51,6 +51,10 @@ class LabelledPrompts:
         Candidates that are worst almost everywhere, and that the request does not keep.
     in_part : LabelsInPart
         Labels of the prompts labelled in part.
+    clusters : ndarray of int64, shape (prompts,), or None
+        The cluster of each prompt, where the table names clusters.
+    units_per_prompt : float
+        Clusters of the whole table, labelled or not, per prompt; 1 without clusters.
     """
 
     prompt_ids: pd.Index = field(repr=False)
@@ -66,6 +70,8 @@ class LabelledPrompts:
     labels_left_out: Mapping[str, int]
     easy: tuple[EasyCandidate, ...] = ()
     in_part: LabelsInPart = field(default=LabelsInPart(0, 0, 0), repr=False)
+    clusters: _Ints | None = field(default=None, repr=False)
+    units_per_prompt: float = 1.0
 
     @property
     def sorted_by_id(self) -> bool:
@@ -88,7 +94,6 @@ def labelled_in_order(source: ScoreSource, request: MonitorRequest) -> LabelledP
         One line: what, which row or column, how to mend.
     """
     table = open_table(source, request.reading)
-    refuse_clusters(table, "this rule")
     left_out = (*request.reading.exclude, *request.control)
     refuse_other_draw(request.design, source if request.reading.labels is None else request.reading.labels, table)
     panels = lay_out(table, exclude=left_out, shape=request.reading.shape)
@@ -113,6 +118,8 @@ def labelled_in_order(source: ScoreSource, request: MonitorRequest) -> LabelledP
         table.labels_left_out,
         tuple(one for one in easy_candidates(done, done.labels) if one.name not in request.keep_easy),
         LabelsInPart.of_panel(panel),
+        None if done.clusters is None else done.clusters[order],
+        1.0 if panel.clusters is None else len(np.unique(panel.clusters)) / max(len(panel.clusters), 1),
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+import numpy as np
 import pandas as pd
 
 from bonwise.data.checks import CONFIDENCE, names_of
@@ -44,7 +44,7 @@ from bonwise.planning.monitoring.stopping_rules import (
 from bonwise.planning.monitoring.vote_order import votes_in_order
 from bonwise.release import release
 from bonwise.stats.sequential.e_process import log_wealth, mixture_weight
-from bonwise.stats.sequential.running_ratio import RunningRatio, influence_kurtosis
+from bonwise.stats.sequential.running_ratio import RunningRatio
 from bonwise.stats.sequential.sequential_precision import STEP
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def monitor(  # noqa: PLR0913 - all but the source are named
 
 
 def _recovery(prompts: LabelledPrompts, request: MonitorRequest, first: int) -> Monitor:
-    running, described = RunningRatio.of(prompts.gained, prompts.possible), prompts.described
+    running, described = RunningRatio.of(prompts.gained, prompts.possible, prompts.clusters), prompts.described
     if request.half_width is not None:
         found = watch_precision(
             running, half_width=float(request.half_width), first=first, confidence=float(request.confidence)
@@ -253,10 +253,10 @@ def _recovery(prompts: LabelledPrompts, request: MonitorRequest, first: int) -> 
             running,
             than=float(request.than or 0.0),
             first=first,
-            target=int(request.planned or _TARGET),
+            target=int(request.planned or _TARGET) * prompts.units_per_prompt,
             confidence=float(request.confidence),
         )
-    settings, data = _recovery_settings(prompts, request, first), _counts(prompts)
+    settings, data = _recovery_settings(prompts, request, first), _counts(prompts, running)
     # Before the first look nothing is claimed, and of a few prompts one candidate is often the lowest.
     suspicions = tuple(of_easy(prompts.easy)) if found.now.n >= first else ()
     sentences = (
@@ -293,8 +293,8 @@ def _recovery_settings(prompts: LabelledPrompts, request: MonitorRequest, first:
     )
 
 
-def _counts(prompts: LabelledPrompts) -> LabelCounts:
-    kurtosis = influence_kurtosis(prompts.gained, prompts.possible) if len(prompts.gained) else math.nan
+def _counts(prompts: LabelledPrompts, running: RunningRatio) -> LabelCounts:
+    kurtosis = running.kurtosis[-1:]
     return LabelCounts(
         source=prompts.source,
         prompts=prompts.described.prompts,
@@ -302,7 +302,8 @@ def _counts(prompts: LabelledPrompts) -> LabelCounts:
         partly_labelled_prompts=prompts.partly,
         dropped=[DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in prompts.dropped],
         labels_left_out=labels_left_out(prompts.labels_left_out) or NothingLeftOut(),
-        kurtosis=None if math.isnan(kurtosis) else float(kurtosis),
+        kurtosis=float(kurtosis[0]) if np.isfinite(kurtosis).any() else None,
+        **given(clusters=None if prompts.clusters is None else len(np.unique(prompts.clusters))),
     )
 
 

@@ -68,6 +68,11 @@ def of_prompts(found: Watched, data: LabelCounts, settings: RecoverySettings, de
             "The sequence holds at all looks together; it is asymptotic, so it starts at "
             f"{settings.first_look:,} labelled prompts."
         )
+    if data.clusters is not None:
+        yield (
+            f"Prompts of one cluster count together: the rule rests on {data.clusters:,} clusters. It is valid if "
+            "clusters were labelled in random order."
+        )
     kurtosis = data.kurtosis
     if kurtosis is not None and kurtosis > _HEAVY:
         early = settings.half_width is not None and settings.first_look < _LATER

@@ -9,10 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.documents.monitor import Look, MonitorVerdict
-from bonwise.stats.sequential.confidence_sequence import sequence_limits, sides
+from bonwise.stats.sequential.confidence_sequence import EARLIEST, sequence_limits, sides
 from bonwise.stats.sequential.e_process import log_wealth, share_limits, vote_sides
 from bonwise.stats.sequential.running_ratio import RunningRatio
-from bonwise.stats.sequential.sequential_precision import STEP, looks, precision_limits
+from bonwise.stats.sequential.sequential_precision import (
+    EARLIEST_LOOK,
+    STEP,
+    TELLING,
+    looks,
+    precision_limits,
+)
 from bonwise.stats.sums import Floats
 
 __all__ = ["Watched", "watch_precision", "watch_significance", "watch_votes"]
@@ -67,21 +73,21 @@ def watch_precision(running: RunningRatio, *, half_width: float, first: int, con
         Prompts before the first look.
     confidence : float
     """
-    prompts = len(running.count)
-    numbers = looks(first, prompts)
+    prompts = len(running.prompts)
+    numbers = looks(first, running)
     low, high = precision_limits(running.at(numbers), confidence)
     narrow = (high - low) / 2 <= half_width
     made = _looks_of_ratio(running.at(numbers), low, high)
-    now = _early(running, first)
+    now = _early(running, first, EARLIEST_LOOK, TELLING)
     if numbers.size:
         now = _looks_of_ratio(running, *precision_limits(running, confidence))(prompts - 1)
     if narrow.any():
         at = int(narrow.argmax())
         return Watched("stop: precise enough", now, made(at), None, _STOPPED, _some(made, len(numbers), at))
-    upcoming = int(numbers[-1]) + STEP if numbers.size else first
+    upcoming = max(first, first + STEP * ((prompts - first) // STEP + 1))
 
-    def enough(count: Floats) -> npt.NDArray[np.bool_]:
-        ends = precision_limits(running.projected(count), confidence)
+    def enough(upto: Floats) -> npt.NDArray[np.bool_]:
+        ends = precision_limits(running.projected(upto), confidence)
         return np.asarray((ends[1] - ends[0]) / 2 <= half_width)
 
     expected = expected_until(enough, upcoming, prompts) if numbers.size else _EARLY
@@ -100,23 +106,24 @@ def watch_significance(
     than : float
         The recovery to compare it with.
     first : int
-        Prompts before the first look; every prompt from there on is one.
+        Prompts before the first look; every prompt from there on is one, once there are `EARLIEST` units.
     target : float
-        Prompts after which the sequence is narrowest.
+        Units after which the sequence is narrowest.
     confidence : float
     """
-    prompts = len(running.count)
+    prompts = len(running.prompts)
     numbers = np.arange(first, prompts + 1, dtype=np.int64)
+    numbers = numbers[running.at(numbers).count >= EARLIEST]
     seen = running.at(numbers)
     side = sides(seen, than, target, confidence)
     made = _looks_of_ratio(seen, *sequence_limits(seen, target, confidence))
-    now = made(len(numbers) - 1) if numbers.size else _early(running, first)
+    now = made(len(numbers) - 1) if numbers.size else _early(running, first, EARLIEST)
     if side.any():
         at = int(np.flatnonzero(side)[0])
         return Watched(_side(side[at]), now, made(at), None, _STOPPED, _some(made, len(numbers), at))
 
-    def enough(count: Floats) -> npt.NDArray[np.bool_]:
-        return np.asarray(sides(running.projected(count), than, target, confidence) != 0)
+    def enough(upto: Floats) -> npt.NDArray[np.bool_]:
+        return np.asarray(sides(running.projected(upto), than, target, confidence) != 0)
 
     upcoming = max(first, prompts + 1)
     expected = _EARLY
@@ -168,13 +175,27 @@ def _side(side: float) -> MonitorVerdict:
     return "stop: better" if side > 0 else "stop: not better"
 
 
-def _early(running: RunningRatio, first: int) -> Look:
+def _early(running: RunningRatio, first: int, units: int, telling: int = 0) -> Look:
     """Return the estimate alone: an interval before the first look invites to stop at it."""
-    if not len(running.count):
+    if not len(running.prompts):
         return _nothing(0, None, "no prompt is completely labelled yet")
-    value = _or_none(running.estimate[-1])
-    reason = f"no interval before the first look at {first:,} labelled prompts" if value is not None else _FLAT
-    return _nothing(len(running.count), value, reason)
+    prompts, value = len(running.prompts), _or_none(running.estimate[-1])
+    if value is None:
+        return _nothing(prompts, None, _FLAT)
+    if prompts < first:
+        return _nothing(prompts, value, f"no interval before the first look at {first:,} labelled prompts")
+    count, told = int(running.count[-1]), int(running.telling[-1])
+    if count < units:
+        return _nothing(
+            prompts, value, f"no interval before there are {units:,} clusters: so far there are {count:,}"
+        )
+    kind = "prompts" if count == prompts else "clusters"
+    return _nothing(
+        prompts,
+        value,
+        f"no interval before the pick gains or loses against a random one in {telling:,} {kind}: so far it does in "
+        f"{told:,}",
+    )
 
 
 _FLAT = "all labels are equal so far: there was nothing to recover"
@@ -186,7 +207,7 @@ def _looks_of_ratio(running: RunningRatio, low: Floats, high: Floats) -> Callabl
     estimate, varies = running.estimate, running.varies(running.estimate)
 
     def made(at: int) -> Look:
-        n, value = int(running.count[at]), _or_none(estimate[at])
+        n, value = int(running.prompts[at]), _or_none(estimate[at])
         if value is None:
             return _nothing(n, None, _FLAT)
         if np.isnan(low[at]):

@@ -75,9 +75,12 @@ def _votes(data: VoteCounts) -> Said:
 
 def _labels(data: LabelCounts) -> Iterator[Said]:
     partly = data.partly_labelled_prompts
-    half = f", {count(partly)} partly and not counted yet" if partly else ""
+    more = f", {count(partly)} partly and not counted yet" if partly else ""
+    if data.clusters is not None:
+        more = f", in {counted(data.clusters, 'cluster')}{more}"
     yield Said(
-        "note", f"{count(data.labelled_prompts)} of {counted(data.prompts, 'prompt')} completely labelled{half}"
+        "note",
+        f"{count(data.labelled_prompts)} of {counted(data.prompts, 'prompt')} completely labelled{more}",
     )
     for reason, times in Counter(one.reason for one in data.dropped).most_common(_MOST_REASONS):
         yield Said("caveat", f"dropped {counted(times, 'prompt')}: {printable(reason, longest=120)}")

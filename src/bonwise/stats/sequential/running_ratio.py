@@ -2,60 +2,81 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.stats.sequential.unit_sums import UnitSums
 from bonwise.stats.sums import Floats
 
-__all__ = ["RunningRatio", "influence_kurtosis"]
+__all__ = ["RunningRatio"]
 
 _ROUNDING = 1e-12  # a variance below this share of the mean square is rounding, not variation
+
+_Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class RunningRatio:
     """Means of numerator and denominator after 1, 2, ... prompts, with the covariance matrix of the means.
 
+    A unit is a prompt, or a cluster of prompts with the sums over those that came so far.
+
     Parameters
     ----------
-    count : ndarray of float64, shape (looks,)
-        m: prompts so far.
+    prompts, count : ndarray of float64, shape (looks,)
+        Prompts so far, and m, the units they are.
+    telling : ndarray of float64, shape (looks,)
+        Units so far in which there was something to gain and the pick did not gain exactly 0.
     a, b : ndarray of float64, shape (looks,)
-        Means of numerator and denominator.
+        Means of numerator and denominator per unit.
     caa, cab, cbb : ndarray of float64, shape (looks,)
-        Covariances of those means, sample covariance / m; NaN after a single prompt.
+        Covariances of those means, sample covariance / m; NaN after a single unit.
+    kurtosis : ndarray of float64, shape (looks,)
+        Of what the units add to the ratio: 3 where that is normal, at most m, NaN where they do not differ.
 
     Examples
     --------
     >>> running = RunningRatio.of(np.array([1.0, 0.0, 2.0]), np.array([2.0, 2.0, 2.0]))
     >>> running.estimate.tolist()
     [0.5, 0.25, 0.5]
+    >>> running = RunningRatio.of(np.array([1.0, 0.0, 2.0]), np.array([2.0, 2.0, 2.0]), np.array([7, 4, 7]))
+    >>> running.estimate.tolist(), running.count.tolist()
+    ([0.5, 0.25, 0.5], [1.0, 2.0, 2.0])
     """
 
+    prompts: Floats
     count: Floats
+    telling: Floats
     a: Floats
     b: Floats
     caa: Floats
     cab: Floats
     cbb: Floats
+    kurtosis: Floats
 
     @classmethod
-    def of(cls, numerator: Floats, denominator: Floats) -> RunningRatio:
+    def of(cls, numerator: Floats, denominator: Floats, clusters: _Ints | None = None) -> RunningRatio:
         """Sum up prompts in the order in which they came.
 
         Parameters
         ----------
         numerator, denominator : ndarray of float64, shape (prompts,)
             Of a prompt: what the pick gains over a random pick, and what the best candidate does.
+        clusters : ndarray of int64, shape (prompts,), optional
+            The cluster of each prompt.
         """
-        m = np.arange(1.0, len(numerator) + 1)
+        units = UnitSums.of(numerator, denominator, clusters)
+        m = units.count
         a, b = np.cumsum(numerator) / m, np.cumsum(denominator) / m
-        # Centred once, at the last mean: squares of values far from 0 would cancel.
-        x, y = (values - values.mean() if len(values) else values for values in (numerator, denominator))
-        caa, cab, cbb = (_covariance_of_means(u, v, m) for u, v in ((x, x), (x, y), (y, y)))
-        return cls(m, a, b, caa, cab, cbb)
+        powers = units.powers()
+        caa, cab, cbb = (_covariance_of_means(powers, j, k, m) for j, k in ((2, 0), (1, 1), (0, 2)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            kurtosis = _kurtosis(powers, a / b, m)
+        prompts = np.arange(1.0, len(numerator) + 1)
+        return cls(prompts, m, units.telling(), a, b, caa, cab, cbb, kurtosis)
 
     @property
     def estimate(self) -> Floats:
@@ -63,21 +84,21 @@ class RunningRatio:
         found: Floats = np.divide(self.a, self.b, out=np.full(self.a.shape, np.nan), where=self.b != 0)
         return found
 
-    def at(self, looks: npt.NDArray[np.int64]) -> RunningRatio:
+    def at(self, looks: _Ints) -> RunningRatio:
         """Return some looks only, named by their number of prompts."""
-        rows = looks - 1
-        return RunningRatio(
-            self.count[rows], self.a[rows], self.b[rows], self.caa[rows], self.cab[rows], self.cbb[rows]
-        )
+        return RunningRatio(*(getattr(self, one.name)[looks - 1] for one in fields(self)))
 
-    def projected(self, count: Floats) -> RunningRatio:
-        """Return what further looks would see if the means and the spread of the last look stayed as they are."""
-        scale = self.count[-1] / count
-        a, b = np.full(len(count), self.a[-1]), np.full(len(count), self.b[-1])
-        return RunningRatio(count, a, b, self.caa[-1] * scale, self.cab[-1] * scale, self.cbb[-1] * scale)
+    def projected(self, prompts: Floats) -> RunningRatio:
+        """Return what further looks would see if means, spread and size of the units stayed as they are."""
+        further = prompts / self.prompts[-1]
+        scaled = {"prompts": further, "count": further, "telling": further} | dict.fromkeys(
+            ("caa", "cab", "cbb"), 1 / further
+        )
+        kept = np.ones(len(prompts))
+        return RunningRatio(*(getattr(self, one.name)[-1] * scaled.get(one.name, kept) for one in fields(self)))
 
     def limits(self, squared: Floats, inflation: Floats | float = 1.0) -> tuple[Floats, Floats]:
-        """Return Fieller's interval at every look, NaN where it is unbounded or prompts do not vary.
+        """Return Fieller's interval at every look, NaN where it is unbounded or units do not vary.
 
         Parameters
         ----------
@@ -104,29 +125,34 @@ class RunningRatio:
         return self.a - than * self.b, np.sqrt(np.maximum(variance, 0.0))
 
     def varies(self, than: Floats | float) -> npt.NDArray[np.bool_]:
-        """Tell at which looks ``psi`` differs between prompts."""
+        """Tell at which looks ``psi`` differs between units."""
         _, se = self.gap(than)
         square = self.a**2 + self.b**2 + self.count * (self.caa + self.cbb)
         found: npt.NDArray[np.bool_] = self.count * se**2 > _ROUNDING * square
         return found
 
 
-def _covariance_of_means(x: Floats, y: Floats, m: Floats) -> Floats:
-    sums = np.cumsum(x * y) - np.cumsum(x) * np.cumsum(y) / m
+def _covariance_of_means(powers: dict[tuple[int, int], Floats], j: int, k: int, m: Floats) -> Floats:
+    first, second = ((1, 0) if j else (0, 1)), ((0, 1) if k else (1, 0))
+    sums = powers[j, k] - powers[first] * powers[second] / m
     found: Floats = np.divide(sums, m * (m - 1), out=np.full(m.shape, np.nan), where=m > 1)
     return found
 
 
-def influence_kurtosis(numerator: Floats, denominator: Floats) -> float:
-    """Return the kurtosis of the prompts' influence on the ratio: 3 for normal ones, NaN where they do not vary.
+def _kurtosis(powers: dict[tuple[int, int], Floats], ratio: Floats, m: Floats) -> Floats:
+    """Return m sum d^4 / (sum d^2)^2 of ``d = numerator - ratio x denominator`` less its mean."""
+    one, two, three, four = (_mixed(powers, order, ratio) / m for order in (1, 2, 3, 4))
+    second = two - one**2
+    fourth = four - 4 * one * three + 6 * one**2 * two - 3 * one**4
+    square = powers[2, 0] / m + ratio**2 * powers[0, 2] / m
+    varied = second > _ROUNDING * square
+    return np.where(varied, np.clip(fourth / second**2, 1.0, m), np.nan)
 
-    At most the number of prompts: few of them cannot show a heavy tail.
 
-    Examples
-    --------
-    >>> influence_kurtosis(np.array([1.0, -1.0, 1.0, -1.0]), np.ones(4))
-    1.0
-    """
-    influence = numerator - numerator.mean() / denominator.mean() * denominator if denominator.any() else numerator
-    square = float(np.mean(influence**2))
-    return float(np.mean(influence**4)) / square**2 if square > 0 else float("nan")
+def _mixed(powers: dict[tuple[int, int], Floats], order: int, ratio: Floats) -> Floats:
+    """Return sum (u - ratio v)^order from the sums of the products of powers of u and v."""
+    found = np.zeros_like(ratio)
+    for sides in product((0, 1), repeat=order):
+        of_v = sum(sides)
+        found += powers[order - of_v, of_v] * (-ratio) ** of_v
+    return found
