@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Any
 
 from bonwise.errors import BonwiseError, UsageError
+from bonwise.plugin_loading import is_built_in, load_plugin, what_failed
 from bonwise.printable import printable
 
 __all__ = ["Factory", "Group", "Kind", "option_values", "with_options"]
@@ -67,14 +69,26 @@ class Factory:
         bonwise.errors.UsageError
             It failed.
         """
-        try:
+        with self.guarded():
             return self.function(*arguments, **options)
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Name whatever the code behind it raises, or its end of the program, in one line.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            It failed.
+        """
+        try:
+            yield
         except BonwiseError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise self.failed(error) from error
 
-    def failed(self, error: Exception) -> UsageError:
+    def failed(self, error: BaseException) -> UsageError:
         """Return what to raise where the code behind it failed."""
         return _failed(self.entry, error)
 
@@ -116,7 +130,7 @@ class Group:
     def _entry(self, kind: str) -> EntryPoint:
         """Return the entry point behind a kind; no package takes the name of a built-in one."""
         named = [entry for entry in self.entries if entry.name == kind]
-        found = [entry for entry in named if _is_ours(entry)] or named
+        found = [entry for entry in named if is_built_in(entry)] or named
         if not found:
             known = sorted({entry.name for entry in self.entries})
             raise UsageError(f"no kind of {self.noun} {kind!r}", hint=f"the kinds are {', '.join(known)}")
@@ -191,25 +205,18 @@ def _value(text: str) -> object:
     return text
 
 
-def _is_ours(entry: EntryPoint) -> bool:
-    return entry.dist is not None and entry.dist.name == "bonwise"
-
-
 def _factory(entry: EntryPoint) -> Factory:
     try:
-        function: object = entry.load()
-    except Exception as error:
+        function: object = load_plugin(entry)
+        parameters = inspect.signature(function).parameters if callable(function) else None
+    except (Exception, SystemExit) as error:
         raise _failed(entry, error) from error
-    if not callable(function):
+    if parameters is None or not callable(function):
         raise _failed(entry, TypeError("no callable"))
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError) as error:
-        raise _failed(entry, error) from error
     required = tuple(name for name, one in parameters.items() if one.default is one.empty)
     return Factory(entry, function, tuple(parameters), required)
 
 
-def _failed(entry: EntryPoint, error: Exception) -> UsageError:
-    why = printable(f"{type(error).__name__}: {error}", longest=200)
+def _failed(entry: EntryPoint, error: BaseException) -> UsageError:
+    why = printable(what_failed(error), longest=200)
     return UsageError(f"the plug-in behind {entry.name!r} failed: {why}", hint=f"mend or uninstall {entry.value}")

@@ -390,7 +390,7 @@ FRAMES = {
     "lists as ids": (
         pd.DataFrame([{**RECORD, "prompt_id": ["p"]}] * 2),
         RowError,
-        "row 1: \"['p']\" / 'a' is scored again",
+        "row 0: the prompt_id is an object or a list",
     ),
     "lists as scores": (pd.DataFrame([{**RECORD, "judge_score": ["p"]}]), RowError, "row 0: judge_score"),
     "dates as scores": (pd.DataFrame([{**RECORD, "judge_score": pd.Timestamp("2020-01-01")}]), RowError, "row 0"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from bonwise.entry_points import Factory, Group, Kind, option_values, with_options
 from bonwise.errors import UsageError
-from bonwise.judges.protocol import Judge
+from bonwise.judges.protocol import Judge, is_asking, is_listwise
 from bonwise.judges.spec import Spec, read_spec
 
 __all__ = ["Kind", "judge_from_spec", "judges_from_specs", "kinds"]
@@ -66,8 +66,11 @@ def _from_spec(
     options = with_options(spec.kind, stated, given or {}, factory.parameters[1:])
     options |= {name: value for name, value in shared.items() if name in others and name not in options}
     judge = factory.make(_first(first, spec, shared, model), **options)
-    if not isinstance(judge, Judge):
-        raise UsageError(f"{str(spec)!r} made no judge", hint="see the contract in bonwise.judges.protocol")
+    with factory.guarded():
+        if not isinstance(judge, Judge):
+            raise UsageError(f"{str(spec)!r} made no judge", hint="see the contract in bonwise.judges.protocol")
+        # A judge that fails when it is looked at fails here, before anything is asked.
+        _ = judge.name, is_asking(judge), is_listwise(judge)
     return judge
 
 
@@ -118,5 +121,6 @@ def _parameters(factory: Factory) -> tuple[str, ...]:
     """Return the parameters that a text can state."""
     if not factory.parameters:
         raise factory.failed(TypeError("it takes no argument"))
-    without: frozenset[str] = getattr(factory.function, "not_in_texts", frozenset())
+    with factory.guarded():
+        without: frozenset[str] = getattr(factory.function, "not_in_texts", frozenset())
     return tuple(name for name in factory.parameters if name not in without)

@@ -69,8 +69,9 @@ def strategy_from_spec(
     if _wants(factory, read, judge):
         judges = [judge_from_spec(read.of, model=model, base_url=base_url, seed=seed) if judge is None else judge]
     made = factory.make(*judges, **values)
-    if not isinstance(made, Strategy):
-        raise UsageError(f"{spec!r} made no strategy", hint="see the contract in bonwise.selection.protocol")
+    with factory.guarded():
+        if not isinstance(made, Strategy):
+            raise UsageError(f"{spec!r} made no strategy", hint="see the contract in bonwise.selection.protocol")
     return made
 
 

@@ -8,6 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from bonwise.calls.providers.protocol import Provider
 from bonwise.calls.providers.redaction import one_line
 from bonwise.errors import UsageError
+from bonwise.plugin_loading import load_plugin, what_failed
 
 __all__ = ["known", "provider"]
 
@@ -62,10 +63,10 @@ def _make(name: str, entries: list[EntryPoint]) -> Provider:
         raise UsageError(f"two plug-ins call themselves {name!r}: {places}", hint="uninstall one of them")
     hint = f"mend or uninstall {entries[0].value}"
     try:
-        made: Provider = entries[0].load()()
+        made: Provider = load_plugin(entries[0])()
         absent = [member for member in _MEMBERS if not hasattr(made, member)]
-    except Exception as error:  # noqa: BLE001 - a plug-in may raise anything
-        fault = one_line(f"{type(error).__name__}: {error}")
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a plug-in may raise anything
+        fault = one_line(what_failed(error))
     else:
         if not absent:
             return made
