@@ -449,7 +449,7 @@ def test_some_entrants_keep_the_lot_of_their_pool():
 def test_candidates_of_one_text_share_their_chance():
     """The probabilities of being the best add up to 1 over all candidates; twins have half of their text's each."""
     noise = iter([0.4, 0.5, 0.6, 0.5, 0.3, 0.6] * 20)
-    pick = bw.select("p", ["a", "b", "a"], judge=lambda _prompt, _text: next(noise), strategy=bw.Resample(draws=6))
+    pick = bw.select("p", ["a", "b", "a"], judge=lambda _prompt, _text: next(noise), strategy=bw.Resample(draws=9))
     assert sum(pick.p_best) == pytest.approx(1.0)
     assert pick.p_best[0] == pick.p_best[2]
     assert 0 < pick.p_best[0] < 0.5

@@ -27,18 +27,21 @@ def class_of(level, cuts):
     return (round(level, 9) > low) + (round(level, 9) >= high)
 
 
-def learnt(pools):
+def learnt(pools, *, first_counts=False):
     """Learn from pools given as lists of candidates given as lists of draws."""
     pools = [[draws for draws in pool if not any(math.isnan(y) for y in draws)] for pool in pools]
     pools = [pool for pool in pools if len(pool) > 1]
     k = len(pools[0][0])
-    vw = [statistics.fmean(statistics.variance(draws[1:]) for draws in pool) for pool in pools]
+    start = 0 if first_counts else 1
+    vw = [statistics.fmean(statistics.variance(draws[start:]) for draws in pool) for pool in pools]
     first = [[draws[0] for draws in pool] for pool in pools]
     later = [[statistics.fmean(draws[1:]) for draws in pool] for pool in pools]
     spread = statistics.fmean(within(y, y) for y in first)
     beta = statistics.fmean(map(within, first, later)) / spread if spread > 0 else 0.0
     left = [[m - beta * y for m, y in zip(*pair, strict=True)] for pair in zip(later, first, strict=True)]
-    rr = [within(r, r) - v / (k - 1) for r, v in zip(left, vw, strict=True)]
+    if first_counts:
+        left = [[statistics.fmean(draws) for draws in pool] for pool in pools]
+    rr = [within(r, r) - v / (k - start) for r, v in zip(left, vw, strict=True)]
     levels = [round(statistics.fmean(y), 9) for y in first]
     cuts = [quantile(levels, share) for share in (0.33, 0.67)]
     own = [class_of(level, cuts) for level in levels]
@@ -51,9 +54,28 @@ def learnt(pools):
     tau2 = [max(of_class(rr, c), 0.02 * sigma2[c]) for c in range(3)]
     relative = [v / sigma2[at] for v, at in zip(vw, own, strict=True)]
     q = statistics.fmean(v * v for v in relative) / statistics.fmean(relative) ** 2
-    r = q / (1 + statistics.fmean(2 / (len(pool) * (k - 2)) for pool in pools))
+    r = q / (1 + statistics.fmean(2 / (len(pool) * (k - start - 1)) for pool in pools))
     nu0 = max(4.2, (4 * r - 2) / (r - 1)) if r > 1.01 else 200.0
     return {"beta": beta, "cuts": cuts, "sigma2": sigma2, "tau2": tau2, "nu0": nu0}
+
+
+def first_call_differences(pools):
+    """Return U1, U2 and U3 of each pool with two complete candidates: first call against later ones."""
+    pools = [[draws for draws in pool if not any(math.isnan(y) for y in draws)] for pool in pools]
+    found = []
+    for pool in (one for one in pools if len(one) > 1):
+        k = len(pool[0])
+        call = [[draws[j] for draws in pool] for j in range(k)]
+        later = range(1, k)
+        pairs = [within(call[j], call[m]) for j in later for m in later if j < m]
+        found.append(
+            (
+                statistics.fmean(call[0]) - statistics.fmean(statistics.fmean(call[j]) for j in later),
+                within(call[0], call[0]) - statistics.fmean(within(call[j], call[j]) for j in later),
+                statistics.fmean(within(call[0], call[j]) for j in later) - statistics.fmean(pairs),
+            )
+        )
+    return found
 
 
 def gain(z):
@@ -67,7 +89,8 @@ class Pool:
     def __init__(self, prior, first, rank):
         self.prior, self.rank = prior, rank
         self.first = {i: y for i, y in enumerate(first) if not math.isnan(y)}
-        self.later = {i: [] for i in self.first}
+        self.counts = prior.get("first_counts", False)
+        self.later = {i: [y] if self.counts else [] for i, y in self.first.items()}
         self.asked = dict.fromkeys(self.first, 1)
         self.squares, self.freedom = 0.0, 0
         level = statistics.fmean(self.first.values()) if self.first else 0.0
@@ -78,8 +101,8 @@ class Pool:
         """Return means, variances and the variance of a call."""
         nu0, beta, tau2 = self.prior["nu0"], self.prior["beta"], self.tau2
         s2 = (self.sigma2 * (nu0 - 2) + self.squares) / (nu0 + self.freedom - 2)
-        start = {i: self.level + beta * (y - self.level) for i, y in self.first.items()}
-        over, under = 0.0, 1 / tau2
+        start = {i: 0.0 if self.counts else self.level + beta * (y - self.level) for i, y in self.first.items()}
+        over, under = 0.0, 0.0 if self.counts else 1 / tau2
         for i, ys in self.later.items():
             if ys:
                 w = 1 / (tau2 + s2 / len(ys))

@@ -26,13 +26,14 @@ def heaped(rng, shape):
     return np.where(rng.random(shape) < 0.05, np.nan, draws)
 
 
-@given(st.integers(0, 10**6), st.integers(2, 5), st.integers(3, 6))
+@given(st.integers(0, 10**6), st.integers(2, 5), st.integers(3, 6), st.booleans())
 @settings(max_examples=40)
-def test_learning_agrees_with_its_twin(seed, candidates, k):
+def test_learning_agrees_with_its_twin(seed, candidates, k, first_counts):
     """Every hyper-parameter is that of the plain loops, gaps in the table included."""
     draws = heaped(np.random.default_rng(seed), (60, candidates, k))
-    found = learn_prior(draws)
-    expected = learnt(draws.tolist())
+    found = learn_prior(draws, first_counts=first_counts)
+    expected = learnt(draws.tolist(), first_counts=first_counts)
+    assert found.first_counts == first_counts
     assert found.beta == pytest.approx(expected["beta"], abs=1e-9)
     assert found.cuts == pytest.approx(expected["cuts"], abs=1e-9)
     assert found.sigma2 == pytest.approx(expected["sigma2"], rel=1e-9)
@@ -40,20 +41,35 @@ def test_learning_agrees_with_its_twin(seed, candidates, k):
     assert found.nu0 == pytest.approx(expected["nu0"], rel=1e-8)
 
 
-@given(st.integers(0, 10**6), st.integers(2, 5), st.sampled_from([0.0, 0.005, 0.02, 0.05]))
+@given(st.integers(0, 10**6), st.integers(2, 5), st.sampled_from([0.0, 0.005, 0.02, 0.05]), st.booleans())
 @settings(max_examples=60)
-def test_playing_agrees_with_its_twin(seed, candidates, price):
+def test_playing_agrees_with_its_twin(seed, candidates, price, first_counts):
     """Calls and the candidates on top are those of the plain loops, whatever the price, unscored draws included."""
     rng = np.random.default_rng(seed)
     draws = heaped(rng, (12, candidates, 8))
-    found = replay(draws, PRIOR, seed=seed)
+    found = replay(draws, PRIOR._replace(first_counts=first_counts), seed=seed)
     rank = np.random.default_rng(seed).random((12, candidates)).argsort(axis=1)
     stopped = found.at(price)
     for row in range(12):
-        calls, mean = played(TWIN, draws[row].tolist(), rank[row].tolist(), price, 8)
+        calls, mean = played(TWIN | {"first_counts": first_counts}, draws[row].tolist(), rank[row].tolist(), price, 8)
         top = {i for i in mean if round(mean[i], 9) == round(max(mean.values()), 9)} if mean else set()
         assert stopped.calls[row] == candidates + len(calls)
         assert set(np.flatnonzero(stopped.top[row])) == top
+
+
+def test_beliefs_by_hand_where_the_first_call_counts():
+    """Two candidates in the middle class: each has one call, and both shrink towards the mean of the pool."""
+    beliefs = Beliefs(PRIOR._replace(first_counts=True), np.array([[0.8, 0.6]]), np.array([[0, 1]]), most=8)
+    B = 0.003 / (0.003 + 0.01)
+    assert beliefs.posterior().mean[0] == pytest.approx([0.7 + 0.1 * B, 0.7 - 0.1 * B])
+    assert beliefs.posterior().variance[0] == pytest.approx([0.01 * B] * 2)
+    beliefs.hear(np.array([0]), np.array([0.5]))
+    v, m = 0.01 * B, 0.7 + 0.1 * B
+    s2 = (0.04 + (0.5 - m) ** 2 * 0.01 / (v + 0.01)) / 5
+    w = 1 / (0.003 + s2 / 2), 1 / (0.003 + s2)
+    mu = (w[0] * 0.65 + w[1] * 0.6) / sum(w)
+    B = 0.003 * w[0], 0.003 * w[1]
+    assert beliefs.posterior().mean[0] == pytest.approx([mu + B[0] * (0.65 - mu), mu + B[1] * (0.6 - mu)])
 
 
 def test_beliefs_by_hand():
@@ -162,7 +178,7 @@ def test_prices_buy_the_calls_asked_for(pilot):
 
 @pytest.mark.parametrize("preset", ["pilot", "one_model"])
 def test_fresh_pools_take_the_calls_asked_for(preset):
-    """What was learnt from 2,000 pools is spent on fresh ones to a tenth of a call, on average over three pilots.
+    """What was learnt from 2,000 pools is spent on fresh ones to 1.5 % or a tenth of a call, on average over three.
 
     One price read off between two learnt ones spends .4 too much at 7.5 calls, for opportunity costs heap.
     """
@@ -172,7 +188,7 @@ def test_fresh_pools_take_the_calls_asked_for(preset):
         model = DrawModel.fit(simulate(preset, n=2000, seed=seed, draws=5).draws)
         played_ = replay(fresh, model.prior)
         over += [(spent(played_, model.prices_for(calls)) - calls) / 3 for calls in asked]
-    assert (np.abs(over) <= 0.12).all()
+    assert (np.abs(over) <= np.maximum(0.12, 0.015 * np.array(asked))).all()
 
 
 def test_a_heap_is_shared_by_lot():

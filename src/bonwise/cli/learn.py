@@ -74,8 +74,9 @@ def learn(
 
 
 def _document(source: str, pilot: Pilot, model: DrawModel, mean_calls: float | None) -> LearnDocument:
-    from bonwise.documents.learn import LearnDocument, LearnSettings
+    from bonwise.documents.learn import FirstCallRecord, LearnDocument, LearnSettings
     from bonwise.release import release
+    from bonwise.stats.first_call import first_call_test
 
     least, most = model.mean_calls[0], model.mean_calls[-1]
     usual = [least * passes for passes in _PASSES if least * passes <= most]
@@ -84,6 +85,7 @@ def _document(source: str, pilot: Pilot, model: DrawModel, mean_calls: float | N
         prices = [_price(calls, model.prices_for(calls)) for calls in wanted]
     except ValueError as error:
         raise UsageError(f"--mean-calls is {mean_calls:g}", hint=str(error)) from error
+    tested = first_call_test(pilot.draws)
     return LearnDocument(
         source=source,
         judge=pilot.judge,
@@ -97,6 +99,15 @@ def _document(source: str, pilot: Pilot, model: DrawModel, mean_calls: float | N
         reliability=model.reliability,
         beta=model.prior.beta,
         prices=prices,
+        first_call=FirstCallRecord(
+            averaged_in=tested.averaged_in,
+            reason=tested.reason,
+            p=tested.p,
+            mean_p=tested.mean,
+            variance_p=tested.variance,
+            covariance_p=tested.covariance,
+            prompts=tested.prompts,
+        ),
         settings=LearnSettings(max_draws=model.max_draws, version=release()),
     )
 

@@ -36,6 +36,8 @@ class PriorRecord(Record):
         Variance between candidates that a first score does not foretell, by class.
     nu0 : float
         Degrees of freedom that `sigma2` is worth as a guess at the call variance of one prompt.
+    first_counts : bool, optional
+        Whether the first call counts as one of the calls; false in files that do not say, where it is kept apart.
     """
 
     beta: Number
@@ -43,6 +45,7 @@ class PriorRecord(Record):
     sigma2: Annotated[list[Positive], Field(min_length=3, max_length=3)]
     tau2: Annotated[list[Positive], Field(min_length=3, max_length=3)]
     nu0: Annotated[float, Field(gt=2)]
+    first_counts: bool = False
 
     @field_validator("cuts")
     @classmethod
@@ -113,6 +116,7 @@ class DrawModelDocument(Document):
                 (prior.sigma2[0], prior.sigma2[1], prior.sigma2[2]),
                 (prior.tau2[0], prior.tau2[1], prior.tau2[2]),
                 prior.nu0,
+                prior.first_counts,
             ),
             self.call_sd,
             self.candidate_sd,

@@ -11,7 +11,7 @@ from bonwise.documents.document import Document, FrameRow
 from bonwise.documents.record import Record
 from bonwise.documents.values import Count, NonNegative, Number, Positive, Share
 
-__all__ = ["MODEL", "LearnDocument", "LearnSettings", "PriceOfCalls"]
+__all__ = ["MODEL", "FirstCallRecord", "LearnDocument", "LearnSettings", "PriceOfCalls"]
 
 
 class PriceOfCalls(Record):
@@ -31,6 +31,33 @@ class PriceOfCalls(Record):
     lower_price: Number
     higher_price: Number
     share_at_lower: Share
+
+
+class FirstCallRecord(Record):
+    """How the first call of each candidate compares with its later calls.
+
+    Parameters
+    ----------
+    averaged_in : bool
+        Whether it counts as one of the calls; otherwise it is kept apart.
+    reason : str
+        What that rests on.
+    p : float
+        The smallest of the three p-values times three (Bonferroni), at most 1.
+    mean_p, variance_p, covariance_p : float
+        p-values of t tests over prompts: first against later calls in their mean, in their variance over candidates,
+        and in their covariance with other calls.
+    prompts : int
+        Prompts tested.
+    """
+
+    averaged_in: bool
+    reason: str
+    p: Share
+    mean_p: Share
+    variance_p: Share
+    covariance_p: Share
+    prompts: Count
 
 
 class LearnSettings(Record):
@@ -75,6 +102,8 @@ class LearnDocument(Document):
         How far later calls follow a difference between first ones.
     prices : list of PriceOfCalls
         What calls cost so that pools take few or many.
+    first_call : FirstCallRecord, optional
+        Whether the first call is one like the later ones; absent in documents of older versions.
     settings : LearnSettings
         What was asked for.
     """
@@ -92,6 +121,7 @@ class LearnDocument(Document):
     reliability: Share
     beta: Number
     prices: Annotated[list[PriceOfCalls], Field(min_length=1)]
+    first_call: FirstCallRecord | None = None
     settings: LearnSettings
 
     frame_columns = ("mean_calls", "lower_price", "higher_price", "share_at_lower")

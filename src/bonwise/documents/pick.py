@@ -146,6 +146,8 @@ class PickRecord(Record):
         said nothing.
     evaluations : int, optional
         Candidates that judges which ask no model have judged; a redraw counts again.
+    p_best_reason : str, optional
+        Why a strategy that draws again states no p_best and no expected_regret.
     """
 
     prompt_id: str | None
@@ -181,6 +183,7 @@ class PickRecord(Record):
     draw_scores: list[list[Number | None] | None] = Field(default_factory=list)
     raw: list[str | None] = Field(default_factory=list)
     evaluations: Count = 0
+    p_best_reason: str | None = None
 
     @model_validator(mode="after")
     def _fits_its_candidates(self) -> PickRecord:

@@ -16,6 +16,7 @@ from bonwise.routing.judged_prompts import JudgedPrompts
 from bonwise.routing.signals import FIRST_PASS_FEATURES, LEAST_LABELS
 from bonwise.stats.correlation import from_influence
 from bonwise.stats.draw_prior import learn_prior
+from bonwise.stats.first_call import first_call_test
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.gain_model import cross_fitted
 from bonwise.stats.redraw_gain import RedrawPaths, label_slope, redraw_paths
@@ -115,7 +116,10 @@ def split_budget(
     drawn = _padded(_check(prompts, mean_calls, strong_cost, first), panel.sizes)
     labels = _padded(panel.labels[:, None], panel.sizes)[labelled, :, 0]
     try:
-        prior = learn_prior(drawn if prompts.population is None else _as_weighted(drawn, weights, seed))
+        # Prompts that are drawn again and again would make the test of the first call reject too often.
+        alike = first_call_test(drawn).averaged_in
+        sample = drawn if prompts.population is None else _as_weighted(drawn, weights, seed)
+        prior = learn_prior(sample, first_counts=alike)
         slope = label_slope(labels, drawn[labelled], prompts.outcomes.relative)
     except ValueError as error:
         raise InputError(

@@ -160,6 +160,7 @@ class CheckedContest:
             standard_errors=self._numbers("standard_errors", standing.standard_errors, count),
             p_best=self._numbers("p_best", standing.p_best, count),
             expected_regret=regret,
+            p_best_reason=str(standing.p_best_reason),
             second=self._numbers("second", standing.second, count),
             stopped=str(standing.stopped),
         )

@@ -159,6 +159,7 @@ def decide(
         bill=evidence.bill,
         verdicts=tuple(verdicts),
         evaluations=evidence.evaluations,
+        p_best_reason="" if evidence.standing is None else evidence.standing.p_best_reason,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
 from bonwise.judges.asking import MISSING, most_common, owed_among
@@ -17,8 +18,8 @@ OWED = "an answer is pending"
 """Why nothing more is asked where an answer did not arrive: what to ask next may hang on it."""
 
 
-_LEAST_FREEDOM = 3
-"""From here on Student's distribution has a variance."""
+_LEAST_FREEDOM = 16
+"""Five scores of each of four candidates. With fewer, in simulation, picks stated above .9 were the best in .73 to .82."""
 
 _NONE = 1e-24
 """A variance below this share of the squared means is rounding."""
@@ -44,6 +45,7 @@ class Draws:
 
     def __init__(self, candidates: int) -> None:
         self._heard: tuple[dict[int, Verdict], ...] = tuple({} for _ in range(candidates))
+        self._temperatures: set[float | None] = set()
 
     def hear(self, question: Question, answer: Heard) -> None:
         """Take the answer to a draw.
@@ -56,6 +58,7 @@ class Draws:
         if not isinstance(question, Draw) or isinstance(answer, Preference):
             raise TypeError(f"{type(answer).__name__} is no answer to {question}: only scores were asked for")
         self._heard[question.candidate][question.number] = answer
+        self._temperatures.add(question.temperature)
 
     def asked(self, candidate: int) -> int:
         """Return how many answers were heard of a candidate; one without a score counts."""
@@ -104,25 +107,39 @@ class Draws:
     def standing(self, stopped: str) -> Standing:
         """Return how the candidates stand by their means.
 
-        Who is best, and with which probability, is said from three degrees of freedom of the pooled variance on, and
-        only where scores of one candidate differ. Its errors are those of Student's distribution of so many degrees:
-        the pooled variance times df / (df - 2).
+        Who is best, and with which probability, is said only where the scores allow it: all were asked at one
+        temperature, every scored candidate has two or more, the pooled variance has 16 degrees of freedom or more and
+        is not 0. Its errors are those of Student's distribution of so many degrees: the pooled variance times
+        df / (df - 2).
 
         Parameters
         ----------
         stopped : str
             As of `Standing`.
         """
+        standing = Standing(self.verdicts(), self.standard_errors(), stopped=stopped)
         means = [self.mean(candidate) for candidate in range(len(self._heard))]
         variance, freedom = self._variance()
-        chances: tuple[float | None, ...] = ()
-        regret: float | None = None
+        reason = self._not_comparable(means, variance, freedom)
+        if reason:
+            return replace(standing, p_best_reason=reason)
+        known = _errors(self._all_scored(), variance * freedom / (freedom - 2))
+        chances, regret = _posterior(means, known)
+        return replace(standing, p_best=chances, expected_regret=regret)
+
+    def _not_comparable(self, means: Sequence[float | None], variance: float, freedom: int) -> str:
+        """Return why the scores do not say how probably a candidate is the best; empty where they do."""
+        if len(self._temperatures) > 1:
+            return "the first scores and the later ones were asked at different temperatures"
+        if freedom < _LEAST_FREEDOM:
+            return f"{freedom} repeated scores say too little of their scatter: {_LEAST_FREEDOM} are needed"
+        if any(len(values) == 1 for values in self._all_scored()):
+            return "a candidate has a single score"
         largest = max((abs(one) for one in means if one is not None), default=0.0)
         # Equal redraws of a coarse judge are chance, and no proof that it never errs.
-        if freedom >= _LEAST_FREEDOM and _NONE * largest * largest < variance < math.inf:
-            known = _errors(self._all_scored(), variance * freedom / (freedom - 2))
-            chances, regret = _posterior(means, known)
-        return Standing(self.verdicts(), self.standard_errors(), chances, regret, stopped=stopped)
+        if not _NONE * largest * largest < variance < math.inf:
+            return "no two scores of a candidate differ"
+        return ""
 
     def _all_scored(self) -> list[list[float]]:
         return [self._scored(candidate) for candidate in range(len(self._heard))]

@@ -95,6 +95,8 @@ class Standing:
         Posterior probability of being the best. Empty where unknown.
     expected_regret : float or None
         Posterior expectation of the best candidate's score less that of the pick.
+    p_best_reason : str
+        Why a strategy that draws again states neither of them; empty where it does.
     second : tuple of float or None
         Decides between equal scores, higher is better. Empty where nothing but the seed does.
     stopped : str
@@ -105,6 +107,7 @@ class Standing:
     standard_errors: tuple[float | None, ...] = ()
     p_best: tuple[float | None, ...] = ()
     expected_regret: float | None = None
+    p_best_reason: str = ""
     second: tuple[float | None, ...] = ()
     stopped: str = ""
 

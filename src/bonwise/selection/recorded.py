@@ -74,6 +74,7 @@ def pick_record(pick: Selection, *, whole: bool = True) -> PickRecord:
         **more,
         **_said(pick.verdicts),
         evaluations=pick.evaluations,
+        **({"p_best_reason": pick.p_best_reason} if pick.p_best_reason else {}),
     )
 
 

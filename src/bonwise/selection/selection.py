@@ -131,6 +131,8 @@ class Selection(DocumentedResult):
         Where a stronger judge decided, the verdicts are its own.
     evaluations : int
         Candidates that judges which ask no model have judged; a redraw counts again. Calls of models are in `bill`.
+    p_best_reason : str
+        Why a strategy that draws again states no `p_best` and no `expected_regret`; empty where it states them.
 
     Examples
     --------
@@ -165,6 +167,7 @@ class Selection(DocumentedResult):
     bill: Bill = field(default_factory=Bill, repr=False, compare=False)
     verdicts: tuple[Verdict | None, ...] = field(default=(), repr=False)
     evaluations: int = field(default=0, repr=False)
+    p_best_reason: str = field(default="", repr=False)
 
     @property
     def calls(self) -> int:

@@ -21,6 +21,8 @@ _LOOKAHEAD = (1, 2, 4)
 
 _DECIMALS = 9
 
+_TINY = 1e-300  # a weight where nobody is in the running
+
 
 class Posterior(NamedTuple):
     """Normal beliefs about every candidate.
@@ -41,11 +43,12 @@ class Posterior(NamedTuple):
 class Beliefs:
     """The state of n pools of at most K candidates each, all told of their first scores.
 
-    The first score is where a candidate's belief starts and is never averaged in: p_i = d + mu + beta (d_i - d) with
+    Where the prior keeps the first score apart, a candidate's belief starts there: p_i = d + mu + beta (d_i - d) with
     d the mean first score and mu the shift of this prompt, itself learnt from the later draws. Then, over the later
     draws alone, m_i = p_i + B (ybar_i - p_i), v_i = B s2 / n_i and B = tau2 / (tau2 + s2 / n_i), where
     s2 = (sigma2 (nu0 - 2) + SS) / (nu0 + nu - 2); each later draw y adds (y - m_i)^2 s2 / (v_i + s2) to SS and 1
-    to nu.
+    to nu. Where the prior counts the first score as a call like the later ones, ybar_i and n_i are of all of them and
+    p_i = sum w_j ybar_j / sum w_j with w_j = 1 / (tau2 + s2 / n_j).
 
     Parameters
     ----------
@@ -75,12 +78,15 @@ class Beliefs:
         count = np.maximum(self.running.sum(axis=1, keepdims=True), 1)
         known = np.where(self.running, first, 0.0)
         self._level: Floats = known.sum(axis=1, keepdims=True) / count
-        self._lean: Floats = np.where(self.running, prior.beta * (known - self._level), 0.0)
+        # Where the first score counts as a call, the level of the pool is learnt from its calls alone.
+        beta, self._certainty = (0.0, 0.0) if prior.first_counts else (prior.beta, 1.0)
+        self._lean: Floats = np.where(self.running, beta * (known - self._level), 0.0)
         own = class_of(self._level, prior.cuts)
         self._sigma2: Floats = np.array(prior.sigma2)[own]
         self._tau2: Floats = np.array(prior.tau2)[own]
         self.asked: _Ints = np.ones(first.shape, dtype=np.int64)
-        self._heard, self._sum = np.zeros(first.shape), np.zeros(first.shape)
+        counted = self.running & prior.first_counts
+        self._heard, self._sum = counted.astype(np.float64), np.where(counted, known, 0.0)
         self._squares, self._freedom = np.zeros((len(first), 1)), np.zeros((len(first), 1))
         self._rows = np.arange(len(first))
         self._now: Posterior | None = None
@@ -98,7 +104,7 @@ class Beliefs:
         start = self._level + self._lean
         weight = n / (tau2 * n + s2)
         shifts = ((self._sum - n * start) / (tau2 * n + s2)).sum(axis=1, keepdims=True)
-        shift = shifts / (1 / tau2 + weight.sum(axis=1, keepdims=True))
+        shift = shifts / np.maximum(self._certainty / tau2 + weight.sum(axis=1, keepdims=True), _TINY)
         mean = ((start + shift) * s2 + tau2 * self._sum) / (tau2 * n + s2)
         variance = tau2 * s2 / (tau2 * n + s2)
         return Posterior(np.where(self.running, mean, np.nan), np.where(self.running, variance, np.nan), s2)

@@ -142,7 +142,9 @@ class DrawModel:
             Something is absent.
         """
         try:
-            prior = DrawPrior(**{name: _tuple(stored["prior"][name]) for name in DrawPrior._fields})
+            # What says nothing of the first call keeps it apart.
+            kept = {"first_counts": False, **stored["prior"]}
+            prior = DrawPrior(**{name: _tuple(kept[name]) for name in DrawPrior._fields})
             plain = {one.name: _tuple(stored[one.name]) for one in fields(cls) if one.name != "prior"}
         except KeyError as error:
             raise ValueError(f"{error.args[0]} is missing") from error

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.stats.first_call import first_call_test
 from bonwise.stats.sums import Floats
 
 __all__ = ["DrawPrior", "class_of", "learn_prior", "spread_of"]
@@ -45,6 +46,9 @@ class DrawPrior(NamedTuple):
         Variance between candidates of what a first score does not foretell, one a class.
     nu0 : float
         Degrees of freedom that `sigma2` is worth as a guess at one prompt's own call variance; above 4.
+    first_counts : bool
+        Whether the first call is one of the calls and averaged in; otherwise it is kept apart: a belief starts there.
+        Where it counts, `sigma2` and `tau2` are of all calls, and `beta` is not used.
     """
 
     beta: float
@@ -52,9 +56,10 @@ class DrawPrior(NamedTuple):
     sigma2: tuple[float, float, float]
     tau2: tuple[float, float, float]
     nu0: float
+    first_counts: bool = False
 
 
-def learn_prior(draws: Floats) -> DrawPrior:
+def learn_prior(draws: Floats, *, first_counts: bool | None = None) -> DrawPrior:
     """Learn from candidates that were all asked the same number of times. No label is used.
 
     With y_i0 the first and y_i1 ... y_i(k-1) the later draws of a candidate, L_i the mean of the later ones and cov_w
@@ -62,11 +67,16 @@ def learn_prior(draws: Floats) -> DrawPrior:
     mean cov_w(y_0, y_0), and rr = cov_w(L - beta y_0, L - beta y_0) - vw / (k - 1). In a class of n_c prompts
     sigma2 = (sum vw + 30 mean vw) / (n_c + 30), tau2 = max((sum rr + 30 mean rr) / (n_c + 30), 0.02 sigma2).
 
+    Where `bonwise.stats.first_call` finds the first call to be one like the later ones, all k calls are averaged:
+    vw = mean_i var(y_i0 ... y_i(k-1)), L_i is the mean of all of them, and rr = cov_w(L, L) - vw / k.
+
     Parameters
     ----------
     draws : ndarray of float64, shape (n, K, k)
         k at least 3. Candidates with a NaN among their draws are left out, and so are prompts with fewer than two
         candidates left.
+    first_counts : bool, optional
+        Whether the first call is one of the calls. Left out, `bonwise.stats.first_call` decides on these draws.
 
     Raises
     ------
@@ -82,7 +92,8 @@ def learn_prior(draws: Floats) -> DrawPrior:
     (1.0, 0.005)
     """
     y, whole = _complete(draws)
-    return _learnt(y, whole)
+    alike = first_call_test(draws).averaged_in if first_counts is None else first_counts
+    return _learnt(y, whole, first_counts=alike)
 
 
 def class_of(level: Floats, cuts: tuple[float, float]) -> _Ints:
@@ -118,7 +129,7 @@ def spread_of(draws: Floats) -> tuple[float, float]:
     """
     y, whole = _complete(draws)
     later = y[:, :, 1:].mean(axis=2)
-    call = float(_call_variance(y, whole).mean())
+    call = float(_call_variance(y[:, :, 1:], whole).mean())
     return call, max(float(_within(later, later, whole).mean()) - call / (y.shape[2] - 1), 0.0)
 
 
@@ -133,29 +144,30 @@ def _complete(draws: Floats) -> tuple[Floats, _Marks]:
     return np.where(whole[:, :, None], draws, 0.0)[used], whole[used]
 
 
-def _call_variance(y: Floats, whole: _Marks) -> Floats:
-    """Variance of a later call, the mean over the candidates of each prompt, shape (n,)."""
-    found: Floats = y[:, :, 1:].var(axis=2, ddof=1).sum(axis=1) / whole.sum(axis=1)
+def _call_variance(calls: Floats, whole: _Marks) -> Floats:
+    """Variance of a call, the mean over the candidates of each prompt, shape (n,)."""
+    found: Floats = calls.var(axis=2, ddof=1).sum(axis=1) / whole.sum(axis=1)
     return found
 
 
-def _learnt(y: Floats, whole: _Marks) -> DrawPrior:
-    count, later_draws = whole.sum(axis=1), y.shape[2] - 1
+def _learnt(y: Floats, whole: _Marks, *, first_counts: bool) -> DrawPrior:
+    count = whole.sum(axis=1)
     first, later = y[:, :, 0], y[:, :, 1:].mean(axis=2)
-    call_variance = _call_variance(y, whole)
-    if not call_variance.any():
+    if not _call_variance(y[:, :, 1:], whole).any():
         raise ValueError("the later draws of a candidate never differ, so repeated draws carry no information")
+    calls = y if first_counts else y[:, :, 1:]
+    call_variance = _call_variance(calls, whole)
     spread = _within(first, first, whole).mean()
     beta = float(_within(first, later, whole).mean() / spread) if spread > 0 else 0.0
-    left = later - beta * first
-    residual = _within(left, left, whole) - call_variance / later_draws
+    left = calls.mean(axis=2) if first_counts else later - beta * first
+    residual = _within(left, left, whole) - call_variance / calls.shape[2]
     level = np.round(first.sum(axis=1) / count, _DECIMALS)
     cuts = _pair(np.round(np.quantile(level, _CUTS), _DECIMALS))
     own = class_of(level, cuts)
     sigma2 = _by_class(call_variance, own)
     tau2 = np.maximum(_by_class(residual, own), _FLOOR * sigma2)
-    nu0 = _freedom(call_variance / sigma2[own], float((2 / (count * (later_draws - 1))).mean()))
-    return DrawPrior(beta, cuts, _triple(sigma2), _triple(tau2), nu0)
+    nu0 = _freedom(call_variance / sigma2[own], float((2 / (count * (calls.shape[2] - 1))).mean()))
+    return DrawPrior(beta, cuts, _triple(sigma2), _triple(tau2), nu0, first_counts)
 
 
 def _within(a: Floats, b: Floats, whole: _Marks) -> Floats:

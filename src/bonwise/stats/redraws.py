@@ -166,7 +166,8 @@ def replay(draws: Floats, prior: DrawPrior, *, most: int = 8, seed: int = 0) -> 
         none: it fills up a smaller pool.
     prior : DrawPrior
     most : int
-        Draws of one candidate, the first among them; where fewer are stored, its later ones are drawn again.
+        Draws of one candidate, the first among them; where fewer are stored, its later ones are drawn again, and the
+        first one too where it counts as one of them.
     seed : int
         Of the order in which ties are broken and of the draws that are drawn again.
 
@@ -175,7 +176,7 @@ def replay(draws: Floats, prior: DrawPrior, *, most: int = 8, seed: int = 0) -> 
     Replay
     """
     rng = np.random.default_rng(seed)
-    stored = lengthened(draws, most, rng)
+    stored = lengthened(draws, most, rng, start=0 if prior.first_counts else 1)
     n, K, _ = stored.shape
     rank = rng.random((n, K)).argsort(axis=1)
     beliefs = Beliefs(prior, stored[:, :, 0], rank, most)
@@ -196,10 +197,10 @@ def replay(draws: Floats, prior: DrawPrior, *, most: int = 8, seed: int = 0) -> 
     return Replay((~np.isnan(draws).all(axis=2)).sum(axis=1), opportunity, top, highest)
 
 
-def lengthened(draws: Floats, most: int, rng: np.random.Generator) -> Floats:
-    """Return so many draws per candidate: those stored, and where they end, later ones of its own drawn again."""
+def lengthened(draws: Floats, most: int, rng: np.random.Generator, start: int = 1) -> Floats:
+    """Return so many draws per candidate: those stored, and where they end, some of its own from `start` on again."""
     stored = draws.shape[2]
     if stored >= most:
         return draws[:, :, :most]
-    again = rng.integers(1, stored, size=(*draws.shape[:2], most - stored))
+    again = rng.integers(start, stored, size=(*draws.shape[:2], most - stored))
     return np.concatenate([draws, np.take_along_axis(draws, again, axis=2)], axis=2)

@@ -21,6 +21,18 @@ def test_the_text_has_every_figure():
     assert "rough" not in text(learnt(prompts=100))
 
 
+def test_what_became_of_the_first_call_is_said():
+    """Averaged in or kept apart, why, and the p-value; older documents say nothing of it."""
+    tested = {"averaged_in": False, "reason": "it differs from the later calls", "p": 1e-9, "prompts": 300}
+    tested |= {"mean_p": 0.5, "variance_p": 0.5, "covariance_p": 3e-10}
+    said = "The first call is kept apart: it differs from the later calls (three t tests, p below 0.001)."
+    assert said in text(learnt(first_call=tested)).splitlines()
+    like = tested | {"averaged_in": True, "reason": "nothing shows that it differs", "p": 0.142}
+    said = "The first call is averaged in: nothing shows that it differs (three t tests, p = 0.142)."
+    assert said in text(learnt(first_call=like)).splitlines()
+    assert "The first call is" not in text(learnt())
+
+
 def test_the_page_holds_what_the_text_holds():
     """Every word of the text is on the page."""
     assert not set(text(learnt()).replace("─", " ").split()) - set(words(page(learnt())).split())

@@ -258,7 +258,7 @@ def test_repicking_turns_to_whoever_is_second_now():
     assert counts == {False: [2, 2, 1], True: [3, 2, 2]}
 
 
-@given(pools(scores=4), st.integers(2, 4))
+@given(pools(scores=9), st.sampled_from([2, 4, 9]))
 def test_standard_errors_pool_the_variance_within_candidates(pool, draws):
     """The squares are those of (sum of squares / degrees of freedom) / scores, by hand."""
     table, order = pool
@@ -272,9 +272,11 @@ def test_standard_errors_pool_the_variance_within_candidates(pool, draws):
     squares = sum((one - statistics.fmean(row)) ** 2 for row in own for one in row)
     expected = [math.sqrt(squares / freedom / len(row)) if row else None for row in own]
     assert standing.standard_errors == pytest.approx(expected, abs=1e-9)
-    if freedom < 3 or squares < 1e-18:
+    if freedom < 16 or min(len(row) for row in own) == 1 or squares < 1e-18:
         assert (standing.p_best, standing.expected_regret) == ((), None)
+        assert standing.p_best_reason
         return
+    assert standing.p_best_reason == ""
     scored = [one for one in standing.p_best if one is not None]
     assert sum(scored) == pytest.approx(1)
     assert [one is None for one in standing.p_best] == [not row for row in own]
@@ -283,11 +285,11 @@ def test_standard_errors_pool_the_variance_within_candidates(pool, draws):
 
 def test_two_candidates_have_the_chance_of_the_normal_table():
     """P(best) is Phi(d / s) and the regret its formula, s from the pooled variance times df / (df - 2)."""
-    book = book_of([0.6, 0.8, 0.7], [0.4, 0.6, 0.5])
+    book = book_of([0.6, 0.8, 0.7] * 3, [0.4, 0.6, 0.5] * 3)
     standing = book.standing("")
-    # The variance is .01 on 4 degrees of freedom: .01 / 3 of a mean, twice that for Student's distribution.
-    assert standing.standard_errors == pytest.approx((math.sqrt(0.01 / 3),) * 2)
-    s = math.sqrt(2 * 2 * 0.01 / 3)
+    # The variance is .12 / 16 on 16 degrees of freedom: a ninth of it of a mean, and 16 / 14 times that for Student's.
+    assert standing.standard_errors == pytest.approx((math.sqrt(0.0075 / 9),) * 2)
+    s = math.sqrt(2 * 16 / 14 * 0.0075 / 9)
     z = 0.2 / s
     below = statistics.NormalDist().cdf(z)
     assert standing.p_best == pytest.approx((below, 1 - below), abs=1e-7)
@@ -305,20 +307,31 @@ def book_of(*rows):
 
 
 @pytest.mark.parametrize(
-    "rows",
+    ("rows", "reason"),
     [
-        [[0.8, 0.8], [0.75, 0.75]],
-        [[0.8, 0.8, 0.8], [0.8, 0.8, 0.8], [0.75] * 3],
-        [[0.1 + 0.2, 0.3, 0.3], [0.5] * 3],
-        [[0.8, 0.9], [0.7, 0.6]],
-        [[0.8, 0.9, 0.7], [0.6]],
+        ([[0.8] * 9, [0.75] * 9], "no two scores of a candidate differ"),
+        ([[0.1 + 0.2, *[0.3] * 8], [0.5] * 9], "no two scores of a candidate differ"),
+        ([[0.8, 0.9, 0.7], [0.8, 0.8, 0.8], [0.75] * 3], "6 repeated scores say too little"),
+        ([[0.8, 0.9], [0.7, 0.6]], "2 repeated scores say too little"),
+        ([[0.8, 0.9] * 9, [0.6]], "a candidate has a single score"),
     ],
 )
-def test_equal_or_few_redraws_make_nobody_certain(rows):
-    """Redraws that agree by chance, and fewer than three degrees of freedom, give no probability and no regret."""
+def test_equal_or_few_redraws_make_nobody_certain(rows, reason):
+    """Where the scores do not allow a probability and a regret, neither is stated, and the reason is."""
     standing = book_of(*rows).standing("")
     assert (standing.p_best, standing.expected_regret) == ((), None)
+    assert standing.p_best_reason.startswith(reason)
     assert len(standing.standard_errors) == len(rows)
+
+
+def test_scores_of_different_temperatures_are_not_of_one_kind():
+    """Adaptive asks first at the judge's own temperature: it states no probability unless it goes on at that one."""
+    table = [[0.8, 0.7] * 9, [0.75, 0.8] * 9]
+    for temperature, stated in ((1.0, False), (None, True)):
+        rule = Adaptive(margin=1.0, max_draws=9, temperature=temperature)
+        _, standing, _ = played(rule, entrants(2), drawing(table))
+        assert bool(standing.p_best) is stated
+        assert ("different temperatures" in standing.p_best_reason) is not stated
 
 
 @pytest.mark.parametrize("preset", ["pilot", "one_model"])

@@ -82,9 +82,29 @@ def test_the_standing_is_the_posterior(draws, model):
     assert all(len(one.draws) >= 1 for one in standing.verdicts)
 
 
-def test_reasons_to_stop():
+def test_without_a_pilot_no_chance_is_stated(draws, model):
+    """What nothing was learnt of has no P(best) and no regret, and says why; the picks are as before."""
+    for pilot in (None, model):
+        contest, _ = played(ValueOfInformation(mean_calls=8, model=pilot), draws[3])
+        standing = contest.standing()
+        assert len(standing.standard_errors) == 4
+        assert bool(standing.p_best) == (standing.expected_regret is not None) == (pilot is not None)
+        assert ("bonwise learn" in standing.p_best_reason) == (pilot is None)
+
+
+def test_a_pick_without_a_pilot_says_so():
+    """The reason is in the pick, in its record and in words."""
+    judge = as_judge(lambda _prompt, text: len(text) / 10)
+    pick = bw.select("p", ["a", "bb"], judge=judge, strategy=ValueOfInformation(price=1))
+    assert (pick.p_best, pick.expected_regret) == ((), None)
+    assert pick.to_dict()["p_best_reason"] == pick.p_best_reason
+    assert "P(best) and the expected loss are not stated: nothing was learnt of this judge" in str(pick.document())
+    assert "p_best_reason" not in bw.select("p", ["a", "bb"], judge=judge).to_dict()
+
+
+def test_reasons_to_stop(model):
     """A price, the limit of draws, and a lack of rivals are told apart."""
-    free, dear = ValueOfInformation(price=0, max_draws=3), ValueOfInformation(price=1)
+    free, dear = ValueOfInformation(price=0, max_draws=3, model=model), ValueOfInformation(price=1, model=model)
     level = [[0.8, 0.7, 0.9, 0.6]] * 3
     contest, asked = played(dear, level)
     assert (len(asked), contest.standing().stopped) == (3, "expected gain of another call is below its price")
@@ -97,9 +117,9 @@ def test_reasons_to_stop():
     assert (contest.standing().p_best, contest.standing().expected_regret) == ((None, None), None)
 
 
-def test_unscored_draws_count_and_do_not_win():
+def test_unscored_draws_count_and_do_not_win(model):
     """A candidate whose first score could not be had is not asked again; a lost redraw uses up one draw."""
-    free = ValueOfInformation(price=0, max_draws=3)
+    free = ValueOfInformation(price=0, max_draws=3, model=model)
     contest, asked = played(free, [[np.nan, 1.0, 1.0], [0.5, np.nan, np.nan], [0.6, 0.6, 0.6]])
     assert sorted(asked) == [(0, 0), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2)]
     standing = contest.standing()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bonwise.documents.learn import LearnDocument, PriceOfCalls
+from bonwise.documents.learn import FirstCallRecord, LearnDocument, PriceOfCalls
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.numbers import count, counted, number
@@ -13,6 +13,9 @@ __all__ = ["describe"]
 
 _FEW = 100
 """Prompts below which prices are rough."""
+
+_SMALL = 0.001
+"""A p-value below this one is not written out."""
 
 
 def describe(document: LearnDocument) -> Part:
@@ -37,11 +40,19 @@ def _blocks(document: LearnDocument) -> Iterator[Block]:
     if document.prompts_left_out:
         left_out = counted(document.prompts_left_out, "prompt")
         yield Said("caveat", f"left out: {left_out} without two complete candidates")
+    if document.first_call is not None:
+        yield Said("finding", _first_call(document.first_call))
     yield _scatter(document)
     columns = tuple(map(Column, ("calls per pool", "price per call", "in pools", "price in the others")))
     yield Table.of(columns, map(_price, document.prices), "Prices in units of the judge's score")
     if document.prompts < _FEW:
         yield Said("caveat", f"fewer than {_FEW} prompts: the prices are rough")
+
+
+def _first_call(tested: FirstCallRecord) -> str:
+    how = "averaged in" if tested.averaged_in else "kept apart"
+    p = f"p below {number(_SMALL)}" if tested.p < _SMALL else f"p = {number(tested.p)}"
+    return f"The first call is {how}: {printable(tested.reason)} (three t tests, {p})."
 
 
 def _scatter(document: LearnDocument) -> Table:

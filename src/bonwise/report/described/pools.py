@@ -84,6 +84,8 @@ def story(pick: PickRecord) -> Iterator[Said]:
         yield Said("finding", _routed(pick.routed))
     if pick.expected_regret is not None:
         yield Said("finding", f"Expected loss against the best candidate: {score(pick.expected_regret)}.")
+    if pick.p_best_reason:
+        yield Said("caveat", f"P(best) and the expected loss are not stated: {printable(pick.p_best_reason)}.")
 
 
 def _spent(pick: PickRecord) -> Said:

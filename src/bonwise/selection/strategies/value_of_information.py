@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -32,6 +32,8 @@ __all__ = ["ValueOfInformation"]
 _USUAL = 1.5
 """Mean calls without another wish, in first passes: 6 calls for a pool of four."""
 
+_NO_PILOT = "nothing was learnt of this judge: learn from a pilot (bonwise learn), then give model"
+
 
 @dataclass(frozen=True)
 class ValueOfInformation:
@@ -53,7 +55,8 @@ class ValueOfInformation:
         Of a call, in score units, at least 0.
     model : DrawModel, str or pathlib.Path, optional
         What ``bonwise learn`` has learnt of the judge. Without it a judge is assumed that scores in [0, 1] and
-        scatters as the simulated ones of `bonwise.testing` do; scores outside are refused.
+        scatters as the simulated ones of `bonwise.testing` do; scores outside are refused, and neither `p_best` nor
+        `expected_regret` is stated.
     max_draws : int
         The most scores of one candidate, the first one included, at least 2.
     temperature : float, optional
@@ -173,15 +176,20 @@ class _ValueContest:
             return Standing(self._draws.verdicts())
         now = self._beliefs.posterior()
         errors = np.sqrt(now.variance)
-        found = best_of_normals(now.mean, errors)
         running = self._beliefs.running[0].tolist()
         heard = zip(self._draws.verdicts(), now.mean[0].tolist(), strict=True)
-        return Standing(
+        standing = Standing(
             tuple(_verdict(verdict, mean) for verdict, mean in heard),
             _known(errors[0].tolist(), running),
-            _known(found.probability[0].tolist(), running),
-            float(found.regret[0]) if any(running) else None,
             stopped=self._step()[1],
+        )
+        if self._rule.model is None:
+            return replace(standing, p_best_reason=_NO_PILOT)
+        found = best_of_normals(now.mean, errors)
+        return replace(
+            standing,
+            p_best=_known(found.probability[0].tolist(), running),
+            expected_regret=float(found.regret[0]) if any(running) else None,
         )
 
     def _step(self) -> tuple[tuple[Draw, ...], str]:
