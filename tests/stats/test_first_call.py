@@ -54,7 +54,7 @@ def rejected(draws, prompts, samples, rng):
 
 
 def check_rejections(prompts, samples, seed):
-    """Calls of one kind are rejected about as often as the level says, and SIM-P, whose first call differs, always."""
+    """Calls of one kind are rejected as often as the level says, and those of SIM-P, whose first differs, always."""
     rng = np.random.default_rng([seed, prompts])
     alike = simulate("one_model", n=4000, seed=seed, draws=5).draws
     apart = simulate("pilot", n=4000, seed=seed, draws=5).draws

@@ -16,8 +16,8 @@ from bonwise.routing.judged_prompts import JudgedPrompts
 from bonwise.routing.signals import FIRST_PASS_FEATURES, LEAST_LABELS
 from bonwise.stats.correlation import from_influence
 from bonwise.stats.draw_prior import learn_prior
-from bonwise.stats.first_call import first_call_test
 from bonwise.stats.estimate import Estimate
+from bonwise.stats.first_call import first_call_test
 from bonwise.stats.gain_model import cross_fitted
 from bonwise.stats.redraw_gain import RedrawPaths, label_slope, redraw_paths
 from bonwise.stats.routing import routed_part

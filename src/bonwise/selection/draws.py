@@ -19,7 +19,7 @@ OWED = "an answer is pending"
 
 
 _LEAST_FREEDOM = 16
-"""Five scores of each of four candidates. With fewer, in simulation, picks stated above .9 were the best in .73 to .82."""
+"""Five scores of each of four candidates. With fewer, simulated picks stated above .9 were the best in .73 to .82."""
 
 _NONE = 1e-24
 """A variance below this share of the squared means is rounding."""

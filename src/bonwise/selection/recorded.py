@@ -34,9 +34,9 @@ def pick_record(pick: Selection, *, whole: bool = True) -> PickRecord:
     'c1'
     """
     bill, routed = pick.bill, pick.routed
-    more: dict[str, Any] = {}
+    more: dict[str, Any] = {"p_best_reason": pick.p_best_reason} if pick.p_best_reason else {}
     if whole:
-        more = {"text": pick.text, "settings": SelectionSettingsRecord(**settings_of(pick.settings))}
+        more |= {"text": pick.text, "settings": SelectionSettingsRecord(**settings_of(pick.settings))}
     return PickRecord(
         prompt_id=None if pick.prompt_id is None else str(pick.prompt_id),
         best=pick.best_id,
@@ -74,7 +74,6 @@ def pick_record(pick: Selection, *, whole: bool = True) -> PickRecord:
         **more,
         **_said(pick.verdicts),
         evaluations=pick.evaluations,
-        **({"p_best_reason": pick.p_best_reason} if pick.p_best_reason else {}),
     )
 
 

@@ -287,7 +287,7 @@ def test_two_candidates_have_the_chance_of_the_normal_table():
     """P(best) is Phi(d / s) and the regret its formula, s from the pooled variance times df / (df - 2)."""
     book = book_of([0.6, 0.8, 0.7] * 3, [0.4, 0.6, 0.5] * 3)
     standing = book.standing("")
-    # The variance is .12 / 16 on 16 degrees of freedom: a ninth of it of a mean, and 16 / 14 times that for Student's.
+    # The variance is .12 / 16 on 16 degrees of freedom: a ninth of it of a mean, 16 / 14 times that for Student's.
     assert standing.standard_errors == pytest.approx((math.sqrt(0.0075 / 9),) * 2)
     s = math.sqrt(2 * 16 / 14 * 0.0075 / 9)
     z = 0.2 / s

@@ -51,7 +51,7 @@ def _blocks(document: LearnDocument) -> Iterator[Block]:
 
 def _first_call(tested: FirstCallRecord) -> str:
     how = "averaged in" if tested.averaged_in else "kept apart"
-    p = f"p below {number(_SMALL)}" if tested.p < _SMALL else f"p = {number(tested.p)}"
+    p = f"p below {_SMALL}" if tested.p < _SMALL else f"p = {number(tested.p)}"
     return f"The first call is {how}: {printable(tested.reason)} (three t tests, {p})."
 
 
