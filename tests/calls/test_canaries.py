@@ -8,6 +8,7 @@ import logging
 import os
 import traceback
 from dataclasses import replace
+from urllib.parse import urlencode
 
 import pytest
 
@@ -31,8 +32,10 @@ KEYS = {
 ORGANIZATION = {"OPENAI_ORG_ID": "canary-organization-3d", "OPENAI_PROJECT_ID": "canary-project-77"}
 LOGIN = "canary-user-51:canary-password-ab"
 QUERY = "canary-query-c9"
+# Names and shapes of secrets that say less of themselves.
+QUERIES = {"pwd": "Cnr7", "k": "canary-key-k1", "pass": "canary-pass-2", "sub": "c4n4Ry8Zq0T7xW2mB5"}
 BASIC = base64.b64encode(LOGIN.encode()).decode()
-CANARIES = (*KEYS.values(), *ORGANIZATION.values(), *LOGIN.split(":"), QUERY, BASIC)
+CANARIES = (*KEYS.values(), *ORGANIZATION.values(), *LOGIN.split(":"), QUERY, *QUERIES.values(), BASIC)
 JUDGES = {"openai": OPENAI, "anthropic": ANTHROPIC}
 PATHS = {"openai": "/v1", "anthropic": ""}
 
@@ -49,7 +52,8 @@ class Echo(Script):
         super().receive(method, path, headers, content, now)
         sent = [headers[name] for name in ("authorization", "x-api-key") if name in headers]
         key = KEYS["ANTHROPIC_API_KEY" if "anthropic-version" in headers else "OPENAI_API_KEY"]
-        seen = " ".join([key, *sent, BASIC, LOGIN.partition(":")[2], f"{path}?api-key={QUERY}"])
+        asked = f"{path}?api-key={QUERY}&{urlencode(QUERIES)}"
+        seen = " ".join([key, *sent, BASIC, LOGIN.partition(":")[2], asked, *QUERIES.values()])
         error = {"message": f"Incorrect API key provided: {seen}", "type": "error", "code": "error"}
         body = json.dumps({"type": "error", "error": error}).encode()
         repeated = {"content-type": "application/json", "x-echo": CANARIES[0], "x-request-id": "req_1"}
@@ -67,7 +71,7 @@ class Telling(Script):
         seen = {
             "headers": dict(headers),
             "key": [key, BASIC, LOGIN.partition(":")[2]],
-            "url": f"{path}?api-key={QUERY}",
+            "url": f"{path}?api-key={QUERY}&{urlencode({name: QUERIES[name] for name in QUERIES if name != 'pwd'})}",
         }
         body = json.dumps(json.loads(answered.content) | {"debug": seen}).encode()
         repeated = {**answered.headers, "x-request-id": key, "x-echo": BASIC}
@@ -108,7 +112,7 @@ def logs(caplog):
 
 def address(origin, name):
     """Return a base URL that holds a login and a key."""
-    return f"{origin.replace('://', f'://{LOGIN}@')}{PATHS[name]}?api-key={QUERY}"
+    return f"{origin.replace('://', f'://{LOGIN}@')}{PATHS[name]}?api-key={QUERY}&{urlencode(QUERIES)}"
 
 
 def files_below(folder):

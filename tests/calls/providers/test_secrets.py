@@ -84,6 +84,73 @@ def test_what_the_libraries_log_holds_no_secret(route, monkeypatch, caplog, send
     assert not any(secret in caplog.text for secret in (*canaries, "gateway-secret-4e"))
 
 
+def test_a_query_is_sent_and_not_logged(routes, caplog, send, provider):
+    """HTTP libraries log every address: what stands in its query reaches the server and no log."""
+    caplog.set_level(logging.DEBUG)
+    route = routes.post(path__startswith="/base/").mock(return_value=httpx.Response(200, json={}))
+    send(to=Model(provider.name, "m", "http://localhost:8000/base?pwd=hunter&k=k-of-mine&api-version=2024"))
+    assert dict(route.calls.last.request.url.params) == {"pwd": "hunter", "k": "k-of-mine", "api-version": "2024"}
+    assert "localhost:8000/base" in caplog.text
+    assert "hunter" not in caplog.text
+    assert "k-of-mine" not in caplog.text
+
+
+SECRET_QUERIES = [
+    "pwd=Hun7",
+    "pass=hunter",
+    "k=hunter2",
+    "otp=123456",
+    "sig=abc",
+    "x=c4n4Ry8Zq0T7xW2mB5",
+    "c=sk-abcdef1",
+]
+OPEN_QUERIES = [
+    "api-version=2024-10-21-preview",
+    "k=5",
+    "deployment=gpt-5-mini-2025-08-07",
+    "compass=north",
+    "region=eu",
+]
+
+
+@pytest.mark.parametrize("query", SECRET_QUERIES)
+def test_a_secret_of_a_query_is_not_kept(query):
+    """By its name or by the shape of its value: it is hidden in what comes back, and not part of what is stored."""
+    value = query.partition("=")[2]
+    address = find_address(f"http://localhost/v1?{query}", "NO_SUCH_URL", "")
+    assert value in address.secrets
+    assert value not in repr(address.open_query)
+
+
+@pytest.mark.parametrize("query", OPEN_QUERIES)
+def test_an_open_query_is_kept(query):
+    """Versions, names and counts stay readable."""
+    address = find_address(f"http://localhost/v1?{query}", "NO_SUCH_URL", "")
+    assert (address.secrets, address.open_query) == ((), (tuple(query.split("=")),))
+
+
+def test_values_that_look_drawn_are_told_apart():
+    """A value that may be a key may be a tenant too: two of them have two keys of the ledger."""
+    queries = [
+        find_address(f"http://localhost/v1?tenant={value}", "NO_SUCH_URL", "").open_query
+        for value in ("9b2f1c7e-3d54-4a0e-8f21-7c6a5b4d3e2f", "9b2f1c7e-3d54-4a0e-8f21-7c6a5b4d3e20")
+    ]
+    assert queries[0] != queries[1]
+
+
+@pytest.mark.parametrize(("key", "hidden"), [("abcd", True), ("ab+d/", True), ("abc", False)])
+def test_a_short_key_is_hidden_where_it_is_a_word(route, send, monkeypatch, key, hidden):
+    """From 4 characters on a key is hidden in headers, errors and messages; parts of other words stay."""
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, key)
+    content = json.dumps({"error": f"no such key: {key}, max_{key}s"}).encode()
+    route.mock(return_value=httpx.Response(401, content=content, headers={"x-echo": f"Bearer {key}"}))
+    response = send()
+    seen = response.content.decode().replace("\\/", "/") + response.headers["x-echo"] + one_line(f"bad key {key}.")
+    assert (f" {key}" not in seen) is hidden
+    assert f"max_{key}s" in seen
+
+
 @pytest.mark.parametrize(("status", "kept"), [(200, True), (500, False)])
 def test_a_placeholder_is_a_word_of_a_paid_answer(route, send, provider, monkeypatch, status, kept):
     """Local servers take any word as a key: in an answer it is left alone, elsewhere it is hidden all the same."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from bonwise.calls.providers.secret_names import is_secret
+from bonwise.calls.providers.secret_names import is_secret, is_secret_in_query
 
 __all__ = ["account_of", "held_secrets", "sent_secrets"]
 
@@ -73,7 +73,7 @@ def _carried(request: Any) -> Iterator[str]:
         if is_secret(name, value):
             yield from _parts(value)
     for name, value in request.url.params.multi_items():
-        if is_secret(name, value):
+        if is_secret_in_query(name, value):
             yield value
     yield unquote(urlsplit(str(request.url)).password or "")
 

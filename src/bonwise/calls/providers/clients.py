@@ -27,6 +27,9 @@ LARGEST = 32 * 2**20
 _PIECE = 4096
 """Bytes that are unpacked at once. httpx unpacks all that it is given, and a network gives 64 KiB."""
 
+_UNLOGGED: dict[type[Any], type[Any]] = {}
+"""By the class of addresses of each HTTP library, the one that is written without its query."""
+
 _CAPPED: dict[type[Any], type[Any]] = {}
 """By the class of responses of each HTTP library, the one that stops."""
 
@@ -132,7 +135,6 @@ def connecting(sdk: ModuleType, address: Address, connection: Connection, header
     )
     return {
         "base_url": address.url,
-        "default_query": dict(address.query),
         "timeout": timeout,
         "max_retries": 0,
         "http_client": client,
@@ -140,15 +142,38 @@ def connecting(sdk: ModuleType, address: Address, connection: Connection, header
 
 
 def _sending(headers: CustomHeaders, address: Address) -> Callable[[Any], Awaitable[None]]:
-    """Return the hook that puts headers into each request, once each and in place of what the SDK made of them."""
+    """Return the hook that puts headers into each request, once each and in place of what the SDK made of them.
+
+    It also adds the query of the address, which the SDK and the HTTP library would write into their logs.
+    """
     # Older SDKs do not read them from the environment (openai), or send a name once in each spelling (anthropic).
     # The login of an address has the last word.
+    query = dict(address.query)
     given = {name: value for name, value in headers.sent.items() if not (address.login and name == "authorization")}
 
     async def put(request: Any) -> None:
         request.headers.update(given)
+        if query:
+            url = request.url.copy_merge_params(query)
+            url.__class__ = _unlogged_kind(type(url))
+            request.url = url
 
     return put
+
+
+def _unlogged_kind(plain: type[Any]) -> type[Any]:
+    """Return the class of addresses that are sent whole, and written without their query."""
+    if plain not in _UNLOGGED:
+        _UNLOGGED[plain] = _unlogged(plain)
+    return _UNLOGGED[plain]
+
+
+def _unlogged(plain: Any) -> type[Any]:
+    def written(self: Any) -> str:
+        whole: str = plain.__str__(self)
+        return whole.partition("?")[0]
+
+    return type(f"Unlogged{plain.__name__}", (plain,), {"__str__": written})
 
 
 @cache

@@ -6,14 +6,13 @@ import os
 import re
 from collections.abc import Iterator
 
-from bonwise.calls.providers.secret_names import KEY_LIKE, SCHEME_AND_KEY
+from bonwise.calls.providers.secret_names import KEY_LIKE, SCHEME_AND_KEY, SHORTEST_SECRET, as_a_word
 from bonwise.printable import printable
 
 __all__ = ["one_line"]
 
 _LONGEST = 300
-_SHORTEST_SECRET = 6
-_SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+_SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|_PWD|_PASS|CREDENTIALS?)$", re.IGNORECASE)
 _HEADERS_NAME = "_CUSTOM_HEADERS"
 # A validation error may quote the request that it complains of.
 _QUOTED_REQUEST = re.compile(r"[,;]?\s*['\"]input['\"]\s*:.*", re.DOTALL)
@@ -31,7 +30,7 @@ def one_line(text: str) -> str:
     """
     text = _QUOTED_REQUEST.sub("", text)
     for secret in sorted(_secrets(), key=len, reverse=True):
-        text = text.replace(secret, "[key]")
+        text = as_a_word(secret).sub("[key]", text)
     text = SCHEME_AND_KEY.sub(r"\1 [key]", KEY_LIKE.sub("[key]", text))
     return printable(" ".join(text.split()), longest=_LONGEST)
 
@@ -44,4 +43,4 @@ def _secrets() -> Iterator[str]:
             values = [value.strip()]
         else:
             continue
-        yield from (value for value in values if len(value) >= _SHORTEST_SECRET)
+        yield from (value for value in values if len(value) >= SHORTEST_SECRET)

@@ -8,12 +8,11 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 from bonwise.calls.providers.protocol import Response
+from bonwise.calls.providers.secret_names import SHORTEST_SECRET, as_a_word
 
 __all__ = ["SecretScrubber"]
 
 _HIDDEN = "[key]"
-_SHORTEST = 6
-"""A word as short as a placeholder's would be found everywhere, and hides nothing."""
 SHORTEST_IN_ANSWERS = 12
 """Keys of services are longer than this."""
 
@@ -24,7 +23,7 @@ class SecretScrubber:
     Parameters
     ----------
     secrets : collection of str
-        Those of less than six characters are not looked for.
+        Those of fewer than 4 characters are not looked for, and those of fewer than 6 only as words of their own.
 
     Examples
     --------
@@ -33,10 +32,12 @@ class SecretScrubber:
     """
 
     def __init__(self, secrets: Collection[str]) -> None:
-        spelt = {one for secret in secrets if len(secret) >= _SHORTEST for one in _spellings(secret)}
+        spelt = {one for secret in secrets if len(secret) >= SHORTEST_SECRET for one in _spellings(secret)}
         # The longest first: a shorter one may be a part of it.
         self._texts = sorted(spelt, key=len, reverse=True)
         self._bytes = [text.encode(errors="surrogateescape") for text in self._texts]
+        self._words = [as_a_word(text) for text in self._texts]
+        self._byte_words = [as_a_word(text) for text in self._bytes]
 
     def __repr__(self) -> str:
         return f"SecretScrubber({len(self._texts)} spellings)"
@@ -51,9 +52,9 @@ class SecretScrubber:
             Whether it is a paid answer, in which a placeholder such as ``ollama`` is a word like any other.
         """
         shortest = SHORTEST_IN_ANSWERS if answer else 0
-        for secret in self._bytes:
+        for secret, word in zip(self._bytes, self._byte_words, strict=True):
             if len(secret) >= shortest and secret in content:
-                content = content.replace(secret, _HIDDEN.encode())
+                content = word.sub(_HIDDEN.encode(), content)
         return content
 
     def response(self, received: Any) -> Response:
@@ -74,8 +75,8 @@ class SecretScrubber:
         return {name: self._hidden_text(value) for name, value in headers.items()}
 
     def _hidden_text(self, text: str) -> str:
-        for secret in self._texts:
-            text = text.replace(secret, _HIDDEN)
+        for word in self._words:
+            text = word.sub(_HIDDEN, text)
         return text
 
 

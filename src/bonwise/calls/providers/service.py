@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
-from bonwise.calls.providers.secret_names import is_secret
+from bonwise.calls.providers.secret_names import is_secret, is_secret_in_query, shown_in_query
 from bonwise.errors import CallError, UsageError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Address:
     @property
     def secrets(self) -> tuple[str, ...]:
         """What of the address nobody else may see, in every form in which it is sent."""
-        keys = [value for name, value in self.query if is_secret(name, value)]
+        keys = [value for name, value in self.query if is_secret_in_query(name, value)]
         if self.login is not None:
             # Where there is no password, the user's name is the key.
             keys += [self.login[1] or self.login[0], b64encode(":".join(self.login).encode()).decode()]
@@ -75,7 +75,8 @@ class Address:
     @property
     def open_query(self) -> tuple[tuple[str, str], ...]:
         """What of the query may be shown, each name once, as it is sent."""
-        return tuple((name, value) for name, value in dict(self.query).items() if not is_secret(name, value))
+        shown = ((name, shown_in_query(name, value)) for name, value in dict(self.query).items())
+        return tuple((name, value) for name, value in shown if value is not None)
 
 
 def find_address(given: str | None, variable: str, default: str) -> Address:
