@@ -9,7 +9,7 @@ from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bonwise.cli.arguments import emit
+from bonwise.cli.arguments import emit, say
 from bonwise.printable import printable
 from bonwise.report.amounts import money
 from bonwise.report.numbers import counted
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bonwise.calls.ask import Ask
     from bonwise.calls.engine import Engine
     from bonwise.calls.estimate import CostEstimate, ModelEstimate
+    from bonwise.cli.large_pools import LargePools
     from bonwise.data.pool import Pool
     from bonwise.judges.protocol import Judge
     from bonwise.selection.selection import Selection
@@ -29,10 +30,13 @@ __all__ = ["show_estimate", "show_plan"]
 def show_estimate(pools: Sequence[Pool], judges: Sequence[Judge], run: Path, reask: int) -> int:
     """Print what judging would use, given what the ledger of the run folder holds already."""
     from bonwise.calls.ask_estimate import estimate_asks
+    from bonwise.cli.large_pools import LargePools, calls_of_judge
 
+    large = [LargePools.of(judge.name, pools, calls_of_judge(judge)) for judge in judges]
     with _engine(run, reask) as engine:
         found = estimate_asks(engine, _asks(pools, judges))
-    _show([*_rows(found), *_remarks([found])])
+    _show([*_counted(_rows(found), found, large), *_remarks([found])])
+    _warn(large)
     return 0
 
 
@@ -53,14 +57,21 @@ def show_plan(
     """
     from bonwise.calls.ask_estimate import estimate_asks
     from bonwise.cli.expected_asks import FirstAsks, LaterAsks, StrongerAsks
+    from bonwise.cli.large_pools import LargePools, calls_of_plan, name_of_plan, small
+
+    calls = calls_of_plan(plan)
+    large = LargePools.of(name_of_plan(plan), source(), calls)
+
+    def looked_at() -> Iterator[Pool]:
+        return small(source(), calls)
 
     with _engine(run, reask) as engine:
         first, further, stronger = FirstAsks(plan), LaterAsks(plan), StrongerAsks(plan)
-        left = _undecided(source, plan, run, reask)
-        found = [estimate_asks(engine, first.asks(source()))]
+        left = _undecided(looked_at, plan, run, reask)
+        found = [estimate_asks(engine, first.asks(looked_at()))]
         found += [estimate_asks(engine, part.asks(left())) for part in (further, stronger)]
     later = not found[0].asks and any(one.asks for one in found)
-    lines = ["the first pass asks no model"] if later else [*_rows(found[0])]
+    lines = ["the first pass asks no model"] if later else _counted(_rows(found[0]), found[0], [large])
     if further.more:
         lines.append(f"after the first pass up to {_bound(found[1], further.scale)}")
     if found[2].asks:
@@ -68,6 +79,7 @@ def show_plan(
         who = f"{stronger.name} decides at most {most:,} of {stronger.pools:,} pools"
         lines.append(f"{who}: about {_bound(found[2], most / stronger.pools)}")
     _show([*lines, *_remarks(found)])
+    _warn([large])
     return 0
 
 
@@ -124,14 +136,27 @@ def _show(lines: Sequence[str]) -> None:
     emit("".join(f"{line}\n" for line in lines))
 
 
+def _counted(rows: Iterator[str], found: CostEstimate, large: Sequence[LargePools]) -> list[str]:
+    """Return the rows of what was looked at, then what was counted by formula."""
+    lines = [line for one in large for line in one.lines(besides=found.asks > 0)]
+    return [*(rows if found.asks or not lines else ()), *lines]
+
+
+def _warn(large: Sequence[LargePools]) -> None:
+    for one in large:
+        if one.calls:
+            say(f"warning: {one.warning()}")
+
+
 def _asks(pools: Sequence[Pool], judges: Sequence[Judge]) -> Iterator[Ask]:
+    from bonwise.cli.large_pools import calls_of_judge, small
     from bonwise.judges.calling import asked
     from bonwise.judges.protocol import is_asking
 
     for pool in pools:
         texts = [candidate.text for candidate in pool.candidates]
-        for judge in judges:
-            if is_asking(judge):
+        for judge in filter(is_asking, judges):
+            for _ in small([pool], calls_of_judge(judge)):
                 yield from asked(judge, pool.prompt, texts)
 
 
