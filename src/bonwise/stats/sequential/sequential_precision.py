@@ -87,7 +87,7 @@ def precision_limits(running: RunningRatio, confidence: float) -> tuple[Floats, 
     >>> running = RunningRatio.of(rng.normal(0.1, 0.1, 500), rng.uniform(0.2, 0.6, 500))
     >>> low, high = precision_limits(running.at(np.array([50, 500])), 0.95)
     >>> (high - low).round(3).tolist()
-    [0.131, 0.042]
+    [0.132, 0.042]
     """
     df = moments_df(1.0, running.kurtosis / running.count, running.count)
     squared = np.square(special.stdtrit(df, 0.5 + confidence / 2), dtype=np.float64)
