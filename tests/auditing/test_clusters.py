@@ -121,7 +121,6 @@ def test_few_clusters_are_too_early_for_a_look():
     "ask",
     [
         lambda frame: bw.plan(question="recovery>0", pilot=frame),
-        lambda frame: bw.draw_labels(frame.drop(columns="oracle_label"), labels=40),
         bw.compare_designs,
         bw.route,
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Unpack
 
 import numpy as np
@@ -11,11 +11,13 @@ import numpy as np
 from bonwise.auditing.labelling import label_state
 from bonwise.auditing.stated_draw import StatedDraw, stated_draw
 from bonwise.auditing.suspicions import Suspicion, suspicions
+from bonwise.data.near_duplicates import near_duplicates
 from bonwise.data.opening import ScoreSource, open_scores
 from bonwise.data.panel import Panel, PromptLeftOut, lay_out
 from bonwise.data.reading_options import ReadingOptions, TableKeywords, opens_a_table
 from bonwise.data.rows import name_of
 from bonwise.data.table import ScoreTable
+from bonwise.data.wording import quoted
 from bonwise.documents.doctor import DoctorDocument, JudgeScores, LabelCoverage, TableCounts
 from bonwise.documents.record import given
 from bonwise.printable import shell_path, shell_word
@@ -75,9 +77,21 @@ def doctor(source: ScoreSource, **reading: Unpack[TableKeywords]) -> DoctorDocum
         dropped=dict(Counter(reason for _, reason in dropped)),
         judges=[_judge(panel) for panel in panels],
         labels=_labels(table, max(panels, key=lambda panel: len(panel.sizes))),
-        suspicious=[one.sentence for one in found],
+        suspicious=[*(one.sentence for one in found), *_near_duplicates(table)],
         next_command=_next_command(table, name_of(source, _UNNAMED), options, found),
     )
+
+
+def _near_duplicates(table: ScoreTable) -> Iterator[str]:
+    """Yield how many prompts are wordings of one another, where no column says so."""
+    if table.clusters is None and (groups := near_duplicates(table)):
+        prompts, (one, other, *_) = sum(map(len, groups)), groups[0]
+        said = "1 group" if len(groups) == 1 else f"{len(groups):,} groups"
+        yield (
+            f"{prompts:,} prompts have nearly the same text as another one, in {said}, such as {quoted(one)} and "
+            f"{quoted(other)}: intervals take them as independent. A column 'cluster' (or --cluster-col NAME) that "
+            "is equal where prompts belong together makes each group one unit."
+        )
 
 
 def _dropped(panel: Panel, stated: StatedDraw | None) -> tuple[PromptLeftOut, ...]:

@@ -203,6 +203,7 @@ def _as_designed(design: LabelDesign, panel: Panel, labelled: _Mask) -> Drawn:
             f"{quoted(panel.prompt_ids[strange][0])}",
             hint="give the design that was drawn from these prompts",
         )
+    design.refuse_other_clusters(at, panel.clusters)
     drawn = design.drawn[at]
     lacking, not_drawn = int((drawn & ~labelled).sum()), int((labelled & ~drawn).sum())
     used = labelled & drawn

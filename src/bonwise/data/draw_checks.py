@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["AS_WRITTEN", "draw_numbers", "refuse_other_seeds", "refuse_phases", "refuse_strata", "refuse_words"]
+__all__ = [
+    "AS_WRITTEN",
+    "draw_numbers",
+    "refuse_other_seeds",
+    "refuse_phases",
+    "refuse_split_clusters",
+    "refuse_strata",
+    "refuse_words",
+]
 
 _Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]
@@ -78,6 +86,38 @@ def refuse_other_seeds(phase: _Ints, seeds: _Ints, seed: int, rows: pd.Index, so
             f"that of the last phase, {seed}",
             hint=AS_WRITTEN,
         )
+
+
+def refuse_split_clusters(
+    clusters: Sequence[str], columns: Sequence[npt.NDArray[Any]], rows: pd.Index, source: str
+) -> _Ints:
+    """Return one prompt of each cluster, refusing a cluster whose prompts were not drawn as one.
+
+    Parameters
+    ----------
+    clusters : sequence of str, one a prompt
+        Empty where prompts were drawn one by one: each prompt then stands for itself.
+    columns : sequence of ndarray, shape (prompts,)
+        What the prompts of a cluster share: phase, propensity, stratum.
+    rows : pandas.Index
+    source : str
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        With the row and the cluster.
+    """
+    if not len(clusters):
+        return np.arange(len(rows), dtype=np.int64)
+    names, first, at = np.unique(np.asarray(clusters, dtype=str), return_index=True, return_inverse=True)
+    at = at.reshape(-1)
+    bad = np.flatnonzero(np.any([values != values[first][at] for values in columns], axis=0) | (names == "")[at])
+    if bad.size:
+        raise RowError(
+            f"{source}, row {rows[bad[0]]}: cluster {quoted(str(names[at[bad[0]]]))} was not drawn as one",
+            hint=AS_WRITTEN,
+        )
+    return first.astype(np.int64)
 
 
 def refuse_strata(stratum: _Ints, propensity: _Floats, drawn: npt.NDArray[np.bool_], source: str) -> None:

@@ -16,6 +16,7 @@ from bonwise.data.draw_checks import (
     draw_numbers,
     refuse_other_seeds,
     refuse_phases,
+    refuse_split_clusters,
     refuse_strata,
     refuse_words,
 )
@@ -81,6 +82,9 @@ class LabelDesign:
         where nothing is given.
     cells : CellChances, optional
         Of a draw by cell: what was drawn whole, and the probabilities of cells and pairs.
+    clusters : sequence of str
+        Of each prompt, where clusters of prompts were drawn whole; then the propensity of a prompt is that of its
+        cluster. Empty where prompts were drawn one by one.
     """
 
     prompt_ids: pd.Index = field(repr=False)
@@ -95,6 +99,7 @@ class LabelDesign:
     source: str = "design"
     seeds: _Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
     cells: CellChances | None = field(default=None, repr=False)
+    clusters: Sequence[str] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not len(self.seeds):
@@ -130,6 +135,8 @@ class LabelDesign:
             columns |= {"pick": list(self.picks), "other": list(self.others)}
         if self.cells is not None:
             columns |= self.cells.columns(self.drawn)
+        if len(self.clusters):
+            columns |= {"cluster": list(self.clusters)}
         return pd.DataFrame(columns).iloc[self.order].reset_index(drop=True)
 
     @property
@@ -138,16 +145,20 @@ class LabelDesign:
 
         Whoever labels from the top has labelled prompts in random order whenever they stop. A later phase leaves the
         order of the earlier ones as it was, and so does the order in which the prompts of the table stand. Prompts
-        that were not drawn come last, by name.
+        that were not drawn come last, by name. The prompts of a drawn cluster stand together.
         """
         by_name = np.argsort(self.prompt_ids.astype(str).to_numpy(), kind="stable")
         place = np.empty(len(by_name), dtype=np.int64)
         place[by_name] = np.arange(len(by_name))
+        if len(self.clusters):
+            place = np.unique(np.asarray(self.clusters, dtype=str), return_inverse=True)[1].reshape(-1)
         for phase in np.unique(self.phase[self.drawn]).tolist():
             mine = self.phase == phase
             stream = np.random.default_rng([int(self.seeds[mine][0]), phase, 1])
             place[mine] = stream.permutation(len(place))[place[mine]]
-        order: _Ints = np.lexsort((place, np.where(self.drawn, self.phase, self.phase.max(initial=0) + 1)))
+        order: _Ints = np.lexsort(
+            (by_name.argsort(), place, np.where(self.drawn, self.phase, self.phase.max(initial=0) + 1))
+        )
         return order
 
     def write(self, path: str | Path) -> None:
@@ -180,14 +191,47 @@ class LabelDesign:
         _refuse_impossible(propensity, phase, raw.index, source)
         refuse_phases(phase, source)
         refuse_other_seeds(phase, seeds, seed, raw.index, source)
-        refuse_strata(stratum, propensity, phase > 0, source)
+        clusters = _words(raw["cluster"]) if "cluster" in raw.columns else []
+        own = refuse_split_clusters(clusters, (phase, propensity, stratum), raw.index, source)
+        refuse_strata(stratum[own], propensity[own], phase[own] > 0, source)
         cells = None
         if rule in (WHOLE_AND_PAIR, "pair") and set(CHANCE_COLUMNS) <= set(raw.columns):
             cells = read_chances(raw, phase > 0, source, pools=rule == WHOLE_AND_PAIR)
         paired = phase > 0 if cells is None else (phase > 0) & ~cells.whole
         picks, others = _candidates(raw, rule, paired, source)
         index = pd.Index(prompts.astype(object))
-        return cls(index, phase, propensity, stratum, rule, seed, judge, picks, others, source, seeds, cells)
+        return cls(
+            index, phase, propensity, stratum, rule, seed, judge, picks, others, source, seeds, cells, clusters
+        )
+
+    def refuse_other_clusters(self, at: _Ints, clusters: _Ints | None) -> None:
+        """Refuse a draw of clusters for a table that has none, or others.
+
+        Parameters
+        ----------
+        at : ndarray of int64, shape (prompts,)
+            Row of this design for each prompt of the table.
+        clusters : ndarray of int64, shape (prompts,), or None
+            Of the table.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+        """
+        if not len(self.clusters):
+            return
+        if clusters is None:
+            raise InputError(
+                f"{self.source} drew clusters of prompts, and the table names none",
+                hint="name the column of clusters with --cluster-col (columns={'cluster': ...})",
+            )
+        mine = np.unique(np.asarray(self.clusters, dtype=str), return_inverse=True)[1].reshape(-1)[at]
+        both = len(np.unique(np.column_stack((mine, clusters)), axis=0))
+        if both != len(np.unique(mine)) or both != len(np.unique(clusters)):
+            raise InputError(
+                f"{self.source} drew other clusters of prompts than those of the table",
+                hint="give the table from which it was drawn, with the same column of clusters",
+            )
 
     @staticmethod
     def stands_in(path: str | Path) -> bool:

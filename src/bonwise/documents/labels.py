@@ -14,7 +14,16 @@ from bonwise.documents.label_population import PopulationSettings
 from bonwise.documents.record import Record
 from bonwise.documents.values import Count, NonNegative, Share
 
-__all__ = ["MODEL", "DrawCounts", "DrawRule", "DrawSettings", "DrawnStratum", "LabelsDocument", "WidthRatio"]
+__all__ = [
+    "MODEL",
+    "DrawCounts",
+    "DrawRule",
+    "DrawSettings",
+    "DrawnClusters",
+    "DrawnStratum",
+    "LabelsDocument",
+    "WidthRatio",
+]
 
 DrawRule = Literal["rule", "uniform", "stratified", "neyman", "pick", "pair", "whole-and-pair"]
 """By what prompts are chosen."""
@@ -35,6 +44,8 @@ class DrawnStratum(Record):
         What the rule takes the spread of the outcome to be in proportion to; None where it looks at no size.
     whole_pools, pairs : int, optional
         Of a draw by cell for recovery: prompts drawn with all candidates, and as a pair, over all phases.
+    unit : {"cluster"}, optional
+        Where clusters are drawn whole, `prompts`, `drawn_before` and `drawn_now` count clusters.
     """
 
     stratum: Count
@@ -45,6 +56,7 @@ class DrawnStratum(Record):
     mean_size: NonNegative | None
     whole_pools: Count | None = None
     pairs: Count | None = None
+    unit: Literal["cluster"] | None = None
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
@@ -56,6 +68,14 @@ class DrawnStratum(Record):
                 f"{drawn} of {self.prompts} prompts were drawn, a propensity other than {self.propensity}"
             )
         return self
+
+
+class DrawnClusters(Record):
+    """Clusters of prompts, each drawn whole or not at all: of the table, over all phases, and in this one."""
+
+    clusters: Count
+    drawn: Count
+    drawn_now: Count
 
 
 class DrawCounts(Record):
@@ -71,6 +91,8 @@ class DrawCounts(Record):
     candidate_labels_now : int
     labelled_already : int, optional
         Of a draw by cell: candidates drawn now that have a label, and need none.
+    clusters : DrawnClusters, optional
+        Where the table names clusters: they are drawn whole.
     """
 
     prompts: Count
@@ -80,6 +102,7 @@ class DrawCounts(Record):
     drawn_now: Count
     candidate_labels_now: Count
     labelled_already: Count | None = None
+    clusters: DrawnClusters | None = None
 
 
 class DrawSettings(PopulationSettings):
@@ -155,9 +178,10 @@ class LabelsDocument(Document):
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
-        data, strata = self.data, self.strata
+        data, strata = self.data.clusters or self.data, self.strata
+        units = self.data.prompts if self.data.clusters is None else self.data.clusters.clusters
         for what, told, found in (
-            ("prompts", data.prompts, sum(one.prompts for one in strata)),
+            ("units", units, sum(one.prompts for one in strata)),
             ("drawn_now", data.drawn_now, sum(one.drawn_now for one in strata)),
             ("drawn", data.drawn, sum(one.drawn_before + one.drawn_now for one in strata)),
         ):

@@ -128,6 +128,7 @@ def _check_design(design: LabelDesign, panel: Panel, labelled: _Mask) -> None:
             f"{quoted(panel.prompt_ids[unknown][0])}",
             hint="give the design that was drawn from these prompts",
         )
+    design.refuse_other_clusters(design.prompt_ids.get_indexer(panel.prompt_ids), panel.clusters)
     strange = labelled & ~panel.prompt_ids.isin(design.prompt_ids[design.drawn])
     if strange.any():
         raise InputError(

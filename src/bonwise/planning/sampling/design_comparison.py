@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.data.checks import CONFIDENCE, SEED, check_confidence, check_share, checked_number, checked_whole
+from bonwise.data.opening import refuse_clusters
 from bonwise.data.reading_options import PoolKeywords, ReadingOptions, opens_a_table
 from bonwise.data.wording import quoted
 from bonwise.documented import DocumentedResult
@@ -192,6 +193,7 @@ def compare_designs(
         judge=judge,
         with_labels=True,
     )
+    refuse_clusters(population.table, "a comparison of designs")
     pools = labelled_pools(population, seed)
     counts = [_labels_at(share, len(pools.phi), population.table.source) for share in shares]
     by_share = [

@@ -17,18 +17,17 @@ from bonwise.data.label_design import BY_CANDIDATE, WHOLE_AND_PAIR, LabelDesign
 from bonwise.data.reading_options import PoolKeywords, ReadingOptions, opens_a_table
 from bonwise.data.wording import quoted
 from bonwise.documented import DocumentedResult
-from bonwise.documents.labels import DrawCounts, DrawnStratum, DrawSettings, LabelsDocument, WidthRatio
+from bonwise.documents.labels import DrawCounts, DrawnClusters, DrawnStratum, DrawSettings, LabelsDocument, WidthRatio
 from bonwise.documents.record import given
 from bonwise.errors import InputError, UsageError
+from bonwise.planning.sampling.applied_rule import applied_rule, counted_prompts, units_asked
 from bonwise.planning.sampling.draw_by_cell import CellPhase, DrawnBy, drawn_by, with_chances
 from bonwise.planning.sampling.label_files import write_draw
 from bonwise.planning.sampling.label_phase import LabelPhase, share_out
 from bonwise.planning.sampling.label_population import LabelPopulation, label_population
-from bonwise.planning.sampling.label_rules import Rule, known_rule, refined, rule_of
+from bonwise.planning.sampling.label_rules import known_rule
 from bonwise.planning.sampling.label_sheet import drawn_cells, label_sheet, with_texts
 from bonwise.release import release
-from bonwise.stats.partial.label_allocation import LEAST
-from bonwise.stats.top_of_scores import top_of_scores
 
 if TYPE_CHECKING:
     from bonwise.data.opening import ScoreSource
@@ -77,7 +76,7 @@ class LabelDraw(DocumentedResult):
 
     def __repr__(self) -> str:
         return (
-            f"<LabelDraw by {self.design.rule}: {self.counts.drawn_now:,} of {_prompts(self.counts.prompts)}, "
+            f"<LabelDraw by {self.design.rule}: {self.counts.drawn_now:,} of {counted_prompts(self.counts.prompts)}, "
             f"phase {self.settings.phase}>"
         )
 
@@ -207,7 +206,7 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
         drawn=int(drawn.drawn.sum()),
         drawn_now=int(now.sum()),
         candidate_labels_now=int(cells.sum()) - (already or 0),
-        **given(labelled_already=already),
+        **given(labelled_already=already, clusters=_clusters(population, drawn, now)),
     )
     settings = DrawSettings(
         **population.settings.to_dict(),
@@ -269,13 +268,26 @@ def _phase(
     asked: DrawnBy, population: LabelPopulation, labels: int, before: LabelDesign | None
 ) -> tuple[LabelPhase | CellPhase, tuple[str, ...]]:
     """Return the phase to draw, and what to say of the rule."""
+    if population.units.clustered and (asked.by_cell or asked.rule in BY_CANDIDATE):
+        raise UsageError(
+            f"{population.table.source}: prompts are in clusters, and candidates of single prompts were to be drawn",
+            hint="draw clusters, all their prompts with all candidates: design (--design) rule or uniform",
+        )
     if asked.rule == WHOLE_AND_PAIR:
         return CellPhase(population, labels, before), ()
-    taken = np.zeros(len(population.panel.sizes), dtype=bool) if before is None else before.drawn
-    prompts = _prompts_asked(asked.rule, labels, population, int(taken.sum()))
-    rule, said = _applied(asked.rule, population, prompts, before)
-    counts = share_out(asked.rule, rule, prompts, taken, first=before is None)
+    taken = np.zeros(population.units.count, dtype=bool) if before is None else population.units.first(before.drawn)
+    wanted = units_asked(asked.rule, labels, population, 0 if before is None else int(before.drawn.sum()), taken)
+    rule, said = applied_rule(asked.rule, population, wanted, before)
+    counts = share_out(asked.rule, rule, wanted, taken, first=before is None)
     return LabelPhase(asked.rule, population, rule, taken, counts, before), (*said, *rule.sentences)
+
+
+def _clusters(population: LabelPopulation, drawn: LabelDesign, now: _Mask) -> DrawnClusters | None:
+    units = population.units
+    if not units.clustered:
+        return None
+    taken, taken_now = (int(units.first(mask).sum()) for mask in (drawn.drawn, now))
+    return DrawnClusters(clusters=units.count, drawn=taken, drawn_now=taken_now)
 
 
 def _said_of_labels(already: int | None) -> tuple[str, ...]:
@@ -302,7 +314,11 @@ def _placed(earlier: LabelDesign, population: LabelPopulation) -> LabelDesign:
             hint="draw from the same table with the same exclude (--exclude) and shape",
         )
     _, stratum = np.unique(earlier.stratum[at], return_inverse=True)
-    picks, others = ([side[x] for x in at.tolist()] if len(side) else () for side in (earlier.picks, earlier.others))
+    earlier.refuse_other_clusters(at, panel.clusters)
+    picks, others, clusters = (
+        [side[x] for x in at.tolist()] if len(side) else ()
+        for side in (earlier.picks, earlier.others, earlier.clusters)
+    )
     return replace(
         earlier,
         prompt_ids=panel.prompt_ids,
@@ -312,71 +328,6 @@ def _placed(earlier: LabelDesign, population: LabelPopulation) -> LabelDesign:
         stratum=stratum.astype(np.int64),
         picks=picks,
         others=others,
+        clusters=clusters,
         cells=None if earlier.cells is None else earlier.cells.at(at),
     )
-
-
-def _prompts_asked(name: str, labels: int, population: LabelPopulation, taken: int) -> int:
-    """Return how many prompts are to be labelled over all phases, refusing what cannot be drawn."""
-    prompts = labels // 2 if name == "pair" else labels
-    there = len(population.panel.sizes)
-    if prompts < 2:
-        raise UsageError(
-            f"{labels} labels make {prompts} pair", hint="ask for at least 4 labels (--labels), better 100 or more"
-        )
-    if prompts > there:
-        raise UsageError(
-            f"{population.table.source} holds {_prompts(there)}, and {prompts:,} were asked to be labelled",
-            hint=f"ask for at most {there:,}",
-        )
-    if taken and prompts <= taken:
-        raise UsageError(
-            f"{_prompts(taken)} drawn already, and {prompts:,} asked for in all",
-            hint="labels (--labels) counts all phases: ask for more than were drawn before",
-        )
-    return prompts
-
-
-def _applied(
-    name: str, population: LabelPopulation, prompts: int, before: LabelDesign | None
-) -> tuple[Rule, tuple[str, ...]]:
-    """Return the rule, told by the labels of an earlier phase where there is one, and what to say of them."""
-    if name == "pair" and not _open_prompts(population):
-        raise InputError(
-            f"{population.table.source}: the judge ties all candidates of every prompt, so a pick and another "
-            "candidate tell nothing apart",
-            hint="the judge's picks are random picks; label whole pools (design uniform) to see what is at stake",
-        )
-    if before is None:
-        return rule_of("uniform" if name == "neyman" else name, population, prompts), ()
-    piloted = name == "neyman" and int(before.phase.max()) == 1
-    # Of a pilot's strata each takes at least one label of those left, so that none is missed.
-    most = min(prompts, LEAST * (prompts - int(before.drawn.sum()))) if piloted else prompts
-    rule = rule_of(name, population, most, None if piloted else before.stratum)
-    if name in BY_CANDIDATE:
-        return rule, ()
-    seen = before.drawn & population.complete
-    weights = np.divide(1.0, before.propensity, out=np.ones(len(seen)), where=before.propensity > 0)
-    return refined(name, rule, population, seen, weights, prompts), _unlabelled(before.drawn, population.complete)
-
-
-def _open_prompts(population: LabelPopulation) -> int:
-    """Return in how many prompts the judge does not tie all candidates."""
-    panel = population.panel
-    return int((top_of_scores(panel.scores, panel.sizes).tied < panel.sizes).sum())
-
-
-def _prompts(count: int) -> str:
-    return f"{count:,} prompt{'' if count == 1 else 's'}"
-
-
-def _unlabelled(drawn: _Mask, complete: _Mask) -> tuple[str, ...]:
-    owed, extra = int((drawn & ~complete).sum()), int((complete & ~drawn).sum())
-    found = []
-    if owed:
-        found.append(f"Of the {int(drawn.sum()):,} prompts drawn before {owed:,} still lack labels.")
-    if extra:
-        found.append(
-            f"Labelled but never drawn: {_prompts(extra)}; they say nothing about the others and are left out."
-        )
-    return tuple(found)

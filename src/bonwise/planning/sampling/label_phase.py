@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from bonwise.data.label_design import BY_CANDIDATE, LabelDesign
 from bonwise.documents.labels import DrawCounts, DrawnStratum, DrawRule, WidthRatio
+from bonwise.documents.record import given
 from bonwise.errors import UsageError
 from bonwise.planning.sampling.label_population import LabelPopulation
 from bonwise.planning.sampling.label_rules import MEANING, Rule
@@ -26,16 +27,16 @@ _Ints = npt.NDArray[np.int64]
 _Mask = npt.NDArray[np.bool_]
 
 
-def share_out(name: str, rule: Rule, prompts: int, taken: _Mask, *, first: bool) -> _Ints:
-    """Return how many prompts of each stratum are drawn in the end, over all phases.
+def share_out(name: str, rule: Rule, units: int, taken: _Mask, *, first: bool) -> _Ints:
+    """Return how many units of each stratum are drawn in the end, over all phases.
 
     Parameters
     ----------
     name : str
     rule : Rule
-    prompts : int
-        Asked for, over all phases.
-    taken : ndarray of bool, shape (prompts,)
+    units : int
+        Prompts, or clusters of them, asked for over all phases.
+    taken : ndarray of bool, shape (units,)
         Drawn before.
     first : bool
         Whether this is the first phase, which of ``neyman`` is the pilot alone.
@@ -46,18 +47,18 @@ def share_out(name: str, rule: Rule, prompts: int, taken: _Mask, *, first: bool)
         More pairs than prompts in which the judge tells candidates apart, or a stratum that would have no label.
     """
     if name == "neyman" and first:
-        prompts = pilot_size(prompts)
-    there = rule.open_prompts
-    if prompts > there.sum():
+        units = pilot_size(units)
+    there = rule.open_units
+    if units > there.sum():
         raise UsageError(
-            f"{prompts:,} pairs were asked for, and the judge tells candidates apart in {there.sum():,} prompts",
+            f"{units:,} pairs were asked for, and the judge tells candidates apart in {there.sum():,} prompts",
             hint=f"ask for at most {2 * int(there.sum()):,} labels",
         )
     held = np.bincount(rule.strata[taken], minlength=len(there)).astype(np.int64)
-    counts = allocate(there, rule.prompts * rule.sd, prompts, taken=held)
+    counts = allocate(there, rule.units * rule.sd, units, taken=held)
     if np.any((counts == 0) & (there > 0)):
         raise UsageError(
-            f"{prompts:,} labels do not reach every one of {len(counts)} strata", hint="ask for more labels"
+            f"{units:,} labels do not reach every one of {len(counts)} strata", hint="ask for more labels"
         )
     return counts
 
@@ -72,10 +73,10 @@ class LabelPhase:
         Of the rule.
     population : LabelPopulation
     rule : Rule
-    taken : ndarray of bool, shape (prompts,)
+    taken : ndarray of bool, shape (units,)
         Drawn before.
     counts : ndarray of int64, shape (strata,)
-        Prompts drawn in the end.
+        Units drawn in the end.
     before : LabelDesign, optional
         The earlier phases, in the order of the panel.
     """
@@ -94,13 +95,13 @@ class LabelPhase:
 
     @property
     def held(self) -> _Ints:
-        """Prompts of each stratum drawn before."""
+        """Units of each stratum drawn before."""
         return np.bincount(self.rule.strata[self.taken], minlength=len(self.counts)).astype(np.int64)
 
     @property
     def ess(self) -> float:
         """Effective sample size of the weights."""
-        return float(effective_sample_size(self.rule.prompts, self.counts))
+        return float(effective_sample_size(self.rule.units, self.counts))
 
     def draw(self, seed: int) -> tuple[LabelDesign, _Mask]:
         """Return the design of all phases, and what was drawn now.
@@ -111,38 +112,41 @@ class LabelPhase:
             Each phase has its own stream of it.
         """
         rng = np.random.default_rng([seed, self.number])
-        now = draw_within(self.rule.strata, self.counts - self.held, rng, self.taken)
+        units = self.population.units
+        now = draw_within(self.rule.strata, self.counts - self.held, rng, self.taken)[units.of_prompts]
         earlier = np.zeros(len(now), dtype=np.int64) if self.before is None else self.before.phase
         panel = self.population.panel
         picks, others = drawn_pairs(self.name, panel, now, self.before, rng)
         design = LabelDesign(
             panel.prompt_ids,
             np.where(now, self.number, earlier),
-            (self.counts / self.rule.prompts)[self.rule.strata],
-            self.rule.strata,
+            (self.counts / self.rule.units)[self.rule.strata][units.of_prompts],
+            self.rule.strata[units.of_prompts],
             self.name,
             seed,
             panel.judge,
             picks,
             others,
             seeds=np.where(earlier > 0, seed if self.before is None else self.before.seeds, seed),
+            clusters=[units.names[unit] for unit in units.of_prompts.tolist()] if units.clustered else (),
         )
         return design, now
 
     def strata(self) -> list[DrawnStratum]:
         """Return each stratum's part of the document."""
         size, held = self.rule.size, self.held
-        means = None if size is None else np.bincount(self.rule.strata, weights=size) / self.rule.prompts
+        means = None if size is None else np.bincount(self.rule.strata, weights=size) / self.rule.units
         return [
             DrawnStratum(
                 stratum=h,
-                prompts=int(prompts),
+                prompts=int(there),
                 drawn_before=int(held[h]),
                 drawn_now=int(self.counts[h] - held[h]),
-                propensity=float(self.counts[h] / prompts),
+                propensity=float(self.counts[h] / there),
                 mean_size=None if means is None else float(means[h]),
+                **given(unit="cluster" if self.population.units.clustered else None),
             )
-            for h, prompts in enumerate(self.rule.prompts)
+            for h, there in enumerate(self.rule.units)
         ]
 
     def width(self) -> WidthRatio:
@@ -158,7 +162,7 @@ class LabelPhase:
             else "the outcome of a prompt varies in proportion to its size measure, and no score predicts it"
         )
         spread = self.rule.sd if self.rule.told else self._size_of_strata()
-        ratio = width_ratio(self.rule.prompts, self.counts, spread, self.rule.explained)
+        ratio = width_ratio(self.rule.units, self.counts, spread, self.rule.explained)
         return WidthRatio(estimate=float(ratio), explained=float(self.rule.explained), assumption=assumption)
 
     def _no_width(self) -> str:
@@ -175,7 +179,7 @@ class LabelPhase:
     def _size_of_strata(self) -> Floats:
         """Return the root mean square of the size measure in each stratum."""
         size = np.ones(len(self.rule.strata)) if self.rule.size is None else self.rule.size
-        means: Floats = np.sqrt(np.bincount(self.rule.strata, weights=size**2) / self.rule.prompts)
+        means: Floats = np.sqrt(np.bincount(self.rule.strata, weights=size**2) / self.rule.units)
         return means
 
     def said(self, counts: DrawCounts, labels: int) -> tuple[str, ...]:
@@ -188,8 +192,12 @@ class LabelPhase:
             "pair": f"the judge's pick and one other candidate of each ({cells})",
         }.get(self.name, f"all candidates of each ({cells})")
         verb = "is" if counts.drawn_now == 1 else "are"
+        whole = self.population.units
+        of = f"{counts.drawn_now:,} of {counts.prompts:,} prompts"
+        if whole.clustered:
+            of += f", those of {int((self.counts - self.held).sum()):,} of {whole.count:,} clusters,"
         said = [
-            f"{counts.drawn_now:,} of {counts.prompts:,} prompts {verb} to be labelled now{more}: {what}.",
+            f"{of} {verb} to be labelled now{more}: {what}.",
             f"Drawn by {self.name}: {MEANING[self.name]}.",
         ]
         if self.name == "pair" and labels % 2:

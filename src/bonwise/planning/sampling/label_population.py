@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
@@ -14,7 +15,7 @@ import pandas as pd
 from bonwise.data.cell_scores import further_scores
 from bonwise.data.checks import check_text
 from bonwise.data.labels import join_labels
-from bonwise.data.opening import HoldsScores, ScoreSource, open_scores, refuse_clusters
+from bonwise.data.opening import HoldsScores, ScoreSource, open_scores
 from bonwise.data.panel import Panel, lay_out
 from bonwise.data.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.data.rows import name_of
@@ -23,6 +24,7 @@ from bonwise.data.wording import listed, quoted
 from bonwise.documents.dropped_prompt import DroppedPrompt
 from bonwise.documents.label_population import PopulationSettings
 from bonwise.errors import UsageError
+from bonwise.planning.sampling.drawn_units import DrawnUnits
 from bonwise.stats.partial.label_features import LabelFeatures, label_features, mean_of_judges
 from bonwise.stats.sums import Floats
 
@@ -59,6 +61,13 @@ class LabelPopulation:
         """Return what scores say of every prompt; the audited judge is used in its placeself where it is alone."""
         second = self.second
         return label_features(self.panel.scores, self.panel.sizes, (self.panel.scores if second is None else second,))
+
+    @cached_property
+    def units(self) -> DrawnUnits:
+        """What is drawn as a whole: clusters where the table names them, else prompts."""
+        if self.panel.clusters is None:
+            return DrawnUnits.prompts(len(self.panel.sizes))
+        return DrawnUnits.clusters(self.panel.clusters, self.table.frame["cluster"].cat.categories.tolist())
 
     @property
     def complete(self) -> npt.NDArray[np.bool_]:
@@ -99,7 +108,6 @@ def label_population(
     label_file = reading.labels
     _refuse_kinds(source, label_file, judge)
     table = open_scores(source, reading)
-    refuse_clusters(table, "a draw of labels")
     own = table.has_labels
     if not with_labels:
         table = replace(table, frame=table.frame.assign(oracle_label=np.nan))

@@ -68,13 +68,13 @@ class Rule:
 
     Parameters
     ----------
-    strata : ndarray of int64, shape (prompts,)
-        0, 1, ...
-    size : ndarray of float64, shape (prompts,), or None
+    strata : ndarray of int64, shape (units,)
+        0, 1, ...; a unit is a prompt, or a cluster of prompts with their means.
+    size : ndarray of float64, shape (units,), or None
         What the standard deviation of the outcome is taken to be in proportion to, in the unit of the scores; None
         where the rule takes it to be anything.
     sd : ndarray of float64, shape (strata,)
-        What a stratum's labels are in proportion to, a prompt.
+        What a stratum's labels are in proportion to, a unit.
     explained : float
         Share of the variance of the outcome that the scores explain, where a first phase has shown it.
     told : bool
@@ -91,16 +91,16 @@ class Rule:
     sentences: tuple[str, ...] = ()
 
     @property
-    def prompts(self) -> _Ints:
+    def units(self) -> _Ints:
         """N_h, shape (strata,)."""
         return np.bincount(self.strata, minlength=len(self.sd)).astype(np.int64)
 
     @property
-    def open_prompts(self) -> _Ints:
-        """N_h where prompts may be drawn, 0 where a label would say nothing, shape (strata,)."""
+    def open_units(self) -> _Ints:
+        """N_h where units may be drawn, 0 where a label would say nothing, shape (strata,)."""
         if self.size is None:
-            return self.prompts
-        return np.where(np.bincount(self.strata, weights=self.size, minlength=len(self.sd)) > 0, self.prompts, 0)
+            return self.units
+        return np.where(np.bincount(self.strata, weights=self.size, minlength=len(self.sd)) > 0, self.units, 0)
 
     @classmethod
     def of_size(cls, found: _Ints, size: Floats, *sentences: str) -> Rule:
@@ -118,14 +118,14 @@ def rule_of(name: str, population: LabelPopulation, labels: int, before: _Ints |
         A key of `MEANING`.
     population : LabelPopulation
     labels : int
-        Prompts to be labelled, over all phases.
-    before : ndarray of int64, shape (prompts,), optional
+        Units to be labelled, over all phases.
+    before : ndarray of int64, shape (units,), optional
         Strata of an earlier phase, which stay as they are.
     """
     panel = population.panel
     tops = top_of_scores(panel.scores, panel.sizes)
     if name not in ("uniform", "pick") and not (tops.tied < panel.sizes).any():
-        return _nothing_open(panel.sizes)
+        return _nothing_open(population.units.count)
     found = _RULES[name](population, tops, labels)
     return found if before is None else replace(found, strata=before, sd=_means(before, found))
 
@@ -136,21 +136,21 @@ def _means(found: _Ints, rule: Rule) -> Floats:
     return means
 
 
-def _nothing_open(sizes: _Ints) -> Rule:
+def _nothing_open(units: int) -> Rule:
     said = (
         "The judge ties all candidates of every prompt, so its pick is a random pick and its recovery is 0 whatever "
         "the labels are; nothing tells the prompts apart, so all were equally likely to be drawn."
     )
-    return Rule(np.zeros(len(sizes), dtype=np.int64), None, np.ones(1), sentences=(said,))
+    return Rule(np.zeros(units, dtype=np.int64), None, np.ones(1), sentences=(said,))
 
 
 def _uniform(population: LabelPopulation, _tops: TopOfScores, _labels: int) -> Rule:
-    return Rule(np.zeros(len(population.panel.sizes), dtype=np.int64), None, np.ones(1))
+    return Rule(np.zeros(population.units.count, dtype=np.int64), None, np.ones(1))
 
 
 def _by_size(population: LabelPopulation, _tops: TopOfScores, labels: int) -> Rule:
     panel, second = population.panel, population.second
-    size = size_measure(panel.scores, panel.sizes, second)
+    size = population.units.mean(size_measure(panel.scores, panel.sizes, second))
     return Rule.of_size(strata(size, labels), size, *looked_at(population, second))
 
 
@@ -170,12 +170,13 @@ def looked_at(population: LabelPopulation, second: Floats | None) -> tuple[str, 
 
 
 def _by_ties(population: LabelPopulation, tops: TopOfScores, labels: int) -> Rule:
-    factor = pick_factor(tops.tied, population.panel.sizes)
+    factor = population.units.mean(pick_factor(tops.tied, population.panel.sizes))
     return Rule.of_size(tie_strata(factor, labels), factor)
 
 
-def _by_level(_population: LabelPopulation, tops: TopOfScores, labels: int) -> Rule:
-    found = level_by_spread(tops.mean, tops.spread, labels)
+def _by_level(population: LabelPopulation, tops: TopOfScores, labels: int) -> Rule:
+    mean = population.units.mean
+    found = level_by_spread(mean(tops.mean), mean(tops.spread), labels)
     return Rule(found, None, np.ones(int(found.max()) + 1))
 
 
@@ -224,11 +225,12 @@ def refined(name: str, rule: Rule, population: LabelPopulation, seen: _Mask, wei
     weights : ndarray of float64, shape (prompts,)
         1 / propensity in the first phase.
     labels : int
-        Prompts labelled in both phases.
+        Units labelled in both phases.
     """
     if (rule.size is None and name != "neyman") or name in ("pick", "pair"):
         return rule
-    few = _too_few(name, int(seen.sum()), labels)
+    kind = "clusters" if population.units.clustered else "prompts"
+    few = _too_few(name, int(seen.sum()), labels, kind)
     if few:
         return replace(rule, sentences=(*rule.sentences, few))
     panel, cells = population.panel, np.repeat(seen, population.panel.sizes)
@@ -238,7 +240,7 @@ def refined(name: str, rule: Rule, population: LabelPopulation, seen: _Mask, wei
         said = "All labels of a prompt were equal in every prompt so far, so they say nothing of where to label next."
         return replace(rule, sentences=(*rule.sentences, said))
     phi = gain - float(w @ gain) / float(w @ best) * best
-    groups = rule.strata[seen]
+    groups = rule.strata[population.units.of_prompts[seen]]
     said = f"The spread of the outcomes of {_counted(int(seen.sum()))} decided where the others are drawn."
     sentences = (*rule.sentences, said)
     if rule.size is None:
@@ -250,13 +252,13 @@ def refined(name: str, rule: Rule, population: LabelPopulation, seen: _Mask, wei
     return replace(rule, sd=sd, explained=explained, told=True, sentences=sentences)
 
 
-def _too_few(name: str, seen: int, labels: int) -> str:
+def _too_few(name: str, seen: int, labels: int, kind: str) -> str:
     if seen < _FEWEST_SEEN:
         instead = "all strata count alike" if name == "neyman" else "the scores alone decide where to label"
         return f"{_counted(seen)} so far, and it takes {_FEWEST_SEEN} to see a spread; {instead}."
     if labels < ENOUGH_TO_REFINE and name != "neyman":
         return (
-            f"Below {ENOUGH_TO_REFINE} labelled prompts in all, the spread seen so far is too uncertain to go by; "
+            f"Below {ENOUGH_TO_REFINE} labelled {kind} in all, the spread seen so far is too uncertain to go by; "
             "the scores alone decide where to label."
         )
     return ""

@@ -9,7 +9,7 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.described.dropped_prompts import cannot_be_drawn
 from bonwise.report.described.table_facts import table_facts
-from bonwise.report.numbers import count, number, percent
+from bonwise.report.numbers import count, counted, number, percent
 
 __all__ = ["describe"]
 
@@ -30,9 +30,11 @@ def _blocks(document: LabelsDocument) -> Iterator[Block]:
     yield _strata(document.strata)
     for sentence in document.sentences:
         yield Said("finding", printable(sentence, longest=1000))
+    clusters = document.data.clusters
+    drawn = count(document.data.drawn) if clusters is None else counted(clusters.drawn, "cluster")
     yield Said(
         "note",
-        f"Effective sample size of the weights: {count(round(document.ess))} of {count(document.data.drawn)}. It "
+        f"Effective sample size of the weights: {count(round(document.ess))} of {drawn}. It "
         "counts how unevenly labels weigh, not what they are worth.",
     )
     yield Said("note", _width(document.width_ratio))
@@ -53,7 +55,7 @@ def _strata(strata: Sequence[DrawnStratum]) -> Table:
     parted = any(one.pairs is not None for one in strata)
     columns = (
         Column("stratum", "name"),
-        Column("prompts"),
+        Column("clusters" if any(one.unit for one in strata) else "prompts"),
         *((Column("before"),) if second else ()),
         Column("drawn"),
         *((Column("whole"), Column("pairs")) if parted else ()),
