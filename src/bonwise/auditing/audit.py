@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from bonwise.auditing.comparison import compare_judges
+from bonwise.auditing.comparison import choice_of_judges, compare_judges
 from bonwise.auditing.further_panels import FurtherPanels
 from bonwise.auditing.judge_audit import audit_judge, of_candidates
 from bonwise.auditing.logged import logged_judge
@@ -159,9 +159,10 @@ def _audit(table: ScoreTable, settings: Settings, stated: StatedDraw | None) -> 
     if not judges:
         first, reason = next(iter(refused.items()))
         raise InputError(f"{table.source}: no judge can be audited; {first!r}: {reason}", hint="see bonwise doctor")
+    comparisons = compare_judges(judges, settings)
     return Audit(
         {judge.judge: judge for judge in judges},
-        compare_judges(judges, settings),
+        comparisons,
         settings,
         table.source,
         table.columns,
@@ -172,6 +173,7 @@ def _audit(table: ScoreTable, settings: Settings, stated: StatedDraw | None) -> 
         labels_left_out=table.labels_left_out,
         covariates=covariates,
         table=table,
+        choice=choice_of_judges(judges, comparisons, settings),
     )
 
 

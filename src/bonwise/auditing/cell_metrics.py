@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bonwise.auditing.judge_metrics import JudgeMetrics, judge_only
+from bonwise.auditing.judge_metrics import JudgeMetrics, by_unit, judge_only
 from bonwise.auditing.labelled_cells import CellLabels
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.settings import Settings, label_range
+from bonwise.data.panel import Panel
 from bonwise.errors import UsageError
 from bonwise.stats.catalog import METRICS
 from bonwise.stats.cells.bounds import cell_bounds
@@ -20,6 +21,7 @@ from bonwise.stats.cells.table import CellTable
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import IntervalRule
 from bonwise.stats.no_gain import no_gain_laws
+from bonwise.stats.simultaneous import UnitInfluences, pick_influences
 
 __all__ = ["cell_differences", "cell_metrics"]
 
@@ -63,7 +65,17 @@ def cell_metrics(labelling: Labelling, settings: Settings) -> JudgeMetrics:
     diagnostics = label_diagnostics(table, list(panel.candidates))
     notes = (*found.notes, *([_NOT_DRAWN] if settings.interval == "bootstrap" else []))
     cells = CellLabels(labelling, table, found, diagnostics, bounds, notes)
-    return JudgeMetrics({one.name: metrics[one.name] for one in METRICS}, cells=cells)
+    figures = {one.name: metrics[one.name] for one in METRICS}
+    return JudgeMetrics(figures, cells=cells, influences=_influences(found, panel))
+
+
+def _influences(found: LabelledCellFigures, panel: Panel) -> UnitInfluences | None:
+    """Return how much every unit moves gain, and recovery where it is not refused; None where both are."""
+    gain, room = found.gain_parts, found.oracle_parts
+    if gain is None:
+        return None
+    both = pick_influences(gain, gain if room is None else room, panel.clusters)
+    return by_unit(panel, both if room is not None else {"gain": both["gain"]})
 
 
 def _with_no_gain_tests(found: LabelledCellFigures, table: CellTable, rule: IntervalRule) -> dict[str, Estimate]:

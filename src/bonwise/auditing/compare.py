@@ -10,6 +10,8 @@ from typing import Unpack
 import numpy as np
 import pandas as pd
 
+from bonwise.auditing.choice import Choice, Compared, choices, turned
+from bonwise.auditing.judge_metrics import panel_influences
 from bonwise.auditing.labelling import label_state
 from bonwise.auditing.logged import logged_panels, logged_table, picks_made
 from bonwise.auditing.picks_file import read_picks
@@ -105,6 +107,9 @@ class PickComparison(DocumentedResult):
         Prompts of both sets that could not be compared, and why.
     in_part : LabelsInPart
         Labels of prompts that are labelled in part: in no figure.
+    choice : mapping of str to Choice
+        Which of ``first`` and ``second`` is better by ``recovery`` and by ``gain``, with intervals that hold after
+        the choice and intervals that hold together.
     """
 
     first: PicksSide
@@ -114,6 +119,7 @@ class PickComparison(DocumentedResult):
     settings: CompareSettings = field(repr=False)
     dropped: tuple[PromptLeftOut, ...] = field(default=(), repr=False)
     in_part: LabelsInPart = field(default=LabelsInPart(0, 0, 0), repr=False)
+    choice: Mapping[str, Choice] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         files = f"{self.first.picks.source} and {self.second.picks.source}"
@@ -128,7 +134,10 @@ class PickComparison(DocumentedResult):
             differences=estimate_records(self.differences),
             dropped=[DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in self.dropped],
             settings=self.settings,
-            **given(unused_labels=unused_labels(self.in_part.told(_WHOLE_PROMPTS))),
+            **given(
+                unused_labels=unused_labels(self.in_part.told(_WHOLE_PROMPTS)),
+                choice={metric: one.record() for metric, one in self.choice.items()} or None,
+            ),
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -191,6 +200,7 @@ def compare(
         **given(labels_left_out=labels_left_out(table.labels_left_out)),
     )
     first_side, second_side, differences = _compared(sides, common, alone, settings, method)
+    choice = _choice((first_side, second_side), common, differences, settings)
     return PickComparison(
         first_side,
         second_side,
@@ -199,7 +209,26 @@ def compare(
         described,
         tuple(one for prompt, one in sorted(dropped.items()) if prompt not in strangers),
         in_part,
+        choice,
     )
+
+
+def _choice(
+    sides: tuple[PicksSide, PicksSide],
+    panels: tuple[Panel, Panel],
+    differences: Mapping[str, Estimate],
+    settings: Settings,
+) -> dict[str, Choice]:
+    """Choose the better of both by recovery and by gain, with intervals that hold after the choice."""
+
+    def difference(first: str, second: str, metric: str) -> Estimate | None:
+        return differences[metric] if (first, second) == (_FIRST, _SECOND) else turned(differences[metric])
+
+    compared = {
+        name: Compared(side.metrics, panel_influences(panel, prompt_sums(panel.scores, panel.labels, panel.sizes)))
+        for name, side, panel in zip((_FIRST, _SECOND), sides, panels, strict=True)
+    }
+    return choices(compared, difference, settings.confidence, seed=settings.seed)
 
 
 def _alone(mine: Picks, other: Picks) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
+from bonwise.auditing.choice import Choice, Compared, choices, turned
 from bonwise.auditing.judge_audit import JudgeAudit
 from bonwise.auditing.level import panel_level_bias
 from bonwise.auditing.settings import Settings
@@ -23,7 +24,7 @@ from bonwise.stats.level_bias import level_bias_difference
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.sums import Floats, prompt_sums
 
-__all__ = ["PairedDifferences", "compare_judges"]
+__all__ = ["PairedDifferences", "choice_of_judges", "compare_judges"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,22 @@ def compare_judges(judges: Sequence[JudgeAudit], settings: Settings) -> tuple[Pa
     labelled = [_LabelledJudge(judge, settings) for judge in judges]
     _share_what_is_alike(labelled, settings)
     return tuple(_compare(first, second, settings) for first, second in combinations(labelled, 2))
+
+
+def choice_of_judges(
+    judges: Sequence[JudgeAudit], comparisons: Sequence[PairedDifferences], settings: Settings
+) -> dict[str, Choice]:
+    """Choose the best judge by recovery and by gain, with intervals that hold after the choice."""
+    pairs = {(one.first, one.second): one.differences for one in comparisons}
+
+    def difference(first: str, second: str, metric: str) -> Estimate | None:
+        if (first, second) in pairs:
+            return pairs[first, second].get(metric)
+        found = pairs[second, first].get(metric)
+        return None if found is None else turned(found)
+
+    compared = {one.judge: Compared(one.metrics, one.influences) for one in judges}
+    return choices(compared, difference, settings.confidence, seed=settings.seed)
 
 
 class _LabelledJudge:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bonwise.auditing.further_panels import FurtherPanels
 from bonwise.auditing.gates import Labelled
-from bonwise.auditing.judge_metrics import JudgeMetrics, judge_only, with_no_gain_tests
+from bonwise.auditing.judge_metrics import JudgeMetrics, judge_only, panel_influences, with_no_gain_tests
 from bonwise.auditing.labelled_cells import CellLabels
 from bonwise.auditing.labelling import Labelling, label_state
 from bonwise.auditing.level import panel_level_bias
@@ -36,6 +36,7 @@ from bonwise.errors import InputError
 from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
 from bonwise.stats.estimate import Estimate, under_method
 from bonwise.stats.estimation import estimate
+from bonwise.stats.simultaneous import UnitInfluences
 from bonwise.stats.sums import Sums, prompt_sums
 
 __all__ = ["NO_SCORES", "JudgeAudit", "audit_judge", "of_candidates"]
@@ -80,6 +81,8 @@ class JudgeAudit:
         Why the verdict is not useful and no gate is met, whatever the figures are; empty where they settle both.
     cells : CellLabels or None
         Where candidates are labelled one by one: their labels.
+    influences : UnitInfluences or None
+        How much every prompt, or cluster, moves gain and recovery; None where that is not known.
     """
 
     judge: str
@@ -94,6 +97,7 @@ class JudgeAudit:
     drawn: Labelled | None = field(default=None, repr=False)
     suspected: tuple[Suspected, ...] = field(default=(), repr=False)
     cells: CellLabels | None = field(default=None, repr=False)
+    influences: UnitInfluences | None = field(default=None, repr=False)
 
     def suspected_for(self, metric: str) -> tuple[Suspected, ...]:
         """Return what keeps a gate on a metric from being met; one that needs no labels lacks none."""
@@ -247,6 +251,7 @@ def audit_judge(
         figures.sampling(labelling),
         suspected=suspected,
         cells=figures.cells,
+        influences=figures.influences,
     )
 
 
@@ -350,4 +355,4 @@ def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> Jud
     found = under_method(found, labelling.method)
     if labelling.method == "labelled_only":
         found.update(judge_only(labelling.panel, settings))
-    return JudgeMetrics(found)
+    return JudgeMetrics(found, influences=panel_influences(panel, sums))

@@ -16,9 +16,10 @@ from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import IntervalRule, estimate
 from bonwise.stats.no_gain import DealtLabels, no_gain_laws
-from bonwise.stats.sums import Sums, prompt_sums
+from bonwise.stats.simultaneous import UnitInfluences, pick_influences
+from bonwise.stats.sums import Floats, Sums, prompt_sums
 
-__all__ = ["JudgeMetrics", "judge_only", "with_no_gain_tests"]
+__all__ = ["JudgeMetrics", "by_unit", "judge_only", "panel_influences", "with_no_gain_tests"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +34,14 @@ class JudgeMetrics:
         where the labels are no sample.
     cells : CellLabels or None
         Where candidates are labelled one by one: their labels.
+    influences : UnitInfluences or None
+        How much every prompt, or cluster, moves gain and recovery; None where that is not known.
     """
 
     metrics: Mapping[str, Estimate] = field(repr=False)
     use: SampleUse | None = None
     cells: CellLabels | None = field(default=None, repr=False)
+    influences: UnitInfluences | None = field(default=None, repr=False)
 
     def sampling(self, labelling: Labelling) -> Sampling | None:
         """Return how the labelled prompts were drawn and used, for the document; None where no draw is stated."""
@@ -56,6 +60,18 @@ class JudgeMetrics:
             labelled_not_drawn=drawn.not_drawn,
             **({} if self.use is None else self.use.given_values()),
         )
+
+
+def by_unit(panel: Panel, values: Mapping[str, Floats]) -> UnitInfluences:
+    """Return influences with the units that they are of: the prompts of the panel, or the clusters of these."""
+    units = panel.prompt_ids.to_numpy() if panel.clusters is None else np.unique(panel.clusters)
+    return UnitInfluences(units, values)
+
+
+def panel_influences(panel: Panel, sums: Floats, weights: Floats | None = None) -> UnitInfluences:
+    """Return how much every unit of a panel that is labelled whole adds to gain and recovery, from its sums."""
+    t = Sums(*sums)
+    return by_unit(panel, pick_influences(t.J - t.R, t.M - t.R, panel.clusters, weights))
 
 
 def judge_only(panel: Panel, settings: Settings) -> dict[str, Estimate]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bonwise.auditing.judge_metrics import JudgeMetrics, judge_only
+from bonwise.auditing.judge_metrics import JudgeMetrics, by_unit, judge_only, panel_influences
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.level import panel_level_bias
 from bonwise.auditing.settings import Settings
@@ -40,6 +40,8 @@ def sampled_metrics(
     panel = labelling.panel
     known = panel.keep(sample.labelled)
     sums, rule = prompt_sums(known.scores, known.labels, known.sizes), settings.rule(known.labels, panel.clusters)
+    weights = sample.weights[sample.labelled]
+    influences = panel_influences(known, sums, weights)
     found: dict[str, Estimate] = {}
     use = SampleUse(ess=sample.ess)
     if labelling.method == "aipw":
@@ -47,14 +49,14 @@ def sampled_metrics(
         model = settings.outcome_model
         partial = partial_estimates(sums, features, sample, rule, model=model, seed=settings.seed)
         found |= partial.metrics
+        influences = by_unit(panel, partial.influences)
         use = _with_model(sample.ess, partial, list(further))
     others = [e for e in ESTIMANDS if e.on_labels and e.name not in found]
     found |= weighted_estimates(others, sums, sample, rule.keep(sample.labelled))
-    weights = sample.weights[sample.labelled]
     bias = panel_level_bias(known, settings, weights).with_method("weighted")
     found = {**found, **judge_only(panel, settings), "level_bias": bias}
     order = [*(e.name for e in ESTIMANDS), "level_bias"]
-    return JudgeMetrics({name: found[name] for name in order}, use)
+    return JudgeMetrics({name: found[name] for name in order}, use, influences=influences)
 
 
 def _with_model(ess: float, partial: PartialEstimates, further: list[str]) -> SampleUse:

@@ -16,6 +16,7 @@ from bonwise.documents.audited.sampling import Sampling
 from bonwise.documents.audited.settings import AuditSettings
 from bonwise.documents.audited.suspicion import AuditSuspicion
 from bonwise.documents.audited.verdict import Verdict
+from bonwise.documents.choice import ChoiceRecord
 from bonwise.documents.document import Document, FrameRow
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.record import given
@@ -56,6 +57,8 @@ class AuditDocument(Document):
         Where some were asked for.
     unused_labels, labelled_cells : optional
         Of the only judge, as in `judges` of several.
+    choice : dict of str to ChoiceRecord, optional
+        Of two judges or more the best by ``recovery`` and by ``gain``, with intervals that hold after the choice.
     """
 
     schema_: Literal["bonwise.audit/1"] = Field(default="bonwise.audit/1", alias="schema")
@@ -76,6 +79,7 @@ class AuditDocument(Document):
     suspicions: list[AuditSuspicion] | None = None
     unused_labels: UnusedLabels | None = None
     labelled_cells: LabelledCells | None = None
+    choice: dict[str, ChoiceRecord] | None = None
 
     @model_validator(mode="after")
     def _one_or_several(self) -> Self:
@@ -93,10 +97,13 @@ class AuditDocument(Document):
     def _names_known_judges(self) -> Self:
         known = {*self.judges, *self.not_audited}
         named = [gate.judge for gate in self.gates or ()]
+        named += [name for one in (self.choice or {}).values() for name in (*one.simultaneous, *one.differences)]
         named += [name for pair in self.comparisons for name in (pair.first, pair.second)]
         strange = [name for name in named if name not in known]
         if strange:
-            raise ValueError(f"a gate or a comparison names {strange[0]!r}, which is not a judge of this audit")
+            raise ValueError(
+                f"a gate, a comparison or a choice names {strange[0]!r}, which is not a judge of this audit"
+            )
         return self
 
     @classmethod
@@ -109,6 +116,7 @@ class AuditDocument(Document):
         not_audited: Mapping[str, str] | None = None,
         covariates: Mapping[str, str] | None = None,
         gates: Sequence[Gate] = (),
+        choice: Mapping[str, ChoiceRecord] | None = None,
     ) -> AuditDocument:
         """Return the document of one judge or of several.
 
@@ -119,6 +127,7 @@ class AuditDocument(Document):
         comparisons : sequence of JudgesCompared
         not_audited, covariates : mapping of str to str, optional
         gates : sequence of Gate
+        choice : mapping of str to ChoiceRecord, optional
         """
         optional = given(covariates=dict(covariates or {}) or None, gates=list(gates) or None)
         if len(judges) == 1 and not not_audited:
@@ -129,7 +138,7 @@ class AuditDocument(Document):
             "comparisons": list(comparisons),
             "not_audited": dict(not_audited or {}),
         }
-        return cls(**together, settings=settings, **optional)
+        return cls(**together, settings=settings, **optional, **given(choice=dict(choice or {}) or None))
 
     def __getitem__(self, key: str) -> Any:
         """Return a value by its JSON key, or a metric of the only judge."""

@@ -7,6 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from bonwise.documents.choice import ChoiceRecord
 from bonwise.documents.document import Document, FrameRow
 from bonwise.documents.dropped_prompt import DroppedPrompt
 from bonwise.documents.estimate import EstimateRecord
@@ -86,6 +87,9 @@ class CompareDocument(Document):
     settings : CompareSettings
     unused_labels : UnusedLabels, optional
         Labels of prompts that are labelled in part, where these count as unlabelled.
+    choice : dict of str to ChoiceRecord, optional
+        Which of ``first`` and ``second`` is better by ``recovery`` and by ``gain``, with intervals that hold after
+        the choice.
     """
 
     schema_: Literal["bonwise.compare/1"] = Field(default="bonwise.compare/1", alias="schema")
@@ -96,6 +100,7 @@ class CompareDocument(Document):
     dropped: list[DroppedPrompt]
     settings: CompareSettings
     unused_labels: UnusedLabels | None = None
+    choice: dict[str, ChoiceRecord] | None = None
 
     frame_columns = (
         *("metric", "first", "first_low", "first_high", "second", "second_low", "second_high"),

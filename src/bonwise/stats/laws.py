@@ -13,7 +13,7 @@ import numpy as np
 
 from bonwise.stats.sums import Floats
 
-__all__ = ["Ends", "Exact", "Fieller", "Law", "OneLess", "Percentile", "Student", "student_quantile"]
+__all__ = ["Ends", "Exact", "Fieller", "Law", "OneLess", "Percentile", "Student", "Turned", "student_quantile"]
 
 Ends = tuple[float, float] | None
 
@@ -105,6 +105,23 @@ class OneLess:
         """Return the interval, None where that of the ratio is unbounded."""
         ends = self.ratio.at(confidence)
         return None if ends is None else (1 - ends[1], 1 - ends[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """The interval of a difference whose two sides are exchanged."""
+
+    law: Law
+
+    @property
+    def kind(self) -> str:
+        """Name of the difference's rule."""
+        return self.law.kind
+
+    def at(self, confidence: float) -> Ends:
+        """Return the interval, None where that of the difference has none."""
+        ends = self.law.at(confidence)
+        return None if ends is None else (-ends[1], -ends[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

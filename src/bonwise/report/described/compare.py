@@ -11,6 +11,7 @@ from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
+from bonwise.report.described.choice import best_of
 from bonwise.report.described.labels_left_out import labels_left_out
 from bonwise.report.figures.forest import Forest, Row, forest_figure
 from bonwise.report.figures.names import short
@@ -97,6 +98,7 @@ def _findings(document: CompareDocument) -> Iterator[Said]:
             unit = unit_of(metric)
             apart = _difference(document.differences[metric], unit_of_difference(unit))
             yield Said("finding", f"{words}: first {_said(one, unit)}, second {_said(other, unit)}; {apart}.")
+    yield from best_of(document.choice, "sets of picks")
 
 
 def _difference(found: EstimateRecord, unit: Unit) -> str:

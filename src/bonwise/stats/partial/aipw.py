@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,8 @@ class PartialEstimates:
         either interval does not exist, or where all prompts are labelled.
     notes : tuple of str
         What a reader must know beside the figures, in sentences.
+    influences : dict of str to ndarray of float64, shape (prompts or clusters,)
+        How much every unit moves gain and recovery.
     """
 
     metrics: dict[str, Estimate]
@@ -59,6 +61,7 @@ class PartialEstimates:
     tuning: float
     narrowed: float | None
     notes: tuple[str, ...] = ()
+    influences: dict[str, Floats] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,7 +160,17 @@ def partial_estimates(
     ess = sample.ess
     metrics = {name: _beside(found, problem.alone[name], ess) for name, found in metrics.items()}
     notes = _notes(sample, rule, features)
-    return PartialEstimates(metrics, fit.choice, fit.share_explained, fit.tuning, narrowed, notes)
+    moved = _influences(fit.influence)
+    return PartialEstimates(metrics, fit.choice, fit.share_explained, fit.tuning, narrowed, notes, moved)
+
+
+def _influences(found: Influence) -> dict[str, Floats]:
+    gain, room = (found.spread @ np.array(of) for of in (_RECOVERY.outcomes, _RECOVERY.outcomes_below))
+    means = found.means @ np.array(_RECOVERY.outcomes), found.means @ np.array(_RECOVERY.outcomes_below)
+    units = len(gain)
+    if means[1] <= 0:
+        return {"gain": gain / units}
+    return {"gain": gain / units, "recovery": (gain - means[0] / means[1] * room) / means[1] / units}
 
 
 def _beside(found: Estimate, alone: Estimate, ess: float) -> Estimate:

@@ -12,6 +12,7 @@ from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.described.audited.data import dropped_of
+from bonwise.report.described.choice import best_of, differences_from_best, held_together
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.figures.forest import Row as ForestRow
 from bonwise.report.figures.names import pair as two_judges
@@ -23,7 +24,7 @@ __all__ = ["MOST_DRAWN", "dropped_prompts", "side_by_side"]
 MOST_DRAWN = 6
 """Judges that have drawings of their own: a drawing takes a third of a second."""
 
-_SUMMARY = {"recovery": 0, "within_r": 0, "global_r": 4, "inflation": 1, "tie_rate": 2}
+_SUMMARY = {"recovery": 0, "within_r": 0, "global_r": 5, "inflation": 2, "tie_rate": 3}
 """Metrics of a summary, and when they are left out on a narrow terminal."""
 
 _DIFFERENCES = ("recovery", "within_r")
@@ -35,7 +36,8 @@ _PAIRS, _AT_A_GLANCE = 100, 15
 def side_by_side(document: AuditDocument) -> Iterator[Part]:
     """Yield what compares the judges."""
     judges = document.judges
-    blocks: list[Block] = [_summary(judges, document.settings.reference)]
+    reference = document.settings.reference
+    blocks: list[Block] = [_summary(document), *best_of(document.choice, "judges", reference)]
     if len(judges) > MOST_DRAWN:
         told = (
             f"Of {count(len(judges))} judges each has tables below and no drawings: up to {MOST_DRAWN} judges are "
@@ -46,6 +48,7 @@ def side_by_side(document: AuditDocument) -> Iterator[Part]:
     if document.not_audited:
         columns = (Column("judge", "name"), Column("why", "words"))
         yield Part("Not audited", [Table.of(columns, document.not_audited.items())], anchor="not-audited")
+    yield from differences_from_best(document.choice)
     if document.comparisons:
         yield _paired(document.comparisons)
 
@@ -62,15 +65,18 @@ def dropped_prompts(judges: Mapping[str, JudgeFound]) -> Iterator[Part]:
         yield Part("Dropped prompts", [Table(columns, rows, at_a_glance=_AT_A_GLANCE)], anchor="dropped")
 
 
-def _summary(judges: Mapping[str, JudgeFound], reference: str | None) -> Table:
+def _summary(document: AuditDocument) -> Table:
     first, *others = _SUMMARY
+    judges, reference, choice = document.judges, document.settings.reference, document.choice
+    together = [] if choice is None or first not in choice else [Column("simultaneous", spare=1)]
     columns = (
         Column("judge", "name"),
         Column("verdict", "name"),
         Column(named(first, reference)),
-        Column("its interval", spare=5),
+        Column("its interval", spare=6),
+        *together,
         *(Column(named(name, reference), spare=_SUMMARY[name]) for name in others),
-        Column("prompts", spare=3),
+        Column("prompts", spare=4),
     )
     rows = [
         (
@@ -78,6 +84,7 @@ def _summary(judges: Mapping[str, JudgeFound], reference: str | None) -> Table:
             judge.verdict.level,
             estimate(judge.metrics.get(first), unit_of(first)),
             interval(judge.metrics.get(first), unit_of(first)),
+            *(held_together(choice, first, name) for _ in together),
             *(estimate(judge.metrics.get(metric), unit_of(metric)) for metric in others),
             count(judge.data.labelled_prompts),
         )

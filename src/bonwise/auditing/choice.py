@@ -1,0 +1,218 @@
+"""Which of several judges, or of two sets of picks, is the best, and intervals that hold after it was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from math import ceil
+
+from bonwise.documents.choice import ChoiceConfidences, ChoiceRecord, DifferenceFromBest
+from bonwise.documents.record import given
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.laws import Ends, Percentile, Turned
+from bonwise.stats.simultaneous import JointConfidence, UnitInfluences, aligned, joint_confidence
+
+__all__ = ["CHOSEN_BY", "Choice", "Compared", "choices", "turned"]
+
+CHOSEN_BY = ("recovery", "gain")
+"""Metrics by which a judge is chosen, the first one first."""
+
+_BEYOND = 5
+"""Resamples beyond an end of an interval below which that end is an accident of a few of them."""
+
+_BY_CANDIDATE = "where single candidates were drawn for labels, their joint scatter is not known"
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """One of those that are compared.
+
+    Parameters
+    ----------
+    metrics : mapping of str to Estimate
+    influences : UnitInfluences or None
+        How much every unit moves its gain and its recovery; None where that is not known.
+    """
+
+    metrics: Mapping[str, Estimate]
+    influences: UnitInfluences | None
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The best of several by one metric, and intervals that hold after it was chosen.
+
+    Parameters
+    ----------
+    metric : str
+    best : tuple of str
+        Whose estimate is the highest: several where estimates are equal.
+    estimate : float
+        Of the best.
+    before : tuple of float or None
+        Its interval had nothing been chosen.
+    after : tuple of float or None
+        Its interval that holds although the highest estimate was chosen: the lower end is as low as that of a
+        simultaneous interval. With several best ones it spans theirs.
+    simultaneous : mapping of str to tuple of float or None
+        Intervals of all that were compared, which hold together, whatever is chosen among them.
+    differences : mapping of str to Estimate
+        The best less each of the others, with intervals that hold together for every two.
+    confidences : JointConfidence or None
+        At which the single intervals are made.
+    reason : str or None
+        Why intervals are missing.
+    """
+
+    metric: str
+    best: tuple[str, ...]
+    estimate: float
+    before: Ends
+    after: Ends
+    simultaneous: Mapping[str, Ends]
+    differences: Mapping[str, Estimate] = field(repr=False)
+    confidences: JointConfidence | None = None
+    reason: str | None = None
+
+    def record(self) -> ChoiceRecord:
+        """Return what a document holds."""
+        at = self.confidences
+        return ChoiceRecord(
+            best=list(self.best),
+            estimate=self.estimate,
+            before=_listed(self.before),
+            after=_listed(self.after),
+            simultaneous={name: _listed(ends) for name, ends in self.simultaneous.items()},
+            differences={
+                name: DifferenceFromBest(estimate=one.estimate, interval=_listed(_ends_of(one)))
+                for name, one in self.differences.items()
+            },
+            **given(
+                confidences=None
+                if at is None
+                else ChoiceConfidences(after=at.lower, simultaneous=at.each, differences=at.differences),
+                reason=self.reason,
+            ),
+        )
+
+
+def choices(
+    compared: Mapping[str, Compared],
+    difference: Callable[[str, str, str], Estimate | None],
+    confidence: float,
+    *,
+    seed: int,
+) -> dict[str, Choice]:
+    """Choose the best by each metric that two or more of those compared have.
+
+    Parameters
+    ----------
+    compared : mapping of str to Compared
+    difference : callable
+        Two names and a metric to the difference, first less second, paired by prompt; None where there is none.
+    confidence : float
+        Two-sided.
+    seed : int
+        Of the draws that say how estimates vary together.
+    """
+    found = {}
+    for metric in CHOSEN_BY:
+        of = {name: one for name, one in compared.items() if one.metrics[metric].estimate is not None}
+        if len(of) > 1:
+            found[metric] = _choice(metric, of, difference, confidence, seed)
+    return found
+
+
+def turned(found: Estimate) -> Estimate:
+    """Return a difference of a and b as that of b and a.
+
+    Examples
+    --------
+    >>> found = turned(Estimate(0.1, -0.1, 0.3, 0.1, 50, "jackknife"))
+    >>> found.estimate, found.low, found.high
+    (-0.1, -0.3, 0.1)
+    """
+    if found.estimate is None:
+        return found
+    low, high = (None, None) if found.low is None or found.high is None else (-found.high, -found.low)
+    law = None if found.law is None else Turned(found.law)
+    return replace(found, estimate=0.0 - found.estimate, low=low, high=high, law=law)
+
+
+def _choice(
+    metric: str,
+    of: Mapping[str, Compared],
+    difference: Callable[[str, str, str], Estimate | None],
+    confidence: float,
+    seed: int,
+) -> Choice:
+    estimates = {name: one.metrics[metric] for name, one in of.items()}
+    values = {name: one.estimate for name, one in estimates.items() if one.estimate is not None}
+    highest = max(values.values())
+    best = tuple(name for name, value in values.items() if value == highest)
+    others = {name: difference(best[0], name, metric) for name in of if name != best[0]}
+    before = _spanned([_ends_of(estimates[name]) for name in best])
+    known = [one.influences for one in of.values() if one.influences is not None and metric in one.influences.values]
+    at = None
+    reason = _BY_CANDIDATE
+    if len(known) == len(of):
+        at = joint_confidence(aligned(known, metric), confidence, seed=seed)
+        reason = _too_few([*estimates.values(), *(one for one in others.values() if one is not None)], at)
+        at = None if reason else at
+    after = None if at is None else _spanned([_after(estimates[name], at) for name in best])
+    if at is not None and after is None:
+        lacking = next((one.reason for name in best if (one := estimates[name]).reason), None)
+        reason = lacking or "unbounded at the confidence that a choice among several takes"
+    return Choice(
+        metric,
+        best,
+        highest,
+        before,
+        after,
+        {name: None if at is None else one.bounds(at.each) for name, one in estimates.items()},
+        {name: _at(one, at) for name, one in others.items() if one is not None},
+        at,
+        reason or None,
+    )
+
+
+def _after(found: Estimate, at: JointConfidence) -> Ends:
+    """Return the interval of an estimate that was chosen because it is the highest.
+
+    The choice favours estimates that are too high, so the lower end is one of those that hold together. The upper end
+    needs no such care: an estimate that is far too low is seldom the highest.
+    """
+    lower, own = found.bounds(at.lower), _ends_of(found)
+    return None if lower is None or own is None else (lower[0], own[1])
+
+
+def _at(difference: Estimate, at: JointConfidence | None) -> Estimate:
+    """Return a difference with the interval that holds together with all others."""
+    ends = None if at is None else difference.bounds(at.differences)
+    low, high = (None, None) if ends is None else ends
+    return replace(difference, low=low, high=high, interval=difference.interval if ends else None, law=None)
+
+
+def _too_few(found: list[Estimate], at: JointConfidence) -> str:
+    """Say how many resamples are needed where a bootstrap has too few; empty where it has enough."""
+    laws = [one.law.law if isinstance(one.law, Turned) else one.law for one in found]
+    drawn = [len(law.replicates) for law in laws if isinstance(law, Percentile)]
+    needed = ceil(_BEYOND * 2 / (1 - max(at.each, at.lower, at.differences)))
+    if not drawn or min(drawn) >= needed:
+        return ""
+    return f"intervals that hold together need {needed:,} resamples of the bootstrap, and there are {min(drawn):,}"
+
+
+def _spanned(ends: list[Ends]) -> Ends:
+    known = [one for one in ends if one is not None]
+    if len(known) < len(ends):
+        return None
+    return min(low for low, _ in known), max(high for _, high in known)
+
+
+def _ends_of(found: Estimate) -> Ends:
+    return None if found.low is None or found.high is None else (found.low, found.high)
+
+
+def _listed(ends: Ends) -> list[float] | None:
+    return None if ends is None else list(ends)
