@@ -139,7 +139,7 @@ def test_the_summary_stays_small():
     """Of a thousand judges 200 have a row, and the others are counted."""
     document = several(["first", "second", "third", "fourth", "fifth"])
     judge = document.judges["first"].to_dict()
-    many = changed(document, judges={f"j{at}" * 100: judge for at in range(1000)}, comparisons=[])
+    many = changed(document, judges={f"j{at}" * 100: judge for at in range(1000)}, comparisons=[], choice={})
     text = markdown(many)
     assert len(text) < 200_000
     assert cells(text)[-1][0] == "... 800 more"

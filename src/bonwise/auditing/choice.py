@@ -12,7 +12,7 @@ from bonwise.stats.estimate import Estimate
 from bonwise.stats.laws import Ends, Percentile, Turned
 from bonwise.stats.simultaneous import JointConfidence, UnitInfluences, aligned, joint_confidence
 
-__all__ = ["CHOSEN_BY", "Choice", "Compared", "choices", "turned"]
+__all__ = ["CHOSEN_BY", "BestChoice", "Compared", "choices", "turned"]
 
 CHOSEN_BY = ("recovery", "gain")
 """Metrics by which a judge is chosen, the first one first."""
@@ -39,7 +39,7 @@ class Compared:
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class BestChoice:
     """The best of several by one metric, and intervals that hold after it was chosen.
 
     Parameters
@@ -102,7 +102,7 @@ def choices(
     confidence: float,
     *,
     seed: int,
-) -> dict[str, Choice]:
+) -> dict[str, BestChoice]:
     """Choose the best by each metric that two or more of those compared have.
 
     Parameters
@@ -145,14 +145,16 @@ def _choice(
     difference: Callable[[str, str, str], Estimate | None],
     confidence: float,
     seed: int,
-) -> Choice:
+) -> BestChoice:
     estimates = {name: one.metrics[metric] for name, one in of.items()}
     values = {name: one.estimate for name, one in estimates.items() if one.estimate is not None}
     highest = max(values.values())
     best = tuple(name for name, value in values.items() if value == highest)
     others = {name: difference(best[0], name, metric) for name in of if name != best[0]}
     before = _spanned([_ends_of(estimates[name]) for name in best])
-    known = [one.influences for one in of.values() if one.influences is not None and metric in one.influences.values]
+    known = [
+        one.influences for one in of.values() if one.influences is not None and metric in one.influences.by_metric
+    ]
     at = None
     reason = _BY_CANDIDATE
     if len(known) == len(of):
@@ -163,7 +165,7 @@ def _choice(
     if at is not None and after is None:
         lacking = next((one.reason for name in best if (one := estimates[name]).reason), None)
         reason = lacking or "unbounded at the confidence that a choice among several takes"
-    return Choice(
+    return BestChoice(
         metric,
         best,
         highest,

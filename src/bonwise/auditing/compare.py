@@ -10,7 +10,7 @@ from typing import Unpack
 import numpy as np
 import pandas as pd
 
-from bonwise.auditing.choice import Choice, Compared, choices, turned
+from bonwise.auditing.choice import BestChoice, Compared, choices, turned
 from bonwise.auditing.judge_metrics import panel_influences
 from bonwise.auditing.labelling import label_state
 from bonwise.auditing.logged import logged_panels, logged_table, picks_made
@@ -107,9 +107,9 @@ class PickComparison(DocumentedResult):
         Prompts of both sets that could not be compared, and why.
     in_part : LabelsInPart
         Labels of prompts that are labelled in part: in no figure.
-    choice : mapping of str to Choice
-        Which of ``first`` and ``second`` is better by ``recovery`` and by ``gain``, with intervals that hold after
-        the choice and intervals that hold together.
+    choice : mapping of str to BestChoice
+        The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
+        together; empty where fewer than two are compared.
     """
 
     first: PicksSide
@@ -119,7 +119,7 @@ class PickComparison(DocumentedResult):
     settings: CompareSettings = field(repr=False)
     dropped: tuple[PromptLeftOut, ...] = field(default=(), repr=False)
     in_part: LabelsInPart = field(default=LabelsInPart(0, 0, 0), repr=False)
-    choice: Mapping[str, Choice] = field(default_factory=dict, repr=False)
+    choice: Mapping[str, BestChoice] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         files = f"{self.first.picks.source} and {self.second.picks.source}"
@@ -218,7 +218,7 @@ def _choice(
     panels: tuple[Panel, Panel],
     differences: Mapping[str, Estimate],
     settings: Settings,
-) -> dict[str, Choice]:
+) -> dict[str, BestChoice]:
     """Choose the better of both by recovery and by gain, with intervals that hold after the choice."""
 
     def difference(first: str, second: str, metric: str) -> Estimate | None:

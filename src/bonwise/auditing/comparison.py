@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from bonwise.auditing.choice import Choice, Compared, choices, turned
+from bonwise.auditing.choice import BestChoice, Compared, choices, turned
 from bonwise.auditing.judge_audit import JudgeAudit
 from bonwise.auditing.level import panel_level_bias
 from bonwise.auditing.settings import Settings
@@ -66,7 +66,7 @@ def compare_judges(judges: Sequence[JudgeAudit], settings: Settings) -> tuple[Pa
 
 def choice_of_judges(
     judges: Sequence[JudgeAudit], comparisons: Sequence[PairedDifferences], settings: Settings
-) -> dict[str, Choice]:
+) -> dict[str, BestChoice]:
     """Choose the best judge by recovery and by gain, with intervals that hold after the choice."""
     pairs = {(one.first, one.second): one.differences for one in comparisons}
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bonwise.auditing.choice import Choice
+from bonwise.auditing.choice import BestChoice
 from bonwise.auditing.comparison import PairedDifferences
 from bonwise.auditing.gates import check_gate, open_gate
 from bonwise.auditing.judge_audit import JudgeAudit
@@ -69,9 +69,9 @@ class Audit(DocumentedResult):
         The judges that only help to audit another one, and why; gates do not ask for them.
     table : ScoreTable or None
         The table that was audited.
-    choice : mapping of str to Choice
-        Of two judges or more the best by ``recovery`` and by ``gain``, with intervals that hold after the choice and
-        intervals that hold together; empty of one judge.
+    choice : mapping of str to BestChoice
+        The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
+        together; empty where fewer than two are compared.
     """
 
     judges: Mapping[str, JudgeAudit]
@@ -87,7 +87,7 @@ class Audit(DocumentedResult):
     labels_left_out: Mapping[str, int] = field(default_factory=dict)
     covariates: Mapping[str, str] = field(default_factory=dict)
     table: ScoreTable | None = field(default=None, repr=False)
-    choice: Mapping[str, Choice] = field(default_factory=dict, repr=False)
+    choice: Mapping[str, BestChoice] = field(default_factory=dict, repr=False)
 
     def __getitem__(self, metric: str) -> Estimate:
         return self.metrics[metric]

@@ -58,7 +58,8 @@ class AuditDocument(Document):
     unused_labels, labelled_cells : optional
         Of the only judge, as in `judges` of several.
     choice : dict of str to ChoiceRecord, optional
-        Of two judges or more the best by ``recovery`` and by ``gain``, with intervals that hold after the choice.
+        The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
+        together; absent where fewer than two are compared.
     """
 
     schema_: Literal["bonwise.audit/1"] = Field(default="bonwise.audit/1", alias="schema")

@@ -88,8 +88,8 @@ class CompareDocument(Document):
     unused_labels : UnusedLabels, optional
         Labels of prompts that are labelled in part, where these count as unlabelled.
     choice : dict of str to ChoiceRecord, optional
-        Which of ``first`` and ``second`` is better by ``recovery`` and by ``gain``, with intervals that hold after
-        the choice.
+        The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
+        together; absent where fewer than two are compared.
     """
 
     schema_: Literal["bonwise.compare/1"] = Field(default="bonwise.compare/1", alias="schema")

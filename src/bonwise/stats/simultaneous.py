@@ -30,12 +30,12 @@ class UnitInfluences:
     ----------
     units : ndarray, shape (units,)
         Names of the prompts or codes of the clusters, each once.
-    values : mapping of str to ndarray of float64, shape (units,)
-        By metric; their sum of squares is about the variance of the estimate.
+    by_metric : mapping of str to ndarray of float64, shape (units,)
+        Their sum of squares is about the variance of the estimate.
     """
 
     units: npt.NDArray[np.object_] | npt.NDArray[np.int64]
-    values: Mapping[str, Floats] = field(repr=False)
+    by_metric: Mapping[str, Floats] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +99,12 @@ def aligned(judges: Sequence[UnitInfluences], metric: str) -> Floats:
     """
     first = judges[0].units
     if all(one.units is first or np.array_equal(one.units, first) for one in judges):
-        return np.stack([one.values[metric] for one in judges])
+        return np.stack([one.by_metric[metric] for one in judges])
     known, places = np.unique(np.concatenate([one.units for one in judges]), return_inverse=True)
     ends = np.cumsum([len(one.units) for one in judges])[:-1]
     found = np.zeros((len(judges), len(known)))
     for row, one, columns in zip(found, judges, np.split(places.reshape(-1), ends), strict=True):
-        row[columns] = one.values[metric]
+        row[columns] = one.by_metric[metric]
     return found
 
 

@@ -11,7 +11,7 @@ from bonwise.report.blocks import Column, Part, Row, Said, Table
 from bonwise.report.numbers import Ends, count, estimate, interval, unit_of_difference, with_interval
 from bonwise.report.wording import named
 
-__all__ = ["best_of", "differences_from_best", "held_together"]
+__all__ = ["best_of", "differences_from_best", "has_intervals", "held_together"]
 
 _CHOSEN_BY = ("recovery", "gain")
 _MOST_NAMES = 5
@@ -34,7 +34,7 @@ def best_of(choices: Mapping[str, ChoiceRecord] | None, those: str, reference: s
     for at, (metric, one) in enumerate(found):
         if at == 0 or not {*one.best} & {*found[0][1].best}:
             yield Said("finding", named(_chosen(one, metric, those), reference))
-            if len(one.simultaneous) > 2:
+            if len(one.simultaneous) > 2 and one.confidences is not None:
                 yield Said("finding", _not_worse(one))
 
 
@@ -70,6 +70,11 @@ def _not_worse(one: ChoiceRecord) -> str:
     return f"{count(len(alike))} of the {count(len(others))} others {verb} not shown to be worse: {names}{more}."
 
 
+def has_intervals(choices: Mapping[str, ChoiceRecord] | None, metric: str) -> bool:
+    """Tell whether there are intervals of a metric that hold together."""
+    return choices is not None and metric in choices and choices[metric].confidences is not None
+
+
 def held_together(choices: Mapping[str, ChoiceRecord] | None, metric: str, name: str) -> str:
     """Write the interval of one that holds together with those of all others; a dash where there is none."""
     one = None if choices is None else choices.get(metric)
@@ -80,7 +85,7 @@ def held_together(choices: Mapping[str, ChoiceRecord] | None, metric: str, name:
 def differences_from_best(choices: Mapping[str, ChoiceRecord] | None) -> Iterator[Part]:
     """Yield the differences between the best and each of several others, with intervals that hold together."""
     for metric, one in (choices or {}).items():
-        if len(one.differences) < 2 or metric != _CHOSEN_BY[0]:
+        if len(one.differences) < 2 or metric != _CHOSEN_BY[0] or one.confidences is None:
             continue
         unit = unit_of_difference(unit_of(metric))
         rows = []

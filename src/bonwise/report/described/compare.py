@@ -73,7 +73,8 @@ def _blocks(document: CompareDocument) -> Iterator[Block]:
     yield from _left_out(document)
     differences: list[Block] = [*_findings(document), *compare_forests(document)]
     yield Part("First minus second", differences, "detail", anchor="differences")
-    yield Part("", [_table(document), *_notes(document)], anchor="sides")
+    chosen = best_of(document.choice, "sets of picks")
+    yield Part("", [_table(document), *chosen, *_notes(document)], anchor="sides")
 
 
 def _left_out(document: CompareDocument) -> Iterator[Said]:
@@ -98,7 +99,6 @@ def _findings(document: CompareDocument) -> Iterator[Said]:
             unit = unit_of(metric)
             apart = _difference(document.differences[metric], unit_of_difference(unit))
             yield Said("finding", f"{words}: first {_said(one, unit)}, second {_said(other, unit)}; {apart}.")
-    yield from best_of(document.choice, "sets of picks")
 
 
 def _difference(found: EstimateRecord, unit: Unit) -> str:

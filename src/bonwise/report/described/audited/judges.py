@@ -12,7 +12,7 @@ from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.described.audited.data import dropped_of
-from bonwise.report.described.choice import best_of, differences_from_best, held_together
+from bonwise.report.described.choice import best_of, differences_from_best, has_intervals, held_together
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.figures.forest import Row as ForestRow
 from bonwise.report.figures.names import pair as two_judges
@@ -68,7 +68,7 @@ def dropped_prompts(judges: Mapping[str, JudgeFound]) -> Iterator[Part]:
 def _summary(document: AuditDocument) -> Table:
     first, *others = _SUMMARY
     judges, reference, choice = document.judges, document.settings.reference, document.choice
-    together = [] if choice is None or first not in choice else [Column("simultaneous", spare=1)]
+    together = [Column("simultaneous", spare=1)] if has_intervals(choice, first) else []
     columns = (
         Column("judge", "name"),
         Column("verdict", "name"),
