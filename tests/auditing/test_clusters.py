@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -129,3 +131,64 @@ def test_what_takes_prompts_one_by_one_refuses_clusters(ask):
     """Commands without a rule for clusters say so and are not silently wrong."""
     with pytest.raises(UsageError, match="puts prompts into clusters"):
         ask(grouped(cohort(60)))
+
+
+@pytest.fixture
+def apart():
+    """Scores, and labels that name the cluster of each prompt."""
+    frame = grouped(cohort(60)).rename(columns={"cluster": "topic"})
+    return frame.drop(columns=["oracle_label", "topic"]), frame[["prompt_id", "candidate", "oracle_label", "topic"]]
+
+
+def test_clusters_may_stand_in_the_label_file(apart):
+    """Named there they are those of a table that holds both."""
+    scores, labels = apart
+    columns = {"cluster": "topic"}
+    found = bw.audit(scores, labels=labels, columns=columns)
+    whole = bw.audit(scores.merge(labels), columns=columns)
+    assert (found["gain"].low, found["gain"].high) == (whole["gain"].low, whole["gain"].high)
+    assert found.document().judges["judge"].data.clusters.clusters == 20
+
+
+def test_clusters_in_both_files_are_refused(apart):
+    """Nobody is to guess which counts."""
+    scores, labels = (frame.assign(cluster="a") for frame in apart)
+    with pytest.raises(InputError, match="both name clusters"):
+        bw.audit(scores, labels=labels)
+
+
+def test_a_label_file_without_some_clusters_is_refused(apart):
+    """Every prompt has one: the first that lacks it is named."""
+    scores, labels = apart
+    with pytest.raises(InputError, match="have no cluster, such as"):
+        bw.audit(scores, labels=labels.iloc[4:], columns={"cluster": "topic"})
+
+
+def test_a_cluster_column_in_neither_file_is_named(apart):
+    """The label file is the last place to look."""
+    scores, labels = apart
+    with pytest.raises(InputError, match="no column named 'theme' for cluster"):
+        bw.audit(scores, labels=labels, columns={"cluster": "theme"})
+
+
+def test_picks_take_the_clusters_of_their_labels(tmp_path):
+    """Two picks files are compared by the clusters that the label file names: copies in one cluster add nothing."""
+    rng = np.random.default_rng(5)
+    kept, labels = {"first": [], "second": []}, []
+    for at in range(40):
+        values = rng.random(3).round(2).tolist()
+        picks = {name: "abc"[int(rng.integers(3))] for name in kept}
+        for copy in "xy":
+            prompt = f"{at}{copy}"
+            for name, best in picks.items():
+                kept[name].append({"prompt_id": prompt, "ids": list("abc"), "best": best})
+            labels += [(prompt, name, value, at) for name, value in zip("abc", values, strict=True)]
+    files = [tmp_path / f"{name}.jsonl" for name in kept]
+    for path, lines in zip(files, kept.values(), strict=True):
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    table = pd.DataFrame(labels, columns=["prompt_id", "candidate", "oracle_label", "cluster"])
+    both = bw.compare(*files, labels=table)
+    once = bw.compare(*files, labels=table[table["prompt_id"].str.endswith("x")].drop(columns="cluster"))
+    for name in ("gain", "value_judge"):
+        mine, alone = (found.document().differences[name] for found in (both, once))
+        assert (mine.low, mine.high) == pytest.approx((alone.low, alone.high), abs=1e-9)

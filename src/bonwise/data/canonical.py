@@ -19,7 +19,7 @@ from bonwise.data.scales import Scale, to_unit
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import ColumnError, RowError, UsageError
 
-__all__ = ["canonical", "resolved", "spoken_columns"]
+__all__ = ["canonical", "refuse_two_clusters", "resolved", "spoken_columns"]
 
 _REQUIRED = ("prompt_id", "candidate", "judge_score")
 
@@ -71,7 +71,7 @@ def canonical(frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOpt
         out["judge_score"] = mean_of_draws(np.column_stack([out[name] for name in wide]))
     if "cluster" in taken:
         out["cluster"] = as_categories(frame[taken["cluster"]], role="cluster", source=source)
-        _refuse_two_clusters(out, frame.index, source)
+        refuse_two_clusters(out["prompt_id"], out["cluster"], frame.index, source)
     if "draw" in taken:
         out["draw"] = as_categories(frame[taken["draw"]], role="draw", source=source)
     _refuse_bad_ranges(out, frame.index, source)
@@ -128,17 +128,31 @@ def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Ind
             )
 
 
-def _refuse_two_clusters(out: Mapping[str, Any], rows: pd.Index, source: str) -> None:
-    prompts, clusters = out["prompt_id"].codes, out["cluster"].codes
-    first = np.full(len(out["prompt_id"].categories), -1, dtype=np.int64)
+def refuse_two_clusters(prompt_ids: pd.Categorical, named: pd.Categorical, rows: pd.Index, source: str) -> None:
+    """Refuse a prompt whose rows name two clusters.
+
+    Parameters
+    ----------
+    prompt_ids, named : pandas.Categorical
+        The prompt and the cluster of each row.
+    rows : pandas.Index
+    source : str
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        With the row, the prompt and both clusters.
+    """
+    prompts, clusters = prompt_ids.codes, named.codes
+    first = np.full(len(prompt_ids.categories), -1, dtype=np.int64)
     # The last row of a prompt wins here, so that any other row in another cluster shows.
     first[prompts] = clusters
     apart = np.flatnonzero(first[prompts] != clusters)
     if apart.size:
         at = int(apart[0])
-        names = [str(out["cluster"].categories[code]) for code in (clusters[at], first[prompts[at]])]
+        names = [str(named.categories[code]) for code in (clusters[at], first[prompts[at]])]
         raise RowError(
-            f"{source}, row {rows[at]}: {quoted(out['prompt_id'].categories[prompts[at]])} is in cluster "
+            f"{source}, row {rows[at]}: {quoted(prompt_ids.categories[prompts[at]])} is in cluster "
             f"{quoted(names[0])} and in {quoted(names[1])}",
             hint="put every prompt in exactly one cluster",
         )

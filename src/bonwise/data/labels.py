@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from bonwise.data.canonical import refuse_two_clusters
 from bonwise.data.columns import resolve_columns
 from bonwise.data.identifiers import as_categories
 from bonwise.data.label_words import label_words, parse_labels
@@ -40,13 +42,16 @@ class _Labels:
     values: npt.NDArray[np.float64]
     keys: npt.NDArray[np.int64]
     propensity: npt.NDArray[np.float64] | None = None
+    clusters: pd.Categorical | None = None
     words: Mapping[str, float] = field(default_factory=dict)
+    also: Mapping[str, str] = field(default_factory=dict)
 
     def keep(self, rows: npt.NDArray[np.bool_]) -> _Labels:
         """Return some of the rows only."""
         chances = None if self.propensity is None else self.propensity[rows]
+        clusters = None if self.clusters is None else self.clusters[rows]
         kept = (self.rows[rows], self.prompts[rows], self.names[rows], self.values[rows], self.keys[rows])
-        return _Labels(self.source, *kept, chances)
+        return _Labels(self.source, *kept, chances, clusters)
 
     def pair(self, at: int) -> str:
         return f"{quoted(self.prompts[at])} / {quoted(self.names[at])}"
@@ -67,8 +72,8 @@ def join_labels(
     table : ScoreTable
         Without labels of its own.
     labels : str, pathlib.Path, pandas.DataFrame or rows as mappings
-        Columns ``prompt_id``, ``candidate``, ``oracle_label`` or their aliases; a blank label is none. A column
-        ``propensity`` comes along.
+        Columns ``prompt_id``, ``candidate``, ``oracle_label`` or their aliases; a blank label is none. Columns
+        ``propensity`` and ``cluster`` come along.
     reading : ReadingOptions
         Of the label file count its columns and the scale of the labels; for prompt and candidate the table's own name
         is passed over where the label file does not know it.
@@ -77,7 +82,8 @@ def join_labels(
     ------
     bonwise.errors.InputError
         The table has labels already; a named column is in neither file; no row matches, or one of a known prompt
-        names no candidate of it; a candidate is labelled twice (rows named); a propensity is none, or is in both.
+        names no candidate of it; a candidate is labelled twice (rows named); a propensity is none, or is in both; a
+        prompt has no cluster, or two.
 
     Examples
     --------
@@ -101,9 +107,14 @@ def join_labels(
     _refuse_repeated(found)
     by_cell = pd.Series(found.values, index=found.keys).reindex(table.cell_keys()).to_numpy()
     joined = table.frame.assign(oracle_label=by_cell)
+    if found.propensity is not None:
+        joined = joined.assign(propensity=_propensity(found, table))
+    if found.clusters is not None:
+        joined = joined.assign(cluster=_clusters(found, table))
     return replace(
         table,
-        frame=joined if found.propensity is None else joined.assign(propensity=_propensity(found, table)),
+        frame=joined,
+        columns=MappingProxyType({**table.columns, **read.also}),
         label_scale=reading.label_scale,
         label_words=read.words,
         labels_left_out=_left_out(read, strange),
@@ -130,6 +141,25 @@ def _propensity(labels: _Labels, table: ScoreTable) -> npt.NDArray[np.float64]:
     return found
 
 
+def _clusters(labels: _Labels, table: ScoreTable) -> pd.Categorical:
+    """Return the cluster of each row as the label file states it for the row's prompt."""
+    if labels.clusters is None or "cluster" in table.frame.columns:
+        raise ColumnError(
+            f"{labels.source} and {table.source} both name clusters", hint="drop the column from one of them"
+        )
+    stated = pd.Series(labels.clusters.codes, index=labels.prompts.codes).groupby(level=0).first()
+    of_prompt = stated.reindex(labels.prompts.categories.get_indexer(table.prompts)).to_numpy(dtype=np.float64)
+    lacking = np.flatnonzero(np.isnan(of_prompt))
+    if lacking.size:
+        raise ColumnError(
+            f"{labels.source}: {lacking.size:,} prompts of {table.source} have no cluster, such as "
+            f"{quoted(table.prompts[lacking[0]])}",
+            hint="put the column of clusters into the scores, for every prompt",
+        )
+    codes = of_prompt.astype(np.int64)[table.frame["prompt_id"].cat.codes.to_numpy()]
+    return pd.Categorical.from_codes(codes, categories=labels.clusters.categories)
+
+
 def _left_out(labels: _Labels, strange: npt.NDArray[np.bool_]) -> dict[str, int]:
     if not strange.any():
         return {}
@@ -143,7 +173,8 @@ def _read_labels(
 ) -> _Labels:
     raw, source = open_rows(labels, "labels")
     wanted = _wanted(raw, table, reading.named_columns, source)
-    taken = resolve_columns(raw, wanted, source=source, required=LABEL_ROLES, roles=(*LABEL_ROLES, "propensity"))
+    roles = (*LABEL_ROLES, "propensity", "cluster")
+    taken = resolve_columns(raw, wanted, source=source, required=LABEL_ROLES, roles=roles)
     prompts = as_categories(raw[taken["prompt_id"]], role="prompt_id", source=source)
     names = as_categories(raw[taken["candidate"]], role="candidate", source=source)
     values = parse_labels(raw[taken["oracle_label"]], source=source)
@@ -152,14 +183,20 @@ def _read_labels(
     if "propensity" in taken:
         chances = parse_numbers(raw[taken["propensity"]], role="propensity", source=source)
         check_propensities(chances, raw.index, source)
+    clusters = None
+    if "cluster" in taken:
+        clusters = as_categories(raw[taken["cluster"]], role="cluster", source=source)
+        refuse_two_clusters(prompts, clusters, raw.index, source)
     words = label_words(raw[taken["oracle_label"]])
-    return _Labels(source, raw.index, prompts, names, values, _keys_in(table, prompts, names), chances, words)
+    keys = _keys_in(table, prompts, names)
+    also = {"cluster": taken["cluster"]} if clusters is not None else {}
+    return _Labels(source, raw.index, prompts, names, values, keys, chances, clusters, words, also)
 
 
 def _wanted(raw: pd.DataFrame, table: ScoreTable, columns: Mapping[str, str], source: str) -> dict[str, str]:
     """Return the named columns that are in the label file; one set of names serves both files."""
     for role, column in columns.items():
-        if role not in LABEL_ROLES or column in raw.columns:
+        if column in raw.columns or role not in (*LABEL_ROLES, "cluster"):
             continue
         # The labels come from this file alone; the ids may go by another name in the table.
         if role == "oracle_label" or table.columns.get(role) != column:

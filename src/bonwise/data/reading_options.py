@@ -7,7 +7,7 @@ Commands take a parameter ``reading`` of that type, see `bonwise.cli.shared_flag
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from inspect import Parameter, cleandoc, signature
@@ -245,6 +245,15 @@ class ReadingOptions:
         if isinstance(self.judge_scale, Mapping):
             return self.judge_scale
         return {"": self.judge_scale} if self.judge_scale else {}
+
+    def named_among(self, columns: Iterable[str]) -> Mapping[str, str]:
+        """Return the named columns that a table of scores has to have.
+
+        A column of clusters may stand in the label file in its place.
+        """
+        named = self.named_columns
+        elsewhere = self.labels is not None and named.get("cluster") not in set(columns)
+        return {role: column for role, column in named.items() if not (elsewhere and role == "cluster")}
 
     def without_label_column(self) -> ReadingOptions:
         """Leave out which column holds the labels."""

@@ -133,7 +133,7 @@ class ScoreTable:
     @classmethod
     def _validated(cls, frame: pd.DataFrame, source: str, reading: ReadingOptions) -> ScoreTable:
         refuse_duplicate_columns(frame, source)
-        taken = resolved(frame, reading.named_columns, source)
+        taken = resolved(frame, reading.named_among(frame.columns), source)
         table = cls(
             canonical(frame, taken, reading, source),
             source,
