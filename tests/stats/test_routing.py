@@ -10,7 +10,6 @@ from bonwise.stats.gain_model import cross_fitted, cross_fitted_means
 from bonwise.stats.routing import (
     Outcomes,
     gaussian_share,
-    lift_difference,
     routed_part,
     routed_share,
     routing_bound,
@@ -157,25 +156,6 @@ def test_the_intervals_hold_the_truth_as_often_as_they_say_in_full(coarse):
     assert ((found > 0.93) & (found < 0.97)).all()
 
 
-def test_a_signal_does_not_differ_from_itself():
-    """The paired difference of a signal and itself is 0 without an interval to speak of."""
-    signal, gain = world(np.random.default_rng(0), 200)
-    found = lift_difference(signal, signal, outcomes_of(gain), 0.25)
-    assert (found.estimate, found.low) == (0.0, None)
-
-
-def test_the_difference_is_that_of_the_lifts():
-    """The paired difference is the first lift minus the second, its interval narrower than unpaired."""
-    rng = np.random.default_rng(1)
-    signal, gain = world(rng, 800)
-    other = signal + rng.normal(0, 0.3, 800)
-    out = outcomes_of(gain)
-    found = lift_difference(signal, other, out, 0.25)
-    lifts = [routed_share(one, out, 0.25).lift for one in (signal, other)]
-    assert found.estimate == pytest.approx(lifts[0].estimate - lifts[1].estimate)
-    assert found.se < np.hypot(lifts[0].se, lifts[1].se)
-
-
 def test_the_bound_is_reached_by_two_points_and_by_a_normal_spread_as_far_as_it_goes():
     """A two-point Delta with P = b reaches it all; a normal one phi(z_b) / sqrt(b (1 - b)) of it."""
     two = np.repeat([1.0, 0.0], [250, 750])
@@ -204,11 +184,11 @@ def test_the_bound_is_not_below_what_a_signal_lifts():
 
 
 def test_few_routed_prompts_have_no_interval_but_a_reason():
-    """Below 20 routed prompts, ties in expectation, lift, captured and the paired difference have none."""
+    """Below 20 routed prompts, ties in expectation, lift and captured have none."""
     signal, gain = world(np.random.default_rng(0), 199)
     out = outcomes_of(gain)
     few, enough = (routed_share(np.round(signal), out, share) for share in (0.1, 0.101))
-    for one in (few.lift, few.captured, lift_difference(signal, -signal, out, 0.1)):
+    for one in (few.lift, few.captured):
         assert (one.low, one.se) == (None, None)
         assert one.reason == "no interval: it rests on 19.9 routed prompts"
     assert few.value.low is not None

@@ -146,7 +146,7 @@ def study_judge(prompts: JudgedPrompts, share: float, *, confidence: float = 0.9
         gain_grid(known["margin"], known["level"], outcomes.gain, w, confidence=confidence) if unit else (),
         confidence_calibrated(known["margin"], 1 - prompts.wrong, w, confidence=confidence),
         voi_calibrated(known["margin"], outcomes.gain, w, confidence=confidence),
-        recommend(signals, prompts, share, confidence, seed),
+        recommend(signals, prompts, share, seed),
     )
 
 

@@ -9,14 +9,22 @@ from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.routed.judge import RecommendedRoute
 from bonwise.documents.router import SignalName
 from bonwise.errors import UsageError
+from bonwise.report.numbers import count, counted
 from bonwise.routing.judged_prompts import JudgedPrompts
 from bonwise.routing.signal_study import SignalStudy
 from bonwise.routing.signals import FALLBACK, fit_signal
 from bonwise.stats.estimate import Estimate
-from bonwise.stats.routing import RoutedShare, lift_difference, threshold
-from bonwise.stats.sums import Floats
+from bonwise.stats.routing import RoutedShare, threshold
 
-__all__ = ["Recommendation", "recommend"]
+__all__ = ["LEAST_LABELS_TO_RECOMMEND", "Recommendation", "recommend"]
+
+LEAST_LABELS_TO_RECOMMEND = 100
+"""Labelled prompts from which ``expected_gain`` was found to be the best choice on prompts it was not fitted to."""
+
+_LEARNT = "expected_gain"
+
+_FALLBACKS = (FALLBACK, "margin")
+"""What is taken instead, in a fixed order: the best of several on these prompts would look better than it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +38,7 @@ class Recommendation:
     threshold : float
         Route where the signal lies above it; at it, with the probability that fills the share.
     captured : Estimate
-    over_fallback : Estimate or None
-        Lift of the best signal minus that of the interval width, paired by prompt; None where the
-        width is the best, or there is none.
+        Part of the possible lift; of a learnt signal cross-fitted.
     sentences : tuple of str
     """
 
@@ -40,26 +46,24 @@ class Recommendation:
     share: float
     threshold: float
     captured: Estimate
-    over_fallback: Estimate | None
     sentences: tuple[str, ...]
 
     def record(self) -> RecommendedRoute:
         """Return the recommendation of the document."""
-        over = self.over_fallback
         return RecommendedRoute(
             signal=self.signal,
             share=self.share,
             threshold=self.threshold,
             captured=EstimateRecord.of(self.captured),
-            lift_over_interval_width=None if over is None else EstimateRecord.of(over),
             sentences=list(self.sentences),
         )
 
 
-def recommend(
-    signals: Mapping[str, SignalStudy], prompts: JudgedPrompts, share: float, confidence: float, seed: int
-) -> Recommendation:
-    """Take the best signal at a share where it beats the interval width beyond noise, else that width.
+def recommend(signals: Mapping[str, SignalStudy], prompts: JudgedPrompts, share: float, seed: int) -> Recommendation:
+    """Take the expected gain where 100 labelled prompts or more teach it, else the interval width or the margin.
+
+    No signal is chosen by its figures on these prompts: the figures claimed are those of one signal, so they are
+    not the best of several.
 
     Parameters
     ----------
@@ -67,8 +71,6 @@ def recommend(
     prompts : JudgedPrompts
     share : float
         One of the shares studied.
-    confidence : float
-        Of the paired difference.
     seed : int
 
     Raises
@@ -76,50 +78,47 @@ def recommend(
     bonwise.errors.UsageError
         No signal has figures.
     """
-    usable = {name: one for name, one in signals.items() if one.per_prompt is not None}
-    if not usable:
-        raise UsageError("no signal can be computed", hint="score at least two candidates of each prompt")
-    best = max(usable, key=lambda name: usable[name].at(share).lift.estimate or 0.0)
-    over, taken = None, best
-    if best != FALLBACK and FALLBACK in usable:
-        over = lift_difference(
-            _values(usable[best]), _values(usable[FALLBACK]), prompts.outcomes, share, confidence=confidence
-        )
-        taken = best if over.low is not None and over.low > 0 else FALLBACK
-    fitted = fit_signal(taken, prompts.features, prompts.gain, prompts.weights, seed=seed)
-    found = usable[taken].at(share)
+    learnt = signals[_LEARNT]
+    taken = learnt if _taught(learnt) >= LEAST_LABELS_TO_RECOMMEND else _fallback(signals)
+    fitted = fit_signal(taken.signal.name, prompts.features, prompts.gain, prompts.weights, seed=seed)
+    found = taken.at(share)
     return Recommendation(
-        signals[taken].signal.name,
+        taken.signal.name,
         share,
         threshold(fitted.value(prompts.features), share, prompts.population),
         found.captured,
-        over,
-        _sentences(best, taken, found, over, signals),
+        (f"Route by {taken.signal.name}: {taken.signal.meaning}.", *_why(taken, learnt), *_caveats(taken, found)),
     )
 
 
-def _values(found: SignalStudy) -> Floats:
-    if found.per_prompt is None:
-        raise ValueError(f"{found.signal.name} has no values")
-    return found.per_prompt
+def _taught(learnt: SignalStudy) -> int:
+    """Return how many labelled prompts have all features of a learnt signal; 0 where it has no figures."""
+    return 0 if learnt.per_prompt is None else len(learnt.per_prompt) - learnt.lacking
 
 
-def _sentences(
-    best: str, taken: str, found: RoutedShare, over: Estimate | None, signals: Mapping[str, SignalStudy]
-) -> tuple[str, ...]:
-    said = [f"Route by {taken}: {signals[taken].signal.meaning}."]
-    if taken != best and over is not None and over.low is None:
-        said.append(f"{best} was higher on these prompts, but the difference has {over.reason}.")
-    elif taken != best:
-        said.append(f"{best} was higher on these prompts, but not beyond the interval of the difference.")
-    elif taken != FALLBACK and signals[FALLBACK].per_prompt is not None:
-        said.append(f"Its lift exceeds that of {FALLBACK} beyond the interval of the difference.")
-    if signals["expected_gain"].per_prompt is None and signals["expected_gain"].reason:
-        said.append(f"expected_gain has no figures: {signals['expected_gain'].reason}.")
-    if sum(one.per_prompt is not None for one in signals.values()) > 1:
-        said.append(
-            "The best of several signals looks better on these prompts than on others, as it was chosen on them."
+def _fallback(signals: Mapping[str, SignalStudy]) -> SignalStudy:
+    for name in _FALLBACKS:
+        if signals[name].per_prompt is not None:
+            return signals[name]
+    raise UsageError("no signal can be computed", hint="score at least two candidates of each prompt")
+
+
+def _why(taken: SignalStudy, learnt: SignalStudy) -> tuple[str, ...]:
+    if taken is learnt:
+        return ("Its figures are cross-fitted: each prompt's gain is predicted by a model of other prompts.",)
+    missing = f"{_LEARNT} has no figures: {learnt.reason}."
+    if learnt.per_prompt is not None:
+        missing = (
+            f"{_LEARNT} is recommended from {LEAST_LABELS_TO_RECOMMEND} labelled prompts that have all its features; "
+            f"this table has {count(_taught(learnt))}."
         )
+    return missing, f"{taken.signal.name} is not shown to be better than others."
+
+
+def _caveats(taken: SignalStudy, found: RoutedShare) -> tuple[str, ...]:
+    said = []
+    if taken.lacking:
+        said.append(f"Prompts without a value of it are sent last: {counted(taken.lacking, 'labelled prompt')}.")
     if found.lift.low is None:
         said.append(f"Whether it lifts the value over random routing is not shown: {found.lift.reason}.")
     elif found.lift.low <= 0:

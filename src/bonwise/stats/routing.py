@@ -20,7 +20,6 @@ __all__ = [
     "Outcomes",
     "RoutedShare",
     "gaussian_share",
-    "lift_difference",
     "routed_part",
     "routed_share",
     "routing_bound",
@@ -124,26 +123,6 @@ def routed_share(signal: Floats, outcomes: Outcomes, share: float, *, confidence
         without_interval(_lift(lift, w * (mine - lift), share, confidence), few),
         without_interval(_captured(w * mine, w * best, share, confidence), few),
     )
-
-
-def lift_difference(
-    first: Floats, second: Floats, outcomes: Outcomes, share: float, *, confidence: float = 0.95
-) -> Estimate:
-    """Estimate the lift of one signal minus that of another, paired by prompt.
-
-    Parameters
-    ----------
-    first, second : ndarray of float64, shape (prompts,)
-        Signals of the same prompts.
-    outcomes : Outcomes
-    share : float
-    confidence : float
-    """
-    w = outcomes.relative
-    apart = _contributions(first, outcomes, share) - _contributions(second, outcomes, share)
-    mean = float(np.mean(w * apart))
-    few = _too_few(routed_part(first, share, w), routed_part(second, share, w))
-    return without_interval(from_influence(mean, w * (apart - mean), confidence=confidence), few)
 
 
 def routing_bound(
@@ -273,10 +252,10 @@ def _edge(values: Floats, share: float, weights: Floats) -> tuple[float, float]:
     return float(distinct[edge]), min(rest / float(masses[edge]), 1.0)
 
 
-def _too_few(*routed: Floats) -> str:
+def _too_few(routed: Floats) -> str:
     """Say on how few routed prompts a figure rests; empty where they are enough."""
-    fewest = min(float(one.sum()) for one in routed)
-    return f"it rests on {fewest:.3g} routed prompts" if fewest < LEAST_CARRIERS - 1e-9 else ""
+    count = float(routed.sum())
+    return f"it rests on {count:.3g} routed prompts" if count < LEAST_CARRIERS - 1e-9 else ""
 
 
 def _contributions(signal: Floats, outcomes: Outcomes, share: float, *, exact: bool = False) -> Floats:

@@ -44,7 +44,7 @@ def test_no_other_figure_is_a_negative_zero():
         plain["budget"] |= {"route_only": -1e-15, "redraw_only": -1e-15}
 
     found = said(changed(change))
-    assert "those with a value above 0." in found
+    assert "those with the highest values, down to 0." in found
     assert "e-15" not in found
     assert "Expected gain in the mean label 0; routing alone 0, further draws alone 0." in found
 

@@ -116,10 +116,7 @@ class RecommendedRoute(Record):
     threshold : float
         Prompts whose signal lies above it are sent; those at it, with the probability that fills the share.
     captured : EstimateRecord
-        Part of the possible lift.
-    lift_over_interval_width : EstimateRecord or None
-        Lift of the best signal minus that of ``interval_width``, paired by prompt; None where that is the best, or
-        has no figures.
+        Part of the possible lift; of a learnt signal cross-fitted.
     sentences : list of str
     """
 
@@ -127,7 +124,6 @@ class RecommendedRoute(Record):
     share: Share
     threshold: Number
     captured: EstimateRecord
-    lift_over_interval_width: EstimateRecord | None
     sentences: list[str]
 
 

@@ -135,8 +135,8 @@ def _recommendation(found: RecommendedRoute) -> Iterator[Said]:
         part = f" They capture {figure} of the possible lift."
     # Adding 0 turns a negative zero into a plain 0.
     above = brief(found.threshold + 0.0)
-    which = f"Send {percent(found.share)} of the prompts on by {found.signal}: those with a value above {above}."
-    yield Said("lead", f"{which}{part}")
+    which = f"Send {percent(found.share)} of the prompts on by {found.signal}"
+    yield Said("lead", f"{which}: those with the highest values, down to {above}.{part}")
     for sentence in found.sentences:
         yield Said("finding", sentence)
 

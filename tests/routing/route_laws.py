@@ -1,0 +1,107 @@
+"""Laws of judges and labels for the choice of a signal, and how well a fitted router does on other prompts."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+from bonwise.routing.signals import SIGNALS
+from bonwise.routing.study import route
+from bonwise.stats.gain_model import fit_gain
+from bonwise.stats.routing import routed_share
+
+SHARE = 0.25
+
+
+def widths(rng, prompts, *, informative):
+    """Draw the published laws: four graded labels, scores in tenths, widths that know the noise or not."""
+    spread = np.exp(0.5 * rng.standard_normal((prompts, 1)))
+    quality = rng.standard_normal((prompts, 1)) + spread * rng.standard_normal((prompts, 4))
+    noise = np.exp(0.5 * rng.standard_normal((prompts, 1)))
+    labels = np.round(expit(quality), 2)
+    scores = np.round(expit(quality + noise * rng.standard_normal((prompts, 4))), 1)
+    wide = np.exp((0.3 if informative else 0.5) * rng.standard_normal((prompts, 4)))
+    return scores, labels, np.round(0.1 * (noise if informative else 1.0) * wide, 2)
+
+
+def binary(rng, prompts):
+    """Draw labels 0 or 1 of three candidates and scores from 1 to 5: many ties, no widths at all."""
+    ability = expit(1.2 * rng.standard_normal((prompts, 1)))
+    labels = (rng.random((prompts, 3)) < ability).astype(float)
+    says = 2.5 + 1.2 * labels + 0.8 * rng.standard_normal((prompts, 3))
+    return np.clip(np.round(says), 1, 5), labels, None
+
+
+def sure_where_wrong(rng, prompts):
+    """Draw a judge whose intervals are narrow where it errs: the width sends the wrong prompts."""
+    noise = np.exp(0.7 * rng.standard_normal((prompts, 1)))
+    quality = rng.standard_normal((prompts, 5))
+    scores = np.round(expit(quality + noise * rng.standard_normal((prompts, 5))), 2)
+    width = 0.1 / noise * np.exp(0.3 * rng.standard_normal((prompts, 5)))
+    return scores, np.round(np.exp(0.5 * quality), 2), np.round(width, 3)
+
+
+LAWS = {
+    "informative": lambda rng, prompts: widths(rng, prompts, informative=True),
+    "noise": lambda rng, prompts: widths(rng, prompts, informative=False),
+    "binary": binary,
+    "sure where wrong": sure_where_wrong,
+}
+
+
+def table(law, prompts, *seed):
+    """Return a long table of one law."""
+    scores, labels, width = LAWS[law](np.random.default_rng([*seed, list(LAWS).index(law)]), prompts)
+    K = scores.shape[1]
+    frame = pd.DataFrame(
+        {
+            "prompt_id": np.repeat(np.arange(prompts), K),
+            "candidate": np.tile(np.arange(K), prompts),
+            "judge_score": scores.ravel(),
+            "oracle_label": labels.ravel(),
+        }
+    )
+    return frame if width is None else frame.assign(ci_width=width.ravel())
+
+
+@cache
+def unseen(law):
+    """Return 40,000 prompts of a law on which fitted routers are tried."""
+    return route(table(law, 40_000, 99))["judge"].prompts
+
+
+@cache
+def unlearnt(law, name):
+    """Return what a signal that is not learnt captures on the unseen prompts."""
+    others = unseen(law)
+    return routed_share(SIGNALS[name].value(others.features), others.outcomes, SHARE).captured.estimate
+
+
+def tried(law, prompts, samples):
+    """Study samples of a law, and try each recommended router on the unseen prompts.
+
+    A row holds the part of the possible lift that it captures, its lift, the lift that the study claims, and the
+    lower end of that claim (NaN where it has none). Every study must recommend the expected gain, fitted to all its
+    prompts, and claim the cross-fitted figures of that signal.
+    """
+    others, rows = unseen(law), []
+    for at in range(samples):
+        found = route(table(law, prompts, 1, prompts, at))
+        study = found["judge"]
+        values = found.router().value(others.features)
+        mine, figures = study.prompts, study.signals["expected_gain"].at(SHARE)
+        assert values == pytest.approx(fit_gain(_expected(mine.features), mine.gain).predict(others.features))
+        assert study.recommendation.captured == figures.captured
+        reached = routed_share(values, others.outcomes, SHARE)
+        low = np.nan if figures.lift.low is None else figures.lift.low
+        rows.append((reached.captured.estimate, reached.lift.estimate, figures.lift.estimate, low))
+    return np.array(rows)
+
+
+def _expected(features):
+    """Return the features that the expected gain looks at."""
+    return {name: values for name, values in features.items() if name in ("width", *SIGNALS["expected_gain"].needs)}
