@@ -231,6 +231,39 @@ def test_a_share_of_a_covariance_that_may_be_zero_is_undefined():
     assert found["covariance_between_share"].reason
 
 
+def test_contexts_of_one_pair_are_counted_and_lent_the_part_within():
+    """Two single pairs count in the totals; their number is in the document and in the text."""
+    rows = [(x, "aaabbbcd"[x], 1 + x % 2, 1 + x % 3 % 2) for x in range(8)]
+    found = audited(rows)
+    assert found.contexts_of_one_pair == {"judge": 2}
+    assert found.to_dict()["judges"]["judge"]["data"]["contexts_of_one_pair"] == 2
+    assert "Contexts with a single pair, per judge: 2. They count in the totals" in " ".join(str(found).split())
+    metrics = found.judges["judge"]
+    assert metrics["oracle_variance"].n == 8
+    without = audited(rows[:6])
+    assert "contexts_of_one_pair" not in without.to_dict()["judges"]["judge"]["data"]
+    assert metrics["oracle_variance_within"].estimate == without.judges["judge"]["oracle_variance_within"].estimate
+
+
+def test_contexts_of_single_pairs_alone_cannot_be_split():
+    """Where no context has two pairs nothing tells chance from a difference: parts are undefined, totals stand."""
+    metrics = audited([(x, x, 1 + x % 2, 1 + x % 3 % 2) for x in range(12)]).judges["judge"]
+    for name, found in metrics.items():
+        split = "between" in name or "within" in name
+        assert (found.reason == "undefined: no context has two pairs") == split, name
+        assert (found.estimate is None) == split, name
+
+
+def test_a_negative_share_is_printed():
+    """Contexts that differ less than by chance have a share below 0, in the table and in the document."""
+    found = audited([(x, x // 2, 1 + x % 2, 1 + x % 2) for x in range(40)])
+    share = found.judges["judge"]["oracle_between_share"]
+    # Within 1/2; the total 1/4 + 20 (2/40)^2 (1/2) / 2 = .2625.
+    assert share.estimate == pytest.approx(-0.2375 / 0.2625)
+    assert estimate(share, "share") in str(found)
+    assert estimate(share, "share").startswith("-90")
+
+
 def test_one_prompt_has_no_interval():
     """A single prompt has an agreement and no interval, with the reason."""
     found = audited([(0, "s", 1, 1)]).judges["judge"]["agreement"]

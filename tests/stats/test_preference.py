@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import math
 from statistics import fmean
 
@@ -45,31 +46,44 @@ def reach(*variances):
 def twin(pairs):
     """Work the metrics out once more in plain loops, from the definitions, one context after the other."""
     n = len(pairs)
+    groups = [[pair for pair in pairs if pair[3] == x] for x in {pair[3] for pair in pairs}]
+
+    def inside(first, second, group):
+        means = [fmean(pair[at] for pair in group) for at in (first, second)]
+        return sum((pair[first] - means[0]) * (pair[second] - means[1]) for pair in group)
 
     def split(first, second):
-        between = within = 0.0
-        means = [fmean(pair[at] for pair in pairs) for at in (first, second)]
-        for x in {pair[3] for pair in pairs}:
-            mine = [pair for pair in pairs if pair[3] == x]
-            own = [fmean(pair[at] for pair in mine) for at in (first, second)]
-            between += len(mine) / n * (own[0] - means[0]) * (own[1] - means[1])
-            within += sum((pair[first] - own[0]) * (pair[second] - own[1]) for pair in mine) / n
-        return between, within
+        some = [group for group in groups if len(group) > 1]
+        total = inside(first, second, pairs) / n
+        for group in some:
+            total += (len(group) / n) ** 2 * inside(first, second, group) / (len(group) - 1) / len(group)
+        if not some:
+            return total, math.nan, math.nan
+        lent = sum(inside(first, second, group) / (len(group) - 1) * len(group) for group in some)
+        lent /= sum(len(group) for group in some)
+        within = 0.0
+        for group in groups:
+            within += len(group) / n * lent
+        return total, total - within, within
 
-    cov, var_O, var_J = split(0, 1), split(1, 1), split(0, 0)
+    def correlation(*parts):
+        cov, var_J, var_O = (sum(inside(*at, part) for part in parts) / n for at in ((0, 1), (0, 0), (1, 1)))
+        return over(cov, reach(var_J, var_O))
+
+    cov, var_O = split(0, 1), split(1, 1)
     return {
         "agreement": fmean(1 - abs(pair[0] - pair[1]) for pair in pairs),
         "judge_tie_rate": fmean(pair[0] == 0.5 for pair in pairs),
-        "phi": over(sum(cov), reach(sum(var_J), sum(var_O))),
-        "phi_within": over(cov[1], reach(var_J[1], var_O[1])),
-        "covariance": sum(cov),
-        "covariance_between": cov[0],
-        "covariance_within": cov[1],
-        "covariance_between_share": over(cov[0], sum(cov)),
-        "oracle_variance": sum(var_O),
-        "oracle_variance_between": var_O[0],
-        "oracle_variance_within": var_O[1],
-        "oracle_between_share": over(var_O[0], sum(var_O)),
+        "phi": correlation(pairs),
+        "phi_within": correlation(*groups),
+        "covariance": cov[0],
+        "covariance_between": cov[1],
+        "covariance_within": cov[2],
+        "covariance_between_share": over(cov[1], cov[0]),
+        "oracle_variance": var_O[0],
+        "oracle_variance_between": var_O[1],
+        "oracle_variance_within": var_O[2],
+        "oracle_between_share": over(var_O[1], var_O[0]),
     }
 
 
@@ -108,23 +122,42 @@ def test_one_prompt_has_no_error():
 @given(verdicts(most=40))
 @settings(max_examples=150)
 def test_totals_are_between_plus_within(pairs):
-    """Covariance and oracle variance are the sum of their two parts to 1e-12."""
+    """Covariance and oracle variance are the sum of their parts, undefined where no context has two pairs."""
     found = estimated(pairs)
+    single = all([pair[3] for pair in pairs].count(x) == 1 for x in {pair[3] for pair in pairs})
     for name in ("covariance", "oracle_variance"):
-        assert found[name] == pytest.approx(found[f"{name}_between"] + found[f"{name}_within"], abs=1e-12)
-    assert found["oracle_variance_between"] >= -1e-12
-    assert found["oracle_variance_within"] >= -1e-12
+        parts = [found[f"{name}_{part}"] for part in ("between", "within")]
+        assert np.isnan(parts).all() if single else found[name] == pytest.approx(sum(parts), abs=1e-12)
+    assert single or found["oracle_variance_within"] >= -1e-12
 
 
-@given(verdicts(values=BINARY, most=40))
-@settings(max_examples=150)
-def test_binary_variance_is_spread_of_rates_plus_noise(pairs):
-    """For an oracle without ties Var(O) = Var(P) + E[P (1 - P)], P the rate of its context (equation 6)."""
-    found = estimated(pairs)
-    rates = {x: fmean(pair[1] for pair in pairs if pair[3] == x) for x in {pair[3] for pair in pairs}}
-    P = [rates[pair[3]] for pair in pairs]
-    assert found["oracle_variance_between"] == pytest.approx(fmean(p * p for p in P) - fmean(P) ** 2, abs=1e-12)
-    assert found["oracle_variance_within"] == pytest.approx(fmean(p * (1 - p) for p in P), abs=1e-12)
+RATES = ((0.2, 0.7, 3), (0.9, 0.8, 2), (0.5, 0.6, 4))  # P(O = 1), P(J = O) and pairs of each context
+
+
+@pytest.mark.parametrize("singles", [0, 1])
+def test_the_parts_are_those_of_the_rates_over_every_outcome(singles):
+    """The mean over all outcomes is exact: between is the spread of the rates, within the mean of what is inside."""
+    contexts = RATES + ((0.5, 0.5, 1),) * singles
+    homes = [x for x, (_, _, n) in enumerate(contexts) for _ in range(n)]
+    weight = np.array([n for _, _, n in contexts]) / len(homes)
+    rates, right = np.array([one[:2] for one in contexts]).T
+    says = rates * right + (1 - rates) * (1 - right)
+    expected = np.zeros(len(PREFERENCE_METRICS))
+    for outcome in itertools.product((0.0, 1.0), repeat=len(homes)):
+        chance = math.prod(rates[x] if one else 1 - rates[x] for one, x in zip(outcome, homes, strict=True))
+        agree = [right[x] if one else 1 - right[x] for one, x in zip(outcome, homes, strict=True)]
+        # The covariance is linear in the verdicts of the judge, so their means stand for them.
+        pairs = [(p, o, at, x) for at, (p, o, x) in enumerate(zip(agree, outcome, homes, strict=True))]
+        expected += chance * preference_jackknife(*arrays(pairs)).estimate
+    found = dict(zip(PREFERENCE_METRICS, expected, strict=True))
+    several = weight[:3] / weight[:3].sum()
+    inside = {"covariance": rates * right - rates * says, "oracle_variance": rates * (1 - rates)}
+    means = {"covariance": says, "oracle_variance": rates}
+    for name, own in inside.items():
+        assert found[f"{name}_within"] == pytest.approx(several @ own[:3])
+        if not singles:
+            about = (rates - weight @ rates) * (means[name] - weight @ means[name])
+            assert found[f"{name}_between"] == pytest.approx(weight @ about)
 
 
 def test_a_table_worked_by_hand():
@@ -138,10 +171,39 @@ def test_a_table_worked_by_hand():
     assert found["covariance_between"] == pytest.approx(1 / 8)  # deviations of rates: +-1/4 times +-1/2
     assert found["covariance_within"] == pytest.approx(0)
     assert found["covariance_between_share"] == pytest.approx(1)
-    assert found["oracle_variance"] == pytest.approx(1 / 4)
-    assert found["oracle_variance_between"] == pytest.approx(1 / 16)
-    assert found["oracle_variance_within"] == pytest.approx(3 / 16)  # 3/4 * 1/4 in either context
+    # Squares within a context add to 3/4. Within: 3/4 / 3 in both. Total: 2/8 + 2 (4/8)^2 (3/4) / (3 * 4).
+    assert found["oracle_variance"] == pytest.approx(9 / 32)
+    assert found["oracle_variance_between"] == pytest.approx(1 / 32)
+    assert found["oracle_variance_within"] == pytest.approx(1 / 4)
+    assert found["oracle_between_share"] == pytest.approx(1 / 9)
     assert math.isnan(found["phi_within"])  # the judge never varies within a context
+
+
+def test_a_context_of_one_pair_is_lent_what_the_others_have_within():
+    """Labels 1 1 0, then 0 0, then 1 alone: the single pair counts in the total, and has the others' part within."""
+    homes, labels = (0, 0, 0, 1, 1, 2), (1.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+    found = estimated([(1.0, labels[at], at, home) for at, home in enumerate(homes)])
+    # Within: (3 (2/3) / 2 + 0) / 5. Total: 1.5 / 6 + (3/6)^2 (2/3) / (2 * 3).
+    assert found["oracle_variance_within"] == pytest.approx(1 / 5)
+    assert found["oracle_variance"] == pytest.approx(10 / 36)
+    assert found["oracle_between_share"] == pytest.approx(0.28)
+
+
+def test_a_share_may_be_negative():
+    """Two contexts with the labels 1 and 0 differ less than by chance: within 1/2, total 1/4 + 2 (1/4) (1/2) / 2."""
+    found = estimated([(1.0, float(at % 2), at, at // 2) for at in range(4)])
+    assert found["oracle_variance"] == pytest.approx(3 / 8)
+    assert found["oracle_variance_between"] == pytest.approx(-1 / 8)
+    assert found["oracle_between_share"] == pytest.approx(-1 / 3)
+
+
+def test_one_context_has_nothing_between():
+    """Where all pairs belong to one context the whole lies within, with the divisor of an unbiased variance."""
+    labels = [1.0, 1.0, 0.0, 1.0, 0.0]
+    found = estimated([(1 - o, o, at, 0) for at, o in enumerate(labels)])
+    assert found["oracle_variance"] == pytest.approx(np.var(labels, ddof=1))
+    assert found["covariance"] == pytest.approx(-np.var(labels, ddof=1))
+    assert found["oracle_between_share"] == pytest.approx(0, abs=1e-12)
 
 
 def test_a_tie_counts_half():

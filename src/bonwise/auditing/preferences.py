@@ -21,6 +21,7 @@ from bonwise.documents.preferences import (
     PreferencesDocument,
     PreferenceSettings,
 )
+from bonwise.documents.record import given
 from bonwise.release import release
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.estimation import from_jackknife, may_be_0
@@ -39,6 +40,9 @@ __all__ = ["PreferenceAudit", "audit_preferences"]
 
 _SHARES = frozenset({"agreement", "judge_tie_rate", "order_agreement"})
 _CORRELATIONS = frozenset({"phi", "phi_within"})
+_SPLIT = frozenset(name for name in PREFERENCE_METRICS if "between" in name or "within" in name)
+_CONSTANT = "undefined: judge or oracle always says the same"
+_NOTHING_TO_SPLIT = "undefined: no context has two pairs"
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ class PreferenceAudit(DocumentedResult):
         Rows left out, by judge and reason.
     contexts : int
     settings : PreferenceSettings
+    contexts_of_one_pair : mapping of str to int
+        Such contexts of each judge: they count in the totals and are lent the part within of the others.
     """
 
     judges: Mapping[str, Mapping[str, Estimate]]
@@ -64,6 +70,7 @@ class PreferenceAudit(DocumentedResult):
     dropped: Mapping[str, Mapping[str, int]]
     contexts: int
     settings: PreferenceSettings = field(repr=False)
+    contexts_of_one_pair: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def source(self) -> str:
@@ -80,7 +87,12 @@ class PreferenceAudit(DocumentedResult):
         return PreferencesDocument(data=data, settings=self.settings, judges=judges)
 
     def _judge(self, name: str, metrics: Mapping[str, Estimate]) -> JudgePreferences:
-        counts = {"prompts": self.prompts[name], "pairs": self.pairs[name], "dropped": self.dropped.get(name, {})}
+        counts = {
+            "prompts": self.prompts[name],
+            "pairs": self.pairs[name],
+            "dropped": self.dropped.get(name, {}),
+            **given(contexts_of_one_pair=self.contexts_of_one_pair.get(name) or None),
+        }
         return JudgePreferences(
             data=PreferenceCounts.model_validate(counts), metrics=PreferenceMetrics(**estimate_records(metrics))
         )
@@ -108,7 +120,8 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     """Split the agreement of pairwise verdicts into a between- and a within-context part.
 
     ``Cov(J, O) = Cov(E[J|X], E[O|X]) + E[Cov(J, O|X)]`` and the same for ``Var(O)`` (equations 5 and
-    6 of Landesberg 2026). Two verdict columns are two presentation orders, averaged: verdicts that
+    6 of Landesberg 2026). The means of contexts scatter by chance; the part between does not count that,
+    so it may be negative. Two verdict columns are two presentation orders, averaged: verdicts that
     contradict each other count as a tie.
 
     Parameters
@@ -137,8 +150,9 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     table = PreferenceTable.read(
         source, verdicts=verdicts, oracle=oracle, prompt=prompt, judge=judge, context=context, pair=pair
     )
-    names = [str(name) for name in table.judge.categories if (table.judge == name).any()]
-    judges = {name: _judge(table, np.asarray(table.judge == name), confidence) for name in names}
+    rows = {name: np.asarray(table.judge == name) for name in map(str, table.judge.categories)}
+    rows = {name: mine for name, mine in rows.items() if mine.any()}
+    judges = {name: _judge(table, mine, confidence) for name, mine in rows.items()}
     settings = PreferenceSettings(
         confidence=confidence,
         verdicts=list(verdicts),
@@ -150,13 +164,20 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
         source=table.source,
         version=release(),
     )
-    prompts = {name: len(np.unique(table.prompt.codes[np.asarray(table.judge == name)])) for name in names}
-    pairs = {name: int((table.judge == name).sum()) for name in names}
+    prompts = {name: len(np.unique(table.prompt.codes[mine])) for name, mine in rows.items()}
+    pairs = {name: int(mine.sum()) for name, mine in rows.items()}
+    single = {name: int((_sizes(table, mine) == 1).sum()) for name, mine in rows.items()}
     contexts = len(np.unique(table.context.codes))
-    return PreferenceAudit(judges, prompts, pairs, table.dropped, contexts, settings)
+    return PreferenceAudit(judges, prompts, pairs, table.dropped, contexts, settings, single)
 
 
-def _judge(table: PreferenceTable, mine: np.ndarray, confidence: float) -> dict[str, Estimate]:
+def _sizes(table: PreferenceTable, mine: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Return how many pairs of one judge each context has."""
+    sizes: npt.NDArray[np.int64] = np.unique(table.context.codes[mine], return_counts=True)[1]
+    return sizes
+
+
+def _judge(table: PreferenceTable, mine: npt.NDArray[np.bool_], confidence: float) -> dict[str, Estimate]:
     verdicts, oracle = table.verdicts[mine], table.oracle[mine]
     prompt, context = table.prompt.codes[mine].astype(np.int64), table.context.codes[mine].astype(np.int64)
     n = len(np.unique(prompt))
@@ -165,6 +186,8 @@ def _judge(table: PreferenceTable, mine: np.ndarray, confidence: float) -> dict[
         name: _estimate(name, float(value), Scatter(float(se), float(df)), n, confidence)
         for name, value, se, df in zip(PREFERENCE_METRICS, *found, strict=True)
     }
+    if _sizes(table, mine).max() < 2:
+        out |= {name: Estimate.undefined(_NOTHING_TO_SPLIT, n) for name in _SPLIT}
     if out["covariance_between_share"].estimate is not None and may_be_0(out["covariance"]):
         out["covariance_between_share"] = Estimate.undefined(NOT_DISTINGUISHABLE, n)
     if verdicts.shape[1] > 1:
@@ -185,7 +208,7 @@ def _mean(values: Floats, prompt: npt.NDArray[np.int64], confidence: float) -> E
 
 def _estimate(name: str, value: float, scatter: Scatter, n: int, confidence: float) -> Estimate:
     if not np.isfinite(value):
-        return Estimate.undefined("undefined: judge or oracle always says the same", n)
+        return Estimate.undefined(_CONSTANT, n)
     limits = (0.0, 1.0) if name in _SHARES else (-1.0, 1.0) if name in _CORRELATIONS else (-np.inf, np.inf)
     exact = (lambda: Exact(value, n, limits)) if name in _SHARES else None
     return from_jackknife(value, scatter, n, limits, confidence, exact=exact)

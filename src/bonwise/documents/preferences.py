@@ -43,11 +43,15 @@ class PreferenceCounts(Record):
     prompts, pairs : int
     dropped : dict of str to int
         Rows left out, by reason.
+    contexts_of_one_pair : int, optional
+        Contexts with a single pair of this judge, where there are any: they count in the totals and are lent the part
+        within of the others.
     """
 
     prompts: Count
     pairs: Count
     dropped: dict[Literal["no verdict", "no label"], Count]
+    contexts_of_one_pair: Count | None = None
 
 
 class PreferenceMetrics(Record):
@@ -60,7 +64,8 @@ class PreferenceMetrics(Record):
     phi, phi_within : EstimateRecord
         Correlation of the verdicts, over all pairs and within contexts.
     covariance, covariance_between, covariance_within, covariance_between_share : EstimateRecord
-        Of judge and oracle: the whole, its two parts, and the first part's share.
+        Of judge and oracle: the whole, the part between contexts and that within them, and the share of the part
+        between, which may be negative. The chance scatter of the means of contexts is no part between.
     oracle_variance, oracle_variance_between, oracle_variance_within, oracle_between_share : EstimateRecord
         The same of the oracle alone.
     order_agreement : EstimateRecord, optional

@@ -2,6 +2,7 @@
 
 The laws of total covariance and total variance of Landesberg (2026), equations 5 and 6: J and O say
 whether judge and oracle prefer the first candidate of a pair, X is the context the pair belongs to.
+The means of contexts with few pairs scatter by chance; the divisors here keep that out of the part between.
 """
 
 from __future__ import annotations
@@ -35,7 +36,12 @@ PREFERENCE_METRICS = (
 
 
 class _PairSums(NamedTuple):
-    """Sums over pairs, and the three sums over contexts ``x`` of (sum_x u)(sum_x v) / n_x."""
+    """Sums over pairs, then over contexts.
+
+    Of contexts ``x`` with n_x pairs and S_uv the sum over them of (u - mean_x u)(v - mean_x v): ``inside_uv`` is the
+    sum of S_uv, ``spread_uv`` that of S_uv n_x / (n_x - 1) over contexts of two pairs or more, ``several`` that of
+    their n_x.
+    """
 
     pairs: Floats
     J: Floats
@@ -45,9 +51,20 @@ class _PairSums(NamedTuple):
     JO: Floats
     agree: Floats
     tied: Floats
-    between_JO: Floats
-    between_OO: Floats
-    between_JJ: Floats
+    inside_JO: Floats
+    inside_OO: Floats
+    inside_JJ: Floats
+    spread_JO: Floats
+    spread_OO: Floats
+    several: Floats
+
+
+class _Parts(NamedTuple):
+    """A covariance and its two parts."""
+
+    total: Floats
+    between: Floats
+    within: Floats
 
 
 def preference_jackknife(J: Floats, O: Floats, prompt: _Ints, context: _Ints) -> Jackknife:
@@ -64,6 +81,12 @@ def preference_jackknife(J: Floats, O: Floats, prompt: _Ints, context: _Ints) ->
 
     Notes
     -----
+    With S_x the sum of products of deviations in context x, ``within = sum n_x S_x / (n_x - 1) / sum n_x`` over the
+    contexts of two pairs or more; a context of one pair is lent that. The total adds to the products about the
+    overall means what estimating those costs, ``sum (n_x / N)^2 S_x / ((n_x - 1) n_x)``; between is the total minus
+    within.
+    Contexts are taken as given, and pairs as drawn one by one within them.
+
     Leaving a prompt out changes the sums of its own context alone, so all n leave-outs together
     cost as much as a few passes over the pairs.
     """
@@ -85,35 +108,38 @@ def preference_jackknife(J: Floats, O: Floats, prompt: _Ints, context: _Ints) ->
 
 
 def _terms(sums: Floats) -> Floats:
-    """Return (sum_x u)(sum_x v) / n_x for JO, OO and JJ; an empty context adds nothing."""
-    count, J, O = sums[:3]
-    products = np.array([J * O, O * O, J * J])
-    shares: Floats = np.divide(products, count, out=np.zeros_like(products), where=count > 0.5)
-    return shares
+    """Return what each context adds to the sums over contexts; an empty context adds nothing."""
+    count, J, O, JJ, OO, JO = sums[:6]
+    n = np.maximum(count, 1.0)
+    inside = np.array([JO - J * O / n, OO - O * O / n, JJ - J * J / n])
+    several = np.where(count > 1.5, count, 0.0)
+    freed: Floats = np.divide(several, count - 1, out=np.zeros_like(several), where=several > 0)
+    return np.concatenate([inside, inside[:2] * freed, several[None]])
 
 
 def _metrics(t: _PairSums) -> Floats:
-    n = t.pairs
-    cov, cov_between = t.JO / n - t.J * t.O / n**2, t.between_JO / n - t.J * t.O / n**2
-    var_O, var_O_between = t.OO / n - t.O**2 / n**2, t.between_OO / n - t.O**2 / n**2
-    var_J, var_J_between = t.JJ / n - t.J**2 / n**2, t.between_JJ / n - t.J**2 / n**2
-    cov_within, var_O_within = cov - cov_between, var_O - var_O_between
+    products = t.JO - t.J * t.O / t.pairs
+    squares_O, squares_J = t.OO - t.O**2 / t.pairs, t.JJ - t.J**2 / t.pairs
+    cov, var_O = _parts(t, products, t.spread_JO), _parts(t, squares_O, t.spread_OO)
     return np.array(
         [
-            t.agree / n,
-            t.tied / n,
-            _over(cov, _reach(var_J, var_O)),
-            _over(cov_within, _reach(var_J - var_J_between, var_O_within)),
-            cov,
-            cov_between,
-            cov_within,
-            _over(cov_between, cov),
-            var_O,
-            var_O_between,
-            var_O_within,
-            _over(var_O_between, var_O),
+            t.agree / t.pairs,
+            t.tied / t.pairs,
+            _over(products / t.pairs, _reach(squares_J / t.pairs, squares_O / t.pairs)),
+            _over(t.inside_JO / t.pairs, _reach(t.inside_JJ / t.pairs, t.inside_OO / t.pairs)),
+            *cov,
+            _over(cov.between, cov.total),
+            *var_O,
+            _over(var_O.between, var_O.total),
         ]
     )
+
+
+def _parts(t: _PairSums, about_the_mean: Floats, spread: Floats) -> _Parts:
+    """Split a covariance; undefined parts where no context has two pairs."""
+    total = about_the_mean / t.pairs + spread / t.pairs**2
+    within = _over(spread, t.several)
+    return _Parts(total, total - within, within)
 
 
 def _reach(var_J: Floats, var_O: Floats) -> Floats:

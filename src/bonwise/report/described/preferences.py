@@ -15,7 +15,9 @@ _LONGEST = 32
 """Characters of a judge's name in a table."""
 
 _BETWEEN = (
-    "cov between: the share of Cov(J, O) that lies between contexts, which says nothing about the choice within one."
+    "cov between: the share of Cov(J, O) that lies between contexts, which says nothing about the choice within one. "
+    "oracle between: the same share of the oracle's variance. Neither counts the chance scatter of contexts with few "
+    "pairs, so a share may be negative."
 )
 
 
@@ -41,6 +43,7 @@ def describe(document: PreferencesDocument) -> Part:
             *_left_out(document.judges.values()),
             *([Said("note", "orders: how often both presentation orders agree.")] if several else []),
             Said("note", _BETWEEN),
+            *_single(document.judges.values()),
         ],
     )
 
@@ -49,14 +52,17 @@ def _table(document: PreferencesDocument, *, several: bool) -> Table:
     columns = (
         Column("judge", "name"),
         Column("prompts"),
-        Column("pairs", spare=4),
+        Column("pairs", spare=7),
         Column("agreement"),
         Column("interval"),
         *([Column("orders")] if several else []),
-        Column("ties", spare=5),
-        Column("phi", spare=3),
-        Column("phi within", spare=2),
-        Column("cov between", spare=1),
+        Column("ties", spare=8),
+        Column("phi", spare=6),
+        Column("phi within", spare=5),
+        Column("cov between", spare=4),
+        Column("its interval", spare=2),
+        Column("oracle between", spare=3),
+        Column("its interval", spare=1),
     )
     return Table.of(columns, [_row(name, judge) for name, judge in document.judges.items()])
 
@@ -74,6 +80,9 @@ def _row(name: str, judge: JudgePreferences) -> list[str]:
         estimate(metrics.phi),
         estimate(metrics.phi_within),
         estimate(metrics.covariance_between_share, "share"),
+        interval(metrics.covariance_between_share, "share"),
+        estimate(metrics.oracle_between_share, "share"),
+        interval(metrics.oracle_between_share, "share"),
     ]
 
 
@@ -81,3 +90,15 @@ def _left_out(judges: Iterable[JudgePreferences]) -> Iterator[Said]:
     dropped = sum(sum(judge.data.dropped.values()) for judge in judges)
     if dropped:
         yield Said("caveat", f"{counted(dropped, 'row')} left out: no verdict in every order, or no label")
+
+
+def _single(judges: Iterable[JudgePreferences]) -> Iterator[Said]:
+    counts = [judge.data.contexts_of_one_pair or 0 for judge in judges]
+    if max(counts):
+        least, most = count(min(counts)), count(max(counts))
+        some = most if least == most else f"{least} to {most}"
+        yield Said(
+            "note",
+            f"Contexts with a single pair, per judge: {some}. They count in the totals; the part within is taken "
+            "from the other contexts.",
+        )
