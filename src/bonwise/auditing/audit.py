@@ -69,7 +69,8 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     confidence : float
         Of the two-sided intervals, in [0.5, 1).
     resamples, seed : int
-        Of the bootstrap, 2 and 0 or more; the seed also draws the folds of level_bias.
+        Of the bootstrap, 2 and 0 or more; the seed is also that of the folds of level_bias, and of the draws behind
+        `Audit.choice`.
     thresholds : mapping of str to float, optional
         Replaces gates of the verdict, such as ``{"within_r_useful": 0.5}``.
     as_picked : bool

@@ -20,6 +20,9 @@ CHOSEN_BY = ("recovery", "gain")
 _BEYOND = 5
 """Resamples beyond an end of an interval below which that end is an accident of a few of them."""
 
+_SAME = 1e-12
+"""Estimates that differ by less are equal but for rounding."""
+
 _BY_CANDIDATE = "where single candidates were drawn for labels, their joint scatter is not known"
 
 
@@ -149,7 +152,7 @@ def _choice(
     estimates = {name: one.metrics[metric] for name, one in of.items()}
     values = {name: one.estimate for name, one in estimates.items() if one.estimate is not None}
     highest = max(values.values())
-    best = tuple(name for name, value in values.items() if value == highest)
+    best = tuple(name for name, value in values.items() if value >= highest - _SAME)
     others = {name: difference(best[0], name, metric) for name in of if name != best[0]}
     before = _spanned([_ends_of(estimates[name]) for name in best])
     known = [
@@ -164,7 +167,7 @@ def _choice(
     after = None if at is None else _spanned([_after(estimates[name], at) for name in best])
     if at is not None and after is None:
         lacking = next((one.reason for name in best if (one := estimates[name]).reason), None)
-        reason = lacking or "unbounded at the confidence that a choice among several takes"
+        reason = (lacking or "").removeprefix("no interval: ") or "unbounded at the confidence that a choice among several takes"
     return BestChoice(
         metric,
         best,

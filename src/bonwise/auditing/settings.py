@@ -40,7 +40,7 @@ class Settings:
     resamples : int
         Of the bootstrap.
     seed : int
-        Of the bootstrap and of the folds of level_bias.
+        Of the bootstrap, of the folds of level_bias and of the draws behind `Audit.choice`.
     exclude, control : tuple of str
         Candidate names left out; named easy candidates reported with and without.
     target : {"best-of-n", "system"}

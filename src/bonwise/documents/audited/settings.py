@@ -58,7 +58,7 @@ class AuditSettings(Record):
     target : {"best-of-n", "system"}
         The decision that the verdict is about.
     seed : int
-        Of the bootstrap and of the folds of level_bias.
+        Of the bootstrap, of the folds of level_bias and of the draws behind `choice`.
     thresholds : ThresholdValues
         Of the verdict.
     version : str

@@ -34,7 +34,7 @@ def best_of(choices: Mapping[str, ChoiceRecord] | None, those: str, reference: s
     for at, (metric, one) in enumerate(found):
         if at == 0 or not {*one.best} & {*found[0][1].best}:
             yield Said("finding", named(_chosen(one, metric, those), reference))
-            if len(one.simultaneous) > 2 and one.confidences is not None:
+            if len(one.simultaneous) > 2 and any(apart.interval for apart in one.differences.values()):
                 yield Said("finding", _not_worse(one))
 
 
@@ -72,7 +72,7 @@ def _not_worse(one: ChoiceRecord) -> str:
 
 def has_intervals(choices: Mapping[str, ChoiceRecord] | None, metric: str) -> bool:
     """Tell whether there are intervals of a metric that hold together."""
-    return choices is not None and metric in choices and choices[metric].confidences is not None
+    return choices is not None and metric in choices and any(choices[metric].simultaneous.values())
 
 
 def held_together(choices: Mapping[str, ChoiceRecord] | None, metric: str, name: str) -> str:
@@ -85,7 +85,7 @@ def held_together(choices: Mapping[str, ChoiceRecord] | None, metric: str, name:
 def differences_from_best(choices: Mapping[str, ChoiceRecord] | None) -> Iterator[Part]:
     """Yield the differences between the best and each of several others, with intervals that hold together."""
     for metric, one in (choices or {}).items():
-        if len(one.differences) < 2 or metric != _CHOSEN_BY[0] or one.confidences is None:
+        if len(one.differences) < 2 or not has_intervals(choices, metric) or metric != _CHOSEN_BY[0]:
             continue
         unit = unit_of_difference(unit_of(metric))
         rows = []

@@ -90,7 +90,8 @@ def _summary(document: AuditDocument) -> Table:
         )
         for name, judge in judges.items()
     ]
-    return Table.of(columns, rows, "Each judge on its complete prompts")
+    held = "; simultaneous intervals hold together" if together else ""
+    return Table.of(columns, rows, f"Each judge on its complete prompts{held}")
 
 
 def _paired(pairs: Sequence[JudgesCompared]) -> Part:
