@@ -167,7 +167,9 @@ def _choice(
     after = None if at is None else _spanned([_after(estimates[name], at) for name in best])
     if at is not None and after is None:
         lacking = next((one.reason for name in best if (one := estimates[name]).reason), None)
-        reason = (lacking or "").removeprefix("no interval: ") or "unbounded at the confidence that a choice among several takes"
+        reason = (lacking or "").removeprefix(
+            "no interval: "
+        ) or "unbounded at the confidence that a choice among several takes"
     return BestChoice(
         metric,
         best,
