@@ -152,12 +152,12 @@ class ScoreTable:
             f"{int(self.frame['oracle_label'].notna().sum())} labelled>"
         )
 
-    @property
+    @cached_property
     def prompts(self) -> pd.Index:
         """Prompt ids, sorted."""
         return self.frame["prompt_id"].cat.categories
 
-    @property
+    @cached_property
     def candidates(self) -> pd.Index:
         """Candidate names, sorted."""
         return self.frame["candidate"].cat.categories
@@ -171,12 +171,12 @@ class ScoreTable:
         found[self.frame["prompt_id"].cat.codes.to_numpy()] = self.frame["cluster"].cat.codes.to_numpy()
         return found
 
-    @property
+    @cached_property
     def judges(self) -> tuple[str, ...]:
         """Judge names, sorted."""
         return tuple(self.frame["judge"].cat.categories)
 
-    @property
+    @cached_property
     def has_labels(self) -> bool:
         """Whether any row carries an oracle label."""
         return bool(self.frame["oracle_label"].notna().any())
