@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from bonwise.auditing.candidate_effects.attributes import check_judge_family
 from bonwise.auditing.comparison import choice_of_judges, compare_judges
 from bonwise.auditing.further_panels import FurtherPanels
 from bonwise.auditing.judge_audit import audit_judge, of_candidates
@@ -48,6 +49,8 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     as_picked: bool = False,
     design: str | Path | LabelDesign | None = None,
     outcome_model: Any = None,
+    pools: str | Path | None = None,
+    judge_family: str | Mapping[str, str] | None = None,
     **reading: Unpack[ReadingKeywords],
 ) -> Audit:
     """Audit one or several judges, or the picks that were made with one, against oracle labels.
@@ -83,6 +86,12 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     outcome_model : object, optional
         Regressor in the manner of scikit-learn that takes the place of the ridge where labels are a sample; it is
         copied, and always cross-fitted.
+    pools : str or pathlib.Path, optional
+        Pools with the texts of the candidates, of which the lengths are taken; otherwise those of a column ``text``
+        or ``response``. See `docs/length_order_family.md`.
+    judge_family : str or mapping of str to str, optional
+        The model family that the judge is of, to tell whether it prefers candidates of its own; a mapping gives that
+        of each judge by name.
     **reading
         How the table is opened, see `bonwise.data.reading_options.ReadingOptions`.
 
@@ -115,12 +124,15 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         shape=options.shape,
         thresholds=Thresholds().override(thresholds or {}),
         outcome_model=outcome_model,
+        pools=pools,
+        judge_family={"": judge_family} if isinstance(judge_family, str) else dict(judge_family or {}),
     )
     if isinstance(source, str | Path) and holds_picks(Path(source)):
         picks = read_picks(source, as_picked=as_picked)
-        if options.oracle is not None or options.judge_scale:
+        if options.oracle is not None or options.judge_scale or judge_family:
             raise UsageError(
-                f"{picks.source}: logged picks hold no scores", hint="leave --oracle and --judge-scale out"
+                f"{picks.source}: logged picks hold no scores",
+                hint="leave --oracle, --judge-scale and --judge-family out",
             )
         judge, table = logged_judge(picks, settings, options, design)
         _refuse_unknown(settings.keep_easy, table)
@@ -137,6 +149,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     if as_picked:
         raise UsageError("as_picked works only with logged picks", hint="leave --as-picked out")
     table = open_table(source, options)
+    check_judge_family(table, settings)
     refuse_other_draw(design, source if options.labels is None else options.labels, table)
     return _audit(table, settings, stated_draw(design, table))
 

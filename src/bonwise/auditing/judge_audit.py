@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from bonwise.auditing.candidate_effects.attributes import tells_of_candidates
 from bonwise.auditing.further_panels import FurtherPanels
 from bonwise.auditing.gates import Labelled
 from bonwise.auditing.judge_metrics import JudgeMetrics, judge_only, panel_influences, with_no_gain_tests
@@ -26,6 +27,7 @@ from bonwise.data.easy_candidates import easy_of_panel
 from bonwise.data.panel import Panel
 from bonwise.data.scales import mismatch
 from bonwise.data.table import ScoreTable
+from bonwise.documents.audited.candidate_effects import CandidateEffects
 from bonwise.documents.audited.data import AuditData
 from bonwise.documents.audited.judge import Balance, JudgeFound
 from bonwise.documents.audited.sampling import Sampling
@@ -83,6 +85,8 @@ class JudgeAudit:
         Where candidates are labelled one by one: their labels.
     influences : UnitInfluences or None
         How much every prompt, or cluster, moves gain and recovery; None where that is not known.
+    effects : CandidateEffects or None
+        What it prefers at equal label, where more is known of candidates than their scores.
     """
 
     judge: str
@@ -98,6 +102,7 @@ class JudgeAudit:
     suspected: tuple[Suspected, ...] = field(default=(), repr=False)
     cells: CellLabels | None = field(default=None, repr=False)
     influences: UnitInfluences | None = field(default=None, repr=False)
+    effects: CandidateEffects | None = field(default=None, repr=False)
 
     def suspected_for(self, metric: str) -> tuple[Suspected, ...]:
         """Return what keeps a gate on a metric from being met; one that needs no labels lacks none."""
@@ -176,6 +181,7 @@ class JudgeAudit:
                 # Of candidates that a design drew every label counts.
                 unused_labels=self.labelling.unused if self.drawn is None else None,
                 labelled_cells=None if self.cells is None else self.cells.record(),
+                candidate_effects=self.effects,
             ),
         )
 
@@ -252,7 +258,16 @@ def audit_judge(
         suspected=suspected,
         cells=figures.cells,
         influences=figures.influences,
+        effects=None if picked is not None else _effects(labelling, table, settings),
     )
+
+
+def _effects(labelling: Labelling, table: ScoreTable, settings: Settings) -> CandidateEffects | None:
+    if not tells_of_candidates(table, settings):
+        return None
+    from bonwise.auditing.candidate_effects.effects import candidate_effects  # noqa: PLC0415 - many tables do without
+
+    return candidate_effects(labelling, table, settings)
 
 
 def _suspected(

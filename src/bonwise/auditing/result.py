@@ -243,6 +243,8 @@ class Audit(DocumentedResult):
                 picks=self._picks_made(),
                 labels_left_out=labels_left_out(self.labels_left_out),
                 keep_easy=list(asked.keep_easy) or None,
+                pools=None if asked.pools is None else str(asked.pools),
+                judge_family=dict(asked.judge_family) or None,
                 label_words=None if self.table is None else dict(self.table.label_words) or None,
             ),
         )

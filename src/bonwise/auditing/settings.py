@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,6 +53,10 @@ class Settings:
         Regressor with ``fit`` and ``predict`` that takes the ridge's place where labels are a sample.
     keep_easy : tuple of str
         Easy candidates that count like any other.
+    pools : str or pathlib.Path, optional
+        Where the texts of candidates are.
+    judge_family : mapping of str to str
+        The model family of each judge; ``""`` holds that of every judge not named.
     """
 
     confidence: float = CONFIDENCE
@@ -64,6 +70,8 @@ class Settings:
     thresholds: Thresholds = field(default_factory=Thresholds)
     outcome_model: Any = None
     keep_easy: tuple[str, ...] = ()
+    pools: str | Path | None = None
+    judge_family: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_confidence(self.confidence)

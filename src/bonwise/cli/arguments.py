@@ -118,6 +118,29 @@ def scales(texts: Iterable[str] | None) -> Mapping[str, Scale]:
     return found
 
 
+def judge_families(texts: Iterable[str] | None) -> Mapping[str, str]:
+    """Read ``NAME`` and ``JUDGE=NAME``; the key of the former is empty.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A judge that is named twice, or no name.
+
+    Examples
+    --------
+    >>> judge_families(["gpt", "strict=claude"])
+    {'': 'gpt', 'strict': 'claude'}
+    """
+    found: dict[str, str] = {}
+    for text in texts or ():
+        judge, _, family = text.rpartition("=")
+        if judge in found or not family.strip():
+            wrong = f"is given twice for {judge or 'all judges'}" if judge in found else f"{text!r} holds no name"
+            raise UsageError(f"--judge-family {wrong}", hint="give NAME, or JUDGE=NAME, once for each judge")
+        found[judge] = family.strip()
+    return found
+
+
 def say(line: str) -> None:
     """Tell the user something on standard error, in one line, where no program reads it."""
     from bonwise.report.console import write

@@ -65,7 +65,12 @@ def audit(
     ] = False,
     output: Output,
     pools: Annotated[
-        Path | None, typer.Option(help="Pools (JSONL) with the words of prompts and candidates, for --html.")
+        Path | None,
+        typer.Option(help="Pools (JSONL) with the texts of candidates: their lengths, and the words for --html."),
+    ] = None,
+    judge_family: Annotated[
+        list[str] | None,
+        typer.Option(help="Model family of the judge, NAME or JUDGE=NAME (repeatable), for its own against others."),
     ] = None,
     calibration: Annotated[
         bool, typer.Option("--calibration", help="Study on the page what calibrating the scores would change.")
@@ -94,9 +99,7 @@ def audit(
     read = (file, *reading.paths(), record, pools, verdicts)
     written, beside = (output.json, per_prompt, html), _all_prompts_file(html)
     with errors_told(file, markdown=markdown, junit=junit, others=(*read, *written, beside)):
-        _refuse_without(
-            "--html", output.html, {"--pools": pools, "--calibration": calibration, "--verdicts": verdicts}
-        )
+        _refuse_without("--html", output.html, {"--calibration": calibration, "--verdicts": verdicts})
         _refuse_without("--fail-under", fail_under, {"--junit": junit})
         _refuse_two_for_one({"--json": output.json, "--markdown": markdown, "--junit": junit})
         from bonwise.auditing.per_prompt import ROW_HEADER
@@ -119,6 +122,8 @@ def audit(
             thresholds=given.numbers(threshold, "--threshold"),
             as_picked=as_picked,
             design=design,
+            pools=pools,
+            judge_family=given.judge_families(judge_family),
             **reading.keywords(),
         )
         values = given.numbers(fail_under, "--fail-under")

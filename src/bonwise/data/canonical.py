@@ -53,7 +53,7 @@ def canonical(frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOpt
         out[role] = as_categories(frame[taken[role]], role=role, source=source)
     out["judge"] = _judges(frame, taken, source)
     wide = draw_columns(frame.columns)
-    for role in ("judge_score", "oracle_label", "low", "high", "ci_width", "propensity"):
+    for role in ("judge_score", "oracle_label", "low", "high", "ci_width", "propensity", "length", "position"):
         if taken.get(role) in frame.columns:
             column = frame[taken[role]]
             labels = role == "oracle_label"
@@ -76,7 +76,8 @@ def canonical(frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOpt
         out["draw"] = as_categories(frame[taken["draw"]], role="draw", source=source)
     _refuse_bad_ranges(out, frame.index, source)
     used = {*taken.values(), *out, *(("sd",) if wide else ())}  # the spread of the draws is not a stratum
-    strata = {str(c): frame[c] for c in frame.columns if c not in used and c not in WORDS}
+    strata = {role: frame[taken[role]] for role in ("family", "judge_family") if role in taken}
+    strata |= {str(c): frame[c] for c in frame.columns if c not in used and c not in WORDS}
     for name, column in strata.items():
         _refuse_no_text(name, column, source)
     out.update({name: column.to_numpy(copy=True) for name, column in strata.items()})

@@ -1,4 +1,4 @@
-"""What other judges of a table say of the cells of one judge's panel."""
+"""What a table says of the cells of one judge's panel: scores of other judges, and further columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bonwise.data.panel import Panel
     from bonwise.data.table import ScoreTable
 
-__all__ = ["further_scores", "scores_of"]
+__all__ = ["further_scores", "mean_of_rows", "scores_of"]
 
 _Floats = npt.NDArray[np.float64]
 
@@ -32,11 +32,30 @@ def scores_of(table: ScoreTable, panel: Panel, judge: str) -> _Floats:
     -------
     ndarray of float64, shape (cells,)
     """
+    mine = (table.frame["judge"] == judge).to_numpy()
+    return mean_of_rows(table, panel, np.where(mine, table.frame["judge_score"].to_numpy(), np.nan))
+
+
+def mean_of_rows(table: ScoreTable, panel: Panel, values: _Floats) -> _Floats:
+    """Return values of the rows of a table at the cells of a panel, averaged over the rows of a cell.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The table that the panel was laid out from.
+    panel : Panel
+    values : ndarray of float64, shape (rows,)
+        NaN in rows that say nothing.
+
+    Returns
+    -------
+    ndarray of float64, shape (cells,)
+        NaN where no row says anything.
+    """
     prompts = table.prompts.get_indexer(panel.prompt_ids).astype(np.int64)
+    # Candidates of a pool are in the order of their names, prompts in that of their ids: the keys rise.
     cells = np.repeat(prompts, panel.sizes) * len(table.candidates) + panel.names
-    at = np.where((table.frame["judge"] == judge).to_numpy(), positions(table.cell_keys(), cells), -1)
-    rows = np.flatnonzero(at >= 0)
-    return mean_by_cell(at[rows], table.frame["judge_score"].to_numpy()[rows], len(cells))
+    return mean_by_cell(positions(table.cell_keys(), cells), values, len(cells))
 
 
 def further_scores(table: ScoreTable, panel: Panel) -> dict[str, _Floats]:

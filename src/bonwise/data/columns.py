@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bonwise.data.label_words import fits_labels
 from bonwise.data.numbers import first_text_row
-from bonwise.data.roles import ALIASES, COLUMN_FLAGS, NUMERIC, ROLES
+from bonwise.data.roles import ALIASES, CANDIDATE_ROLES, COLUMN_FLAGS, NUMERIC, ROLES
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import ColumnError, UsageError
 
@@ -62,7 +62,8 @@ def resolve_columns(
     passed_over: dict[str, list[str]] = {}
     unclaimed = [c for c in frame.columns if c not in overrides.values()]
     for role in roles:
-        column = _named(frame, role, overrides, source) or (role if role in unclaimed else None)
+        own = role in unclaimed and (role not in CANDIDATE_ROLES or _fits(frame, role, role))
+        column = _named(frame, role, overrides, source) or (role if own else None)
         if column is None:
             free = [c for c in ALIASES.get(role, ()) if c in unclaimed]
             fitting = [c for c in free if _fits(frame, role, c)]

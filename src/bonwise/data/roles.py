@@ -10,7 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-__all__ = ["ALIASES", "COLUMN_FLAGS", "LABEL_ROLES", "NUMERIC", "ROLES", "SPENT", "SPOKEN", "WORDS", "ColumnFlag"]
+__all__ = [
+    "ALIASES",
+    "CANDIDATE_ROLES",
+    "COLUMN_FLAGS",
+    "LABEL_ROLES",
+    "NUMERIC",
+    "ROLES",
+    "SPENT",
+    "SPOKEN",
+    "WORDS",
+    "ColumnFlag",
+]
 
 ROLES = (
     "prompt_id",
@@ -24,8 +35,18 @@ ROLES = (
     "ci_width",
     "propensity",
     "cluster",
+    "length",
+    "family",
+    "position",
+    "judge_family",
 )
 """In the order in which columns are looked for."""
+
+CANDIDATE_ROLES = ("length", "family", "position", "judge_family")
+"""What is known of a candidate beside its score, and the judge's own family; strata too where a prompt has one value.
+
+A column that has such a name and does not fit stays a stratum.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +76,9 @@ COLUMN_FLAGS: Mapping[str, ColumnFlag] = MappingProxyType(
         "judge": ColumnFlag("--judge-col", "Column of the judge's name."),
         "propensity": ColumnFlag("--propensity-col", "Column of the probability of being labelled."),
         "cluster": ColumnFlag("--cluster-col", "Column of the cluster of prompts that a prompt belongs to."),
+        "length": ColumnFlag("--length-col", "Column of the length of a candidate's text."),
+        "family": ColumnFlag("--family-col", "Column of the model family that a candidate comes from."),
+        "position": ColumnFlag("--position-col", "Column of the place in which a candidate was shown to the judge."),
     }
 )
 """By role, in the order of the help."""
@@ -62,7 +86,7 @@ COLUMN_FLAGS: Mapping[str, ColumnFlag] = MappingProxyType(
 LABEL_ROLES = ("prompt_id", "candidate", "oracle_label")
 """What a file of labels holds."""
 
-NUMERIC = frozenset({"judge_score", "oracle_label", "low", "high", "ci_width", "propensity"})
+NUMERIC = frozenset({"judge_score", "oracle_label", "low", "high", "ci_width", "propensity", "length", "position"})
 
 # `judge` is always the judge's name, so it is no alias of the score although some tools write it so.
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(

@@ -18,7 +18,7 @@ from bonwise.data.cells import distinct_cells, mean_by_cell, positions
 from bonwise.data.label_words import label_words
 from bonwise.data.reading_options import ReadingOptions, TableKeywords, opens_a_table
 from bonwise.data.repeats import averaged, draw_columns
-from bonwise.data.roles import ROLES, SPENT
+from bonwise.data.roles import CANDIDATE_ROLES, ROLES, SPENT
 from bonwise.data.rows import RowSource, open_rows, refuse_duplicate_columns
 from bonwise.data.scales import Scale, mismatch
 from bonwise.data.wording import listed, quoted
@@ -40,8 +40,9 @@ class ScoreTable:
     frame : pandas.DataFrame
         Canonical columns: ``prompt_id``, ``candidate``, ``judge`` (categorical), ``judge_score``,
         ``oracle_label`` (float64, NaN where missing) and, where the source has them, ``draw``,
-        ``draw_0``, ``draw_1`` ..., ``low``, ``high``, ``ci_width``, ``propensity``, ``cluster`` and
-        strata. The index holds the row numbers of the source.
+        ``draw_0``, ``draw_1`` ..., ``low``, ``high``, ``ci_width``, ``propensity``, ``cluster``,
+        ``length``, ``family``, ``position``, ``judge_family`` and strata. The index holds the row numbers of
+        the source.
     source : str
         The file's name, or ``table``.
     columns : mapping of str to str
@@ -218,8 +219,8 @@ class ScoreTable:
 
     @property
     def strata(self) -> tuple[str, ...]:
-        """Columns that are none of the roles, no draws, no words and no costs."""
-        known = {*ROLES, *SPENT, *draw_columns(self.frame.columns)}
+        """Columns that may say one thing of each prompt: no other role, no draws, no words and no costs."""
+        known = {*ROLES, *SPENT, *draw_columns(self.frame.columns)} - {*CANDIDATE_ROLES}
         return tuple(c for c in self.frame.columns if c not in known)
 
     def with_reference(self, judge: str) -> ScoreTable:

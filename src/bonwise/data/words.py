@@ -18,7 +18,7 @@ from bonwise.errors import InputError
 if TYPE_CHECKING:
     from bonwise.data.table import ScoreTable
 
-__all__ = ["PromptWords", "Words"]
+__all__ = ["PromptWords", "Words", "text_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def _of_columns(table: ScoreTable, wanted: frozenset[str]) -> dict[str, PromptWo
     keys = zip(*(rows[role].astype(object) for role in rows), strict=True)
     for (name, candidate, judge), line in zip(keys, spoken.to_dict("records"), strict=True):
         # An empty answer is an answer; only a cell that is not there says nothing.
-        said = {str(role): text for role, cell in line.items() if (text := _text(cell)) is not None}
+        said = {str(role): text for role, cell in line.items() if (text := text_of(cell)) is not None}
         if "prompt" in said:
             prompts.setdefault(name, said["prompt"])
         text = said.get("text", said.get("response"))
@@ -123,7 +123,7 @@ def _of_columns(table: ScoreTable, wanted: frozenset[str]) -> dict[str, PromptWo
     }
 
 
-def _text(cell: Any) -> str | None:
+def text_of(cell: Any) -> str | None:
     """Return the words of a cell, those of lists and mappings as the reader of JSON Lines has them; None for none."""
     if isinstance(cell, list | tuple | dict | np.ndarray):
         try:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from bonwise.documents.audited.candidate_effects import CandidateEffects
 from bonwise.documents.audited.cells import LabelledCells
 from bonwise.documents.audited.compared import JudgesCompared
 from bonwise.documents.audited.data import AuditData
@@ -26,7 +27,16 @@ from bonwise.errors import UsageError
 __all__ = ["MODEL", "AuditDocument"]
 
 _ALONE = ("judge", "data", "metrics", "verdict")
-_OPTIONAL = ("sampling", "balance", "bounds", "with_control", "suspicions", "unused_labels", "labelled_cells")
+_OPTIONAL = (
+    "sampling",
+    "balance",
+    "bounds",
+    "with_control",
+    "suspicions",
+    "unused_labels",
+    "labelled_cells",
+    "candidate_effects",
+)
 _TOGETHER = ("judges", "comparisons", "not_audited")
 
 
@@ -55,7 +65,7 @@ class AuditDocument(Document):
         What was asked for, and what the table was taken for.
     gates : list of Gate, optional
         Where some were asked for.
-    unused_labels, labelled_cells : optional
+    unused_labels, labelled_cells, candidate_effects : optional
         Of the only judge, as in `judges` of several.
     choice : dict of str to ChoiceRecord, optional
         The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
@@ -81,6 +91,7 @@ class AuditDocument(Document):
     unused_labels: UnusedLabels | None = None
     labelled_cells: LabelledCells | None = None
     choice: dict[str, ChoiceRecord] | None = None
+    candidate_effects: CandidateEffects | None = None
 
     @model_validator(mode="after")
     def _one_or_several(self) -> Self:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from bonwise.auditing.candidate_effects.attributes import candidate_lengths
 from bonwise.auditing.exhibits.differences import differences
 from bonwise.auditing.exhibits.prompts import prompt_rows
 from bonwise.auditing.exhibits.spread import spread
@@ -15,6 +16,7 @@ from bonwise.data.panel import Panel
 from bonwise.data.table import ScoreTable
 from bonwise.data.words import Words
 from bonwise.documents.exhibits import Chance, Differences, ExhibitsDocument, JudgeExhibits
+from bonwise.stats.sums import Floats
 from bonwise.stats.top_of_scores import at_top
 
 __all__ = ["exhibits"]
@@ -46,12 +48,14 @@ def exhibits(
         Of the intervals by stratum.
     """
     return ExhibitsDocument(
-        judges={judge.judge: _shown(judge, table, seed, confidence) for judge in judges},
+        judges={judge.judge: _shown(judge, table, words, seed, confidence) for judge in judges},
         prompts=prompt_rows(judges, words),
     )
 
 
-def _shown(judge: JudgeAudit, table: ScoreTable | None, seed: int, confidence: float) -> JudgeExhibits:
+def _shown(
+    judge: JudgeAudit, table: ScoreTable | None, words: Words | None, seed: int, confidence: float
+) -> JudgeExhibits:
     whole, method = judge.labelling.panel, judge.labelling.method
     labelled = _labelled(judge)
     kinds, left_out = (
@@ -63,6 +67,7 @@ def _shown(judge: JudgeAudit, table: ScoreTable | None, seed: int, confidence: f
             confidence=confidence,
             method="complete" if method == "complete" else "labelled_only",
             logged=judge.logged,
+            further={} if judge.logged else _mean_lengths(table, labelled, words),
         )
     )
     return JudgeExhibits(
@@ -72,6 +77,15 @@ def _shown(judge: JudgeAudit, table: ScoreTable | None, seed: int, confidence: f
         strata=kinds,
         strata_left_out=left_out,
     )
+
+
+def _mean_lengths(table: ScoreTable, labelled: Panel, words: Words | None) -> Mapping[str, Floats]:
+    """Return the mean length of the candidates of each prompt; nothing where no length is known."""
+    lengths = candidate_lengths(table, labelled, None if words is None else words.pools)
+    if lengths is None or not len(labelled.sizes):
+        return {}
+    starts = np.cumsum(labelled.sizes) - labelled.sizes
+    return {"mean length of candidates": np.add.reduceat(lengths, starts) / labelled.sizes}
 
 
 def _differences(whole: Panel, labelled: Panel) -> Differences:

@@ -53,6 +53,7 @@ def write_page(
     from bonwise.report.audit_page import audit_page  # noqa: PLC0415 - loaded only to be shown
 
     others = _documents(also)
+    pools = audit.settings.pools if pools is None else pools
     _check_target(Path(path), audit, pools)
     document = audit.document(audit.check(gates) if gates else ())
     words = None if audit.table is None else Words(audit.table, pools)

@@ -20,7 +20,7 @@ from bonwise.documents.exhibits import ColumnLeftOut, Stratum, StratumRow
 from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import estimate
-from bonwise.stats.sums import prompt_sums
+from bonwise.stats.sums import Floats, prompt_sums
 
 __all__ = ["METRICS", "strata"]
 
@@ -46,7 +46,13 @@ class _LeftOut(Exception):  # noqa: N818 - no error: a column that says nothing 
 
 
 def strata(
-    table: ScoreTable, panel: Panel, *, confidence: float, method: str = "complete", logged: bool = False
+    table: ScoreTable,
+    panel: Panel,
+    *,
+    confidence: float,
+    method: str = "complete",
+    logged: bool = False,
+    further: Mapping[str, Floats] | None = None,
 ) -> tuple[list[Stratum], list[ColumnLeftOut]]:
     """Return the headline metrics of a judge by the values of each column that is constant within prompts.
 
@@ -62,6 +68,8 @@ def strata(
         ``labelled_only`` where the figures of the audit stand for more prompts than these.
     logged : bool
         Whether the scores only say what was picked.
+    further : mapping of str to ndarray of float64, shape (prompts,), optional
+        Further values of each prompt of the panel, by what they are, such as the mean length of its candidates.
 
     Returns
     -------
@@ -79,9 +87,15 @@ def strata(
         Settings(confidence=confidence).rule(panel.labels, panel.clusters),
     )
     cells = _cells(table, panel)
-    for column in table.strata:
+    known = further or {}
+    for column in (*known, *table.strata):
         try:
-            rows = _rows_of(table, column, cells, room=len(shown) < _MOST_COLUMNS)
+            room = len(shown) < _MOST_COLUMNS
+            rows = (
+                list(_rows(pd.Series(known[column])))
+                if column in known
+                else _rows_of(table, column, cells, room=room)
+            )
         except _LeftOut as why:
             left_out.append(ColumnLeftOut(column=str(column), reason=str(why)))
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bonwise.documents.audited.candidate_effects import CandidateEffects
 from bonwise.documents.audited.cells import LabelledCells
 from bonwise.documents.audited.data import AuditData
 from bonwise.documents.audited.sampling import Sampling
@@ -61,6 +62,8 @@ class JudgeFound(Record):
         Labels of prompts that are labelled in part, where these count as unlabelled.
     labelled_cells : LabelledCells, optional
         Where candidates are labelled one by one: what each figure rests on, and what speaks against the statement.
+    candidate_effects : CandidateEffects, optional
+        What the judge prefers at equal label, where length, family or place of candidates is known.
     """
 
     data: AuditData
@@ -73,3 +76,4 @@ class JudgeFound(Record):
     suspicions: list[AuditSuspicion] | None = None
     unused_labels: UnusedLabels | None = None
     labelled_cells: LabelledCells | None = None
+    candidate_effects: CandidateEffects | None = None

@@ -89,6 +89,10 @@ class AuditSettings(Record):
         Easy candidates that count like any other.
     label_words : dict of str to float, optional
         What labels that are words were taken for, such as pass for 1.
+    pools : str, optional
+        Where the texts of candidates are, of which the lengths were taken.
+    judge_family : dict of str to str, optional
+        The family that was given for each judge; an empty name stands for every judge not named.
     """
 
     confidence: Confidence
@@ -112,3 +116,5 @@ class AuditSettings(Record):
     labels_left_out: LabelsLeftOut | None = None
     keep_easy: list[str] | None = None
     label_words: dict[str, Number] | None = None
+    pools: str | None = None
+    judge_family: dict[str, str] | None = None

@@ -12,6 +12,7 @@ from bonwise.documents.audited.settings import AuditSettings
 from bonwise.documents.exhibits import ExhibitsDocument
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Part, Said
+from bonwise.report.described.audited.candidate_effects import preferences_at_equal_label
 from bonwise.report.described.audited.cells import who_was_labelled
 from bonwise.report.described.audited.data import data, missing_labels
 from bonwise.report.described.audited.exhibits import drawn
@@ -95,5 +96,7 @@ def _of_judge(judge: JudgeFound, settings: AuditSettings, prefix: str = "", name
     if judge.labelled_cells is not None:
         yield who_was_labelled(judge.labelled_cells, f"{prefix}labelled-cells")
     yield metrics(judge, settings, f"{prefix}metrics")
+    if judge.candidate_effects is not None:
+        yield preferences_at_equal_label(judge.candidate_effects, f"{prefix}equal-label")
     yield from missing_labels(judge, settings.reference, f"{prefix}missing-labels")
     yield verdict(judge, settings, alone=bool(name))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.data.cells import mean_by_cell, positions
+from bonwise.data.cell_scores import mean_of_rows
 from bonwise.data.numbers import first_text_row, parse_numbers
 from bonwise.data.panel import Panel, PromptLeftOut
 from bonwise.data.table import ScoreTable
+from bonwise.data.text_lengths import holds_texts, text_lengths
 from bonwise.data.wording import listed, quoted
-from bonwise.data.words import Words
 from bonwise.errors import ColumnError, UsageError
 from bonwise.stats.sums import Floats
 
@@ -34,13 +34,13 @@ class Covariates:
     table : ScoreTable
     names : tuple of str
         Columns of the table, and ``length``: the characters of the candidate's text, where no column has that name.
-    lengths : mapping of str to mapping of str to int
-        By prompt and candidate; empty where the length is not asked for.
+    pools : str or pathlib.Path, optional
+        Where the texts are; otherwise they are those of the table.
     """
 
     table: ScoreTable = field(repr=False)
     names: tuple[str, ...] = ()
-    lengths: Mapping[str, Mapping[str, int]] = field(default_factory=dict, repr=False)
+    pools: str | Path | None = field(default=None, repr=False)
 
     def join(self, panel: Panel) -> tuple[Panel, Floats]:
         """Return the prompts of a panel that hold every covariate, and the values, shape (cells, covariates).
@@ -59,13 +59,9 @@ class Covariates:
         return panel.keep(complete, dropped), values[np.repeat(complete, panel.sizes)]
 
     def _values(self, panel: Panel, name: str) -> Floats:
-        return _column(self.table, panel, name) if name in self.table.frame.columns else self._lengths(panel)
-
-    def _lengths(self, panel: Panel) -> Floats:
-        names = panel.candidates[panel.names].astype(str)
-        prompts = np.repeat(panel.prompt_ids.astype(str), panel.sizes)
-        found = [self.lengths.get(prompt, {}).get(name, np.nan) for prompt, name in zip(prompts, names, strict=True)]
-        return np.array(found, dtype=np.float64)
+        if name in self.table.frame.columns:
+            return _column(self.table, panel, name)
+        return text_lengths(self.table, panel, self.pools)
 
 
 def covariates_of(table: ScoreTable, named: Sequence[str], pools: str | Path | None) -> Covariates:
@@ -84,17 +80,11 @@ def covariates_of(table: ScoreTable, named: Sequence[str], pools: str | Path | N
     bonwise.errors.InputError
         No such column, one without numbers, one that is no covariate, or a length without texts.
     """
-    with_texts = pools is not None or (
-        table.words is not None and bool({"text", "response"} & {*table.words.columns})
-    )
+    with_texts = pools is not None or holds_texts(table)
     names = tuple(dict.fromkeys(named)) or ((LENGTH,) if with_texts else ())
     for name in names:
         _refuse(table, name, with_texts=with_texts)
-    if LENGTH not in names or LENGTH in table.frame.columns:
-        return Covariates(table, names)
-    words = Words(table, pools).of(table.prompts)
-    lengths = {prompt: {one: len(text) for one, text in found.texts.items()} for prompt, found in words.items()}
-    return Covariates(table, names, lengths)
+    return Covariates(table, names, pools)
 
 
 def _refuse(table: ScoreTable, name: str, *, with_texts: bool) -> None:
@@ -125,9 +115,5 @@ def _refuse(table: ScoreTable, name: str, *, with_texts: bool) -> None:
 
 def _column(table: ScoreTable, panel: Panel, name: str) -> Floats:
     """Return a column at the cells of a judge, averaged over its rows of a cell as its scores are."""
-    rows: npt.NDArray[np.int64] = np.flatnonzero((table.frame["judge"] == panel.judge).to_numpy())
-    prompts = table.prompts.get_indexer(panel.prompt_ids).astype(np.int64)
-    cells = np.repeat(prompts, panel.sizes) * len(table.candidates) + panel.names
-    values = parse_numbers(table.frame[name].iloc[rows], role=name, source=table.source)
-    # Candidates of a pool are in the order of their names, prompts in that of their ids: the keys rise.
-    return mean_by_cell(positions(table.cell_keys()[rows], cells), values, len(cells))
+    values = parse_numbers(table.frame[name], role=name, source=table.source)
+    return mean_of_rows(table, panel, np.where((table.frame["judge"] == panel.judge).to_numpy(), values, np.nan))

@@ -62,10 +62,16 @@ def _notes(settings: AuditSettings) -> Iterator[str]:
         yield f"control: {_listed(settings.control)}"
     if settings.keep_easy:
         yield f"kept although easy: {_listed(settings.keep_easy)}"
-    if settings.label_words:
-        yield label_words(settings.label_words)
+    yield from _notes_of_columns(settings)
     if settings.resamples is not None:
         yield f"{counted(settings.resamples, 'bootstrap resample')}, seed {settings.seed}"
+
+
+def _notes_of_columns(settings: AuditSettings) -> Iterator[str]:
+    if settings.judge_family:
+        yield f"family of the judge: {_families(settings.judge_family)}"
+    if settings.label_words:
+        yield label_words(settings.label_words)
 
 
 def _matter(document: AuditDocument) -> Iterator[tuple[str, str]]:
@@ -86,6 +92,10 @@ def _left_out(settings: AuditSettings) -> Iterator[tuple[str, str]]:
         yield "control", ", ".join(settings.control)
     if settings.keep_easy:
         yield "kept although easy", ", ".join(settings.keep_easy)
+    if settings.pools is not None:
+        yield "texts", settings.pools
+    if settings.judge_family:
+        yield "family of the judge", _families(settings.judge_family)
     if settings.label_words:
         yield "labels", label_words(settings.label_words).removeprefix("labels are ")
     if settings.draws > 1:
@@ -130,6 +140,13 @@ def _router(picks: PicksMade) -> str:
 
 def _means(settings: AuditSettings) -> str:
     return f"means of up to {settings.draws} draws"
+
+
+def _families(families: Mapping[str, str]) -> str:
+    return ", ".join(
+        f"{printable(judge)} {printable(family)}" if judge else printable(family)
+        for judge, family in families.items()
+    )
 
 
 def _listed(names: list[str]) -> str:

@@ -1,0 +1,1 @@
+"""Length, family and place of candidates: what a judge prefers at equal label."""
