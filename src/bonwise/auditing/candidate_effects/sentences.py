@@ -67,8 +67,8 @@ def _cost(found: CandidateEffect) -> str:
     if cost is None or cost.estimate is None or regret is None:
         return f"What it costs the picks cannot be told: {(cost and cost.reason) or 'no label differs'}."
     if not found.picks_changed:
-        return f"Taking it out of the scores changes none of {counted(cost.n, 'pick')}."
-    changed = f"taking it out of the scores changes {counted(found.picks_changed, 'pick')}"
+        return f"Taking the average effect out of the scores changes none of {counted(cost.n, 'pick')}."
+    changed = f"taking the average effect out of the scores changes {counted(found.picks_changed, 'pick')}"
     if cost.low is None or cost.high is None:
         return f"It costs {_amounts(cost, regret)} ({cost.reason}); {changed}."
     if cost.low > 0:
