@@ -134,7 +134,7 @@ def test_markdown_on_standard_output_stands_there_alone(capsys, scores):
 @pytest.mark.parametrize(
     ("flags", "named"),
     [
-        (("--pools", "pools.jsonl"), "--pools without --html"),
+        (("--pools", "absent.jsonl"), "absent.jsonl"),
         (("--calibration",), "--calibration without --html"),
         (("--verdicts", "pairs.csv"), "--verdicts without --html"),
         (("--junit", "g.xml"), "--junit without --fail-under"),

@@ -13,6 +13,7 @@ GUIDES = (
     "docs/confidence.md",
     "docs/judges.md",
     "docs/label_designs.md",
+    "docs/length_order_family.md",
     "docs/logged_picks.md",
     "docs/pages.md",
     "docs/partial_labels.md",

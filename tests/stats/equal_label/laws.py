@@ -1,4 +1,4 @@
-"""Judges that prefer some candidates at equal label, with a planted effect; `truth` is what it is over very many prompts.
+"""Judges that prefer some candidates at equal label, with a planted effect, and its size over very many prompts.
 
 Each law draws scores, labels and an attribute of n prompts, shape (n, K). The effect is 0 where `planted` is.
 """

@@ -45,7 +45,7 @@ def test_label_is_taken_out_by_hand():
 
 
 def test_nothing_varies_at_equal_label():
-    """An attribute that the label determines has no effect of its own; neither has one that is the same in a prompt."""
+    """An attribute that the label determines has no effect of its own, nor has one that is the same in a prompt."""
     assert np.isnan(fitted([[(1, 1, 1), (0, 0, 0)]] * 6).slopes[0])
     assert np.isnan(fitted([[(1, 1, 4), (0, 0, 4)]] * 6).slopes[0])
 
@@ -90,8 +90,7 @@ tables = st.lists(st.lists(cell, min_size=2, max_size=4), min_size=6, max_size=1
 @settings(max_examples=60, deadline=None)
 def test_effects_are_those_of_the_twin(prompts):
     """The slope and its jackknife error are those of dense least squares with each prompt deleted in turn."""
-    scores, labels, values, sizes = columns(prompts)
-    levels = sorted(set(labels.tolist()))
+    levels = sorted({label for prompt in prompts for _, label, _ in prompt})
     found = fitted(prompts)
     assume(found.sd > 0 and np.isfinite(found.left_out).all() and (found.sd_left_out > 0).all())
     jackknifed = from_left_out(found.slopes / found.sd, found.left_out / found.sd_left_out)

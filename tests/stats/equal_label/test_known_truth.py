@@ -53,7 +53,7 @@ def test_no_effect_is_truth_zero():
 @pytest.mark.parametrize("planted", [0.0, 0.5])
 @pytest.mark.parametrize("law", LAWS)
 def test_coverage(law, planted, prompts):
-    """Intervals of the effect hold the truth in 93 to 97 % of tables, of costs in 88 % or more; bias is negligible."""
+    """Intervals of the effect hold the truth in 93 to 97 % of tables, of costs in 88 % or more."""
     estimates, hits, detected = simulated(law, planted, prompts, FULL)
     spread = np.maximum(estimates.std(axis=0), 1e-12)
     bias = (estimates.mean(axis=0) - truth(law, planted)) / spread

@@ -49,7 +49,7 @@ def worth(prompt, key):
 
 
 def costs(prompts, slopes):
-    """Return the cost in recovery and in label points, with a slope for each prompt; candidates that tie stay tied."""
+    """Return the cost in recovery and in label points, with a slope for each prompt; ties stay ties."""
     gained = room = 0.0
     for prompt, b in zip(prompts, slopes, strict=True):
         alike = {}

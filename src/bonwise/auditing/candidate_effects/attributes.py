@@ -62,8 +62,7 @@ class Attribute:
 
 def tells_of_candidates(table: ScoreTable, settings: Settings) -> bool:
     """Tell whether a table has texts or columns of candidates to look into."""
-    columns = table.frame.columns
-    named = any(name in columns for name in ("length", "family", "position"))
+    named = any(name in table.columns for name in ("length", "family", "position"))
     return named or settings.pools is not None or holds_texts(table)
 
 
@@ -75,7 +74,7 @@ def check_judge_family(table: ScoreTable, settings: Settings) -> None:
     bonwise.errors.UsageError
     """
     stated = settings.judge_family
-    if stated and "family" not in table.frame.columns:
+    if stated and "family" not in table.columns:
         raise UsageError(
             f"{table.source}: a family of the judge is given, and no column holds the families of candidates",
             hint="name it with --family-col COLUMN",
@@ -103,13 +102,12 @@ def attributes_of(table: ScoreTable, panel: Panel, settings: Settings) -> Iterat
     bonwise.errors.InputError
         A file of pools that cannot be read or does not fit.
     """
-    columns = table.frame.columns
     lengths = candidate_lengths(table, panel, settings.pools)
     if lengths is not None:
         yield _length(lengths, table.columns.get("length", "text"), panel.sizes)
-    if "family" in columns:
+    if "family" in table.columns:
         yield _family(table, panel, settings.judge_family)
-    if "position" in columns:
+    if "position" in table.columns:
         yield _position(table, panel)
 
 
@@ -129,7 +127,7 @@ def candidate_lengths(table: ScoreTable, panel: Panel, pools: str | Path | None 
     ndarray of float64, shape (cells,), or None
         NaN where it is not known; None where nothing tells of lengths.
     """
-    if "length" in table.frame.columns:
+    if "length" in table.columns:
         return mean_of_rows(table, panel, _of(table, panel, "length"))
     if pools is None and not holds_texts(table):
         return None
@@ -183,7 +181,7 @@ def _own_family(
     """Return the family of a judge, as it was stated or as its column has it, or why it is not known."""
     if judge in stated or "" in stated:
         return stated.get(judge, stated.get("", "")), ""
-    if "judge_family" not in table.frame.columns:
+    if "judge_family" not in table.columns:
         return "", "the judge's own family is not stated: give it with --judge-family NAME"
     _, found = distinct(_names(table.frame["judge_family"])[mine])
     if len(found) == 1:

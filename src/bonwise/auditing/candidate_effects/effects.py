@@ -76,7 +76,7 @@ def candidate_effects(labelling: Labelling, table: ScoreTable, settings: Setting
 
 
 @dataclass(frozen=True, eq=False)
-class _Sample:
+class _KnownCandidates:
     """The prompts of which an attribute is known."""
 
     panel: Panel
@@ -84,7 +84,7 @@ class _Sample:
     differ: _Mask
 
     @classmethod
-    def of(cls, panel: Panel, attributes: Sequence[Attribute]) -> _Sample:
+    def of(cls, panel: Panel, attributes: Sequence[Attribute]) -> _KnownCandidates:
         """Keep the prompts of which all attributes are known, their values in columns."""
         values = np.column_stack([one.values for one in attributes])
         starts = np.cumsum(panel.sizes) - panel.sizes
@@ -113,7 +113,7 @@ def _differ(values: Floats, panel: Panel) -> _Mask:
 def _effect(
     panel: Panel, attribute: Attribute, attributes: Sequence[Attribute], settings: Settings, method: str
 ) -> CandidateEffect:
-    sample = _Sample.of(panel, [attribute])
+    sample = _KnownCandidates.of(panel, [attribute])
     reason = attribute.reason or _untold(sample, attribute.name)
     found: dict[str, Any] = {}
     if not reason:
@@ -137,7 +137,7 @@ def _effect(
     return effect.model_copy(update={"sentences": list(effect_sentences(effect))})
 
 
-def _untold(sample: _Sample, name: str) -> str:
+def _untold(sample: _KnownCandidates, name: str) -> str:
     """Say why nothing can be told of an attribute; empty where something can."""
     panel = sample.panel
     if not len(panel.sizes):
@@ -153,15 +153,15 @@ def _untold(sample: _Sample, name: str) -> str:
     return too_few_clusters(panel.clusters)
 
 
-def _jointly(panel: Panel, attributes: Sequence[Attribute]) -> _Sample | None:
+def _jointly(panel: Panel, attributes: Sequence[Attribute]) -> _KnownCandidates | None:
     """Return the prompts of which all attributes are known; None where one does not tell anything there."""
     if len(attributes) < 2:
         return None
-    sample = _Sample.of(panel, attributes)
+    sample = _KnownCandidates.of(panel, attributes)
     return None if _untold(sample, attributes[0].name) else sample
 
 
-def _told(sample: _Sample, settings: Settings, method: str) -> dict[str, Any]:
+def _told(sample: _KnownCandidates, settings: Settings, method: str) -> dict[str, Any]:
     panel = sample.panel
     fitted = sample.fit(panel.labels)
     score = _in_sd(fitted, sample, settings, method)
@@ -183,7 +183,7 @@ def _told(sample: _Sample, settings: Settings, method: str) -> dict[str, Any]:
     return out | {"picks_changed": cost.picks_changed}
 
 
-def _in_sd(fitted: ScoreEffects, sample: _Sample, settings: Settings, method: str) -> EstimateRecord:
+def _in_sd(fitted: ScoreEffects, sample: _KnownCandidates, settings: Settings, method: str) -> EstimateRecord:
     """Return the first slope in standard deviations of the scores within prompts."""
     n = int(sample.differ.sum())
     if not np.isfinite(fitted.slopes[0]):
@@ -195,7 +195,7 @@ def _in_sd(fitted: ScoreEffects, sample: _Sample, settings: Settings, method: st
     return EstimateRecord.of(one.with_method(method))
 
 
-def _costs(sample: _Sample, found: Any, settings: Settings) -> Iterator[Estimate]:
+def _costs(sample: _KnownCandidates, found: Any, settings: Settings) -> Iterator[Estimate]:
     """Yield the cost in recovery and in label points, bounded where no pick changes."""
     panel, n = sample.panel, int(sample.differ.sum())
     units = len(panel.sizes) if panel.clusters is None else cluster_codes(panel.clusters)[1]

@@ -17,7 +17,7 @@ class CandidateGroup(Record):
     Parameters
     ----------
     group : str
-        A range of lengths, a family or a place.
+        Such as the longest of its prompt, a family, or the first place.
     candidates, prompts : int
         The candidates of the group in these prompts, and the prompts.
     chance : float
