@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bonwise.calls.ledger.ledger import Ledger
+from bonwise.cli.progress import shown_count
 from cli.commands import CONTROL, pool_file, strict, typed
 from cli.served import served
 
@@ -156,3 +157,34 @@ def test_a_refused_parameter_can_be_forgotten(capsys, folder):
 def _rows(statement):
     with closing(sqlite3.connect(FILE)) as connection:
         return connection.execute(statement).fetchall()
+
+
+def test_a_flipped_digit_is_never_a_score(capsys, folder):
+    """The run ends with exit code 2 and the name of the call; after a repair it asks again, and only for that."""
+    Path("scores.csv").unlink(missing_ok=True)
+    with closing(sqlite3.connect(FILE)) as connection:
+        (call,) = connection.execute("SELECT min(id) FROM call WHERE state = 'answered'").fetchone()
+    damage("UPDATE response SET raw = CAST(replace(raw, '1', '7') AS BLOB) WHERE call = ?", call)
+    again = ("judge", "pools.jsonl", "--judge", "pointwise:openai/m", "--out", "scores.csv")
+    done = typed(capsys, *again)
+    assert done.code == 2
+    assert f"call {call} is damaged" in done.err
+    assert not Path("scores.csv").exists()
+    done = typed(capsys, "ledger", "check")
+    assert done.code == 2
+    assert f"call {call}: its answer is not what was written" in done.err
+    assert "bonwise ledger repair bonwise-run drops it" in done.err
+    done = typed(capsys, "ledger", "repair")
+    assert done.code == 0
+    assert f"1 answer of call {call} dropped: a run that needs them asks again" in done.err
+    done = typed(capsys, "ledger", "check")
+    assert (done.code, "3 answers: each is what was written" in done.err) == (0, True)
+    assert "nothing was changed" in typed(capsys, "ledger", "repair").err
+
+
+def test_an_export_says_how_far_it_is(capsys, folder, monkeypatch):
+    """A long export says how many rows there are so far."""
+    monkeypatch.setattr("bonwise.cli.progress.COUNT_PAUSE", 0.0)
+    lines = list(shown_count(range(3000), "row"))
+    assert len(lines) == 3000
+    assert capsys.readouterr().err.splitlines()[0].endswith("1,000 rows so far")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -13,10 +13,13 @@ import typer
 
 from bonwise.cli.arguments import Force, JsonTarget, deliver, emit, refuse_overwriting, say
 from bonwise.cli.model_flags import RUN
+from bonwise.cli.progress import shown_count
 from bonwise.errors import FileError, LedgerError, UsageError
+from bonwise.printable import shell_path
 from bonwise.report.numbers import counted
 
 if TYPE_CHECKING:
+    from bonwise.calls.ledger.checking import LedgerCheck
     from bonwise.calls.ledger.ledger import Ledger
     from bonwise.calls.ledger.records import LedgerRow, LedgerStats, State
     from bonwise.documents.ledger import LedgerDocument, ModelCalls, RefusedParameter
@@ -32,6 +35,9 @@ StateFilter = Annotated[
 ]
 EXPORT_HEADER = ("key", "choice", "reading", "call", "state")
 """Keys with which a row of an export begins."""
+
+SHOWN = 10
+"""Calls that a line names."""
 
 STATES = ("sent", "answered", "rejected", "failed", "unknown")
 
@@ -91,8 +97,55 @@ def export(
     """
     with _opened(run) as ledger:
         refuse_overwriting((ledger.path,), (out,), headers=[EXPORT_HEADER], force=force)
-        count = write_rows(out, map(_json, ledger.rows(model=model, state=_state(state))))
+        rows = shown_count(ledger.rows(model=model, state=_state(state)), "row")
+        count = write_rows(out, map(_json, rows))
     say(counted(count, "row"))
+    return 0
+
+
+@app.command("check")
+def check(run: RunArgument = RUN) -> int:
+    """Compare every stored answer with its digest.
+
+    It names the calls that are damaged; the exit code is then 2.
+    """
+    with _opened(run) as ledger:
+        found = ledger.check()
+    for damage in found.damage:
+        say(str(damage))
+    if found.damage:
+        raise LedgerError(
+            f"{ledger.path} is damaged: {found.summary()}",
+            hint=f"bonwise ledger repair {shell_path(run)} drops it, and the next run asks again",
+        )
+    say(_checked(found))
+    return 0
+
+
+@app.command("repair")
+def repair(run: RunArgument = RUN) -> int:
+    """Drop damaged answers.
+
+    The next run asks for them again. The damaged file is kept under another name.
+    """
+    from bonwise.calls.ledger.ledger import Ledger
+    from bonwise.calls.ledger.repair import repair as repaired
+
+    file = _file(run)
+    with suppress(LedgerError), Ledger.open(file) as ledger:
+        found = ledger.check()
+        if not found.damage:
+            say(f"{_checked(found)}; nothing was changed")
+            return 0
+    done = repaired(file)
+    calls = "call" if len(done.calls) == 1 else "calls"
+    named = f" of {calls} {', '.join(map(str, done.calls[:SHOWN]))}" if done.calls else ""
+    more = f" and {len(done.calls) - SHOWN:,} more" if len(done.calls) > SHOWN else ""
+    again = "nothing is asked again"
+    if done.dropped:
+        again = f"{counted(done.dropped, 'answer')}{named}{more} dropped: a run that needs them asks again"
+    say(f"{counted(done.kept, 'answer')} kept; {again}")
+    say(f"the damaged file is kept as {done.before}")
     return 0
 
 
@@ -133,12 +186,26 @@ def forget(
 
 def _opened(run: Path) -> Ledger:
     from bonwise.calls.ledger.ledger import Ledger
+
+    return Ledger.open(_file(run))
+
+
+def _file(run: Path) -> Path:
     from bonwise.calls.ledger.place import ledger_file
 
     file = ledger_file(run)
     if not file.is_file():
         raise FileError(f"{run}: no ledger here", hint="name the folder given to --run")
-    return Ledger.open(file)
+    return file
+
+
+def _checked(found: LedgerCheck) -> str:
+    whole = found.keys - found.unverified
+    line = f"{counted(whole, 'answer')}: each is what was written"
+    if found.unverified:
+        old = counted(found.unverified, "answer")
+        line += f"; {old} from bonwise 0.1.0, unverified: it stored no digests, so a change cannot be seen"
+    return line
 
 
 def _state(text: str | None) -> State | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from bonwise.cli.arguments import say
 from bonwise.report.amounts import money
@@ -14,10 +15,15 @@ from bonwise.report.numbers import counted
 if TYPE_CHECKING:
     from bonwise.runs.progress import Progress, RunProgress
 
-__all__ = ["shown_progress"]
+__all__ = ["shown_count", "shown_progress"]
 
 LINE_PAUSE = 15.0
 """Seconds between two lines: a bar is redrawn, a line stays."""
+
+COUNT_PAUSE = 2.0
+"""The same for a mere count, of what takes seconds and not hours."""
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -25,6 +31,16 @@ def shown_progress() -> Iterator[Progress]:
     """Show how far a run has come until the block ends."""
     with _bar() if sys.stderr.isatty() else _lines() as show:
         yield show
+
+
+def shown_count(things: Iterable[T], what: str) -> Iterator[T]:
+    """Yield things, and say now and then how many there were; for what ends without a known number."""
+    said_at = time.monotonic()
+    for count, thing in enumerate(things, 1):
+        yield thing
+        if count % 1000 == 0 and time.monotonic() >= said_at + COUNT_PAUSE:
+            said_at = time.monotonic()
+            say(f"{counted(count, what)} so far")
 
 
 @contextmanager

@@ -7,26 +7,84 @@ from collections.abc import Sequence
 from typing import Any
 
 from bonwise.calls.bill import Usage
+from bonwise.calls.ledger.digests import answer_digest, key_digest
 from bonwise.calls.ledger.records import Stored
 from bonwise.errors import LedgerError
 
-__all__ = ["STORED", "effective_from", "json_from", "stored_from", "usage_from"]
+__all__ = [
+    "ANSWER_COLUMNS",
+    "DAMAGED",
+    "STORED",
+    "answer_trouble",
+    "effective_from",
+    "json_from",
+    "key_trouble",
+    "stored_from",
+    "usage_from",
+]
 
-STORED = """
-    SELECT c.id, s.choice, r.raw, c.status, s.reading, c.answered_model, c.fingerprint, c.cost, c.effective,
-           c.note, c.uncached, c.cache_read, c.cache_write_5m, c.cache_write_1h, c.output, c.reasoning
-    FROM sample s JOIN call c ON c.id = s.call JOIN response r ON r.call = c.id
-    WHERE s.key = ? AND (s.choice IS NOT NULL OR c.state = 'rejected')
+ANSWER_COLUMNS = """
+    c.state, c.answered_at, c.status, c.request_id, c.answered_model, c.fingerprint,
+    c.uncached, c.cache_read, c.cache_write_5m, c.cache_write_1h, c.output, c.reasoning,
+    c.cost, c.price_version, c.attempts, c.lost_attempts, c.effective, c.note
 """
+"""What stands beside an answer and is in its digest, in the order in which it is recorded."""
 
-_DAMAGED = "the file was changed or spoilt: take an older copy of it, or begin a new run folder"
+STORED = f"""
+    SELECT s.call, s.choice, s.reading, s.digest, r.raw, r.digest, (SELECT unverified_up_to FROM digest_sum), c.id,
+           {ANSWER_COLUMNS}
+    FROM sample s LEFT JOIN call c ON c.id = s.call LEFT JOIN response r ON r.call = s.call
+    WHERE s.key = ? AND (s.choice IS NOT NULL OR s.digest IS NOT NULL OR c.state = 'rejected')
+"""  # noqa: S608 - columns that are named here
+
+DAMAGED = "bonwise ledger check RUN lists all damage; bonwise ledger repair RUN drops it, and the next run asks again"
 
 
-def stored_from(row: Sequence[Any]) -> Stored:
-    """Read a row of `STORED`."""
-    call, choice, raw, status, reading, model, fingerprint, cost, effective, note, *counts = row
+def stored_from(key: bytes, row: Sequence[Any]) -> Stored:
+    """Read a row of `STORED`.
+
+    Raises
+    ------
+    bonwise.errors.LedgerError
+        It is not what was written; the call is named.
+    """
+    call, choice, reading, of_key, raw, of_answer, up_to, found, *columns = row
+    because = "" if found == call else "the call is missing"
+    because = (
+        because
+        or key_trouble(key, call, choice, of_key, up_to)
+        or answer_trouble(call, columns, raw, of_answer, up_to)
+    )
+    if because:
+        raise LedgerError(f"call {call} is damaged: {because}", hint=DAMAGED)
+    _, _, status, _, model, fingerprint, *rest = columns
+    *counts, cost, _, _, _, effective, note = rest
     sent = effective_from(effective, call)
     return Stored(call, choice, raw, status, reading, model, fingerprint, usage_from(counts), cost, sent, note)
+
+
+def key_trouble(key: Any, call: Any, choice: Any, digest: Any, up_to: Any) -> str:
+    """Say why a key does not lead to what it was written for, empty where it does or where nobody can tell."""
+    if digest is None:
+        return "" if _may_lack_a_digest(call, up_to) else "the digest of a key is missing"
+    try:
+        right = key_digest(key, call, choice) == digest
+    except (TypeError, ValueError):
+        right = False
+    return "" if right else "a key does not lead to the answer that was written for it"
+
+
+def answer_trouble(call: int, columns: Sequence[Any], raw: Any, digest: Any, up_to: Any) -> str:
+    """Say why an answer is not what was written, empty where it is or where nobody can tell."""
+    if raw is None:
+        return "its answer is missing"
+    if digest is None:
+        return "" if _may_lack_a_digest(call, up_to) else "the digest of its answer is missing"
+    try:
+        right = answer_digest(call, columns, raw) == digest
+    except (TypeError, ValueError):
+        right = False
+    return "" if right else "its answer is not what was written"
 
 
 def json_from(text: Any, call: int, column: str) -> Any:
@@ -67,5 +125,9 @@ def usage_from(counts: Sequence[int | None]) -> Usage | None:
     return None if counts[0] is None else Usage(*(count or 0 for count in counts))
 
 
+def _may_lack_a_digest(call: Any, up_to: Any) -> bool:
+    return isinstance(call, int) and isinstance(up_to, int) and call <= up_to
+
+
 def _damaged(call: int, column: str) -> LedgerError:
-    return LedgerError(f"call {call} is damaged: its column {column!r} is not what was written", hint=_DAMAGED)
+    return LedgerError(f"call {call} is damaged: its column {column!r} is not what was written", hint=DAMAGED)

@@ -12,8 +12,9 @@ from typing import Any, Self
 
 from bonwise.calls.bill import Usage
 from bonwise.calls.ledger import pruning
+from bonwise.calls.ledger.checking import LedgerCheck, check_file, integrity
 from bonwise.calls.ledger.place import ledger_file, prepare
-from bonwise.calls.ledger.reading import Reader, integrity, read_rows, read_stats
+from bonwise.calls.ledger.reading import Reader, read_rows, read_stats
 from bonwise.calls.ledger.records import Claim, LedgerRow, LedgerStats, Recorded, State, Stored
 from bonwise.calls.ledger.transactions import LedgerTransactions
 from bonwise.calls.ledger.writer import Writer
@@ -275,6 +276,16 @@ class Ledger:
             The file cannot be read.
         """
         return integrity(self.path, self._busy_timeout)
+
+    def check(self) -> LedgerCheck:
+        """Compare all that the ledger holds with the digests that were stored with it.
+
+        Raises
+        ------
+        bonwise.errors.LedgerError
+            The file cannot be read at all.
+        """
+        return check_file(self.path, self._busy_timeout)
 
 
 def _withdraw(ledger_file: LedgerTransactions, claim: Claim) -> None:

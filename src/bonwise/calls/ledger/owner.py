@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
+import sqlite3
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["SILENCE", "Owner", "is_alive", "this_process"]
+__all__ = ["SILENCE", "Owner", "dead_owners", "is_alive", "living_owners", "this_process", "unclean_owners"]
 
 SILENCE = 900.0
 """Seconds without a sign of life after which a process that cannot be looked at counts as dead."""
@@ -70,8 +72,8 @@ def is_alive(owner: Owner, heartbeat: float | None, here: Owner, now: float) -> 
     >>> is_alive(here, 0.0, here, 1.0), is_alive(here, None, here, 1.0)
     (True, False)
     """
-    if heartbeat is None:
-        return False
+    if not isinstance(heartbeat, (int, float)) or not isinstance(owner.pid, int):
+        return False  # it has left, or its row is damaged
     heard = now - heartbeat <= SILENCE
     if owner.host != here.host:
         return heard
@@ -81,6 +83,25 @@ def is_alive(owner: Owner, heartbeat: float | None, here: Owner, now: float) -> 
     if started is not None and owner.started:
         return started == owner.started
     return _exists(owner.pid) and heard
+
+
+def dead_owners(connection: sqlite3.Connection) -> set[int]:
+    """Return the owners of sent calls which live no more."""
+    living = living_owners(connection)
+    return {owner for (owner,) in connection.execute("SELECT DISTINCT owner FROM call WHERE state = 'sent'")} - living
+
+
+def unclean_owners(connection: sqlite3.Connection) -> set[int]:
+    """Return the owners that ended without leaving the ledger."""
+    living = living_owners(connection)
+    return {owner for (owner,) in connection.execute("SELECT id FROM owner WHERE heartbeat IS NOT NULL")} - living
+
+
+def living_owners(connection: sqlite3.Connection) -> set[int]:
+    """Return the owners that have the ledger open."""
+    here, now = this_process(), time.time()
+    rows = connection.execute("SELECT id, host, boot, pid, started, heartbeat FROM owner WHERE heartbeat IS NOT NULL")
+    return {number for number, *owner, heard in rows if is_alive(Owner(*owner), heard, here, now)}
 
 
 def _started(pid: int) -> str | None:

@@ -9,10 +9,15 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from bonwise.calls.ledger.schema import migrate
+from bonwise.calls.ledger.entries import DAMAGED
+from bonwise.calls.ledger.owner import living_owners
+from bonwise.calls.ledger.schema import is_older, migrate
 from bonwise.errors import LedgerError
 
-__all__ = ["as_ledger_errors", "connect", "filesystem", "ledger_file", "prepare"]
+__all__ = ["UNREADABLE", "as_ledger_errors", "connect", "filesystem", "ledger_file", "prepare"]
+
+UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
+"""What reading a damaged file raises: Python cannot decode what SQLite says of a damaged name."""
 
 FILE_NAME = "ledger.sqlite"
 _NETWORK = {
@@ -68,6 +73,10 @@ def prepare(file: Path, busy_timeout: float) -> None:
         _refuse_network(file)
         _create(file)
         with closing(connect(file, busy_timeout)) as connection:
+            if is_older(connection) and living_owners(connection):
+                raise LedgerError(
+                    "in use by an older bonwise", hint="wait until it has ended: then the file is upgraded"
+                )
             migrate(connection)
             _write_ahead(connection, busy_timeout)
 
@@ -106,9 +115,12 @@ def as_ledger_errors(file: Path) -> Iterator[None]:
         yield
     except LedgerError as error:
         raise LedgerError(f"{file}: {error.message}", hint=error.hint) from None
-    except (sqlite3.Error, OSError) as error:
+    except (*UNREADABLE, OSError) as error:
         says = getattr(error, "strerror", None) or str(error)
-        raise LedgerError(f"the ledger {file} cannot be used: {says}", hint=_USABLE) from error
+        damaged = getattr(error, "sqlite_errorname", "").startswith("SQLITE_CORRUPT")
+        raise LedgerError(
+            f"the ledger {file} cannot be used: {says}", hint=DAMAGED if damaged else _USABLE
+        ) from error
 
 
 def _refuse_network(file: Path) -> None:

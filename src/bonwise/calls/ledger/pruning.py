@@ -7,8 +7,9 @@ from collections.abc import Collection
 from contextlib import closing, suppress
 from pathlib import Path
 
+from bonwise.calls.ledger.digest_sum import STORED_KEYS, read_sum, write_sum
+from bonwise.calls.ledger.owner import dead_owners
 from bonwise.calls.ledger.place import as_ledger_errors, connect
-from bonwise.calls.ledger.reading import dead_owners
 from bonwise.calls.ledger.records import State
 from bonwise.errors import UsageError
 
@@ -18,6 +19,8 @@ _DOOMED = """
     CREATE TEMP TABLE doomed AS SELECT id FROM call
     WHERE state IN (SELECT value FROM prunable) AND (:before IS NULL OR coalesce(answered_at, sent_at) < :before)
 """
+_WITHDRAWN = "DELETE FROM sample WHERE choice IS NULL AND digest IS NULL AND call NOT IN (SELECT id FROM call)"
+_DOOMED_KEYS = STORED_KEYS + " AND call IN (SELECT id FROM doomed)"  # noqa: S608 - the two are named here
 _FORGET = """
     DELETE FROM dropped WHERE (:model IS NULL OR model = :model) AND (:parameter IS NULL OR parameter = :parameter)
 """
@@ -57,8 +60,22 @@ def _delete(connection: sqlite3.Connection, states: Collection[State], before: f
     connection.execute("CREATE TEMP TABLE prunable (value TEXT)")
     connection.executemany("INSERT INTO prunable VALUES (?)", [(state,) for state in states])
     connection.execute(_DOOMED, {"before": before})
+    _take_off(connection)
     connection.execute("DELETE FROM request WHERE call IN (SELECT id FROM doomed)")
     connection.execute("DELETE FROM response WHERE call IN (SELECT id FROM doomed)")
     count = connection.execute("DELETE FROM call WHERE id IN (SELECT id FROM doomed)").rowcount
-    connection.execute("DELETE FROM sample WHERE call NOT IN (SELECT id FROM call)")  # withdrawn ones too
+    connection.execute("DELETE FROM sample WHERE call IN (SELECT id FROM doomed)")
+    connection.execute(_WITHDRAWN)
     return count
+
+
+def _take_off(connection: sqlite3.Connection) -> None:
+    """Take off the sum of digests what is about to be deleted; what is missing already stays in it, for a check."""
+    left = read_sum(connection)
+    if left is None:
+        return
+    for key, digest in connection.execute(_DOOMED_KEYS):
+        left = left.with_key(key, digest, -1)
+    for (digest,) in connection.execute("SELECT digest FROM response WHERE call IN (SELECT id FROM doomed)"):
+        left = left.with_answer(digest, -1)
+    write_sum(connection, left)

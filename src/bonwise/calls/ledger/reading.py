@@ -6,21 +6,21 @@ import math
 import re
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
 from bonwise.calls.bill import Usage
+from bonwise.calls.ledger.checking import explain
 from bonwise.calls.ledger.entries import STORED, effective_from, stored_from, usage_from
 from bonwise.calls.ledger.forks import watch
-from bonwise.calls.ledger.owner import Owner, is_alive, this_process
-from bonwise.calls.ledger.place import as_ledger_errors, connect
+from bonwise.calls.ledger.owner import dead_owners
+from bonwise.calls.ledger.place import UNREADABLE, as_ledger_errors, connect
 from bonwise.calls.ledger.records import DroppedParameter, LedgerRow, LedgerStats, ModelTally, State, Stored
 from bonwise.errors import LedgerError, UsageError
 
-__all__ = ["Reader", "dead_owners", "integrity", "read_rows", "read_stats"]
+__all__ = ["Reader", "read_rows", "read_stats"]
 
 _TALLY = """
     SELECT provider, model, state, owner, COUNT(*), SUM(attempts), SUM(lost_attempts), SUM(cost),
@@ -70,7 +70,7 @@ class Reader:
         if not rows:
             return None
         with as_ledger_errors(self._file):
-            return stored_from(rows[0])
+            return stored_from(key, rows[0])
 
     def dropped(self, base_url: str, model: str) -> frozenset[str]:
         """Return the parameters a model is known not to take."""
@@ -106,8 +106,9 @@ class Reader:
                 if self._connection is None:
                     self._connection = self._open()
                 return self._connection.execute(statement, values).fetchall()
-        except sqlite3.Error:
+        except UNREADABLE as error:
             with as_ledger_errors(self._file):
+                explain(self._file, self._busy_timeout, error)
                 raise
 
     def _open(self) -> sqlite3.Connection:
@@ -119,16 +120,6 @@ class Reader:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-
-
-def dead_owners(connection: sqlite3.Connection) -> set[int]:
-    """Return the owners of sent calls which live no more."""
-    held = "SELECT * FROM (SELECT DISTINCT owner FROM call WHERE state = 'sent') LEFT JOIN owner ON owner.id = owner"
-    here, now, dead = this_process(), time.time(), set()
-    for number, _, host, boot, pid, started, heartbeat in connection.execute(held).fetchall():
-        if host is None or not is_alive(Owner(host, boot, pid, started), heartbeat, here, now):
-            dead.add(number)
-    return dead
 
 
 def read_stats(file: Path, busy_timeout: float) -> LedgerStats:
@@ -153,12 +144,6 @@ def read_rows(
         raise UsageError(f"{key_prefix!r} begins no key", hint="a key is written in the digits 0-9 and a-f")
     wanted = {"model": model, "state": state, "prefix": key_prefix, "limit": -1 if limit is None else limit}
     return _walk(file, busy_timeout, wanted)
-
-
-def integrity(file: Path, busy_timeout: float) -> str:
-    """Return SQLite's own verdict on a file, ``ok`` where nothing is wrong."""
-    with as_ledger_errors(file), closing(connect(file, busy_timeout)) as connection:
-        return "; ".join(line for (line,) in connection.execute("PRAGMA integrity_check"))
 
 
 def _walk(file: Path, busy_timeout: float, wanted: dict[str, Any]) -> Iterator[LedgerRow]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from bonwise.calls.ledger.first_release import add_digests
 from bonwise.errors import LedgerError
 
-__all__ = ["APPLICATION_ID", "MIGRATIONS", "migrate"]
+__all__ = ["APPLICATION_ID", "MIGRATIONS", "is_older", "migrate"]
+
+Step = str | Callable[[sqlite3.Connection], None]
+"""A statement, or what takes more than one."""
 
 APPLICATION_ID = 0x424F4E57
 """What marks a SQLite file as a ledger."""
@@ -81,11 +85,29 @@ _FIRST = (
     """,
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
-"""Statements that lead from each version to the next; the number of them is the current version."""
+_DIGESTS = (
+    "ALTER TABLE sample ADD COLUMN digest BLOB",
+    "ALTER TABLE response ADD COLUMN digest BLOB",
+    "CREATE INDEX sample_of_call ON sample (call)",
+    """
+    CREATE TABLE digest_sum (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        keys INTEGER NOT NULL,
+        keys_xor BLOB NOT NULL,
+        answers INTEGER NOT NULL,
+        answers_xor BLOB NOT NULL,
+        unverified_up_to INTEGER NOT NULL,
+        digest BLOB NOT NULL
+    )
+    """,
+    add_digests,
+)
+
+MIGRATIONS: tuple[tuple[Step, ...], ...] = (_FIRST, _DIGESTS)
+"""Steps that lead from each version to the next; the number of them is the current version."""
 
 
-def migrate(connection: sqlite3.Connection, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
+def migrate(connection: sqlite3.Connection, migrations: Sequence[Sequence[Step]] = MIGRATIONS) -> None:
     """Bring a file to the current version, all or nothing; a current one is only read.
 
     Raises
@@ -105,15 +127,20 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[Sequence[str]] 
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for statements in migrations[_version(connection, len(migrations)) :]:
-            for statement in statements:
-                connection.execute(statement)
+        for steps in migrations[_version(connection, len(migrations)) :]:
+            for step in steps:
+                connection.execute(step) if isinstance(step, str) else step(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(migrations)}")
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
+
+
+def is_older(connection: sqlite3.Connection) -> bool:
+    """Tell whether a file is a ledger that an older version made."""
+    return 0 < _version(connection, len(MIGRATIONS)) < len(MIGRATIONS)
 
 
 def _version(connection: sqlite3.Connection, current: int) -> int:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bonwise.calls.ledger.checking import explain, refuse_damage
+from bonwise.calls.ledger.digest_sum import DigestSum, read_sum, write_sum
+from bonwise.calls.ledger.digests import answer_digest, key_digest
 from bonwise.calls.ledger.entries import STORED, stored_from
-from bonwise.calls.ledger.owner import Owner, is_alive, this_process
-from bonwise.calls.ledger.place import connect
+from bonwise.calls.ledger.owner import Owner, is_alive, this_process, unclean_owners
+from bonwise.calls.ledger.place import UNREADABLE, as_ledger_errors, connect
 from bonwise.calls.ledger.records import Claim, Stored
 from bonwise.errors import LedgerError
 
@@ -19,7 +22,10 @@ __all__ = ["LedgerTransactions"]
 HEARTBEAT = 10.0
 """Seconds after which a commit carries a new sign of life."""
 
-_STANDING = "SELECT s.choice, s.call, c.state, c.owner FROM sample s JOIN call c ON c.id = s.call WHERE s.key = ?"
+_STANDING = """
+    SELECT s.choice, s.digest, s.call, c.state, c.owner
+    FROM sample s LEFT JOIN call c ON c.id = s.call WHERE s.key = ?
+"""
 _SEND = """
     INSERT INTO call (state, owner, samples, sent_at, provider, base_url, api_version, endpoint, model)
     VALUES ('sent', ?, ?, ?, ?, ?, ?, ?, ?)
@@ -31,8 +37,9 @@ _ANSWER = """
     WHERE id = ?
 """
 _FILL = """
-    INSERT INTO sample (key, call, choice) VALUES (?, ?, ?)
-    ON CONFLICT (key) DO UPDATE SET choice = excluded.choice WHERE call = excluded.call
+    INSERT INTO sample (key, call, choice, digest) VALUES (?, ?, ?, ?)
+    ON CONFLICT (key) DO UPDATE SET choice = excluded.choice, digest = excluded.digest
+    WHERE call = excluded.call AND digest IS NULL
 """
 _LOSE = "UPDATE call SET state = 'unknown', lost_attempts = 1, note = 'its process ended' WHERE id = ?"
 
@@ -52,10 +59,14 @@ class LedgerTransactions:
 
     def __init__(self, file: Path, busy_timeout: float, owner: int | None) -> None:
         self._file = file
+        self._busy_timeout = busy_timeout
         self._connection = connect(file, busy_timeout)
         self._here = this_process()
         self._heartbeat = 0.0
         self._living: dict[int, bool] = {}
+        self._added = self._added_before_piece = DigestSum()
+        self._unchecked = owner is None
+        self._damage: LedgerError | None = None
         try:
             self._inode = self._identity()
             self.owner = self._enter() if owner is None else owner
@@ -66,6 +77,7 @@ class LedgerTransactions:
     def begin(self) -> None:
         """Begin a transaction."""
         self._connection.execute("BEGIN IMMEDIATE")
+        self._added = DigestSum()
         self._living.clear()
         now = time.time()
         if abs(now - self._heartbeat) > HEARTBEAT:
@@ -77,6 +89,7 @@ class LedgerTransactions:
         # SQLite writes on happily into a file whose name is gone.
         if self._identity() != self._inode:
             raise LedgerError("the file was replaced while it was in use")
+        self._add_up()
         self._connection.execute("COMMIT")
 
     def roll_back(self) -> None:
@@ -87,6 +100,7 @@ class LedgerTransactions:
     def mark(self) -> None:
         """Begin one piece of the transaction, which can fail by itself."""
         self._connection.execute("SAVEPOINT piece")
+        self._added_before_piece = self._added
 
     def keep(self) -> None:
         """End the piece."""
@@ -95,6 +109,7 @@ class LedgerTransactions:
     def undo(self) -> None:
         """Undo the piece."""
         self._connection.execute("ROLLBACK TO piece")
+        self._added = self._added_before_piece
 
     def leave(self) -> None:
         """Give back every lease: calls that were sent and not answered belong to a process that has ended."""
@@ -106,14 +121,15 @@ class LedgerTransactions:
 
     def claim(self, keys: Iterable[bytes], where: tuple[str, ...], body: str, wall: float) -> Claim:
         """Enter a call for every key that is neither answered nor being asked for; see `Ledger.claim`."""
+        self._check_once()
         stored: dict[bytes, Stored] = {}
         busy, free = [], []
         lost = set()
         for key in keys:
-            row = self._connection.execute(_STANDING, (key,)).fetchone()
-            choice, call, state, owner = row or (None, 0, "", 0)
-            if choice is not None or state == "rejected":
-                stored[key] = stored_from(self._connection.execute(STORED, (key,)).fetchone())
+            row = self._row(_STANDING, key)
+            choice, digest, call, state, owner = row or (None, None, 0, "", 0)
+            if choice is not None or digest is not None or state == "rejected":
+                stored[key] = self._stored(key)
             elif state == "sent" and self._is_alive(owner):
                 busy.append(key)
             else:
@@ -125,13 +141,18 @@ class LedgerTransactions:
         claimed = tuple(free)
         return Claim(self._send(claimed, where, body, wall), claimed, stored, tuple(busy), len(lost))
 
-    def answer(self, call: int, columns: tuple[Any, ...], raw: bytes, choices: dict[bytes, int]) -> None:
+    def answer(self, call: int, columns: Sequence[Any], raw: bytes, choices: Mapping[bytes, int]) -> None:
         """Record a response and the choices that answer samples; see `Ledger.answer`."""
         if not self._connection.execute(_ANSWER, (*columns, call)).rowcount:
             raise LedgerError(f"call {call} is not in the ledger", hint="was it pruned while it was under way?")
-        self._connection.execute("INSERT OR REPLACE INTO response (call, raw) VALUES (?, ?)", (call, raw))
-        for key, choice in choices.items():
-            self._connection.execute(_FILL, (key, call, choice))
+        digest = answer_digest(call, columns, raw)
+        self._connection.execute("INSERT INTO response (call, raw, digest) VALUES (?, ?, ?)", (call, raw, digest))
+        self._added = self._added.with_answer(digest)
+        if columns[0] == "rejected":
+            keys = self._connection.execute("SELECT key FROM sample WHERE call = ?", (call,)).fetchall()
+            self._fill(call, {key: None for (key,) in keys})
+        else:
+            self._fill(call, choices)
 
     def give_up(self, call: int, attempts: int, lost_attempts: int, note: str) -> None:
         """Record that a call brought nothing; only a call that stands as sent leases its samples."""
@@ -155,6 +176,52 @@ class LedgerTransactions:
             "INSERT OR REPLACE INTO dropped (base_url, model, parameter, message, learnt_at) VALUES (?, ?, ?, ?, ?)",
             (base_url, model, parameter, message, time.time()),
         )
+
+    def _stored(self, key: bytes) -> Stored:
+        row = self._row(STORED, key)
+        with as_ledger_errors(self._file):
+            return stored_from(key, row)
+
+    def _row(self, statement: str, key: bytes) -> Any:
+        try:
+            return self._connection.execute(statement, (key,)).fetchone()
+        except UNREADABLE as error:
+            # A row that cannot be read is the trouble of those who ask for it, and no reason to write nothing more.
+            with as_ledger_errors(self._file):
+                explain(self._file, self._busy_timeout, error)
+                raise
+
+    def _fill(self, call: int, choices: Mapping[bytes, int | None]) -> None:
+        for key, choice in choices.items():
+            digest = key_digest(key, call, choice)
+            # A key that another call has taken over, or that is answered already, stays as it is.
+            if self._connection.execute(_FILL, (key, call, choice, digest)).rowcount:
+                self._added = self._added.with_key(key, digest)
+
+    def _add_up(self) -> None:
+        """Write what this transaction has added into the sum of digests."""
+        if self._added != DigestSum():
+            so_far = read_sum(self._connection)
+            if so_far is not None:  # else the next check says that it is damaged
+                write_sum(self._connection, so_far.plus(self._added))
+            self._added = DigestSum()
+
+    def _check_once(self) -> None:
+        """Check the ledger before this process pays for its first call."""
+        if self._damage is not None:
+            raise self._damage
+        if not self._unchecked:
+            return
+        self._add_up()
+        ended = unclean_owners(self._connection)
+        try:
+            with as_ledger_errors(self._file):
+                refuse_damage(self._connection, thorough=bool(ended))
+        except LedgerError as error:
+            self._damage = error
+            raise
+        self._connection.executemany("UPDATE owner SET heartbeat = NULL WHERE id = ?", [(owner,) for owner in ended])
+        self._unchecked = False
 
     def _enter(self) -> int:
         here, now = self._here, time.time()

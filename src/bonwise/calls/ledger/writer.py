@@ -12,7 +12,9 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from bonwise.calls.ledger.checking import explain
 from bonwise.calls.ledger.forks import watch
+from bonwise.calls.ledger.place import UNREADABLE
 from bonwise.calls.ledger.transactions import LedgerTransactions
 from bonwise.errors import BonwiseError, LedgerError
 
@@ -193,8 +195,8 @@ class Writer:
                         _run_piece(job, ledger_file)
                 ledger_file.commit()
             except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
-                self._failure = f"the ledger {self._file} cannot be written: {_says(error)}"
                 self._hang_up()
+                self._failure = f"the ledger {self._file} cannot be written: {self._reason(error)}"
             else:
                 return
         for job in batch:
@@ -205,6 +207,14 @@ class Writer:
             self._clerk = LedgerTransactions(self._file, self._busy_timeout, self._owner)
             self._owner = self._clerk.owner
         return self._clerk
+
+    def _reason(self, error: Exception) -> str:
+        if isinstance(error, UNREADABLE):
+            try:
+                explain(self._file, self._busy_timeout, error)
+            except LedgerError as damage:
+                return damage.message
+        return str(error) or type(error).__name__
 
     def _leave(self) -> None:
         with suppress(sqlite3.Error):  # the leases of a process that ends are void anyway
@@ -244,10 +254,6 @@ def _run_piece(job: _WriteTask, ledger_file: LedgerTransactions) -> None:
         job.error = LedgerError(f"the ledger cannot hold this: {error}")
         ledger_file.undo()
     ledger_file.keep()
-
-
-def _says(error: Exception) -> str:
-    return str(error) or type(error).__name__
 
 
 def _hand_over(batch: list[_WriteTask]) -> None:

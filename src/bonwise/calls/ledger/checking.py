@@ -1,0 +1,253 @@
+"""Whether a ledger still holds what was written, and which calls are damaged."""
+
+from __future__ import annotations
+
+import operator
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bonwise.calls.ledger.digest_sum import STORED_KEYS, DigestSum, read_sum
+from bonwise.calls.ledger.entries import ANSWER_COLUMNS, DAMAGED, answer_trouble, key_trouble
+from bonwise.calls.ledger.place import UNREADABLE, as_ledger_errors, connect
+from bonwise.errors import LedgerError
+
+__all__ = ["Damage", "LedgerCheck", "check", "check_file", "explain", "integrity", "lenient", "refuse_damage"]
+
+KEYS = "SELECT key, call, choice, digest FROM sample NOT INDEXED WHERE choice IS NOT NULL OR digest IS NOT NULL"
+ANSWERS = f"""
+    SELECT r.call, r.raw, r.digest, c.id, {ANSWER_COLUMNS} FROM response r LEFT JOIN call c ON c.id = r.call
+"""  # noqa: S608 - columns that are named here
+T = TypeVar("T")
+
+NAMED = 10
+"""Calls that one sentence names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """One thing that is not what was written.
+
+    Parameters
+    ----------
+    call : int or None
+        Whose answer it concerns; None where nobody can tell.
+    what : str
+        In one line.
+    """
+
+    call: int | None
+    what: str
+
+    def __str__(self) -> str:
+        return self.what if self.call is None else f"call {self.call}: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerCheck:
+    """What a check of a ledger found.
+
+    Parameters
+    ----------
+    keys : int
+        Keys that lead to an answer, damaged ones too.
+    unverified : int
+        Keys whose answer was stored by an older bonwise, so that nobody can tell whether it was changed since.
+    missing : int
+        Keys that were written and cannot be found; negative where there are more than were written.
+    damage : tuple of Damage
+    """
+
+    keys: int
+    unverified: int
+    missing: int
+    damage: tuple[Damage, ...]
+
+    @property
+    def calls(self) -> tuple[int, ...]:
+        """The damaged calls that are known by number."""
+        return tuple(sorted({one.call for one in self.damage if one.call is not None}))
+
+    def summary(self) -> str:
+        """Say in one line what is damaged, empty where nothing is."""
+        if not self.damage:
+            return ""
+        named = [f"call {call}" for call in self.calls]
+        more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+        others = [one.what for one in self.damage if one.call is None]
+        return "; ".join([", ".join(named[:NAMED]) + more] * bool(named) + others[:3])
+
+
+def check_file(file: Path, busy_timeout: float) -> LedgerCheck:
+    """Read all of a ledger and say what is damaged; see `bonwise.calls.ledger.ledger.Ledger.check`."""
+    with as_ledger_errors(file), closing(connect(file, busy_timeout)) as connection:
+        connection.execute("BEGIN")  # all of it from one moment
+        return check(connection)
+
+
+def integrity(file: Path, busy_timeout: float) -> str:
+    """Return SQLite's own verdict on a file, ``ok`` where nothing is wrong."""
+    with as_ledger_errors(file), closing(connect(file, busy_timeout)) as connection:
+        return "; ".join(line for (line,) in connection.execute("PRAGMA integrity_check"))
+
+
+def refuse_damage(connection: sqlite3.Connection, *, thorough: bool) -> None:
+    """Refuse a ledger from which answers are gone, or with `thorough` also one whose answers were changed.
+
+    Raises
+    ------
+    bonwise.errors.LedgerError
+        What is damaged.
+    """
+    if thorough or not _keys_are_whole(connection):
+        _refuse(check(connection))
+
+
+def explain(file: Path, busy_timeout: float, error: Exception) -> None:
+    """Check a ledger of which a page could not be read, and refuse it by the calls that are damaged.
+
+    Raises
+    ------
+    bonwise.errors.LedgerError
+        What is damaged. Nothing is raised where the error says nothing of the file, or nothing of it can be read.
+    """
+    name = getattr(error, "sqlite_errorname", "")
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_IOERR")) or not name:
+        try:
+            found = check_file(file, busy_timeout)
+        except LedgerError:
+            return
+        _refuse(found)
+
+
+@contextmanager
+def lenient(connection: sqlite3.Connection) -> Iterator[None]:
+    """Read texts that are not UTF-8 all the same."""
+    before = connection.text_factory
+    connection.text_factory = lambda content: content.decode(errors="surrogateescape")
+    try:
+        yield
+    finally:
+        connection.text_factory = before
+
+
+def check(connection: sqlite3.Connection) -> LedgerCheck:
+    """Compare everything in a ledger with its digests, and these with their count and sum."""
+    damage: list[Damage] = []
+    with lenient(connection):
+        written = _tried(lambda: read_sum(connection), damage, "the row of count and sum")
+        up_to = 0 if written is None else written.unverified_up_to
+        answers, unverified = _check_answers(connection, up_to, damage)
+        keys, undigested = _check_keys(connection, up_to, answers.keys(), unverified, damage)
+        found = keys.plus(_sum_of(answers))
+        structure = _tried(lambda: _structure(connection), damage, "SQLite's own check") or []
+    damage += [Damage(None, line) for line in structure]
+    if written is None and not any("row of count" in one.what for one in damage):
+        damage.append(Damage(None, "the row of count and sum is missing"))
+    missing = 0
+    if written is not None:
+        missing = written.keys - found.keys
+        damage += _differences(written, found)
+    return LedgerCheck(found.keys, undigested, missing, tuple(damage))
+
+
+def _keys_are_whole(connection: sqlite3.Connection) -> bool:
+    """Tell whether every key that was written can be found; it takes about a second per million."""
+    try:
+        written = read_sum(connection)
+        rows = connection.execute(STORED_KEYS).fetchall()
+        keys = [row[0] for row in rows]
+        found = DigestSum()
+        for key, digest in rows:
+            found = found.with_key(key, digest)
+    except (*UNREADABLE, TypeError):
+        return False
+    # What is found by walking is found by its key only where the keys stand in order.
+    in_order = all(map(operator.lt, keys, keys[1:]))
+    return written is not None and in_order and (written.keys, written.keys_xor) == (found.keys, found.keys_xor)
+
+
+def _check_answers(
+    connection: sqlite3.Connection, up_to: int, damage: list[Damage]
+) -> tuple[dict[int, bytes | None], set[int]]:
+    """Return the digests of the answers that are there, by call, and the calls whose answer has none."""
+    digests: dict[int, bytes | None] = {}
+    unverified = set()
+    for call, raw, digest, found, *columns in _walked(connection, ANSWERS, "the answers", damage):
+        digests[call] = digest
+        trouble = "the call is missing" if found is None else answer_trouble(call, columns, raw, digest, up_to)
+        if trouble:
+            damage.append(Damage(call, trouble))
+        elif digest is None:
+            unverified.add(call)
+    return digests, unverified
+
+
+def _check_keys(
+    connection: sqlite3.Connection, up_to: int, answered: Any, unverified: set[int], damage: list[Damage]
+) -> tuple[DigestSum, int]:
+    found, undigested, last = DigestSum(), 0, b""
+    for key, call, choice, digest in _walked(connection, KEYS, "the keys", damage):
+        trouble = key_trouble(key, call, choice, digest, up_to)
+        if not trouble and call not in answered:
+            trouble = "its answer is missing"
+        if not isinstance(key, bytes) or not key > last:
+            trouble = trouble or "a key is out of place"
+        else:
+            last = key
+        if trouble:
+            damage.append(Damage(call if isinstance(call, int) else None, trouble))
+        undigested += call in unverified
+        found = found.with_key(_as_bytes(key), _as_bytes(digest))
+    return found, undigested
+
+
+def _sum_of(digests: dict[int, bytes | None]) -> DigestSum:
+    found = DigestSum()
+    for digest in digests.values():
+        found = found.with_answer(_as_bytes(digest))
+    return found
+
+
+def _differences(written: DigestSum, found: DigestSum) -> Iterator[Damage]:
+    for what, count, there in (("key", written.keys, found.keys), ("answer", written.answers, found.answers)):
+        if count > there:
+            yield Damage(None, f"{count - there:,} of {count:,} {what}s are missing")
+        elif count < there:
+            yield Damage(None, f"{there - count:,} {what}s more than were written")
+    if (written.keys, written.answers) == (found.keys, found.answers) and (
+        (written.keys_xor, written.answers_xor) != (found.keys_xor, found.answers_xor)
+    ):
+        yield Damage(None, "the sum of all digests is not what was written")
+
+
+def _as_bytes(content: Any) -> bytes:
+    return content if isinstance(content, bytes) else b""
+
+
+def _structure(connection: sqlite3.Connection) -> list[str]:
+    lines = [line for (line,) in connection.execute("PRAGMA integrity_check(5)")]
+    return [] if lines == ["ok"] else [f"SQLite says: {' '.join(line.split())}" for line in lines]
+
+
+def _walked(connection: sqlite3.Connection, statement: str, what: str, damage: list[Damage]) -> Iterator[Any]:
+    try:
+        yield from connection.execute(statement)
+    except UNREADABLE as error:
+        damage.append(Damage(None, f"{what} cannot be read to their end: {error}"))
+
+
+def _tried(work: Callable[[], T], damage: list[Damage], what: str) -> T | None:
+    try:
+        return work()
+    except UNREADABLE as error:
+        damage.append(Damage(None, f"{what} cannot be read: {error}"))
+        return None
+
+
+def _refuse(found: LedgerCheck) -> None:
+    if found.damage:
+        raise LedgerError(f"the ledger is damaged: {found.summary()}", hint=DAMAGED)
