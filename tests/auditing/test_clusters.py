@@ -122,7 +122,6 @@ def test_few_clusters_are_too_early_for_a_look():
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda frame: bw.plan(question="recovery>0", pilot=frame),
         bw.compare_designs,
         bw.route,
     ],

@@ -8,7 +8,7 @@ import typer
 
 from bonwise.cli import arguments as given
 from bonwise.cli.shared_flags import NO_PROPENSITY, Output, Reading, shared_flags
-from bonwise.data.checks import CONFIDENCE
+from bonwise.data.checks import CONFIDENCE, SEED
 from bonwise.data.reading_options import PilotKeywords
 
 __all__ = ["plan"]
@@ -65,6 +65,7 @@ def plan(
     ties: Annotated[
         str | None, typer.Option(help="How ties of the pilot count: drop, half or pessimistic (against the first).")
     ] = None,
+    seed: given.Seed = SEED,
     output: Output,
 ) -> int:
     """Plan how many labels answer a question.
@@ -101,6 +102,7 @@ def plan(
         icc=icc,
         one_cluster=one_cluster,
         tie_rate=tie_rate,
+        seed=seed,
         **reading.keywords(),
     ).document()
     output.deliver(document)

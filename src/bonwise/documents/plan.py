@@ -23,6 +23,7 @@ from bonwise.documents.values import Count, NonNegative, Number, Share
 __all__ = [
     "MODEL",
     "Amounts",
+    "ClustersOfPilot",
     "EffectName",
     "EquivalenceRecord",
     "PilotOfScores",
@@ -33,7 +34,9 @@ __all__ = [
     "PlanSettings",
     "PlanVerdict",
     "PowerRow",
+    "RedrawnPilotRecord",
     "SequentialRecord",
+    "StudyCounts",
 ]
 
 PlanQuestion = Literal["recovery>0", "recovery", "within_r>=r0", "a-vs-b", "margin", "equivalence"]
@@ -90,6 +93,7 @@ class PlanSettings(Record):
     one_cluster: bool | None = None
     design: PlanDesign
     tie_rate: Share | None = None
+    seed: Count | None = None
     pilot: str | None = None
     judge: list[str] | None = None
     exclude: list[str] | None = None
@@ -232,6 +236,63 @@ _Pilot = Annotated[
 ]
 
 
+class ClustersOfPilot(Record):
+    """Clusters of the pilot's prompts, and what they cost.
+
+    Parameters
+    ----------
+    clusters, prompts : int
+    icc : float
+        Correlation of what two prompts of one cluster add to the estimate.
+    icc_used : float
+        The correlation planned with: with fewer than 10 clusters the upper end of its one-sided interval at 80 %.
+    design_effect : float
+        Prompts needed over independent prompts needed.
+    """
+
+    clusters: Count
+    prompts: Count
+    icc: Share
+    icc_used: Share
+    design_effect: NonNegative
+
+
+class StudyCounts(Record):
+    """Prompts and labels of a study."""
+
+    prompts: Count
+    labels: Count
+
+
+class RedrawnPilotRecord(Record):
+    """What drawing the pilot again through the gate of an audit said.
+
+    Parameters
+    ----------
+    unit : {"prompts", "clusters"}
+        What was drawn, with replacement.
+    draws : int
+        Samples in all; 0 where the number is so large that the normal formula says it.
+    sizes : list of int
+        Sizes of the samples, in units.
+    powers : list of float
+        Share of the samples of each size that pass the gate, made monotone.
+    seed : int
+    formula_prompts : float
+        Prompts by the normal formula.
+    allowing : StudyCounts or None
+        What allows for the pilot; None where its effect may be none.
+    """
+
+    unit: Literal["prompts", "clusters"]
+    draws: Count
+    sizes: list[Count]
+    powers: list[Share]
+    seed: Count
+    formula_prompts: NonNegative
+    allowing: StudyCounts | None
+
+
 class PlanDocument(Document):
     """How many labels answer a question.
 
@@ -257,6 +318,9 @@ class PlanDocument(Document):
     equivalence : EquivalenceRecord or None
     design_effect : float or None
     pilot : PilotOfScores or PilotOfVotes or None
+    clusters : ClustersOfPilot, optional
+    redrawn : RedrawnPilotRecord, optional
+        Absent where the pilot was not drawn again.
     sentences, commands : list of str
     """
 
@@ -279,6 +343,8 @@ class PlanDocument(Document):
     equivalence: EquivalenceRecord | None
     design_effect: NonNegative | None
     pilot: _Pilot | None
+    clusters: ClustersOfPilot | None = None
+    redrawn: RedrawnPilotRecord | None = None
     sentences: list[str]
     commands: list[str]
 

@@ -30,7 +30,7 @@ def same(found, rows, of):
     assume(math.isfinite(se))
     assert found.estimate == pytest.approx(estimate, rel=1e-6, abs=1e-6)
     assert found.se == pytest.approx(se, rel=1e-4, abs=1e-6)
-    assert found.prompts == len(rows)
+    assert found.units == len(rows)
 
 
 def shift_of(rows):

@@ -9,7 +9,7 @@ from scipy import optimize
 
 from bonwise.documents.plan import PlanDesign
 from bonwise.errors import InputError, UsageError
-from bonwise.planning.plans.pilot_figures import GainPilot, RivalPilot
+from bonwise.planning.plans.pilot_figures import RivalPilot
 from bonwise.planning.plans.request import SMALLEST_EFFECT, PlanRequest
 from bonwise.planning.plans.sizing import Sizing
 from bonwise.stats.power.best_of_n_gain import Contrast, complete_contrast, largest_of_normals, two_label_contrast
@@ -18,7 +18,7 @@ from bonwise.stats.power.power import mean_power
 from bonwise.stats.power.sample_size import equal_mean_units, mean_units
 from bonwise.stats.power.two_picks import TwoPicks, two_picks
 
-__all__ = ["NORMAL", "gain_from_pilot", "gain_from_r", "rival_from_pilot", "rivals_from_r"]
+__all__ = ["NORMAL", "equal_units", "gain_from_r", "refuse_constant", "rival_from_pilot", "rivals_from_r"]
 
 NORMAL = (
     "Assumed: score and label are jointly normal within a prompt and labels spread alike in all prompts; "
@@ -58,32 +58,6 @@ def gain_from_r(request: PlanRequest, design: PlanDesign) -> Sizing:
         equal_to=f"the gain of a judge with within_r 0 lies within that of {r:g} on either side of 0",
         sequential="significance" if design == "complete" else None,
         notes=(NORMAL,),
-    )
-
-
-def gain_from_pilot(request: PlanRequest, design: PlanDesign, pilot: GainPilot) -> Sizing:
-    """Size ``recovery>0`` from the standardised gain of a pilot."""
-    _refuse_constant(pilot.source, pilot.standardised(design))
-    theta, spread, share = pilot.standardised(design), pilot.spread(design), pilot.share(design)
-    n, ends = _from_shift(theta, request, 1)
-    drift = math.sqrt(mean_units(1.0, request.power, request.confidence, 1))
-    return Sizing(
-        design=design,
-        sides=1,
-        n=_times(n, share),
-        at=lambda units: mean_power(theta.estimate, units / share, request.confidence, 1),
-        reach=lambda units: drift / math.sqrt(units / share) * spread if units > 0 else None,
-        reach_of="gain in the unit of the labels",
-        effect={"gain": pilot.gain, "standardised": theta.estimate},
-        share=share,
-        each=round(pilot.candidates) if design == "complete" else 2,
-        scores=pilot.candidates,
-        ends=None if ends is None else (_times(ends[0], share), _times(ends[1], share)),
-        equal=_times(_equal(theta, request), share),
-        equal_to="the gain lies within the pilot's on either side of 0",
-        sequential="significance" if design == "complete" else None,
-        pilot=pilot.describe(theta, request.confidence, f"standardised gain, {design}"),
-        notes=(*_unequal_pools(pilot.unequal), *pilot.unused),
     )
 
 
@@ -146,11 +120,11 @@ def rivals_from_r(request: PlanRequest) -> Sizing:
 
 def rival_from_pilot(request: PlanRequest, pilot: RivalPilot) -> Sizing:
     """Size judge A against judge B, each pick graded, from a pilot with both judges."""
-    _refuse_constant(pilot.source, pilot.standardised())
+    refuse_constant(pilot.source, pilot.standardised())
     theta, spread, share = pilot.standardised(), pilot.spread(), pilot.disagree
-    n, ends = _from_shift(theta, request, 2)
+    n, ends = _from_shift(theta, request)
     drift = math.sqrt(mean_units(1.0, request.power, request.confidence, 2))
-    return Sizing(
+    sizing = Sizing(
         design="discordant",
         sides=2,
         n=_times(n, share),
@@ -162,14 +136,23 @@ def rival_from_pilot(request: PlanRequest, pilot: RivalPilot) -> Sizing:
         each=2,
         scores=2 * pilot.candidates,
         ends=None if ends is None else (_times(ends[0], share), _times(ends[1], share)),
-        equal=_times(_equal(theta, request), share),
+        equal=_times(equal_units(theta, request), share),
         equal_to="the difference lies within the pilot's on either side of 0",
         pilot=pilot.describe(theta, request.confidence, "standardised difference of the picks"),
         notes=("Where a judge ties several candidates, its pick is one of them at random.", *pilot.first.unused),
     )
+    clusters = pilot.clustering()
+    return sizing if clusters is None else clusters.spread(sizing)
 
 
-def _refuse_constant(source: str, theta: Shift) -> None:
+def refuse_constant(source: str, theta: Shift) -> None:
+    """Refuse a pilot without scatter.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        The picks' labels do not scatter over prompts.
+    """
     if not math.isfinite(theta.estimate):
         raise InputError(
             f"{source}: the picks' labels do not scatter over prompts, so no number can be taken from them",
@@ -177,7 +160,7 @@ def _refuse_constant(source: str, theta: Shift) -> None:
         )
 
 
-def _equal(theta: Shift, request: PlanRequest) -> float | None:
+def equal_units(theta: Shift, request: PlanRequest) -> float | None:
     """Return the units that show an effect smaller than the pilot's; None where the pilot's is none itself."""
     bound = abs(theta.estimate)
     return equal_mean_units(bound, request.power, request.confidence) if bound >= SMALLEST_EFFECT else None
@@ -187,25 +170,16 @@ def _times(value: float | None, factor: float) -> float | None:
     return None if value is None else value * factor
 
 
-def _from_shift(
-    theta: Shift, request: PlanRequest, sides: int
-) -> tuple[float | None, tuple[float | None, float | None] | None]:
-    """Invert an interval of a standardised mean: the larger the effect, the smaller the number."""
+def _from_shift(theta: Shift, request: PlanRequest) -> tuple[float | None, tuple[float | None, float | None] | None]:
+    """Invert an interval of a standardised difference: the larger the effect, the smaller the number."""
     low, high = theta.at(request.confidence)
-    if sides == 2 and high < -low:
+    if high < -low:
         low, high = -high, -low
-    estimate = abs(theta.estimate) if sides == 2 else theta.estimate
 
     def units(one: float) -> float | None:
         # As of a correlation: what is smaller cannot be told from no effect.
         planned = SMALLEST_EFFECT <= one < math.inf
-        return mean_units(one, request.power, request.confidence, sides) if planned else None
+        return mean_units(one, request.power, request.confidence, 2) if planned else None
 
     least, most = units(high), units(low)
-    return units(estimate), None if least is None and most is None else (least, most)
-
-
-def _unequal_pools(unequal: bool) -> tuple[str, ...]:
-    if not unequal:
-        return ()
-    return ("Pools of the pilot differ in size: labels are counted with the mean number of candidates.",)
+    return units(abs(theta.estimate)), None if least is None and most is None else (least, most)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from bonwise.documents.plan import PlanVerdict, PowerRow, SequentialRecord
+from bonwise.documents.plan import PlanVerdict, PowerRow, RedrawnPilotRecord, SequentialRecord, StudyCounts
 from bonwise.planning.plans.request import PlanRequest
 from bonwise.planning.plans.sizing import Layout, Sizing, StudySize
 from bonwise.stats.power.sample_size import SMALLEST_MARGIN, mean_units, votes
@@ -19,6 +19,7 @@ __all__ = [
     "detectable",
     "interval",
     "power_table",
+    "redrawn",
     "sequential",
     "shown_at",
     "small_study",
@@ -146,10 +147,29 @@ def _significance(request: PlanRequest, sizing: Sizing, layout: Layout, needed: 
     )
 
 
+def redrawn(sizing: Sizing, layout: Layout) -> RedrawnPilotRecord | None:
+    """Return what drawing the pilot again said; None where that was not done."""
+    said = sizing.redrawn
+    if said is None:
+        return None
+    found, allowing = said.found, layout.counts(said.allowing)
+    return RedrawnPilotRecord(
+        unit="prompts" if sizing.clusters is None else "clusters",
+        draws=0 if found is None else found.samples,
+        sizes=[] if found is None else list(found.sizes),
+        powers=[] if found is None else list(found.powers),
+        seed=said.seed,
+        formula_prompts=said.formula,
+        allowing=None if allowing is None else StudyCounts(prompts=allowing.prompts, labels=allowing.labels),
+    )
+
+
 def small_study(sizing: Sizing, needed: StudySize | None) -> tuple[str, ...]:
     """Return what to say of a study, or of a pilot, of a few prompts."""
     notes = []
-    if needed is not None and needed.prompts < FEW and sizing.sequential != "votes" and sizing.design != "votes":
+    drawn = sizing.redrawn is not None and sizing.redrawn.found is not None
+    normal = sizing.sequential != "votes" and sizing.design != "votes" and not drawn
+    if needed is not None and needed.prompts < FEW and normal:
         notes.append(f"{needed.prompts} prompts are too few for the normal approximation: use at least {FEW}.")
     of_pilot = None if sizing.pilot is None else sizing.pilot.prompts
     if of_pilot is not None and of_pilot < FEW:

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from bonwise.data.labels_in_part import LabelsInPart
-from bonwise.data.opening import open_scores, refuse_clusters
+from bonwise.data.opening import open_scores
 from bonwise.data.panel import Panel, lay_out
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import InputError, UsageError
 from bonwise.planning.plans.pilot_figures import GainPilot, Moments, RivalPilot
 from bonwise.planning.plans.pilot_source import PilotSource
+from bonwise.stats.no_gain import dealt
+from bonwise.stats.power.redrawn_gates import PairLabels
 from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums, prompt_sums
 from bonwise.stats.top_of_scores import at_top
 
@@ -85,7 +87,6 @@ def _panels(source: PilotSource) -> tuple[Panel, ...]:
 
 def _table(source: PilotSource) -> ScoreTable:
     table = open_scores(source.source, source.reading)
-    refuse_clusters(table, "a plan")
     if not table.has_labels:
         raise InputError(
             f"{source.name}: a pilot without oracle labels says nothing",
@@ -114,7 +115,18 @@ def _gain(source: PilotSource, panel: Panel, in_part: LabelsInPart) -> GainPilot
         Moments(*(np.add.reduceat(weights * value, starts) / count for value in (labels, labels**2)))
         for weights, count in ((top, leaders), (np.ones_like(top), panel.sizes))
     )
-    return GainPilot(source.name, panel.judge, sums, leaders, picks, every, in_part)
+    return GainPilot(
+        source.name,
+        panel.judge,
+        sums,
+        leaders,
+        picks,
+        every,
+        dealt(panel.scores, panel.labels, panel.sizes),
+        PairLabels.of(panel.labels, at_top(panel.scores, panel.sizes), panel.sizes),
+        panel.clusters,
+        in_part,
+    )
 
 
 def _against(first: Panel, second: Panel) -> tuple[Floats, Floats, Floats]:

@@ -7,14 +7,20 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from bonwise.data.labels_in_part import LabelsInPart
 from bonwise.documents.plan import PilotOfScores
+from bonwise.planning.plans.pilot_clusters import ClusterEffect
+from bonwise.stats.no_gain import Dealt
 from bonwise.stats.power.pilot_effect import Shift, log_residual, standardised, within_z
+from bonwise.stats.power.redrawn_gates import CompleteGate, PairGate, PairLabels
 from bonwise.stats.sums import Floats, Sums
 
 __all__ = ["GainPilot", "Moments", "RivalPilot"]
 
+
+_Ints = npt.NDArray[np.int64]
 
 _WHOLE_PROMPTS = (
     "a plan rests on how the figures of prompts labelled whole vary. bonwise audit --design cells uses them, if the "
@@ -45,6 +51,11 @@ class GainPilot:
         Candidates that share the highest score.
     picks, labels : Moments
         Over those leaders, and over all candidates.
+    dealt : Dealt
+        Moments of the gain if labels were dealt at random within prompts.
+    pairs : PairLabels
+        Labels of the leaders and of the others, of which pairs are drawn.
+    clusters : ndarray of int64, shape (prompts,), or None
     in_part : LabelsInPart
         Labels of prompts that are labelled in part: in no figure.
     """
@@ -55,6 +66,9 @@ class GainPilot:
     leaders: Floats = field(repr=False)
     picks: Moments = field(repr=False)
     labels: Moments = field(repr=False)
+    dealt: Dealt = field(repr=False)
+    pairs: PairLabels = field(repr=False)
+    clusters: _Ints | None = field(default=None, repr=False)
     in_part: LabelsInPart = field(default=LabelsInPart(0, 0, 0), repr=False)
 
     @property
@@ -79,7 +93,30 @@ class GainPilot:
 
     def standardised(self, design: str) -> Shift:
         """Return the mean contrast of a design over its standard deviation."""
-        return standardised(*self._moments(design))
+        return standardised(*self._moments(design), self.clusters)
+
+    def clustering(self) -> ClusterEffect | None:
+        """Return the design effect of the pilot's clusters on the gain; None without clusters."""
+        return ClusterEffect.of(self.sums.J - self.sums.R, self.clusters)
+
+    def recovery_clustering(self) -> ClusterEffect | None:
+        """Return that on the recovery."""
+        gain, room = self.sums.J - self.sums.R, self.sums.M - self.sums.R
+        return ClusterEffect.of(gain - gain.sum() / room.sum() * room, self.clusters)
+
+    def within_clustering(self) -> ClusterEffect | None:
+        """Return that on the within-prompt correlation."""
+        score, label, both = self.sums.eSS, self.sums.eOO, self.sums.eSO
+        r = both.sum() / np.sqrt(score.sum() * label.sum())
+        influence = both / both.sum() if both.sum() else both
+        influence = r * (influence - score / score.sum() / 2 - label / label.sum() / 2)
+        return ClusterEffect.of(influence, self.clusters)
+
+    def gate(self, design: str, confidence: float) -> CompleteGate | PairGate:
+        """Return the gate that an audit of a design has, for samples of the pilot."""
+        if design == "complete":
+            return CompleteGate.of(self.dealt, self.sums.M - self.sums.R, self.clusters, confidence)
+        return PairGate.of(self.pairs, self.clusters, confidence)
 
     def spread(self, design: str) -> float:
         """Return the standard deviation of a design's contrast, in the unit of the labels."""
@@ -88,11 +125,16 @@ class GainPilot:
 
     def residual(self) -> Shift:
         """Return the logarithm of the variance that decides the width of recovery's interval."""
-        return log_residual(self.sums.J - self.sums.R, self.sums.M - self.sums.R)
+        return log_residual(self.sums.J - self.sums.R, self.sums.M - self.sums.R, self.clusters)
 
     def within_z(self) -> Shift:
         """Return Fisher's z of the within-prompt correlation."""
-        return within_z(self.sums.eSS, self.sums.eOO, self.sums.eSO)
+        return within_z(self.sums.eSS, self.sums.eOO, self.sums.eSO, self.clusters)
+
+    def within_z_of_one(self) -> float:
+        """Return the variance of Fisher's z from one prompt, were prompts independent."""
+        found = within_z(self.sums.eSS, self.sums.eOO, self.sums.eSO)
+        return found.units * found.se**2
 
     def share(self, design: str) -> float:
         """Return the share of prompts that a design labels: a pool that the judge ties throughout tells nothing."""
@@ -112,7 +154,7 @@ class GainPilot:
         self, found: Shift, confidence: float, of: str, shown: Callable[[float], float] = float
     ) -> PilotOfScores:
         """Return the pilot's part of the document, the figure turned into what a reader knows."""
-        return _described(self.source, [self.judge], found, confidence, of, shown)
+        return _described(self.source, [self.judge], len(self.leaders), found, confidence, of, shown)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +198,15 @@ class RivalPilot:
 
     def standardised(self) -> Shift:
         """Return the mean difference of the picks' labels over its standard deviation."""
-        return standardised(*self._moments())
+        return standardised(*self._moments(), self.first.clusters)
+
+    def clustering(self) -> ClusterEffect | None:
+        """Return the design effect of the pilot's clusters on the difference of the picks' labels."""
+        return ClusterEffect.of(self.first.sums.J - self.second.sums.J, self.first.clusters)
+
+    def vote_clustering(self) -> ClusterEffect | None:
+        """Return that on the votes that the picks get."""
+        return ClusterEffect.of(self.wins - self.losses, self.first.clusters)
 
     def spread(self) -> float:
         """Return the standard deviation of the difference, in the unit of the labels."""
@@ -169,12 +219,13 @@ class RivalPilot:
 
     def describe(self, found: Shift, confidence: float, of: str) -> PilotOfScores:
         """Return the pilot's part of the document."""
-        return _described(self.source, list(self.judges), found, confidence, of)
+        return _described(self.source, list(self.judges), len(self.apart), found, confidence, of)
 
 
 def _described(
     source: str,
     judges: Sequence[str],
+    prompts: int,
     found: Shift,
     confidence: float,
     of: str,
@@ -183,5 +234,5 @@ def _described(
     figures = (found.estimate, *found.at(confidence))
     estimate, low, high = (shown(one) if np.isfinite(one) else None for one in figures)
     return PilotOfScores(
-        source=source, judges=list(judges), prompts=found.prompts, of=of, estimate=estimate, low=low, high=high
+        source=source, judges=list(judges), prompts=prompts, of=of, estimate=estimate, low=low, high=high
     )

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from bonwise.data.checks import CONFIDENCE
+from bonwise.data.checks import CONFIDENCE, SEED
 from bonwise.data.reading_options import PilotKeywords, ReadingOptions, opens_a_table
 from bonwise.documented import DocumentedResult
 from bonwise.documents.plan import (
     Amounts,
+    ClustersOfPilot,
     EffectName,
     EquivalenceRecord,
     PilotOfScores,
@@ -21,8 +22,10 @@ from bonwise.documents.plan import (
     PlanSettings,
     PlanVerdict,
     PowerRow,
+    RedrawnPilotRecord,
     SequentialRecord,
 )
+from bonwise.documents.record import given
 from bonwise.planning.plans import outcome
 from bonwise.planning.plans.next_steps import commands
 from bonwise.planning.plans.pilot_source import PilotSource
@@ -78,6 +81,10 @@ class Plan(DocumentedResult):
     design_effect : float or None
         Labels needed over independent labels needed.
     pilot : PilotOfScores or PilotOfVotes or None
+    clusters : ClustersOfPilot or None
+        What the clusters of the pilot's prompts cost.
+    redrawn : RedrawnPilotRecord or None
+        What drawing the pilot again said; ``allowing`` holds the study that allows for the pilot.
     verdict : {"feasible", "underpowered", "infeasible"}
     notes : tuple of str
         Assumptions.
@@ -100,6 +107,8 @@ class Plan(DocumentedResult):
     equivalence: EquivalenceRecord | None = field(repr=False)
     design_effect: float | None = field(repr=False)
     pilot: PilotOfScores | PilotOfVotes | None = field(repr=False)
+    clusters: ClustersOfPilot | None = field(default=None, repr=False)
+    redrawn: RedrawnPilotRecord | None = field(default=None, repr=False)
     verdict: PlanVerdict
     notes: tuple[str, ...] = field(repr=False)
 
@@ -134,6 +143,7 @@ class Plan(DocumentedResult):
             equivalence=self.equivalence,
             design_effect=self.design_effect,
             pilot=self.pilot,
+            **given(clusters=self.clusters, redrawn=self.redrawn),
             sentences=list(self.sentences),
             commands=list(self.commands),
         )
@@ -175,6 +185,7 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
     icc: float | None = None,
     one_cluster: bool = False,
     tie_rate: float | None = None,
+    seed: int = SEED,
     **reading: Unpack[PilotKeywords],
 ) -> Plan:
     """Plan how many labels answer a question.
@@ -232,6 +243,8 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
         All labels resemble each other by `icc` (equation 10).
     tie_rate : float, optional
         Share of votes that decide nothing; a pilot brings its own.
+    seed : int
+        Of the samples that are drawn from a pilot of ``recovery>0``.
     **reading
         How the pilot is opened, see `bonwise.data.reading_options.ReadingOptions`.
 
@@ -274,6 +287,7 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
         icc=icc,
         one_cluster=one_cluster,
         tie_rate=tie_rate,
+        seed=seed,
     )
     source = PilotSource.of(
         pilot,
@@ -319,8 +333,12 @@ def _answered(request: PlanRequest, sizing: Sizing, settings: PlanSettings) -> P
         equivalence=None
         if equal is None
         else EquivalenceRecord(prompts=equal.prompts, labels=equal.labels, shows=sizing.equal_to),
-        design_effect=None if inflated is None or not sizing.n else inflated / sizing.n,
+        design_effect=None
+        if inflated is None or not sizing.n
+        else inflated / sizing.n * (1.0 if sizing.clusters is None else sizing.clusters.design_effect),
         pilot=sizing.pilot,
+        clusters=sizing.clusters,
+        redrawn=outcome.redrawn(sizing, layout),
         verdict=outcome.verdict(request, needed),
         notes=(*sizing.notes, *outcome.small_study(sizing, needed)),
     )
@@ -333,6 +351,8 @@ def _settings(request: PlanRequest, sizing: Sizing) -> dict[str, Any]:
         given["tie_rate"] = sizing.tie_rate
     else:
         del given["method"]
+    if sizing.redrawn is None or sizing.redrawn.found is None:
+        del given["seed"]
     if sizing.shows == "half_width":
         del given["power"]
     if request.question == "a-vs-b" and sizing.pilot is None:

@@ -45,7 +45,7 @@ def recovery_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
     z2 = (critical_value(request.confidence, 2) / float(request.required("half_width"))) ** 2
     ends = tuple(z2 * math.exp(end) if math.isfinite(end) else None for end in (low, high))
     recovery = float((pilot.sums.J - pilot.sums.R).sum() / (pilot.sums.M - pilot.sums.R).sum())
-    return _recovery(
+    sizing = _recovery(
         request,
         math.exp(found.estimate),
         pilot.candidates,
@@ -56,6 +56,8 @@ def recovery_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
         ),
         notes=pilot.unused,
     )
+    clusters = pilot.recovery_clustering()
+    return sizing if clusters is None else clusters.spread(sizing)
 
 
 def _recovery(
@@ -131,7 +133,7 @@ def threshold_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
             f"{pilot.source}: the pilot has no within-prompt correlation with a standard error",
             hint="scores and labels must both differ within prompts",
         )
-    one, start = found.prompts * found.se**2, math.atanh(r0)
+    one, start = pilot.within_z_of_one(), math.atanh(r0)
     drift = math.sqrt(mean_units(1.0, request.power, request.confidence, 1))
 
     def units(z: float) -> float | None:
@@ -141,7 +143,7 @@ def threshold_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
     ends = units(high), units(low)
     apart = found.estimate - start
     z_alpha = critical_value(request.confidence, 1)
-    return Sizing(
+    sizing = Sizing(
         design="complete",
         sides=1,
         n=units(found.estimate),
@@ -161,3 +163,5 @@ def threshold_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
         pilot=pilot.describe(found, request.confidence, "within_r", math.tanh),
         notes=pilot.unused,
     )
+    clusters = pilot.within_clustering()
+    return sizing if clusters is None else clusters.spread(sizing)

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from bonwise.data.checks import SEED
 from bonwise.documents.plan import PlanDesign, PlanQuestion
 from bonwise.errors import UsageError
-from bonwise.planning.plans import mean_question, precision_question, votes_question
+from bonwise.planning.plans import mean_question, precision_question, redrawn_gain, votes_question
 from bonwise.planning.plans.pilot import gain_pilot, rival_pilot
 from bonwise.planning.plans.pilot_source import OF_SCORES, OF_VOTES, PilotSource
 from bonwise.planning.plans.request import PlanRequest
@@ -73,6 +74,8 @@ class Question:
             )
         self._refuse(request, design)
         if pilot is None:
+            if request.seed != SEED:
+                raise UsageError("seed means nothing without a pilot to draw again", hint="give a pilot, or no seed")
             return self.from_effect(request, design)
         if self.from_pilot is None:
             raise UsageError(
@@ -131,9 +134,9 @@ QUESTIONS: Mapping[PlanQuestion, Question] = {
         Question(
             "recovery>0",
             ("two_label", "complete"),
-            _ALWAYS | _ONE_JUDGE | _RATERS,
+            _ALWAYS | _ONE_JUDGE | _RATERS | {"seed"},
             mean_question.gain_from_r,
-            lambda request, design, source: mean_question.gain_from_pilot(request, design, gain_pilot(source)),
+            lambda request, design, source: redrawn_gain.gain_from_pilot(request, design, gain_pilot(source)),
         ),
         Question(
             "recovery",

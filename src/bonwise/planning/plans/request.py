@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, Literal, cast
 
-from bonwise.data.checks import CONFIDENCE, Limit, check, number, whole
+from bonwise.data.checks import CONFIDENCE, SEED, Limit, check, number, whole
 from bonwise.documents.plan import PlanQuestion
 from bonwise.errors import UsageError
 from bonwise.stats.power.sample_size import SMALLEST_MARGIN
@@ -41,6 +41,7 @@ _LIMITS: Mapping[str, Limit] = MappingProxyType(
         "labels": _whole(1),
         "prompts": _whole(1),
         "raters": _whole(1),
+        "seed": _whole(0),
         "label_cost": number(lambda value: value >= 0, "a number, 0 or more", _PYTHON),
         "judge_cost": number(lambda value: value >= 0, "a number, 0 or more", _PYTHON),
         "half_width": _between(0, 1),
@@ -95,6 +96,7 @@ class PlanRequest:
     icc: float | None = None
     one_cluster: bool = False
     tie_rate: float | None = None
+    seed: int = SEED
 
     def __post_init__(self) -> None:
         for name, limit in _LIMITS.items():

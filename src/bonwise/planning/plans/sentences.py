@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from bonwise.documents.plan import PlanDesign
+from bonwise.documents.plan import ClustersOfPilot, PlanDesign
+from bonwise.planning.plans.pilot_clusters import FEW
 from bonwise.report.amounts import brief
-from bonwise.report.numbers import number, percent
+from bonwise.report.numbers import counted, number, percent
 from bonwise.stats.sequential.sequential_precision import first_look
 
 if TYPE_CHECKING:
@@ -38,7 +39,10 @@ def sentences(found: Plan) -> Iterator[str]:
         yield _sides(found)
     yield _verdict(found)
     if found.pilot is not None:
+        yield from _drawn_again(found)
         yield _from_pilot(found)
+    if found.clusters is not None:
+        yield from _clusters(found.clusters)
     yield from _not_finding(found)
     yield _stopping(found)
     yield from found.notes
@@ -80,9 +84,53 @@ def _infeasible(found: Plan) -> str:
             "Infeasible: labels that all resemble each other by this correlation are never worth so many independent "
             "ones; more than 10,000 would be needed. Label prompts that have nothing in common."
         )
+    if found.redrawn is not None and found.redrawn.sizes:
+        most, asked = found.redrawn.sizes[-1], percent(found.settings.power or 0.0)
+        return (
+            f"Infeasible: of samples of up to {counted(most, found.redrawn.unit[:-1])}, drawn again from the pilot, "
+            f"fewer than {asked} pass the gate."
+        )
     return (
         "Infeasible: the pilot's own figure shows no effect of this kind, so no number of labels is planned for it."
     )
+
+
+def _drawn_again(found: Plan) -> Iterator[str]:
+    """Yield the number if the pilot is right, and the one that allows for the pilot."""
+    drawn = found.redrawn
+    if drawn is None or found.labels is None or found.prompts is None:
+        return
+    gate = "gain" if found.design == "two_label" else "recovery"
+    power = percent(found.settings.power or 0.0)
+    enough = f"{counted(found.labels, 'label')} on {counted(found.prompts, 'prompt')} are enough"
+    if drawn.draws:
+        yield (
+            f"If the pilot is right, {enough}: {power} of samples of that size, drawn again from the pilot's "
+            f"{drawn.unit}, pass the gate {gate} > 0. {drawn.draws:,} samples were drawn, with seed {drawn.seed}."
+        )
+    else:
+        yield f"If the pilot is right, {enough}, by the normal formula: so large a study was not drawn."
+    if drawn.allowing is None:
+        yield "No number of labels allows for the pilot: its effect may be 0."
+        return
+    more = f"{counted(drawn.allowing.labels, 'label')} on {counted(drawn.allowing.prompts, 'prompt')}"
+    yield (
+        f"To allow for the pilot, take {more}. In simulation this number is large enough for about 3 of 4 pilots, "
+        "and the one above for about half of them."
+    )
+
+
+def _clusters(found: ClustersOfPilot) -> Iterator[str]:
+    """Yield what the clusters of the pilot's prompts cost."""
+    where = f"The pilot's {counted(found.prompts, 'prompt')} are in {counted(found.clusters, 'cluster')}"
+    effect = f"a study of such clusters takes {number(found.design_effect)} times as many prompts"
+    if found.clusters < FEW:
+        yield (
+            f"{where}, fewer than {FEW}: their correlation, {number(found.icc)}, is taken at the end of its "
+            f"one-sided 80% interval, {number(found.icc_used)}, and {effect}."
+        )
+    else:
+        yield f"{where} whose prompts correlate by {number(found.icc)}: {effect}."
 
 
 def _from_pilot(found: Plan) -> str:

@@ -7,15 +7,36 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from bonwise.documents.plan import EffectName, PilotOfScores, PilotOfVotes, PlanDesign
+from bonwise.documents.plan import ClustersOfPilot, EffectName, PilotOfScores, PilotOfVotes, PlanDesign
 from bonwise.planning.plans.request import PlanRequest
 from bonwise.stats.power.design_effect import Clusters, Dependence, OneCluster
+from bonwise.stats.power.redrawn import Redrawn
 
-__all__ = ["Layout", "Sizing", "StudySize"]
+__all__ = ["Layout", "RedrawnPilot", "Sizing", "StudySize"]
 
 _ROUNDING = 1e-9
 
 Sequential = Literal["votes", "significance", "precision"]
+
+
+class RedrawnPilot(NamedTuple):
+    """What drawing a pilot again through the gate said.
+
+    Parameters
+    ----------
+    found : Redrawn or None
+        None where the number is so large that the normal formula says it.
+    seed : int
+    formula : float
+        Units by the normal formula.
+    allowing : float or None
+        Units that allow for the pilot; None where its effect may be none.
+    """
+
+    found: Redrawn | None
+    seed: int
+    formula: float
+    allowing: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +80,10 @@ class Sizing:
         Of votes, for the prior of the sequential test.
     pilot : PilotOfScores or PilotOfVotes, optional
         What the pilot said.
+    clusters : ClustersOfPilot, optional
+        What the clusters of the pilot's prompts say.
+    redrawn : RedrawnPilot, optional
+        What drawing the pilot again said.
     notes : tuple of str
         Sentences on assumptions.
     """
@@ -81,6 +106,8 @@ class Sizing:
     sequential: Sequential | None = None
     margin: float | None = None
     pilot: PilotOfScores | PilotOfVotes | None = None
+    clusters: ClustersOfPilot | None = None
+    redrawn: RedrawnPilot | None = None
     notes: tuple[str, ...] = field(default=())
 
 

@@ -80,7 +80,7 @@ def picks_from_pilot(request: PlanRequest, pilot: RivalPilot) -> Sizing:
         )
     ties = max(0.0, float(pilot.apart.sum()) - votes)
     found = VotePilot(pilot.source, wins, votes, ties / (ties + votes), ties)
-    return replace(
+    sizing = replace(
         _margin(request, found.margin),
         effect={"margin": found.margin, "disagree": pilot.disagree},
         ends=_ends(request, found.ends(request.confidence)),
@@ -92,6 +92,8 @@ def picks_from_pilot(request: PlanRequest, pilot: RivalPilot) -> Sizing:
         pilot=found.describe(request.confidence, pilot.judges, len(pilot.apart)),
         notes=("Where a judge ties several candidates, its pick is one of them at random.", *pilot.first.unused),
     )
+    clusters = pilot.vote_clustering()
+    return sizing if clusters is None else clusters.spread(sizing)
 
 
 def equal_bound(request: PlanRequest) -> Sizing:

@@ -102,6 +102,8 @@ def _given(settings: PlanSettings) -> Iterator[tuple[str, str]]:
         yield "one_cluster", "True"
     if settings.tie_rate:
         yield "tie_rate", brief(settings.tie_rate)
+    if settings.seed is not None:
+        yield "seed", count(settings.seed)
     yield from _of_pilot(settings)
 
 
@@ -126,6 +128,11 @@ def _figures(document: PlanDocument) -> Iterator[tuple[str, str]]:
     yield "planned for", ", ".join(f"{name} {brief(value)}" for name, value in document.effect.items())
     yield "prompts", count(document.prompts)
     yield "labels", count(document.labels)
+    drawn = document.redrawn
+    if drawn is not None:
+        allowing = drawn.allowing
+        more = "-" if allowing is None else f"{count(allowing.labels)} on {counted(allowing.prompts, 'prompt')}"
+        yield "labels, allowing for the pilot", more
     if document.interval is not None:
         low, high = document.interval
         yield "interval on labels", f"[{count(low)}, {'no end' if high is None else count(high)}]"

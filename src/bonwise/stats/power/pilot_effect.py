@@ -10,13 +10,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy import special
 
+from bonwise.stats.clusters import cluster_sums
 from bonwise.stats.estimand import ratio
 from bonwise.stats.laws import student_quantile
 from bonwise.stats.sums import Floats
 
 __all__ = ["Shift", "log_residual", "shift", "standardised", "wilson", "within_z"]
+
+_Ints = npt.NDArray[np.int64]
 
 _EVERYWHERE = (-np.inf, np.inf)
 
@@ -27,23 +31,24 @@ class Shift(NamedTuple):
     Parameters
     ----------
     estimate, se : float
-        The figure and its standard error, one prompt left out at a time; NaN where undefined.
-    prompts : int
+        The figure and its standard error, one prompt or cluster left out at a time; NaN where undefined.
+    units : int
+        Prompts, or clusters of them.
     """
 
     estimate: float
     se: float
-    prompts: int
+    units: int
 
     def at(self, confidence: float) -> tuple[float, float]:
         """Return Student's interval, both ends infinite where there is no standard error."""
         if not np.isfinite(self.se):
             return _EVERYWHERE
-        half = student_quantile(confidence, self.prompts - 1) * self.se
+        half = student_quantile(confidence, self.units - 1) * self.se
         return self.estimate - half, self.estimate + half
 
 
-def shift(rows: Floats, of: Callable[[Floats], Floats]) -> Shift:
+def shift(rows: Floats, of: Callable[[Floats], Floats], clusters: _Ints | None = None) -> Shift:
     """Estimate a function of totals over prompts.
 
     Parameters
@@ -51,6 +56,8 @@ def shift(rows: Floats, of: Callable[[Floats], Floats]) -> Shift:
     rows : ndarray of float64, shape (sums, prompts)
     of : callable
         Totals of shape (sums, ...) to a figure of shape (...), NaN where undefined.
+    clusters : ndarray of int64, shape (prompts,), optional
+        What is left out at a time.
 
     Examples
     --------
@@ -58,14 +65,15 @@ def shift(rows: Floats, of: Callable[[Floats], Floats]) -> Shift:
     >>> found.estimate, round(found.se, 4)
     (2.0, 0.5774)
     """
-    prompts = rows.shape[1]
+    rows = cluster_sums(rows, clusters)
+    units = rows.shape[1]
     total = rows.sum(axis=1)
     left = of(total[:, None] - rows)
-    se = float(np.sqrt((prompts - 1) * left.var())) if prompts > 1 and np.isfinite(left).all() else np.nan
-    return Shift(float(of(total)), se, prompts)
+    se = float(np.sqrt((units - 1) * left.var())) if units > 1 and np.isfinite(left).all() else np.nan
+    return Shift(float(of(total)), se, units)
 
 
-def standardised(m1: Floats, m2: Floats) -> Shift:
+def standardised(m1: Floats, m2: Floats, clusters: _Ints | None = None) -> Shift:
     """Estimate the mean of a contrast over its standard deviation, that within prompts included.
 
     Examples
@@ -80,10 +88,10 @@ def standardised(m1: Floats, m2: Floats) -> Shift:
         spread = square - mean**2
         return ratio(mean, np.sqrt(np.where(spread > 1e-12 * square, spread, 0.0)))
 
-    return shift(np.array([np.ones(len(m1)), m1, m2]), of)
+    return shift(np.array([np.ones(len(m1)), m1, m2]), of, clusters)
 
 
-def log_residual(y1: Floats, y2: Floats) -> Shift:
+def log_residual(y1: Floats, y2: Floats, clusters: _Ints | None = None) -> Shift:
     """Estimate the logarithm of ``Var(y1 - rho y2) / mean(y2)^2`` with ``rho = mean(y1) / mean(y2)``.
 
     Divided by the prompts of a study, its exponential is the squared standard error of the recovery.
@@ -96,17 +104,17 @@ def log_residual(y1: Floats, y2: Floats) -> Shift:
         positive = ratio(spread, best**2)
         return np.log(np.where(positive > 0, positive, np.nan))
 
-    return shift(np.array([np.ones(len(y1)), y1, y2, y1 * y1, y1 * y2, y2 * y2]), of)
+    return shift(np.array([np.ones(len(y1)), y1, y2, y1 * y1, y1 * y2, y2 * y2]), of, clusters)
 
 
-def within_z(squares_score: Floats, squares_label: Floats, products: Floats) -> Shift:
+def within_z(squares_score: Floats, squares_label: Floats, products: Floats, clusters: _Ints | None = None) -> Shift:
     """Estimate Fisher's z of the within-prompt correlation from each prompt's sums of deviations."""
 
     def of(t: Floats) -> Floats:
         r = ratio(t[2], np.sqrt(t[0] * t[1]))
         return np.arctanh(np.where(np.abs(r) < 1, r, np.nan))
 
-    return shift(np.array([squares_score, squares_label, products]), of)
+    return shift(np.array([squares_score, squares_label, products]), of, clusters)
 
 
 def wilson(wins: float, n: float, confidence: float) -> tuple[float, float]:
