@@ -56,6 +56,7 @@ def test_planted_preferences_are_told():
     assert found["position"].sentences[0].startswith("This judge prefers the first place: +0.")
     assert found["family"].sentences[1].startswith("It costs ")
     assert " points of recovery [" in found["family"].sentences[1]
+    assert found["family"].sentences[2].startswith("With the other attributes equal too the effect is +0.")
 
 
 def test_no_preference_is_told_as_none():
@@ -136,6 +137,8 @@ def test_families_of_judges():
     assert "no candidate is of the judge's family 'Zed'" in effects_of(frame, judge_family="Zed")["family"].reason
     by_column = effects_of(frame.assign(judge_family="ACME "))["family"]
     assert by_column.score == effects_of(frame, judge_family={"judge": "acme"})["family"].score
+    numbers = frame.assign(family=frame["family"].map({"Acme": 7.0, "Other": 8.0}))
+    assert effects_of(numbers, judge_family="7")["family"].score == by_column.score
     mixed = effects_of(frame.assign(judge_family=["a", "b"] * 120))["family"]
     assert mixed.reason == "'judge_family' gives the judge several families: a, b"
     with pytest.raises(UsageError, match="not a judge of this table"):

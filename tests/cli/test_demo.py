@@ -83,12 +83,11 @@ def test_the_audit_is_that_of_the_files(demo, capsys, monkeypatch):
     """The audit that the demo wrote is, to the byte, what ``bonwise audit`` makes of its files."""
     folder, _ = demo
     monkeypatch.chdir(folder.parent)
-    labels = ("--labels", "bonwise-demo/labels.csv")
+    labels = ("--labels", "bonwise-demo/labels.csv", "--pools", "bonwise-demo/pools.jsonl")
     done = typed(capsys, "audit", "bonwise-demo/scores.csv", *labels, "--json", "-", "--per-prompt", "again.csv")
     assert done.out == (folder / "audit.json").read_text("utf-8")
     assert Path("again.csv").read_bytes() == (folder / "per_prompt.csv").read_bytes()
-    pools = ("--pools", "bonwise-demo/pools.jsonl")
-    typed(capsys, "audit", "bonwise-demo/scores.csv", *labels, *pools, "--html", "again.html")
+    typed(capsys, "audit", "bonwise-demo/scores.csv", *labels, "--html", "again.html")
     assert Path("again.html").read_bytes() == (folder / "audit.html").read_bytes()
 
 

@@ -66,7 +66,8 @@ def _by_row(table: ScoreTable) -> _Floats:
     out = np.full(len(table.frame), np.nan)
     if table.words is None:
         return out
-    words = table.words if len(table.words) == len(table.frame) else table.words.loc[table.frame.index]
+    rows = table.frame.index
+    words = table.words if table.words.index.equals(rows) else table.words.loc[rows]
     for name in reversed(_TEXTS):
         if name in words.columns:
             lengths = np.array([_length(cell) for cell in words[name]], dtype=np.float64)

@@ -109,10 +109,10 @@ def run_demo(folder: Path, *, seed: int = 0, force: bool = False) -> Demo:
         write_whole(folder / f"winners-{name}.jsonl", pick_lines(picks))
         made = [labels[pick.prompt_id or "", pick.best_id] for pick in picks if pick.best_id is not None]
         picked[judge.name] = sum(made) / len(made)
-    found = audit(folder / "scores.csv", labels=folder / "labels.csv")
+    found = audit(folder / "scores.csv", labels=folder / "labels.csv", pools=folder / "pools.jsonl")
     write_whole(folder / "audit.json", json.dumps(found.to_dict(), indent=2, allow_nan=False) + "\n")
     write_whole(folder / "per_prompt.csv", csv_frame(found.per_prompt()))
-    found.to_html(folder / "audit.html", pools=folder / "pools.jsonl")
+    found.to_html(folder / "audit.html")
     paradox = audit(_long(two_judges(seed=seed)))
     policies = tuple(run_policies(tasks, folder, folder / "labels.csv", seed))
     answers = sum(len(task.pool.candidates) for task in tasks)

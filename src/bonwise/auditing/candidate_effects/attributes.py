@@ -171,8 +171,13 @@ def _family(table: ScoreTable, panel: Panel, stated: Mapping[str, str]) -> Attri
 
 def _names(column: pd.Series) -> pd.Series:
     """Return the names of a column without spaces around them, missing where they are blank."""
-    texts = column.astype(object).map(lambda cell: str(cell).strip() or None, na_action="ignore")
-    return texts.where(texts.notna(), None)
+    return column.astype(object).map(_name, na_action="ignore")
+
+
+def _name(cell: object) -> str | None:
+    # A column of whole numbers with a blank among them holds floats.
+    text = f"{cell:.0f}" if isinstance(cell, float) and cell.is_integer() else str(cell)
+    return text.strip() or None
 
 
 def _own_family(

@@ -32,8 +32,8 @@ _UNKNOWN = {"length": "the length", "family": "the family", "position": "the pla
 
 _CONTRAST = {
     "length": "per doubling of length",
-    "family": "for its own family against others",
-    "position": "for the first place against later ones",
+    "family": "against other families",
+    "position": "against later places",
 }
 
 
@@ -57,6 +57,10 @@ def effect_sentences(found: CandidateEffect) -> Iterator[str]:
     else:
         yield f"{_NONE[found.attribute]}: {amount} {ends} {counts}."
     yield _cost(found)
+    jointly = found.score_jointly
+    if jointly is not None and jointly.estimate is not None and jointly.low is not None:
+        amount = f"{estimate(jointly, sign=True)} sd {interval(jointly, sign=True)}"
+        yield f"With the other attributes equal too the effect is {amount}."
     if found.prompts_left_out:
         left_out = counted(found.prompts_left_out, "prompt")
         yield f"{left_out} left out: {_UNKNOWN[found.attribute]} is not known of every candidate."
@@ -75,7 +79,7 @@ def _cost(found: CandidateEffect) -> str:
         return f"It costs {_amounts(cost, regret)}; {changed}."
     if cost.high < 0:
         return f"The picks gain by it {_amounts(_turned(cost), _turned(regret))}; {changed}."
-    return f"What it costs the picks cannot be told from 0: {_amounts(cost, regret, sign=True)}; {changed}."
+    return f"A cost is not detected: {_amounts(cost, regret, sign=True)}; {changed}."
 
 
 def _amounts(cost: Bounded, regret: Bounded, *, sign: bool = False) -> str:
