@@ -15,6 +15,8 @@ from typing import Any
 from bonwise.calls.reply import Choice
 from bonwise.data.verdicts import Unscored
 from bonwise.judges.parse.objects import Pairs, pieces, whole_object
+from bonwise.judges.parse.quotations import is_quoted
+from bonwise.judges.parse.refusals import refuses
 from bonwise.judges.parse.reply import after_thinking, stopped_early, unread
 from bonwise.judges.parse.slots import Fault, Slot
 
@@ -24,7 +26,7 @@ LOOKED_AT = 16_000
 """Characters at the end of a reply in which an answer is looked for, where the reply is not one JSON object."""
 
 _LONGEST_LINE = 200
-_DECORATION = " \t*_`#"
+_DECORATION = " \t*_`#\ufeff"
 _LINE = re.compile(r"[^\r\n]+")
 _PARTS = re.compile(r"[,;|]")
 _WORDS = re.compile(r"\w+")
@@ -99,14 +101,33 @@ def answer(choice: Choice, form: Form) -> Mapping[str, Any] | Unscored:
         # An 8 may be what was said of 85; an object that is closed was said to its end.
         return unread(f"the reply may be cut, it ended with: {choice.detail or 'no reason'}", choice)
     if pairs is None:
-        text = after_thinking(choice.text)
-        if text is None:
+        rest = after_thinking(choice.text)
+        if rest is None:
             return unread("only thinking, no answer", choice)
-        blocks = list(_blocks(text, form))
+        found = _in_words(rest, form)
     else:
-        blocks = [list(_marks_of(pairs, 0, len(choice.text), form))]
-    found = _last(blocks, form)
+        found = _last([list(_marks_of(pairs, 0, len(choice.text), form))], form)
     return unread(found.reason, choice) if isinstance(found, Fault) else found
+
+
+def _in_words(rest: str, form: Form) -> dict[str, Any] | Fault:
+    """Return the answer that stands between other words, in the reply's own words."""
+    text, cut = _ending(rest)
+    blocks = list(_blocks(text, form, cut=cut))
+    own = [block for block in blocks if not is_quoted(text, block[0].start, block[-1].end)]
+    found = _last(own, form)
+    if isinstance(found, Fault):
+        quoted = len(own) < len(blocks) and not any(mark.name in form.needed for block in own for mark in block)
+        return Fault(f"the {form.needed[0]} stands in a quotation") if quoted else found
+    return Fault("refused in its own words") if refuses(_apart_from(text, blocks)) else found
+
+
+def _apart_from(text: str, blocks: Sequence[Sequence[_FoundField]]) -> str:
+    parts, position = [], 0
+    for block in blocks:
+        parts.append(text[position : block[0].start])
+        position = block[-1].end
+    return "\n".join([*parts, text[position:]])
 
 
 def _last(blocks: Sequence[Sequence[_FoundField]], form: Form) -> dict[str, Any] | Fault:
@@ -137,9 +158,8 @@ def _said(reading: Any) -> str:
     return reading.reason if isinstance(reading, Fault) else str(reading)
 
 
-def _blocks(text: str, form: Form) -> Iterator[list[_FoundField]]:
+def _blocks(text: str, form: Form, *, cut: bool) -> Iterator[list[_FoundField]]:
     """Yield the fields of a text, those together that no other words and no other line part."""
-    text, cut = _ending(text)
     marks = sorted(_marks(text, form, cut=cut), key=lambda mark: mark.start)
     block: list[_FoundField] = []
     for mark in marks:

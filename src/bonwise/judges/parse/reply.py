@@ -11,7 +11,7 @@ from bonwise.printable import printable
 
 __all__ = ["VERSION", "after_thinking", "stopped_early", "unread"]
 
-VERSION = 1
+VERSION = 2
 """Of all readers together: it rises whenever the same reply may be read in another way."""
 
 _OPENING = re.compile(r"<think(?:ing)?>", re.IGNORECASE | re.ASCII)

@@ -1,0 +1,193 @@
+"""Whether a reply refuses to judge, in so many words of six languages.
+
+A refusal is a sentence in the first person. It says "not able", "not allowed" or "not willing", and to do what: to
+help, to go on, or to judge this very text. The words are lists, so a refusal in other words is not noticed.
+"""
+# ruff: noqa: RUF001 - letters and marks of other scripts are what is looked for
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from bonwise.judges.parse.quotations import WORDS_OF_OTHERS, without_quotations
+
+__all__ = ["refuses"]
+
+_SENTENCES = re.compile(r"(?<=[.!?…。！？])\s*|\n")
+
+
+class _Refusal(NamedTuple):
+    """How a language refuses.
+
+    Parameters
+    ----------
+    unable : str
+        Not able, not allowed, not willing, of the first person.
+    help : str
+        To help, to go on, to comply.
+    judge : str
+        To judge this very text; it says what, for one may well be unable to judge the dates of a text.
+    either_order : bool
+        Whether the verb may also stand before.
+    alone : str
+        What is a refusal without anything else.
+    """
+
+    unable: str
+    help: str
+    judge: str
+    either_order: bool
+    alone: str
+
+
+_ENGLISH = _Refusal(
+    r"\bI(?:['’](?:m|d|ll)| am| would| have to| must)? ?(?:regretfully |really |simply "
+    r"|just )?(?:can ?not|can['’]t|could not|won['’]t"
+    r"|will not|must not|may not|(?:am )?(?:unable|unwilling|uncomfortable)|not (?:be )?(?:able"
+    r"|willing|going|comfortable|permitted|allowed"
+    r"|authori[sz]ed|in a position)|do(?:n['’]t| not) (?:feel comfortable|want to|wish to)"
+    r"|rather not|prefer not|refuse|decline)\b",
+    r"(?:assist(?:ing)?|help(?:ing)?(?= with| you| here|\s*[.,;!]|$)|comply(?:ing)?"
+    r"|do(?:ing)? (?:that|this|so)(?=\s*[.,;!]|$)|fulfil+(?:ing)?"
+    r"|engag(?:e|ing) (?:with|in)|continu(?:e|ing)(?= with| this|\s*[.,;!]|$)|proceed(?:ing)?"
+    r"|participat(?:e|ing)|process (?:this|that|your)"
+    r"|respond to this|discuss this"
+    r"|(?:provide|giv|offer|assign)(?:e|ing)? (?:you )?(?:an?|any) (?:score|rating|verdict|grade"
+    r"|evaluation|judge?ment|number))\b",
+    r"(?:evaluat|rat|scor|grad|judg|assess|review|compar)(?:e|ing)? (?:(?:this|that|it|these|them"
+    r"|either|both)(?=\W|$)(?!\s+[a-z])"
+    r"|(?:this|that|these|such|the|either) (?:\w+ )?(?:candidates?|responses?|answers?|contents?"
+    r"|texts?|materials?|requests?|one|kind"
+    r"|type|submissions?|pair|evaluation)\b|material\b|anything\b)",
+    either_order=False,
+    alone=r"\bI (?:must |have to )?(?:refuse|decline)(?=\s*(?:[.!,;]|$))|\bI must (?:decline|refuse)\b"
+    r"|\bagainst (?:my|our) (?:\w+ )?(?:guidelines|polic(?:y|ies)|principles|rules|programming)\b",
+)
+_GERMAN = _Refusal(
+    r"\b(?:(?:kann|darf|werde|möchte|will|könnte) ich (?:[\w,]+ ){0,6}?(?:nicht|keine?n?)"
+    r"|ich (?:kann|darf|werde|möchte|will) (?:[\w,]+ ){0,6}?"
+    r"(?:nicht|keine?n?)|(?:bin ich|ich bin) (?:leider )?nicht (?:bereit|befugt|berechtigt"
+    r"|in der lage|imstande)|mir (?:ist )?(?:es )?nicht möglich"
+    r"|ich weigere mich|weigere ich mich|ich (?:muss|möchte) (?:es )?ablehnen|bin ich nicht in der lage)\b",
+    r"(?:(?:weiter)?helfen|behilflich|tun|machen|nachkommen|fort(?:zu)?setzen|fortfahren|erfüllen"
+    r"|weitermachen|äußern|bearbeiten|eingehen"
+    r"|(?:bewertung|note|punkte|punktzahl) (?:ab|abgeben|geben|vergeben))\b",
+    r"(?:\b(?:dies\w*|solche\w*|das|es|den|die|so etwas|hierfür) ?(?:inhalte?|antwort\w*|kandidat\w*"
+    r"|text\w*|material\w*)?\b(?:[\w,]+ ){0,5}?"
+    r"[^.!?]{0,12}(?:zu )?(?:bewerten|beurteilen|benoten|vergleichen))\b",
+    either_order=True,
+    alone=r"\b(?:ich (?:kann|darf|möchte|werde|will)|(?:kann|darf|möchte|werde"
+    r"|will) ich) (?:\w+ ){0,3}?(?:dies\w*|solche\w*|das|es|den|die|so etwas)"
+    r"(?: (?:inhalte?|antwort\w*|kandidat\w*|texte?"
+    r"|material\w*))?,? (?:\w+ )?nicht (?:\w+ ){0,3}?(?:bewerten|beurteilen|benoten|vergleichen)\b|"
+    r"\b(?:solche\w*|diese\w*|so) (?:\w+ )?(?:bewerte|beurteile|benote) ich nicht\b|\bweigere mich\b"
+    r"|\b(?:lehne ich|ich lehne)\b[^.!?]{0,40}\bab\b|\bich muss es ablehnen\b"
+    r"|\bdabei helfe ich nicht\b|\bgehe ich nicht ein\b"
+    r"|\b(?:gegen|mit) meinen? (?:richtlinien|grundsätzen?|regeln)\b|\bfühle mich nicht wohl\b"
+    r"|\bgebe ich keine (?:bewertung|note|punkte)\b"
+    r"|\b(?:werde|möchte) ich (?:\w+ )?keine (?:bewertung|note|punkte)\b",
+)
+_FRENCH = _Refusal(
+    r"\b(?:je (?:ne |n['’])(?:peux|puis|suis|saurais|vais|souhaite|veux|pourrai)(?: \w+)? (?:pas"
+    r"|plus)(?: (?:en mesure|autorisée?|capable|disposée?|habilitée?))?"
+    r"|je ne (?:peux|puis|saurais)|il m['’]est impossible|(?:je dois "
+    r"|je me vois contrainte? de )?refuser?|je refuse|je préfère ne pas)\b",
+    r"(?:aider|assister|répondre(?=\s*[.!]|$)|faire (?:cela|ça)|continuer|poursuivre|participer"
+    r"|(?:répondre à|traiter|satisfaire|accéder à) (?:cette|votre|ta) demande"
+    r"|donner (?:une|de) note)\b",
+    r"(?:évaluer|noter|juger|comparer) (?:ce(?:tte|t|s|la)?|ça|le (?:contenu|candidat|texte)"
+    r"|la réponse|les (?:textes|réponses)|une? tel(?:le)?)\b",
+    either_order=False,
+    alone=r"\bje refuse\b|\bje (?:ne |n['’])(?:donnerai|attribuerai|mettrai)\b[^.!?]{0,20}\b(?:note|score"
+    r"|évaluation)\b|\bje n['’]entrerai pas\b"
+    r"|\bje dois refuser\b|\b(?:contraire à|contre) mes (?:règles|principes|directives)\b"
+    r"|\bpas à l['’]aise pour\b|\bde le noter\b",
+)
+_SPANISH = _Refusal(
+    r"\b(?:no (?:puedo|voy a|soy capaz de|podré|deseo|quiero|debo)|no (?:estoy autorizad[oa]"
+    r"|estoy en condiciones|me es posible|me está permitido)"
+    r"|rechazo|prefiero no|me veo incapaz de)\b",
+    r"(?:ayudar(?:te|le|os|les)?|asistir(?:te|le)?|hacer(?:lo| eso| esto)|cumplir|continuar|seguir"
+    r"|participar|entrar en"
+    r"|(?:procesar|atender|responder a) (?:esta|esa|su|tu)|dar una (?:nota|puntuación))\b",
+    r"(?:evaluar|calificar|puntuar|juzgar|comparar) (?:est[aeo]s?|es[aeo]s?|a este|material"
+    r"|el contenido|el texto|la respuesta)\b",
+    either_order=False,
+    alone=r"\bme niego\b|\b(?:debo|tengo que) (?:negarme|rechazar)\b|\ben contra de mis (?:normas|reglas"
+    r"|principios|directrices)\b"
+    r"|\bno me siento cómod[oa]\b|\bno (?:daré|doy) ninguna (?:nota|puntuación)\b",
+)
+_RUSSIAN = _Refusal(
+    r"\b(?:не (?:могу|буду|стану|смогу|в состоянии|хочу|готова?|вправе|имею права)|отказываюсь"
+    r"|мне нельзя|предпоч\w+ бы не)\b",
+    r"(?:помочь|помогать|этого сделать|сделать (?:это|этого)|выполнить|обсуждать|продолж\w+"
+    r"|участвовать|(?:ставить|поставить|дать|давать) оценку)\b",
+    r"(?:(?:оцен(?:ить|ивать)|судить|сравнивать|проверять) (?:эт|подобн|так|данн)\w*"
+    r"|эт\w* (?:\w+ )?(?:оцен(?:ить|ивать)|судить)"
+    r"|(?:оцен(?:ить|ивать)|судить) это)\b",
+    either_order=True,
+    alone=r"\bвынужден\w* отказ\w*|\bотказываюсь\b|\bоценку\b[^.!?]{0,20}\bне поставлю\b"
+    r"|\bпротиворечит моим\b|\bмне некомфортно\b|\b(?:так|подобн|эт)\w* (?:\w+ )?я не оцениваю\b",
+)
+_CHINESE = _Refusal(
+    r"(?:我|恕|抱歉|对不起)[^。！？]{0,4}?(?:无法|不能|不会|不便|不愿意?|不可以|没有?办法|没法|拒绝|不予|无权)",
+    r"(?:这样做|协助|帮忙|帮助|帮[你您]|打分|评分|给出(?:分数|评分|评价)|提供(?:分数|评分|评价)|满足|讨论|继续|处理|回答(?:这个|该|此)|参与|执行这)",
+    r"(?:评价|评判|评估|比较)(?!其|是否|日期)",
+    either_order=False,
+    alone=r"帮不了[你您]|违反了?我的|我(?:必须)?拒绝",
+)
+
+_NOT_A_REFUSAL = re.compile(
+    r"[0-9]"
+    r"|\b(?:higher|lower|above|below|beyond|better|worse|full|perfect|maximum|credit|weight|marks"
+    r"|points|whether|without"
+    r"|instructions?|inject\w*|fully|directly|in favou?r|the line|accuracy"
+    r"|höher|besser|schlechter|voll\w*|anweisung\w*|ob|ohne"
+    r"|plus|mieux|tous|toutes|instructions?|consignes?|sans|si"
+    r"|más|mejor|máxim\w*|todos|instrucci\w*|sin"
+    r"|выше|лучше|хуже|высш\w*|указани\w*|без)\b"
+    r"|满分|更高|更好|指令|最高|是否",
+    re.IGNORECASE,
+)
+
+
+def _patterns() -> Iterator[str]:
+    for one in (_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _RUSSIAN, _CHINESE):
+        what = f"(?:{one.help}|{one.judge})"
+        yield rf"{one.unable}[^.!?。！？]{{0,60}}?{what}"
+        if one.either_order:
+            yield rf"{what}[^.!?]{{0,20}}?{one.unable}"
+        yield one.alone
+
+
+_REFUSALS = re.compile("|".join(_patterns()), re.IGNORECASE)
+
+
+def refuses(words: str) -> bool:
+    """Tell whether a reply says that it will not judge.
+
+    What it quotes or reports of others does not count, nor a sentence on what the score depends on:
+    ``I cannot rate it higher than 40``.
+
+    Parameters
+    ----------
+    words : str
+        The reply without what was read as an answer.
+
+    Examples
+    --------
+    >>> refuses("I am sorry, I cannot do that."), refuses('It says "I cannot do that." and stops.')
+    (True, False)
+    >>> refuses("I cannot find an error."), refuses("Das kann ich nicht tun.")
+    (False, True)
+    """
+    return any(_is_refusal(sentence) for sentence in _SENTENCES.split(without_quotations(words)) if sentence)
+
+
+def _is_refusal(sentence: str) -> bool:
+    found = _REFUSALS.search(sentence)
+    if found is None or _NOT_A_REFUSAL.search(sentence):
+        return False
+    return WORDS_OF_OTHERS.search(sentence[: found.start()]) is None
