@@ -23,6 +23,8 @@ _BEYOND = 5
 _SAME = 1e-12
 """Estimates that differ by less are equal but for rounding."""
 
+_UNBOUNDED = "unbounded at the confidence that a choice among several takes"
+
 _BY_CANDIDATE = "where single candidates were drawn for labels, their joint scatter is not known"
 
 
@@ -166,10 +168,8 @@ def _choice(
         at = None if reason else at
     after = None if at is None else _spanned([_after(estimates[name], at) for name in best])
     if at is not None and after is None:
-        lacking = next((one.reason for name in best if (one := estimates[name]).reason), None)
-        reason = (lacking or "").removeprefix(
-            "no interval: "
-        ) or "unbounded at the confidence that a choice among several takes"
+        whys = (estimates[name].reason for name in best)
+        reason = next((why.removeprefix("no interval: ") for why in whys if why), _UNBOUNDED)
     return BestChoice(
         metric,
         best,
