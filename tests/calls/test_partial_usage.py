@@ -139,7 +139,7 @@ def test_the_reckoning_worked_by_hand(partial, expected):
 
 
 @pytest.mark.parametrize("side", [0, 1])
-@pytest.mark.parametrize("value", HALVES, ids=repr)
+@pytest.mark.parametrize("value", HALVES, ids=[f"half{at}" for at in range(len(HALVES))])
 def test_a_run_stops_at_its_limit_although_half_is_not_told(tmp_path, monkeypatch, capsys, side, value):
     """120 requests of 4 kB each over a server that leaves a side out: 40,000 tokens are not enough for them."""
     names = SIDES[OPENAI]

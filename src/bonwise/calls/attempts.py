@@ -278,15 +278,12 @@ class CallAttempts:
 
     async def _receive(self) -> Response | Problem:
         """Return the response; the problem, where it is one that another attempt would only pay for again."""
-        in_use = self._endpoint.take_client()
         try:
-            return await in_use.client.send(self._request)
+            return await self._endpoint.send(self._request)
         except AttemptError as error:
             if error.problem.kind != "oversized":
                 raise
             return error.problem
-        finally:
-            in_use.calls -= 1
 
     def _is_final(self, problem: Problem) -> bool:
         # A server that complains of what was left out already would complain for ever.

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from bonwise.calls.ask import Model
     from bonwise.calls.limiter import Limiter
     from bonwise.calls.prices import Price
-    from bonwise.calls.providers.protocol import Client, Connection, Provider
+    from bonwise.calls.providers.protocol import Client, Connection, Provider, Response
+    from bonwise.calls.request import Request
 
 __all__ = ["ClientInUse", "Endpoint"]
 
@@ -107,7 +108,38 @@ class Endpoint:
         self.denied = problem if problem.kind == "denied" else None
         self._closed_until = asyncio.get_running_loop().time() + CLOSED_FOR
 
-    def take_client(self) -> ClientInUse:
+    async def send(self, request: Request) -> Response:
+        """Send a request once, by a client that has few calls under way.
+
+        Raises
+        ------
+        bonwise.calls.failure.AttemptError
+            As `bonwise.calls.providers.protocol.Client.send`; ``timeout`` too where the whole takes too long, though
+            bytes come.
+        """
+        in_use, limit = self._take_client(), asyncio.timeout(self.attempt_timeout)
+        try:
+            async with limit:
+                return await in_use.client.send(request)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            words = f"{self.base_url} gave no whole answer within {self.attempt_timeout:g} s"
+            raise AttemptError(Problem("timeout", words, sent=True)) from None
+        finally:
+            in_use.calls -= 1
+
+    @property
+    def attempt_timeout(self) -> float:
+        """Seconds that an attempt may take in all.
+
+        A client of the user's that waits longer for the next byte is given as long for the whole.
+        """
+        stated, usual = self._connection.attempt_timeout, type(self._connection)().attempt_timeout
+        own = None if self.model.client is None or stated < usual else self.model.client.read_timeout
+        return stated if own is None else max(stated, own)
+
+    def _take_client(self) -> ClientInUse:
         """Return a client that has few calls under way, for one more; whoever takes it counts the call down again."""
         free = self._free_client()
         free.calls += 1

@@ -38,8 +38,11 @@ if TYPE_CHECKING:
     from bonwise.calls.ask import Ask, Model
     from bonwise.calls.request import Request
 
-__all__ = ["MOST_CLIENTS", "Engine"]
+__all__ = ["GRACE", "MOST_CLIENTS", "Engine"]
 
+
+GRACE = 5.0
+"""Seconds that the calls on the wire have once an end is asked for."""
 
 MOST_CLIENTS = 16
 """Endpoints of users' clients that are kept: an engine that all share outlives a client made for one request."""
@@ -211,10 +214,17 @@ class Engine:
         return None
 
     async def aclose(self) -> None:
-        """Wait for the calls on the wire, then close clients and ledger."""
+        """Wait up to `GRACE` seconds for the calls on the wire, give up the others, and close clients and ledger.
+
+        Calls that are given up may be billed; the ledger notes it.
+        """
         self.stop(self.stopped or "the engine is closed")
         if self._calls:
-            await asyncio.wait(list(self._calls))
+            await asyncio.wait(list(self._calls), timeout=GRACE)
+        if self._calls:
+            self.abandon(self.stopped)
+            # What does not let itself be cancelled, such as code of the user's, is left behind.
+            await asyncio.wait(list(self._calls), timeout=GRACE)
         for client in [client for endpoint in self._endpoints for client in endpoint.give_up_clients()]:
             await client.aclose()
         if self._owns_ledger:

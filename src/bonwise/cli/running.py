@@ -48,7 +48,7 @@ def judge_all(
 
     async def work(control: RunControl) -> None:
         async with (
-            settings.engine((), impatient=False) as engine,
+            settings.engine(()) as engine,
             aclosing(judged_by(judges, SyncReader(iter(pools)), engine, control, run)) as found,
         ):
             async for judged in found:
@@ -146,7 +146,7 @@ def _finished(control: RunControl, work: Callable[[RunControl], Coroutine[None, 
 def _run(control: RunControl, work: Callable[[RunControl], Coroutine[None, None, None]]) -> None:
     """Run asynchronous work to its end.
 
-    The first Ctrl-C sends nothing new and waits for the calls on the wire, which are paid; the second leaves.
+    The first Ctrl-C sends nothing new and waits 5 s for the calls on the wire, which are paid; the second leaves.
     """
 
     async def main() -> None:
@@ -154,7 +154,7 @@ def _run(control: RunControl, work: Callable[[RunControl], Coroutine[None, None,
 
         def interrupt() -> None:
             if not control.stop.requests:
-                say("interrupted: waiting for the calls on the wire (Ctrl-C again to leave them)")
+                say("interrupted: waiting up to 5 s for the calls on the wire (Ctrl-C again to leave them)")
             control.stop.request()
 
         if sys.platform != "win32":  # there a Ctrl-C cancels the work, and the calls on the wire are awaited

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 
+from bonwise.calls.engine import GRACE
 from bonwise.runs.progress import Counted, Progress, told
 from bonwise.runs.summary import RunSummary
 
@@ -18,8 +19,8 @@ class Stop:
     """Ends a run from outside, from any thread or from a signal handler.
 
     After the first request nothing new is sent, and the run ends when the calls on the wire, which are paid, have
-    been answered. After the second the run gives those up too, and raises `asyncio.CancelledError`, in synchronous
-    code `concurrent.futures.CancelledError`.
+    been answered, or after 5 seconds: those without an answer by then may be billed. After the second the run gives
+    them up at once, and raises `asyncio.CancelledError`, in synchronous code `concurrent.futures.CancelledError`.
 
     Examples
     --------
@@ -104,6 +105,7 @@ class RunControl:
             summary.interrupted = True
             stopped.set()
             summary.engine.stop("interrupted")
+            loop.call_later(GRACE, summary.engine.abandon, "interrupted")
 
         def hear(requests: int) -> None:
             with suppress(RuntimeError):  # the loop may have ended meanwhile

@@ -110,7 +110,7 @@ def judge(
 
     judges, engine_settings = _judges(judge), EngineSettings(run, **settings)
     control = RunControl(progress, stop or Stop(), _expected(pools, judges, text))
-    portal = Portal(partial(engine_settings.engine, (), impatient=False))
+    portal = Portal(partial(engine_settings.engine, ()))
 
     def begin(reader: ItemReader[Pool], engine: Engine) -> AsyncGenerator[JudgedPool, None]:
         return judged_by(judges, reader, engine, control)
@@ -149,7 +149,7 @@ async def ajudge(
     control = RunControl(progress, stop or Stop(), expected)
     reader, coming = reader_of(pools, text)
     try:
-        async with engine_settings.engine((), impatient=False) as engine:
+        async with engine_settings.engine(()) as engine:
             judged = tuple([one async for one in judged_by(judges, reader, engine, control)])
     finally:
         if coming is not None:
@@ -201,7 +201,7 @@ def _expected(pools: PoolSource, judges: Sequence[Judge], text: Callable[[Any], 
 
 
 def _end(close: Callable[..., None]) -> None:
-    """Wait for the calls on the wire, which are paid; who interrupts that as well leaves them."""
+    """Wait a while for the calls on the wire, which are paid; who interrupts that as well leaves them."""
     try:
         close()
     except KeyboardInterrupt:

@@ -72,10 +72,10 @@ class EngineSettings:
         """Whether something is set that holds also for a model that a function asks in its turn."""
         return self.limited or self.offline or self.ledger is not None or self.connection is not None
 
-    def engine(self, judges: Iterable[Judge], *, impatient: bool = True) -> Engine:
+    def engine(self, judges: Iterable[Judge]) -> Engine:
         """Return an engine, with clients for the models of judges at hand: to load and make them takes a second.
 
-        Where it is `impatient`, no attempt takes longer than the deadline.
+        No attempt takes longer than the deadline.
         """
         from bonwise.calls.engine import Engine  # noqa: PLC0415 - loads what talks to services, when first needed
 
@@ -84,7 +84,7 @@ class EngineSettings:
             max_concurrency=self.max_concurrency,
             deadline=self.deadline,
             reask=self.reask,
-            connection=self._connection(self.deadline if impatient else None),
+            connection=self._connection(self.deadline),
             spending=self.spending,
         )
         if self.offline:
@@ -105,4 +105,7 @@ class EngineSettings:
 
 def hurried(connection: Connection, deadline: float | None) -> Connection:
     """Return a connection that gives up an attempt at the deadline: one that takes longer is of no use."""
-    return connection if deadline is None else replace(connection, timeout=min(connection.timeout, deadline))
+    if deadline is None:
+        return connection
+    soonest = {name: min(getattr(connection, name), deadline) for name in ("timeout", "attempt_timeout")}
+    return replace(connection, **soonest)

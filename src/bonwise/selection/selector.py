@@ -260,7 +260,7 @@ class Selector(RanksCandidates, CopiesSettings):
         return work_on_many(jobs, work, at_once=at_once, stop=stop, ordered=ordered)
 
     async def aclose(self, *, wait: bool = True) -> None:
-        """Wait for the calls on the wire, then close connections and ledger.
+        """Wait up to 5 seconds for the calls on the wire, then close connections and ledger.
 
         Parameters
         ----------

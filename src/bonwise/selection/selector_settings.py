@@ -29,7 +29,7 @@ __all__ = ["CopiesSettings"]
 _CHOOSING = ("deadline", "on_failure", "seed")
 _ASKING = ("max_concurrency", "max_calls", "max_tokens", "max_cost", "reask", "offline")
 _KEYS = ("judge", "strategy", "router", *_CHOOSING, "ledger", *_ASKING, "connection")
-_OF_A_CONNECTION = ("timeout", "connect_timeout", "connections")
+_OF_A_CONNECTION = ("timeout", "connect_timeout", "connections", "attempt_timeout")
 
 
 class CopiesSettings:

@@ -59,6 +59,8 @@ class Connection:
         Seconds; a burst of connections on a busy machine takes long.
     connections : int
         Kept alive at once.
+    attempt_timeout : float
+        Seconds that an attempt may take in all: a server that sends a byte now and then is given up too.
     transport : AsyncTransport, optional
         What carries the requests instead of the network: of httpx where the SDK stands on it, else of httpx2.
     """
@@ -66,6 +68,7 @@ class Connection:
     timeout: float = 600.0
     connect_timeout: float = 30.0
     connections: int = 64
+    attempt_timeout: float = 600.0
     transport: AsyncTransport | None = None
 
 

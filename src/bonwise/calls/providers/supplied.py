@@ -98,6 +98,13 @@ class SuppliedClient:
         """All that is known of its secrets before it has sent anything."""
         return frozenset((*held_secrets(self.client), *self.address.secrets, *self.headers.secrets))
 
+    @property
+    def read_timeout(self) -> float | None:
+        """Seconds that it waits for the next byte; None where that is not limited, or not a number."""
+        stated = getattr(self.client, "timeout", None)
+        found = getattr(stated, "read", stated)
+        return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+
     def sends(self, header: str) -> bool:
         """Tell whether it adds a header to every request by itself."""
         return header in self._default_headers
