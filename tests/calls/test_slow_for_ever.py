@@ -173,7 +173,7 @@ def test_a_deadline_of_a_command_holds(tmp_path):
     with dripping("body") as server:
         arguments = ["judge", str(pools), "--judge", "pointwise:openai/m", "--base-url", server.url]
         running = start(
-            [*arguments, "--deadline", "1", "--run", str(tmp_path / "run"), "--out", str(tmp_path / "s.csv")]
+            [*arguments, "--deadline", "5", "--run", str(tmp_path / "run"), "--out", str(tmp_path / "s.csv")]
         )
         code, _, said = ended(running)
     assert code == 4, said

@@ -513,12 +513,12 @@ def test_a_cancelled_selection_leaves_nothing():
 
 
 def test_closing_without_waiting_gives_up_what_is_on_the_wire():
-    """`aclose(wait=False)` ends at once, while plain closing waits for the answer and keeps it."""
-    for wait, seconds in ((True, 100.0), (False, 0.0)):
+    """`aclose(wait=False)` ends at once, while plain closing waits five seconds for the answer."""
+    for wait, latency, seconds in ((True, 3.0, 3.0), (True, 100.0, 5.0), (False, 3.0, 0.0)):
 
-        async def main(wait=wait):
+        async def main(wait=wait, latency=latency):
             asked = asyncio.Event()
-            selector = asking(by_worth(latency=100.0, on_paid=lambda _request: asked.set()))
+            selector = asking(by_worth(latency=latency, on_paid=lambda _request: asked.set()))
             task = asyncio.create_task(selector.aselect("p", POOL))
             await asked.wait()
             task.cancel()
