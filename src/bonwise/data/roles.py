@@ -42,8 +42,8 @@ ROLES = (
 )
 """In the order in which columns are looked for."""
 
-CANDIDATE_ROLES = ("length", "family", "position", "judge_family")
-"""What is known of a candidate beside its score, and the judge's own family; strata too where a prompt has one value.
+CANDIDATE_ROLES = ("length", "family", "position")
+"""What is known of a candidate beside its score; strata too where a prompt has one value.
 
 A column that has such a name and does not fit stays a stratum.
 """

@@ -14,6 +14,7 @@ from bonwise.auditing.judge_audit import NO_SCORES
 from bonwise.auditing.settings import Settings
 from bonwise.data.numbers import distinct
 from bonwise.data.panel import Panel
+from bonwise.data.roles import CANDIDATE_ROLES
 from bonwise.data.table import ScoreTable
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.exhibits import ColumnLeftOut, Stratum, StratumRow
@@ -141,7 +142,8 @@ def _of_prompts(column: pd.Series, cells: _Cells) -> pd.Series:
     codes = np.where(blank[codes], -1, codes)
     owner = np.repeat(np.arange(len(cells.starts)), np.diff(cells.starts, append=len(cells.rows)))
     if (codes != codes[cells.starts][owner]).any():
-        raise _LeftOut("it differs within prompts")
+        known = "; the part on equal label has it" if column.name in CANDIDATE_ROLES else ""
+        raise _LeftOut(f"it differs within prompts{known}")
     return pd.Series(found).reindex(codes[cells.starts]).reset_index(drop=True)
 
 

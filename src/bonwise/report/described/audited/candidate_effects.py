@@ -34,7 +34,7 @@ def preferences_at_equal_label(found: CandidateEffects, anchor: str) -> Part:
     found : CandidateEffects
     anchor : str
     """
-    blocks: list[Block] = [Said("finding", sentence) for one in found.effects for sentence in one.sentences]
+    blocks: list[Block] = [Said("finding", " ".join(one.sentences)) for one in found.effects]
     blocks += [Said("caveat", note) for note in found.notes]
     blocks += _groups(found)
     told = [one for one in found.effects if one.score is not None]
