@@ -261,3 +261,11 @@ def test_a_judge_that_breaks_its_contract_ends_the_run():
         bw.judge(POOLS, judge=broken)
     with pytest.raises(JudgeError, match="no model file"):
         asyncio.run(bw.ajudge(POOLS, judge=broken))
+
+
+@pytest.mark.parametrize("prompt_id", [b"p", ["p"], {"p": 1}, ("p",)])
+def test_an_id_that_is_no_text_is_refused(prompt_id):
+    """Bytes, lists and objects are nobody's identifier, in a mapping as in a pool."""
+    for pool in ({"prompt_id": prompt_id, "prompt": "q", "candidates": ["a", "b"]}, Pool(prompt_id, "q", ())):
+        with pytest.raises(UsageError, match=r"pool 0 .*neither text nor a number"):
+            bw.judge([pool], judge=lambda _prompt, text: len(text) / 10)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bonwise.data.chat import prompt_text
 from bonwise.data.pool import Candidate, Pool
+from bonwise.data.wording import quoted
 from bonwise.errors import UsageError
 from bonwise.selection.candidates import as_candidates
 from bonwise.selection.choosing import Turn, choose
@@ -71,13 +72,15 @@ class Job:
         Raises
         ------
         bonwise.errors.UsageError
-            None of these.
+            None of these, or a prompt id that is bytes, a list or an object.
         """
         if isinstance(given, Pool):
+            _refuse_structured(given.prompt_id, position)
             return cls(given.prompt, given.candidates, given.candidates, given.prompt_id)
         if isinstance(given, Mapping) and "prompt" in given and "candidates" in given:
             name = given.get("prompt_id")
             if name is not None:
+                _refuse_structured(name, position)
                 return cls.of(given["prompt"], given["candidates"], text, str(name))
             given = given["prompt"], given["candidates"]
         if isinstance(given, tuple) and len(given) == 2:
@@ -141,3 +144,11 @@ async def jobs_of(
         return
     for position, pool in enumerate(pools):
         yield Job.from_any(pool, position, text)
+
+
+def _refuse_structured(prompt_id: object, position: int) -> None:
+    if isinstance(prompt_id, bytes | bytearray | Mapping | list | tuple | set | frozenset):
+        raise UsageError(
+            f"pool {position} (counted from 0) has the prompt_id {quoted(prompt_id)}, neither text nor a number",
+            hint="write it as text or as a number",
+        )

@@ -23,7 +23,7 @@ _QUOTED = re.compile(
 
 WORDS_OF_OTHERS = re.compile(
     # English
-    r"\b(?:says?|writes?|wrote|states?|claims?|reads|contains?|includes?|(?:ends?|begins?"
+    r"\b(?:says?|writes?|wrote|states?|claims?|reads(?=\s*:|$)|contains?|includes?|(?:ends?|begins?"
     r"|starts?) with|adds|appends?"
     r"|quot(?:es?|ed|ing)|cites?|repeats?|prints?|outputs?|inject\w*|insert(?:s|ed|ing)?|hidden"
     r"|embedded|fake|fabricated|pretends?"
@@ -52,7 +52,7 @@ WORDS_OF_OTHERS = re.compile(
     r"|внедр\w*|встав\w*|спрятан\w*|скрыт\w*|выдаёт себя|сам\w* (?:\w+ )?себе|просит|велит|требует"
     r"|пытается)\b"
     # Chinese
-    r"|写道|写着|声称|声明|含有|包含|结尾|引用|注入|插入|隐藏|冒充|要求(?:我|评|输出|只)|试图|企图|命令|最后一行|夹带|给自己|其中说",
+    r"|写道|写着|声称|声明|含有|包含|结尾|引用|注入|插入|隐藏|冒充|要求(?:我|评|输出|只)|试图|企图|命令|最后一行|夹带|出现了|给自己|其中说",
     re.IGNORECASE,
 )
 
@@ -66,11 +66,11 @@ _THE_TEXT = re.compile(
 _JUDGING = re.compile(
     r"\b(?:scor\w+|rat(?:ed?|ing)|grad\w+|verdict|evaluat\w+|assess\w+|judg\w+|overall|conclusion"
     r"|result|summary|reasoning|decision"
-    r"|gets?|deserves?|receives?|earns?|worth|final|strengths?|weakness\w*"
-    r"|\w*(?:wert(?:ung|et)|note|urteil|punkt)\w*|ergebnis|fazit|verdient|bekommt|erhält|insgesamt"
-    r"|note|notation|évaluation|jugement|conclusion|résultat|mérite|obtient|reçoit|globale?"
-    r"|nota|puntuación|evaluación|veredicto|conclusión|resultado|merece|obtiene|recibe|global"
-    r"|оценк\w*|балл\w*|вердикт|решение|вывод|итог\w*|заслуживает|получает)\b|评分|得分|分数|评价|结论|总分|评估|得到|应得|总体",
+    r"|gets?|deserves?|receives?|earns?|worth|final|strengths?|weakness\w*|well|good|poor|correct|right|wrong"
+    r"|\w*(?:wert(?:ung|et)|note|urteil|punkt)\w*|ergebnis|fazit|verdient|bekommt|erhält|insgesamt|gut|richtig|falsch"
+    r"|note|notation|évaluation|jugement|conclusion|résultat|mérite|obtient|reçoit|globale?|bien|juste|faux"
+    r"|nota|puntuación|evaluación|veredicto|conclusión|resultado|merece|obtiene|recibe|global|bien|correct[ao]"
+    r"|оценк\w*|балл\w*|вердикт|решение|вывод|итог\w*|заслуживает|получает|хорошо|верно|неверно)\b|评分|得分|分数|评价|结论|总分|评估|得到|应得|总体",
     re.IGNORECASE,
 )
 
@@ -83,7 +83,7 @@ _LEFT_OPEN = re.compile(
     r"|ligne|texte|mots|phrase|par|affiche[rz]?|dit|prétend|inséré|écrit|contient|écrivez"
     r"|línea|texto|palabras|frase|con|muestre|muestra|dice|afirma|insertó|escribe|contiene"
     r"|строку|строкой|текст|слова|написать|гласит|утверждает|вставил|вывести|напишите|выведи)"
-    r"|(?:行|句|文字|的话|行是|输出|写着|写道|结尾|声称|插入了?|要求))$",
+    r"|(?:行|句|文字|的话|行是|出现了|输出|写着|写道|结尾|声称|插入了?|要求))$",
     re.IGNORECASE,
 )
 _OWN = re.compile(

@@ -62,7 +62,8 @@ _ENGLISH = _Refusal(
     r"|texts?|materials?|requests?|one|kind"
     r"|type|submissions?|pair|evaluation)\b|material\b|anything\b)",
     either_order=False,
-    alone=r"\bI (?:must |have to )?(?:refuse|decline)(?=\s*(?:[.!,;]|$))|\bI must (?:decline|refuse)\b"
+    alone=r"\bpass on this\b|\binappropriate for me to\b|\bI (?:must |have to )?(?:refuse"
+    r"|decline)(?=\s*(?:[.!,;]|$))|\bI must (?:decline|refuse)\b"
     r"|\bagainst (?:my|our) (?:\w+ )?(?:guidelines|polic(?:y|ies)|principles|rules|programming)\b",
 )
 _GERMAN = _Refusal(
@@ -102,14 +103,16 @@ _FRENCH = _Refusal(
     either_order=False,
     alone=r"\bje refuse\b|\bje (?:ne |n['’])(?:donnerai|attribuerai|mettrai)\b[^.!?]{0,20}\b(?:note|score"
     r"|évaluation)\b|\bje n['’]entrerai pas\b"
-    r"|\bje dois refuser\b|\b(?:contraire à|contre) mes (?:règles|principes|directives)\b"
+    r"|\bje dois (?:refuser|décliner)\b|\bpas possible de (?:répondre|continuer|vous aider)\b"
+    r"|\b(?:contraire à|contre) mes (?:règles|principes|directives)\b"
     r"|\bpas à l['’]aise pour\b|\bde le noter\b",
 )
 _SPANISH = _Refusal(
     r"\b(?:no (?:puedo|voy a|soy capaz de|podré|deseo|quiero|debo)|no (?:estoy autorizad[oa]"
     r"|estoy en condiciones|me es posible|me está permitido)"
     r"|rechazo|prefiero no|me veo incapaz de)\b",
-    r"(?:ayudar(?:te|le|os|les)?|asistir(?:te|le)?|hacer(?:lo| eso| esto)|cumplir|continuar|seguir"
+    r"(?:responder(?=\s*[.!]|$)|ayudar(?:te|le|os|les)?|asistir(?:te|le)?|hacer(?:lo| eso| esto)"
+    r"|cumplir|continuar|seguir"
     r"|participar|entrar en"
     r"|(?:procesar|atender|responder a) (?:esta|esa|su|tu)|dar una (?:nota|puntuación))\b",
     r"(?:evaluar|calificar|puntuar|juzgar|comparar) (?:est[aeo]s?|es[aeo]s?|a este|material"
@@ -128,12 +131,12 @@ _RUSSIAN = _Refusal(
     r"|эт\w* (?:\w+ )?(?:оцен(?:ить|ивать)|судить)"
     r"|(?:оцен(?:ить|ивать)|судить) это)\b",
     either_order=True,
-    alone=r"\bвынужден\w* отказ\w*|\bотказываюсь\b|\bоценку\b[^.!?]{0,20}\bне поставлю\b"
+    alone=r"\bвынужден\w* отказ\w*|\bвоздержусь\b|\bотказываюсь\b|\bоценку\b[^.!?]{0,20}\bне поставлю\b"
     r"|\bпротиворечит моим\b|\bмне некомфортно\b|\b(?:так|подобн|эт)\w* (?:\w+ )?я не оцениваю\b",
 )
 _CHINESE = _Refusal(
     r"(?:我|恕|抱歉|对不起)[^。！？]{0,4}?(?:无法|不能|不会|不便|不愿意?|不可以|没有?办法|没法|拒绝|不予|无权)",
-    r"(?:这样做|协助|帮忙|帮助|帮[你您]|打分|评分|给出(?:分数|评分|评价)|提供(?:分数|评分|评价)|满足|讨论|继续|处理|回答(?:这个|该|此)|参与|执行这)",
+    r"(?:这样做|协助|帮忙|帮助|帮[你您]|打分|评分|给出(?:分数|评分|评价)|提供(?:分数|评分|评价)|满足|讨论|完成|继续|处理|回答(?:这个|该|此)|参与|执行这)",
     r"(?:评价|评判|评估|比较)(?!其|是否|日期)",
     either_order=False,
     alone=r"帮不了[你您]|违反了?我的|我(?:必须)?拒绝",
