@@ -22,6 +22,7 @@ from bonwise.documents.values import Count, NonNegative, Number, Share
 
 __all__ = [
     "MODEL",
+    "AllowingForPilot",
     "Amounts",
     "ClustersOfPilot",
     "EffectName",
@@ -36,7 +37,6 @@ __all__ = [
     "PowerRow",
     "RedrawnPilotRecord",
     "SequentialRecord",
-    "StudyCounts",
 ]
 
 PlanQuestion = Literal["recovery>0", "recovery", "within_r>=r0", "a-vs-b", "margin", "equivalence"]
@@ -257,8 +257,8 @@ class ClustersOfPilot(Record):
     design_effect: NonNegative
 
 
-class StudyCounts(Record):
-    """Prompts and labels of a study."""
+class AllowingForPilot(Record):
+    """Prompts and labels that allow for what a pilot happened to show."""
 
     prompts: Count
     labels: Count
@@ -280,7 +280,7 @@ class RedrawnPilotRecord(Record):
     seed : int
     formula_prompts : float
         Prompts by the normal formula.
-    allowing : StudyCounts or None
+    allowing : AllowingForPilot or None
         What allows for the pilot; None where its effect may be none.
     """
 
@@ -290,7 +290,7 @@ class RedrawnPilotRecord(Record):
     powers: list[Share]
     seed: Count
     formula_prompts: NonNegative
-    allowing: StudyCounts | None
+    allowing: AllowingForPilot | None
 
 
 class PlanDocument(Document):

@@ -81,7 +81,7 @@ def test_what_there_is_and_what_is_needed_are_told_apart():
         ("rivals", "candidates 8, within_r 0.5, rival_r 0, error_correlation 0.5, power 0.9, confidence 0.95."),
         ("clustered", "effect 0.06, power 0.9, confidence 0.95, method exact, raters 3, icc 0.2, tie_rate 0.1."),
         ("infeasible", "effect 0.05, power 0.9, confidence 0.95, method exact, icc 0.01, one_cluster True."),
-        ("table", "power 0.9, confidence 0.95, exclude c3."),
+        ("table", "power 0.9, confidence 0.95, seed 0, exclude c3."),
     ],
 )
 def test_what_was_planned_with_is_told(kind, given):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from bonwise.documents.plan import PlanVerdict, PowerRow, RedrawnPilotRecord, SequentialRecord, StudyCounts
+from bonwise.documents.plan import AllowingForPilot, PlanVerdict, PowerRow, RedrawnPilotRecord, SequentialRecord
 from bonwise.planning.plans.request import PlanRequest
 from bonwise.planning.plans.sizing import Layout, Sizing, StudySize
 from bonwise.stats.power.sample_size import SMALLEST_MARGIN, mean_units, votes
@@ -160,7 +160,7 @@ def redrawn(sizing: Sizing, layout: Layout) -> RedrawnPilotRecord | None:
         powers=[] if found is None else list(found.powers),
         seed=said.seed,
         formula_prompts=said.formula,
-        allowing=None if allowing is None else StudyCounts(prompts=allowing.prompts, labels=allowing.labels),
+        allowing=None if allowing is None else AllowingForPilot(prompts=allowing.prompts, labels=allowing.labels),
     )
 
 
