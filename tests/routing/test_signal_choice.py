@@ -39,8 +39,8 @@ def check_captured(law, prompts, found):
 def check_claim(found):
     """Check that the lift claimed does not lie above what the router lifts on other prompts, beyond noise."""
     _, lifted, claimed, low = found.T
-    assert 0.35 * lifted.mean() < claimed.mean() < lifted.mean() * 1.06 + 3 * noise_of(claimed)
-    assert np.mean(low > lifted) <= 0.05
+    assert 0.55 * lifted.mean() < claimed.mean() < lifted.mean() * 1.06 + 3 * noise_of(claimed)
+    assert np.mean(low > lifted) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / len(found))
 
 
 @pytest.mark.parametrize("law", PUBLISHED)

@@ -106,7 +106,14 @@ def test_the_expected_gain_is_recommended_from_a_hundred_labelled_prompts(labell
     said = " ".join(found.sentences)
     assert (f"{taken} is not shown to be better than others." in said) == (labelled < 100)
     assert ("this table has 99." in said) == (labelled == 99)
-    assert ("cross-fitted" in said) == (labelled == 100)
+    assert ("cross-fitted" in said) == ("approximate" in said) == (labelled == 100)
+
+
+def test_figures_of_five_hundred_labelled_prompts_are_not_called_approximate():
+    """From 500 on the interval holds what the router lifts on other prompts as often as it says."""
+    for prompts in (499, 500):
+        said = " ".join(route(weak_judge(prompts))["weak"].recommendation.sentences)
+        assert ("approximate" in said) == (prompts < 500)
 
 
 def test_prompts_that_lack_a_feature_do_not_teach():

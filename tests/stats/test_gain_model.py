@@ -49,6 +49,31 @@ def test_no_prompt_is_predicted_by_a_model_that_saw_its_gain():
     assert np.count_nonzero(after != before) >= 60
 
 
+def test_one_level_takes_the_level_of_each_part_away():
+    """A feature that does not vary predicts the mean of the other parts; on one level, the mean of all."""
+    features, gain = sample(83)
+    weights = np.random.default_rng(2).uniform(0.5, 2, 83)
+    levels = cross_fitted({"same": np.ones(83)}, gain, weights, seed=3)
+    mean = np.average(gain, weights=weights)
+    assert len(np.unique(np.round(levels, 9))) == 5
+    assert cross_fitted({"same": np.ones(83)}, gain, weights, seed=3, one_level=True) == pytest.approx(mean)
+    blind, ranks = (cross_fitted(features, gain, weights, seed=3, one_level=one) for one in (False, True))
+    assert ranks == pytest.approx(blind - levels + mean)
+
+
+def test_levels_of_the_parts_rank_prompts_against_their_gain():
+    """Six features that say nothing, 100 prompts: the mean correlation with the gain is nearer 0 on one level."""
+    found = np.empty((2, 200))
+    for at in range(200):
+        rng = np.random.default_rng(at)
+        features, gain = {str(k): rng.normal(size=100) for k in range(6)}, rng.exponential(0.1, 100)
+        for one in (0, 1):
+            found[one, at] = np.corrcoef(cross_fitted(features, gain, one_level=bool(one)), gain)[0, 1]
+    blind, ranks = found.mean(axis=1)
+    assert blind < -0.04
+    assert blind / 1.5 < ranks < 0.01
+
+
 def test_a_prompt_without_labels_is_predicted_and_one_without_a_feature_is_not():
     """No label: predicted from all others; no feature: NaN."""
     features, gain = sample(50)

@@ -21,6 +21,9 @@ __all__ = ["LEAST_LABELS_TO_RECOMMEND", "Recommendation", "recommend"]
 LEAST_LABELS_TO_RECOMMEND = 100
 """Labelled prompts from which ``expected_gain`` was found to be the best choice on prompts it was not fitted to."""
 
+_LEAST_LABELS_FOR_THE_INTERVAL = 500
+"""Labelled prompts from which the cross-fitted interval holds what the fitted router lifts as often as it says."""
+
 _LEARNT = "expected_gain"
 
 _FALLBACKS = (FALLBACK, "margin")
@@ -105,7 +108,11 @@ def _fallback(signals: Mapping[str, SignalStudy]) -> SignalStudy:
 
 def _why(taken: SignalStudy, learnt: SignalStudy) -> tuple[str, ...]:
     if taken is learnt:
-        return ("Its figures are cross-fitted: each prompt's gain is predicted by a model of other prompts.",)
+        said = ["Its figures are cross-fitted: each prompt's gain is predicted by a model of other prompts."]
+        if _taught(learnt) < _LEAST_LABELS_FOR_THE_INTERVAL:
+            least = _LEAST_LABELS_FOR_THE_INTERVAL
+            said.append(f"Below {least} labelled prompts they are approximate, and too low on average.")
+        return tuple(said)
     missing = f"{_LEARNT} has no figures: {learnt.reason}."
     if learnt.per_prompt is not None:
         missing = (

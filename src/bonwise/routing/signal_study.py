@@ -104,7 +104,7 @@ def study_signal(
     looks_at = signal.looks_at(features, labelled) if signal.learnt else signal.needs
     if signal.learnt:
         taken = {name: features[name] for name in looks_at}
-        values = cross_fitted(taken, prompts.gain, prompts.weights, seed=seed)[prompts.labelled]
+        values = cross_fitted(taken, prompts.gain, prompts.weights, seed=seed, one_level=True)[prompts.labelled]
     else:
         values = signal.value(features)[prompts.labelled]
     values = np.round(values, TIE_DECIMALS)  # as in production, where equal widths must tie

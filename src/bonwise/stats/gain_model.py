@@ -39,7 +39,7 @@ class FitReport:
     ess : float
         Effective sample size ``(sum w)^2 / sum w^2``; `labelled` where unweighted.
     correlation : Estimate
-        Of the cross-fitted predictions with the gain.
+        Of the cross-fitted predictions, put on one level, with the gain.
     r2 : Estimate
         ``1 - sum w (gain - prediction)^2 / sum w (gain - mean)^2``, cross-fitted; below 0 where the
         mean gain would predict better.
@@ -149,6 +149,7 @@ def cross_fitted(
     *,
     folds: int = FOLDS,
     seed: int = 0,
+    one_level: bool = False,
 ) -> Floats:
     """Predict each prompt's gain by a model that it was no part of.
 
@@ -163,6 +164,10 @@ def cross_fitted(
         2 or more.
     seed : int
         Of the parts.
+    one_level : bool
+        Put the mean gain of all labelled prompts in the place of that of each model, for predictions that rank
+        prompts of different parts. Where the gains of a part are high the mean of the others is low, so that
+        with few labels the levels alone rank prompts against their gain.
 
     Returns
     -------
@@ -175,7 +180,7 @@ def cross_fitted(
     if len(rows) < 2 * _LEAST:
         return found
     found[:] = _solve(names, X, y, w).predict(features)
-    found[rows] = _out_of_fold(names, (X, y, w), folds, seed)
+    found[rows] = _out_of_fold(names, (X, y, w), folds, seed, one_level=one_level)
     return found
 
 
@@ -254,14 +259,18 @@ def _solve(names: tuple[str, ...], X: Floats, y: Floats, w: Floats) -> GainModel
     )
 
 
-def _out_of_fold(names: tuple[str, ...], data: tuple[Floats, Floats, Floats], folds: int, seed: int) -> Floats:
+def _out_of_fold(
+    names: tuple[str, ...], data: tuple[Floats, Floats, Floats], folds: int, seed: int, *, one_level: bool
+) -> Floats:
     X, y, w = data
-    part = _parts(len(y), folds, seed)
+    part, level = _parts(len(y), folds, seed), float(np.average(y, weights=w))
     found = np.empty(len(y))
     for fold in range(folds):
         held, kept = part == fold, part != fold
         model = _solve(names, X[kept], y[kept], w[kept])
         found[held] = model.predict(dict(zip(names, X[held].T, strict=True)))
+        if one_level:
+            found[held] += level - model.intercept
     return found
 
 
@@ -271,8 +280,9 @@ def _report(names: tuple[str, ...], data: tuple[Floats, Floats, Floats], *, weig
     if n < 2 * _LEAST:
         unknown = Estimate.undefined("too few labelled prompts to hold some back", n)
         return FitReport(n, FOLDS, weighted, ess, unknown, unknown)
-    found = _out_of_fold(names, data, FOLDS, seed)
-    return FitReport(n, FOLDS, weighted, ess, correlation(found, y, w), _r2(found, y, w))
+    blind = _out_of_fold(names, data, FOLDS, seed, one_level=False)
+    ranks = _out_of_fold(names, data, FOLDS, seed, one_level=True)
+    return FitReport(n, FOLDS, weighted, ess, correlation(ranks, y, w), _r2(blind, y, w))
 
 
 def _r2(found: Floats, y: Floats, w: Floats) -> Estimate:
