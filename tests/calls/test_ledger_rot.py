@@ -171,6 +171,22 @@ def test_a_page_that_fails_has_the_file_checked(path):
     assert repair(path).dropped == 20
 
 
+def test_a_file_that_was_cut_off_is_read_as_far_as_it_goes(path):
+    """SQLite refuses all of a file that is too short; the error names calls, and a repair keeps what is left."""
+    with Ledger.open(path) as ledger:
+        for number in range(10, 60):
+            asyncio.run(ask(ledger, key(2 * number), raw=b"%d" % number * 500))
+    with path.open("r+b") as stream:
+        stream.truncate(path.stat().st_size - 3 * 4096)
+    with pytest.raises(LedgerError, match=r"damaged: .*call 5"):
+        Ledger.open(path)
+    done = repair(path)
+    assert done.kept >= 20
+    assert done.kept + done.dropped == 70
+    with Ledger.open(path) as ledger:
+        assert ledger.check().keys == done.kept
+
+
 def test_a_repair_waits_for_those_who_use_the_ledger(path):
     """While a process holds the ledger nothing is put in its place."""
     with Ledger.open(path) as ledger:

@@ -12,10 +12,20 @@ from typing import Any, TypeVar
 
 from bonwise.calls.ledger.digest_sum import STORED_KEYS, DigestSum, read_sum
 from bonwise.calls.ledger.entries import ANSWER_COLUMNS, DAMAGED, answer_trouble, key_trouble
-from bonwise.calls.ledger.place import UNREADABLE, as_ledger_errors, connect
+from bonwise.calls.ledger.place import OLDER, UNREADABLE, as_ledger_errors, connect, connect_leniently
+from bonwise.calls.ledger.schema import is_older
 from bonwise.errors import LedgerError
 
-__all__ = ["Damage", "LedgerCheck", "check", "check_file", "explain", "integrity", "lenient", "refuse_damage"]
+__all__ = [
+    "Damage",
+    "LedgerCheck",
+    "check",
+    "check_file",
+    "explain",
+    "integrity",
+    "lenient",
+    "refuse_damage",
+]
 
 KEYS = "SELECT key, call, choice, digest FROM sample NOT INDEXED WHERE choice IS NOT NULL OR digest IS NOT NULL"
 ANSWERS = f"""
@@ -83,7 +93,9 @@ class LedgerCheck:
 
 def check_file(file: Path, busy_timeout: float) -> LedgerCheck:
     """Read all of a ledger and say what is damaged; see `bonwise.calls.ledger.ledger.Ledger.check`."""
-    with as_ledger_errors(file), closing(connect(file, busy_timeout)) as connection:
+    with as_ledger_errors(file), closing(connect_leniently(file, busy_timeout)) as connection:
+        if is_older(connection):
+            raise LedgerError("an older bonwise wrote it, and it cannot be upgraded", hint=OLDER)
         connection.execute("BEGIN")  # all of it from one moment
         return check(connection)
 
@@ -106,7 +118,7 @@ def refuse_damage(connection: sqlite3.Connection, *, thorough: bool) -> None:
         _refuse(check(connection))
 
 
-def explain(file: Path, busy_timeout: float, error: Exception) -> None:
+def explain(file: Path, busy_timeout: float, error: BaseException) -> None:
     """Check a ledger of which a page could not be read, and refuse it by the calls that are damaged.
 
     Raises

@@ -12,13 +12,15 @@ from typing import Any, Self
 
 from bonwise.calls.bill import Usage
 from bonwise.calls.ledger import pruning
-from bonwise.calls.ledger.checking import LedgerCheck, check_file, integrity
-from bonwise.calls.ledger.place import ledger_file, prepare
+from bonwise.calls.ledger.checking import LedgerCheck, check_file, explain, integrity
+from bonwise.calls.ledger.entries import DAMAGED
+from bonwise.calls.ledger.place import as_ledger_errors, ledger_file, prepare
 from bonwise.calls.ledger.reading import Reader, read_rows, read_stats
 from bonwise.calls.ledger.records import Claim, LedgerRow, LedgerStats, Recorded, State, Stored
 from bonwise.calls.ledger.transactions import LedgerTransactions
 from bonwise.calls.ledger.writer import Writer
 from bonwise.calls.request import Request
+from bonwise.errors import LedgerError
 
 __all__ = ["FAILED", "Ledger"]
 
@@ -78,7 +80,13 @@ class Ledger:
             The file is not a ledger, a newer version made it, it cannot be made, or it lies on a network filesystem.
         """
         file = ledger_file(path).absolute()
-        prepare(file, busy_timeout)
+        try:
+            prepare(file, busy_timeout)
+        except LedgerError as error:
+            if error.hint == DAMAGED and error.__cause__ is not None:
+                with as_ledger_errors(file):
+                    explain(file, busy_timeout, error.__cause__)
+            raise
         return cls(file, busy_timeout)
 
     def __enter__(self) -> Self:

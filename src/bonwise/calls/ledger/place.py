@@ -14,7 +14,16 @@ from bonwise.calls.ledger.owner import living_owners
 from bonwise.calls.ledger.schema import is_older, migrate
 from bonwise.errors import LedgerError
 
-__all__ = ["UNREADABLE", "as_ledger_errors", "connect", "filesystem", "ledger_file", "prepare"]
+__all__ = [
+    "OLDER",
+    "UNREADABLE",
+    "as_ledger_errors",
+    "connect",
+    "connect_leniently",
+    "filesystem",
+    "ledger_file",
+    "prepare",
+]
 
 UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
 """What reading a damaged file raises: Python cannot decode what SQLite says of a damaged name."""
@@ -36,6 +45,9 @@ _NETWORK = {
 }
 _NETWORK |= {"smb", "smb2", "smb3", "smbfs", "fuse.ceph", "fuse.glusterfs", "fuse.s3fs", "fuse.sshfs"}
 _LOCAL_DISK = "keep the run folder on a disk of this machine"
+OLDER = "take an older copy of it, or begin a new run folder"
+"""What is left to do with a file that cannot be repaired."""
+
 _USABLE = "check the disk and the permissions, or name another run folder"
 
 
@@ -88,6 +100,15 @@ def connect(file: Path, busy_timeout: float) -> sqlite3.Connection:
     connection = sqlite3.connect(where, timeout=busy_timeout, isolation_level=None, check_same_thread=False, uri=True)
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA fullfsync = ON")
+    return connection
+
+
+def connect_leniently(file: Path, busy_timeout: float) -> sqlite3.Connection:
+    """Open a connection that only reads, and reads a file that was cut off as far as it goes."""
+    where = f"{file.absolute().as_uri()}?mode=rw"
+    connection = sqlite3.connect(where, timeout=busy_timeout, isolation_level=None, uri=True)
+    connection.execute("PRAGMA writable_schema = ON")  # else SQLite refuses a file that is shorter than it says
+    connection.execute("PRAGMA query_only = ON")
     return connection
 
 

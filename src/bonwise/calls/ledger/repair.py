@@ -13,7 +13,7 @@ from bonwise.calls.ledger.checking import lenient
 from bonwise.calls.ledger.digest_sum import DigestSum, read_sum, write_sum
 from bonwise.calls.ledger.entries import ANSWER_COLUMNS, answer_trouble, key_trouble
 from bonwise.calls.ledger.owner import living_owners
-from bonwise.calls.ledger.place import UNREADABLE, as_ledger_errors, connect, prepare
+from bonwise.calls.ledger.place import OLDER, UNREADABLE, as_ledger_errors, connect, connect_leniently, prepare
 from bonwise.errors import LedgerError
 
 __all__ = ["Repaired", "repair"]
@@ -29,7 +29,6 @@ TABLES = {
 
 _FORGOTTEN = "its answer was damaged and is dropped"
 _COLUMNS = ", ".join(column.strip().removeprefix("c.") for column in ANSWER_COLUMNS.split(","))
-_OLDER = "take an older copy of it, or begin a new run folder"
 _IN_USE = "end the programs that use this run folder, then run it again"
 
 
@@ -64,15 +63,15 @@ def repair(file: Path, busy_timeout: float = 60.0) -> Repaired:
         A living process uses it, or nothing of it can be read.
     """
     new, before = file.with_name(f"{file.name}.repair"), _free_name(file)
-    with as_ledger_errors(file), closing(connect(file, busy_timeout)) as old:
+    with as_ledger_errors(file), closing(connect_leniently(file, busy_timeout)) as old:
         with suppress(*UNREADABLE):
             if living_owners(old):
                 raise LedgerError("in use by another process", hint=_IN_USE)
         rows = {table: list(_salvaged(old, table, order)) for table, order in TABLES.items()}
         if not any(rows.values()) and _pages(old):
-            raise LedgerError("nothing of it can be read", hint=_OLDER)
+            raise LedgerError("nothing of it can be read", hint=OLDER)
         if any("digest" not in row.keys() for row in rows["sample"][:1]):  # noqa: SIM118 - a row is no mapping
-            raise LedgerError("an older bonwise wrote it, and it cannot be upgraded", hint=_OLDER)
+            raise LedgerError("an older bonwise wrote it, and it cannot be upgraded", hint=OLDER)
         written = _sum_of(old)
     new.unlink(missing_ok=True)
     prepare(new, busy_timeout)
