@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import stat
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 
 from bonwise.calls.bill import Usage
-from bonwise.calls.ledger import place
+from bonwise.calls.ledger import place, schema
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.ledger.schema import MIGRATIONS, migrate
 from bonwise.errors import LedgerError, UsageError
@@ -87,6 +87,25 @@ def test_a_newer_ledger_is_refused(tmp_path):
     with pytest.raises(LedgerError, match="newer bonwise") as caught:
         Ledger.open(tmp_path)
     assert str(ledger.path) in caught.value.message
+
+
+def test_a_ledger_that_another_process_is_making_is_no_foreign_file(tmp_path, monkeypatch):
+    """What marks a file as a ledger and its version are read from one moment, also while it is being made."""
+    file = tmp_path / "ledger.sqlite"
+    file.touch()
+    figure = schema._figure
+
+    def read_slowly(connection, pragma):
+        found = figure(connection, pragma)
+        monkeypatch.setattr(schema, "_figure", figure)
+        with connect(file) as other, suppress(sqlite3.OperationalError):
+            other.execute("PRAGMA busy_timeout = 0")
+            migrate(other)
+        return found
+
+    monkeypatch.setattr(schema, "_figure", read_slowly)
+    with Ledger.open(file) as ledger:
+        assert ledger.integrity() == "ok"
 
 
 def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path):

@@ -11,8 +11,10 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from bonwise.calls.bill import Usage
 from bonwise.calls.ledger import checking, schema
 from bonwise.calls.ledger.digest_sum import read_sum
 from bonwise.calls.ledger.digests import answer_digest, key_digest
@@ -48,11 +50,11 @@ def claimed(path, *keys):
 
 def test_the_digests_are_those_of_the_formula(path):
     """Worked by another way: BLAKE2b of 16 bytes, of key, call and choice, and of the figures with the bytes."""
-    hand = hashlib.blake2b(key(0) + b"\0" + b"1\0" + b"0", digest_size=16).digest()
+    hand = hashlib.blake2b(key(0) + b"(1, 0)", digest_size=16).digest()
     assert key_digest(key(0), 1, 0) == hand
-    figures = ["7", '"answered', "2", "None", "0.5"]
-    hand = hashlib.blake2b("\x1f".join(figures).encode() + b"\0{}", digest_size=16).digest()
-    assert answer_digest(7, ("answered", 2.0, None, 0.5), b"{}") == hand
+    written = b"(7, ('answered', 2.0, None, 'caf\\xe9'))" + b"\0{}"
+    hand = hashlib.blake2b(written, digest_size=16).digest()
+    assert answer_digest(7, ("answered", 2.0, None, "caf\u00e9"), b"{}") == hand
     with closing(sqlite3.connect(path)) as connection:
         rows = connection.execute("SELECT key, digest FROM sample").fetchall()
         answers = connection.execute("SELECT digest FROM response").fetchall()
@@ -63,6 +65,19 @@ def test_the_digests_are_those_of_the_formula(path):
     for (digest,) in answers:
         answers_xor ^= int(digest.hex(), 16)
     assert found == (20, keys_xor, 10, answers_xor, 0)
+
+
+def test_numbers_come_back_as_they_were_digested(tmp_path):
+    """Whatever kind of number a provider's adapter counts with, what is read has the digest of what was written."""
+    odd = {
+        "status": True,
+        "answered_at": 2,
+        "cost": -0.0,
+        "usage": Usage(12.0, True, np.int64(3), 0, np.float64(5.0)),
+    }
+    with Ledger.open(tmp_path) as ledger:
+        asyncio.run(ask(ledger, key(0), **odd))
+        assert ledger.stored(key(0)).usage == Usage(12, 1, 3, 0, 5, 0)
 
 
 def test_the_sum_follows_every_change(path):

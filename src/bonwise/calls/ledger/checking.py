@@ -190,7 +190,7 @@ def _check_answers(
     unverified = set()
     for call, raw, digest, found, *columns in _walked(connection, ANSWERS, "the answers", damage):
         digests[call] = digest
-        trouble = "the call is missing" if found is None else answer_trouble(call, columns, raw, digest, up_to)
+        trouble = "the call is missing" if found is None else answer_trouble(call, tuple(columns), raw, digest, up_to)
         if trouble:
             damage.append(Damage(call, trouble))
         elif digest is None:

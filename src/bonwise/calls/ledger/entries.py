@@ -31,7 +31,8 @@ ANSWER_COLUMNS = """
 """What stands beside an answer and is in its digest, in the order in which it is recorded."""
 
 STORED = f"""
-    SELECT s.call, s.choice, s.reading, s.digest, r.raw, r.digest, (SELECT unverified_up_to FROM digest_sum), c.id,
+    SELECT s.call, s.choice, s.reading, s.digest, r.raw, r.digest,
+           CASE WHEN s.digest IS NULL OR r.digest IS NULL THEN (SELECT unverified_up_to FROM digest_sum) END, c.id,
            {ANSWER_COLUMNS}
     FROM sample s LEFT JOIN call c ON c.id = s.call LEFT JOIN response r ON r.call = s.call
     WHERE s.key = ? AND (s.choice IS NOT NULL OR s.digest IS NOT NULL OR c.state = 'rejected')
@@ -40,7 +41,7 @@ STORED = f"""
 DAMAGED = "bonwise ledger check RUN lists all damage; bonwise ledger repair RUN drops it, and the next run asks again"
 
 
-def stored_from(key: bytes, row: Sequence[Any]) -> Stored:
+def stored_from(key: bytes, row: tuple[Any, ...]) -> Stored:
     """Read a row of `STORED`.
 
     Raises
@@ -48,7 +49,8 @@ def stored_from(key: bytes, row: Sequence[Any]) -> Stored:
     bonwise.errors.LedgerError
         It is not what was written; the call is named.
     """
-    call, choice, reading, of_key, raw, of_answer, up_to, found, *columns = row
+    call, choice, reading, of_key, raw, of_answer, up_to, found = row[:8]
+    columns = row[8:]
     because = "" if found == call else "the call is missing"
     because = (
         because
@@ -74,7 +76,7 @@ def key_trouble(key: Any, call: Any, choice: Any, digest: Any, up_to: Any) -> st
     return "" if right else "a key does not lead to the answer that was written for it"
 
 
-def answer_trouble(call: int, columns: Sequence[Any], raw: Any, digest: Any, up_to: Any) -> str:
+def answer_trouble(call: int, columns: tuple[Any, ...], raw: Any, digest: Any, up_to: Any) -> str:
     """Say why an answer is not what was written, empty where it is or where nobody can tell."""
     if raw is None:
         return "its answer is missing"

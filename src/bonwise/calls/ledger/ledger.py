@@ -324,20 +324,23 @@ def _request_columns(request: Request) -> tuple[tuple[str, ...], str]:
 
 
 def _response_columns(recorded: Recorded) -> tuple[Any, ...]:
-    """Return the figures of an answered call, in the order of the statement that records them."""
+    """Return the figures of an answered call, in the order of the statement that records them.
+
+    Each has the type that SQLite gives back: their digest is made of them before they are stored and after.
+    """
     usage = recorded.usage
     return (
         "rejected" if recorded.rejected else "answered",
-        recorded.answered_at,
-        recorded.status,
+        float(recorded.answered_at),
+        int(recorded.status),
         _as_text(recorded.request_id),
         _as_text(recorded.model),
         _as_text(recorded.fingerprint),
         *(_NO_USAGE if usage is None else _counts(usage)),
-        recorded.cost,
+        None if recorded.cost is None else recorded.cost + 0.0,
         recorded.price_version,
-        recorded.attempts,
-        recorded.lost_attempts,
+        int(recorded.attempts),
+        int(recorded.lost_attempts),
         _text_of(recorded.effective),
         _as_text(recorded.note),
     )
@@ -345,12 +348,12 @@ def _response_columns(recorded: Recorded) -> tuple[Any, ...]:
 
 def _counts(usage: Usage) -> tuple[int, ...]:
     return (
-        usage.uncached,
-        usage.cache_read,
-        usage.cache_write_5m,
-        usage.cache_write_1h,
-        usage.output,
-        usage.reasoning,
+        int(usage.uncached),
+        int(usage.cache_read),
+        int(usage.cache_write_5m),
+        int(usage.cache_write_1h),
+        int(usage.output),
+        int(usage.reasoning),
     )
 
 

@@ -162,7 +162,7 @@ def _fill_keys(
 
 
 def _answer_trouble(call: sqlite3.Row, response: sqlite3.Row, up_to: int) -> str:
-    columns = [call[name.strip()] for name in _COLUMNS.split(",")]
+    columns = tuple(call[name.strip()] for name in _COLUMNS.split(","))
     return answer_trouble(call["id"], columns, response["raw"], response["digest"], up_to)
 
 

@@ -144,9 +144,17 @@ def is_older(connection: sqlite3.Connection) -> bool:
 
 
 def _version(connection: sqlite3.Connection, current: int) -> int:
-    application, version = (_figure(connection, name) for name in ("application_id", "user_version"))
+    alone = not connection.in_transaction
+    if alone:
+        connection.execute("BEGIN")  # all of it from one moment: another process may be making the file
+    try:
+        application, version = (_figure(connection, name) for name in ("application_id", "user_version"))
+        empty = not connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    finally:
+        if alone:
+            connection.execute("ROLLBACK")
     if application != APPLICATION_ID:
-        if application or version or connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+        if application or version or not empty:
             raise LedgerError("a SQLite file of another program, no ledger", hint=_FOREIGN)
         return 0
     if version > current:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +141,7 @@ class LedgerTransactions:
         claimed = tuple(free)
         return Claim(self._send(claimed, where, body, wall), claimed, stored, tuple(busy), len(lost))
 
-    def answer(self, call: int, columns: Sequence[Any], raw: bytes, choices: Mapping[bytes, int]) -> None:
+    def answer(self, call: int, columns: tuple[Any, ...], raw: bytes, choices: Mapping[bytes, int]) -> None:
         """Record a response and the choices that answer samples; see `Ledger.answer`."""
         if not self._connection.execute(_ANSWER, (*columns, call)).rowcount:
             raise LedgerError(f"call {call} is not in the ledger", hint="was it pruned while it was under way?")
