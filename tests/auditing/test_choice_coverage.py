@@ -168,7 +168,7 @@ def audited(law, judges, design, replications, n):
     hits = Counter()
     for replication in range(replications):
         frame = table(law, shares, n, replication, design)
-        found = audit(frame, design=None if design == "clusters" else design, label_scale=(0, 1), seed=replication)
+        found = audit(frame, design=None if design == "clusters" else design, seed=replication)
         counted(found.choice, true, hits)
     return hits
 
