@@ -67,8 +67,8 @@ def chosen(scores, labels, seed, clusters=None):
 
 
 def holds(ends, value):
-    """Tell whether an interval holds a value."""
-    return ends[0] <= value <= ends[1]
+    """Tell whether an interval holds a value; one without ends, which an unbounded set has, excludes none."""
+    return ends is None or ends[0] is None or ends[0] <= value <= ends[1]
 
 
 def counted(found, true, hits):
