@@ -68,11 +68,11 @@ def repair(file: Path, busy_timeout: float = 60.0) -> Repaired:
             if living_owners(old):
                 raise LedgerError("in use by another process", hint=_IN_USE)
         rows = {table: list(_salvaged(old, table, order)) for table, order in TABLES.items()}
-        if not any(rows.values()) and _pages(old):
-            raise LedgerError("nothing of it can be read", hint=OLDER)
+        written = _sum_of(old)
+        if not rows["sample"] and (written is None or written.keys):
+            raise LedgerError("none of its keys can be read", hint=OLDER)
         if any("digest" not in row.keys() for row in rows["sample"][:1]):  # noqa: SIM118 - a row is no mapping
             raise LedgerError("an older bonwise wrote it, and it cannot be upgraded", hint=OLDER)
-        written = _sum_of(old)
     new.unlink(missing_ok=True)
     prepare(new, busy_timeout)
     with as_ledger_errors(new), closing(connect(new, busy_timeout)) as connection:
@@ -190,13 +190,6 @@ def _sum_of(connection: sqlite3.Connection) -> DigestSum | None:
         return read_sum(connection)
     except UNREADABLE:
         return None
-
-
-def _pages(connection: sqlite3.Connection) -> bool:
-    try:
-        return bool(connection.execute("SELECT 1 FROM call LIMIT 1").fetchone())
-    except UNREADABLE:
-        return True
 
 
 def _free_name(file: Path) -> Path:
