@@ -11,7 +11,8 @@ import pytest
 
 from bonwise.calls.failure import Problem
 from bonwise.calls.limiter import DeadlineError, EndpointLimiter
-from bonwise.calls.rate_limits import RateLimits
+from bonwise.calls.overload import LATEST
+from bonwise.calls.rate_limits import RateLimits, Window
 from bonwise.calls.waiting import anthropic_limits, openai_limits
 from bonwise.errors import UsageError
 from calls.virtual_time import run_virtual
@@ -267,11 +268,14 @@ async def grown(limiter, calls=400):
 
 
 def test_pauses_grow_while_refusals_go_on_and_start_over_after_an_answer():
-    """A server that names no time is left alone longer each time, up to half a minute."""
+    """A server that refuses everything and names no time is left alone longer each time, up to half a minute."""
 
     async def main():
         limiter = EndpointLimiter(8, seed=7)
         starts = []
+        for _ in range(LATEST - 1):
+            (await limiter.acquire(1)).settle(tokens=None, limits=SILENT, problem=throttled())
+        assert time() == 0
         for number in range(14):
             lease = await limiter.acquire(1)
             starts.append(time())
@@ -314,7 +318,8 @@ def test_a_deadline_that_cannot_be_met_is_refused_at_once():
         await asyncio.sleep(0)
         with pytest.raises(DeadlineError):
             await limiter.acquire(1, deadline=time() + 19)
-        lease.settle(tokens=None, limits=SILENT, problem=throttled(60.0))
+        used_up = RateLimits(requests=Window(6, 0, 60.0))
+        lease.settle(tokens=None, limits=used_up, problem=throttled(60.0))
         with pytest.raises(DeadlineError):
             await limiter.acquire(1, deadline=time() + 59)
         assert time() == 0

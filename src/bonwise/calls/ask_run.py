@@ -14,6 +14,7 @@ from bonwise.calls.attempts import CallAttempts, CallSize, UnsupportedError, ref
 from bonwise.calls.bill import Bill
 from bonwise.calls.call_outcome import CallOutcome, Outcome
 from bonwise.calls.failure import Problem
+from bonwise.calls.needed_by import NEEDED_BY
 from bonwise.calls.notices import ignored, left_out
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Response
@@ -61,7 +62,8 @@ class AskRun:
 
     async def run(self) -> Answers:
         """Return one answer per sample."""
-        if self._engine.deadline is not None:
+        self._until = NEEDED_BY.get()
+        if self._until is None and self._engine.deadline is not None:
             self._until = asyncio.get_running_loop().time() + self._engine.deadline
         first = self._ask.first_sample
         samples: Iterable[int] = range(first, first + self._ask.samples)

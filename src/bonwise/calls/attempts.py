@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bonwise.calls.bill import Bill
 from bonwise.calls.call_outcome import CallOutcome, Outcome
+from bonwise.calls.exchange import Exchange
 from bonwise.calls.failure import AttemptError, Problem
 from bonwise.calls.ledger.records import Recorded
 from bonwise.calls.limiter import DeadlineError
 from bonwise.calls.partial_usage import reckoned
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Response
-from bonwise.calls.rate_limits import RateLimits
 from bonwise.calls.retry import until_answered
 from bonwise.calls.spending import SpendingLimitReached
 from bonwise.calls.waiting import PATIENCE
@@ -98,17 +98,6 @@ class CallSize:
     output: int
 
 
-@dataclass(slots=True)
-class _Exchange:
-    """What is known of one attempt once it has ended, however it ended."""
-
-    sent: bool = False
-    problem: Problem | None = None
-    reply: Reply | None = None
-    cost: float | None = None
-    limits: RateLimits = field(default_factory=RateLimits)
-
-
 class CallAttempts:
     """Ask once for some samples of one request.
 
@@ -165,8 +154,8 @@ class CallAttempts:
             try:
                 await self._attempt(1)
             except AttemptError as error:
-                attempts, deadline = self._terms.attempts, self._until
-                await until_answered(self._attempt, attempts=attempts, deadline=deadline, failed=error)
+                attempts, latest = self._terms.attempts, self._endpoint.latest_start(self._until)
+                await until_answered(self._attempt, attempts=attempts, deadline=latest, failed=error)
         except AttemptError as error:
             await self._end(error)
         except _StaleError:
@@ -187,15 +176,18 @@ class CallAttempts:
     async def _attempt(self, number: int) -> None:
         self._endpoint.open()
         self._refuse_unpriced()
+        self._count(number)
         self._wait(for_another_attempt=False)
         async with asyncio.timeout_at(self._until):
             reservation = await self._terms.spending.reserve(self._size.most, self._size.most_cost)
         try:
-            lease = await self._endpoint.limiter.acquire(self._size.expected, self._until)
+            lease = await self._endpoint.limiter.acquire(
+                self._size.expected, self._endpoint.latest_start(self._until)
+            )
         except BaseException:
             reservation.cancel()
             raise
-        exchange = _Exchange()
+        exchange = Exchange()
         try:
             self._endpoint.open()  # it may have been closed while this one waited
             self._refuse_stale()
@@ -218,6 +210,13 @@ class CallAttempts:
             # The slot is free only now: an answer is on disk before the next call takes its place.
             problem = exchange.problem if exchange.sent else None  # what was not sent says nothing of the pace
             lease.settle(tokens=used, limits=exchange.limits, problem=problem)
+
+    def _count(self, number: int) -> None:
+        budget = self._endpoint.retries
+        if number == 1:
+            budget.begun += 1
+        elif self._until is not None and not budget.allows():
+            raise _LastAttemptFailed(f"not asked again, too many calls fail here: {self._terms.totals.trouble}")
 
     def _refuse_unpriced(self) -> None:
         if self._size.most_cost is None and self._terms.spending.needs_prices:
@@ -250,7 +249,7 @@ class CallAttempts:
             self._request = self._build(len(self._keys))
         return self._call is not None
 
-    async def _send(self, exchange: _Exchange) -> None:
+    async def _send(self, exchange: Exchange) -> None:
         self._attempts += 1
         exchange.sent = True
         response = await self._receive()
@@ -279,7 +278,7 @@ class CallAttempts:
     async def _receive(self) -> Response | Problem:
         """Return the response; the problem, where it is one that another attempt would only pay for again."""
         try:
-            return await self._endpoint.send(self._request)
+            return await self._endpoint.send(self._request, self._until)
         except AttemptError as error:
             if error.problem.kind != "oversized":
                 raise
@@ -340,7 +339,7 @@ class CallAttempts:
             return None
         return Prices.cost(self._endpoint.price, reply.usage)
 
-    def _settle(self, reservation: Reservation, exchange: _Exchange) -> int | None:
+    def _settle(self, reservation: Reservation, exchange: Exchange) -> int | None:
         """Settle one attempt; return the tokens it really took, None where nobody counted."""
         problem, reply = exchange.problem, exchange.reply
         if reply is not None and reply.partial_usage is not None:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bonwise.calls.failure import AttemptError, Problem
+from bonwise.calls.latencies import Latencies
+from bonwise.calls.providers.protocol import USUAL_TIMEOUT
+from bonwise.calls.retry import RetryBudget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,6 +71,7 @@ class Endpoint:
         self.denied: Problem | None = None
         """What a person has to mend, until an answer comes."""
         self._closed_until = 0.0
+        self.latencies, self.retries = Latencies(), RetryBudget()
         self._make_limiter, self._connection = limiter, connection
         self.limiter: Limiter
         """Paces the account of this moment: `open` makes it."""
@@ -108,8 +112,27 @@ class Endpoint:
         self.denied = problem if problem.kind == "denied" else None
         self._closed_until = asyncio.get_running_loop().time() + CLOSED_FOR
 
-    async def send(self, request: Request) -> Response:
+    def latest_start(self, until: float | None) -> float | None:
+        """Return when an attempt begins at the latest: one with less time left than half of the answers take is lost.
+
+        Parameters
+        ----------
+        until : float or None
+            Time of the event loop by which the answer is needed.
+        """
+        return until if until is None or self.latencies.median is None else until - self.latencies.median
+
+    async def send(self, request: Request, until: float | None = None) -> Response:
         """Send a request once, by a client that has few calls under way.
+
+        An attempt that is needed by some time is given up after 4 times the 95th percentile of the latencies here,
+        once enough are known. It may outlast that time: an answer that comes is kept.
+
+        Parameters
+        ----------
+        request : Request
+        until : float, optional
+            Time of the event loop by which the answer is needed.
 
         Raises
         ------
@@ -117,26 +140,34 @@ class Endpoint:
             As `bonwise.calls.providers.protocol.Client.send`; ``timeout`` too where the whole takes too long, though
             bytes come.
         """
-        in_use, limit = self._take_client(), asyncio.timeout(self.attempt_timeout)
+        now = asyncio.get_running_loop().time
+        in_use, begun, longest = self._take_client(), now(), self.attempt_timeout
+        if until is not None and self.latencies.patience is not None:
+            longest = min(longest, self.latencies.patience)
+        limit = asyncio.timeout(longest)
         try:
             async with limit:
-                return await in_use.client.send(request)
+                found = await in_use.client.send(request)
         except TimeoutError:
             if not limit.expired():
                 raise
-            words = f"{self.base_url} gave no whole answer within {self.attempt_timeout:g} s"
+            self.latencies.add(longest)
+            words = f"{self.base_url} gave no whole answer within {longest:.3g} s"
             raise AttemptError(Problem("timeout", words, sent=True)) from None
         finally:
             in_use.calls -= 1
+        if found.status < 300:
+            self.latencies.add(now() - begun)
+        return found
 
     @property
     def attempt_timeout(self) -> float:
-        """Seconds that an attempt may take in all.
+        """Seconds that an attempt may take in all, where it is not needed earlier.
 
         A client of the user's that waits longer for the next byte is given as long for the whole.
         """
-        stated, usual = self._connection.attempt_timeout, type(self._connection)().attempt_timeout
-        own = None if self.model.client is None or stated < usual else self.model.client.read_timeout
+        stated = self._connection.attempt_timeout
+        own = None if self.model.client is None or stated < USUAL_TIMEOUT else self.model.client.read_timeout
         return stated if own is None else max(stated, own)
 
     def _take_client(self) -> ClientInUse:

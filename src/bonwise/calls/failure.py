@@ -11,7 +11,7 @@ Kind = Literal[
     "throttled", "overloaded", "broken", "timeout", "unsupported", "rejected", "oversized", "denied", "quota"
 ]
 """
-throttled    429: the whole endpoint pauses; asked again
+throttled    429: asked again, when the server says where it does
 overloaded   408, 409, 5xx, 529: asked again
 broken       no connection, or a body that was cut or is not JSON: asked again
 timeout      no answer in time: asked again

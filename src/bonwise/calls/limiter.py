@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
+import itertools
+import math
 import random
-from collections import deque
 from typing import Protocol
 
 from bonwise.calls.bucket import Bucket
 from bonwise.calls.failure import Problem
+from bonwise.calls.overload import LATEST, OverloadSigns
 from bonwise.calls.rate_limits import RateLimits
 from bonwise.calls.waiting import PATIENCE
 from bonwise.calls.window import ConcurrencyWindow
@@ -54,8 +57,7 @@ class Lease(Protocol):
         limits : RateLimits
             What the response said about the pace; empty where it said nothing.
         problem : Problem or None
-            None for an answer. ``throttled`` pauses all calls of the limiter, for `retry_after` seconds or a
-            growing, jittered time where the server names none. For a call that was cancelled: ``broken``.
+            None for an answer. For a call that was cancelled: ``broken``.
         """
         ...
 
@@ -64,7 +66,7 @@ class Limiter(Protocol):
     """Decides when calls start. Users may bring their own, which shares limits between machines, say."""
 
     async def acquire(self, tokens: int, deadline: float | None = None) -> Lease:
-        """Wait until a call may start; first come, first served.
+        """Wait until a call may start; the nearest deadline first, those without one in the order of coming.
 
         Parameters
         ----------
@@ -87,6 +89,10 @@ class EndpointLimiter:
     Where responses name limits, those pace the endpoint, together with the ones given here; calls at once then
     stay below `max_concurrency` only. Where they name none, the calls at once are found by trying: see
     `bonwise.calls.window`. Starts are spread evenly: see `bonwise.calls.bucket`.
+
+    A call that fails is made again by itself and holds nobody else up. Where so many fail that the server has too
+    much to do, fewer run at once: see `bonwise.calls.overload`. All wait after a 429 where the server names limits,
+    which are then used up, and where it refuses everything: as long as it asks for, or a growing, jittered time.
 
     Input and output tokens are not told apart. Where a server limits them apart, all tokens count against
     the input limit (a judge reads much and writes little), and starts pause for a breath when hardly any
@@ -129,11 +135,13 @@ class EndpointLimiter:
         self._server_paces = False
         self._running = self._running_tokens = 0
         self._started = self._started_tokens = 0
-        self._queue: deque[_QueuedCall] = deque()
+        self._queue: list[tuple[float, int, _QueuedCall]] = []
+        self._order = itertools.count()
         self._waiting = self._waiting_tokens = 0
         self._timer: asyncio.TimerHandle | None = None
         self._closed_until = 0.0
         self._pauses = self._strikes = 0
+        self._signs = OverloadSigns()
 
     async def acquire(self, tokens: int, deadline: float | None = None) -> Lease:
         """Wait until a call may start; see `Limiter.acquire`."""
@@ -149,7 +157,7 @@ class EndpointLimiter:
     async def _queued(self, waiter: _QueuedCall, deadline: float | None, loop: asyncio.AbstractEventLoop) -> Lease:
         since = loop.time()
         alarm = None if deadline is None else loop.call_at(deadline, waiter.give_up)
-        self._queue.append(waiter)
+        heapq.heappush(self._queue, (math.inf if deadline is None else deadline, next(self._order), waiter))
         self._waiting += 1
         self._waiting_tokens += waiter.tokens
         self._admit(loop)
@@ -178,7 +186,7 @@ class EndpointLimiter:
         now = loop.time()
         when = None
         while self._queue:
-            waiter = self._queue[0]
+            waiter = self._queue[0][2]
             if not waiter.granted.done():
                 if not self._has_room():
                     break
@@ -189,7 +197,7 @@ class EndpointLimiter:
                 self._leave(waiter)
                 waiter.lease = self._start(waiter.tokens, now)
                 waiter.granted.set_result(waiter.lease)
-            self._queue.popleft()
+            heapq.heappop(self._queue)
         self._wake_at(when, loop)
 
     def _wake_at(self, when: float | None, loop: asyncio.AbstractEventLoop) -> None:
@@ -246,27 +254,35 @@ class EndpointLimiter:
         now = loop.time()
         self._hear(lease, limits, now)
         if problem is None:
-            self._answered(lease)
-        else:
+            self._answered(lease, now)
+        elif problem.kind in CUTTING:
             self._failed(lease, problem, now)
         if tokens is None:
             tokens = lease.tokens if problem is None or problem.sent else 0
         self._finish(lease, tokens, now)
         self._admit(loop)
 
-    def _answered(self, lease: _LimiterLease) -> None:
+    def _answered(self, lease: _LimiterLease, now: float) -> None:
         if lease.pauses == self._pauses:
             self._strikes = 0
+        if self._signs.answered(now - lease.since) and self._window.cut(lease.cuts):
+            return
         # A window that is not used up says nothing about what the server could bear.
         if not self._has_room():
-            self._window.grow()
+            self._window.grow(careful=self._signs.some_fail)
 
     def _failed(self, lease: _LimiterLease, problem: Problem, now: float) -> None:
         throttled = problem.kind == "throttled"
-        if problem.kind in CUTTING and not (throttled and self._server_paces):
-            self._window.cut(lease.cuts)
-        if not throttled:
+        if throttled and self._server_paces:
+            self._pause(lease, problem, now)
             return
+        if self._signs.failed():
+            self._window.cut(lease.cuts)
+        # A server that refuses some has a pace, which fewer calls at once find; one that refuses all wants a pause.
+        if throttled and self._signs.in_a_row >= LATEST:
+            self._pause(lease, problem, now)
+
+    def _pause(self, lease: _LimiterLease, problem: Problem, now: float) -> None:
         if problem.retry_after and problem.retry_after <= PATIENCE:
             self._close(now + problem.retry_after)
         elif lease.pauses == self._pauses:

@@ -13,13 +13,48 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from bonwise.calls.failure import AttemptError
 from bonwise.calls.waiting import PATIENCE
 
-__all__ = ["ATTEMPTS", "until_answered"]
+__all__ = ["ATTEMPTS", "RetryBudget", "until_answered"]
 
 T = TypeVar("T")
 
 ATTEMPTS = 12
-FIRST_WAIT = 0.5
+FIRST_WAIT = 0.1
 LONGEST_WAIT = 45.0
+
+MOST_AGAIN = 0.2
+"""Attempts made again, as a part of the calls that were begun."""
+
+FEW = 10
+"""Attempts made again that are always allowed."""
+
+
+class RetryBudget:
+    """How many attempts may be made again where answers are needed by some time.
+
+    Where a server fails often, attempts that are made again leave it less time for new ones: more and more answers
+    come too late.
+
+    Examples
+    --------
+    >>> budget = RetryBudget()
+    >>> [budget.allows() for _ in range(11)].index(False)
+    10
+    >>> budget.begun = 100
+    >>> budget.allows()
+    True
+    """
+
+    __slots__ = ("again", "begun")
+
+    def __init__(self) -> None:
+        self.begun = self.again = 0
+
+    def allows(self) -> bool:
+        """Count one more attempt that is made again; tell whether there are not too many."""
+        if self.again >= FEW + MOST_AGAIN * self.begun:
+            return False
+        self.again += 1
+        return True
 
 
 async def until_answered(
@@ -33,8 +68,8 @@ async def until_answered(
     """Repeat an attempt until it brings an answer, or a problem that waiting does not mend.
 
     Before the next attempt it waits as long as the server asked for, else a jittered time that doubles from
-    0.25-0.5 s up to 22-45 s. After ``throttled`` the endpoint pauses as well; both waits run from the same moment,
-    side by side, so nobody waits twice, and a limiter that does not pause is still not hammered.
+    0.05-0.1 s up to 22-45 s. Where the endpoint pauses as well, both waits run from the same moment, side by side, so
+    nobody waits twice.
 
     Parameters
     ----------

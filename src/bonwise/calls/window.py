@@ -7,12 +7,15 @@ __all__ = ["ConcurrencyWindow"]
 START = 8
 CUT = 0.7
 
+SLOWLY = 0.6
+"""Calls more with every window of answers: a server that refuses at once refuses much until that is noticed."""
+
 
 class ConcurrencyWindow:
     """Grows while answers come, shrinks when the server has had too much (AIMD).
 
     It starts small and grows by one with every answer, so that connections are not opened all at once. From
-    the size at which the server last complained it grows by one with every window of answers.
+    the size at which the server last complained it grows slowly.
 
     Parameters
     ----------
@@ -34,9 +37,18 @@ class ConcurrencyWindow:
         self.size = float(min(START, cap))
         self.cuts = 0
 
-    def grow(self) -> None:
-        """Count an answer that came while the window was full."""
-        self.size = min(self._cap, self.size + (1.0 if self.size < self._steep else 1.0 / self.size))
+    def grow(self, *, careful: bool = False) -> None:
+        """Count an answer that came while the window was full.
+
+        Parameters
+        ----------
+        careful : bool
+            Whether to stay at a size at which the server has complained before.
+        """
+        if self.size < self._steep:
+            self.size = min(self._cap, self.size + 1.0)
+        elif not careful:
+            self.size = min(self._cap, self.size + SLOWLY / self.size)
 
     def cut(self, seen: int) -> bool:
         """Shrink, once a round trip.

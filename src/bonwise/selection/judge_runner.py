@@ -131,7 +131,9 @@ class EngineJudgeRunner:
     """
 
     def __init__(self, engine: Engine, gate: PoolQueue | None = None) -> None:
-        self._engine, self._gate = engine, gate
+        from bonwise.calls.needed_by import NEEDED_BY  # noqa: PLC0415 - an engine is at hand, so it is loaded
+
+        self._engine, self._gate, self._needed_by = engine, gate, NEEDED_BY
 
     def now(self) -> float:
         """Return the loop's time."""
@@ -159,7 +161,11 @@ class EngineJudgeRunner:
     async def _together(self, calls: Sequence[Call], until: float | None) -> list[Result]:
         works = self._works(calls)
         alone = len(works) == 1 and not works[0].foreign
-        found = [await _awaited(works[0], until)] if alone else await self._in_tasks(works, until)
+        token = self._needed_by.set(until)
+        try:
+            found = [await _awaited(works[0], until)] if alone else await self._in_tasks(works, until)
+        finally:
+            self._needed_by.reset(token)
         results: list[Result] = [None] * len(calls)
         for work, its in zip(works, found, strict=True):
             for at, result in zip(work.positions, its, strict=True):

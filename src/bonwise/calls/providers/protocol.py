@@ -15,7 +15,10 @@ from bonwise.calls.request import Request
 if TYPE_CHECKING:
     from bonwise.calls.ask import Ask, Model
 
-__all__ = ["Capabilities", "Client", "Connection", "Provider", "Response"]
+__all__ = ["USUAL_TIMEOUT", "Capabilities", "Client", "Connection", "Provider", "Response"]
+
+USUAL_TIMEOUT = 600.0
+"""Seconds for an attempt, without a byte and in all, where nothing is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +68,10 @@ class Connection:
         What carries the requests instead of the network: of httpx where the SDK stands on it, else of httpx2.
     """
 
-    timeout: float = 600.0
+    timeout: float = USUAL_TIMEOUT
     connect_timeout: float = 30.0
     connections: int = 64
-    attempt_timeout: float = 600.0
+    attempt_timeout: float = USUAL_TIMEOUT
     transport: AsyncTransport | None = None
 
 
