@@ -230,7 +230,7 @@ def test_the_same_seed_gives_the_same_files(demo, seeded):
     documents = [json.loads((folder / "audit.json").read_text()) for folder in (demo[0], again)]
     assert documents[0]["judges"] == documents[1]["judges"]
     pages = [(one / "audit.html").read_text("utf-8").replace("<wbr>", "") for one in (demo[0], again)]
-    assert pages[0].replace("bonwise-demo/scores.csv", "X") == pages[1].replace(f"{again}/scores.csv", "X")
+    assert pages[0].replace("bonwise-demo/", "") == pages[1].replace(f"{again}/", "")
     picks = "winners-local-format.jsonl"
     assert (seeded(2).folder / picks).read_bytes() != (demo[0] / picks).read_bytes()
 

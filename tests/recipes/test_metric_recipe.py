@@ -61,7 +61,7 @@ def without_toys(found):
 def metrics_in(found):
     """Yield every mapping of metrics in a document."""
     if isinstance(found, dict):
-        if "recovery" in found and isinstance(found["recovery"], dict) and "estimate" in found["recovery"]:
+        if {"recovery", "value_judge"} <= set(found) and "estimate" in found["recovery"]:
             yield found
         for value in found.values():
             yield from metrics_in(value)

@@ -94,6 +94,8 @@ BASE_TIER = {
     "ledger stats": ("ledger", "stats", "run"),
     "ledger show": ("ledger", "show", "run"),
     "ledger export": ("ledger", "export", "run", "--out", "export.jsonl"),
+    "ledger check": ("ledger", "check", "run"),
+    "ledger repair": ("ledger", "repair", "run"),
     "ledger prune": ("ledger", "prune", "run"),
     "ledger forget": ("ledger", "forget", "run"),
 }

@@ -181,7 +181,7 @@ class LabelsDocument(Document):
         data, strata = self.data.clusters or self.data, self.strata
         units = self.data.prompts if self.data.clusters is None else self.data.clusters.clusters
         for what, told, found in (
-            ("units", units, sum(one.prompts for one in strata)),
+            ("prompts" if self.data.clusters is None else "clusters", units, sum(one.prompts for one in strata)),
             ("drawn_now", data.drawn_now, sum(one.drawn_now for one in strata)),
             ("drawn", data.drawn, sum(one.drawn_before + one.drawn_now for one in strata)),
         ):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.stats.end_laws import EffectiveShare
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import from_jackknife
+from bonwise.stats.jackknife import Scatter
 from bonwise.stats.sums import Floats
 
 __all__ = ["shortlist_recall"]
@@ -33,4 +35,5 @@ def shortlist_recall(
     ]
     n, value = len(held), float(np.mean(held))
     se = float(np.std(held, ddof=1) / n**0.5) if n > 1 else np.nan
-    return from_jackknife(value, se, n, (0.0, 1.0), confidence, exact=None)
+    law = EffectiveShare(value, se, n - 1.0, (0.0, 1.0)) if 0 < value < 1 else None
+    return from_jackknife(value, Scatter(se, n - 1.0), n, (0.0, 1.0), confidence, exact=None, law=law)
