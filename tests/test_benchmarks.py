@@ -16,6 +16,7 @@ AUDIT = Path(__file__).parents[1] / "benchmarks" / "audit.py"
 CALLS = AUDIT.with_name("calls.py")
 SELECTION = AUDIT.with_name("selection.py")
 STALLS = AUDIT.with_name("loop_stalls.py")
+LOAD = AUDIT.with_name("load.py")
 LABELS = AUDIT.with_name("labels.py")
 PAGES = AUDIT.with_name("pages.py")
 REQUIREMENTS = AUDIT.with_name("requirements.py")
@@ -202,6 +203,22 @@ def test_the_benchmark_of_stalls_measures_every_contender(tmp_path):
     assert [row[:2] for row in body_of(done.stdout)] == [[row["judge"], row["code"]] for row in rows]
     for row in rows:
         assert all(one["stall"] >= 0 and one["cpu"] > 0 and one["wall"] > 0 for one in row["rounds"])
+
+
+def test_the_benchmark_of_load_measures_both_contenders(tmp_path):
+    """Its smoke run lets clients pick from every service, under every kind of fault."""
+    file = tmp_path / "load.json"
+    command = [sys.executable, str(LOAD), "--seconds", "0.3", "--rounds", "1", "--json", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    runs = json.loads(file.read_text(encoding="utf-8"))
+    asked = [(runs[at]["service"], runs[at]["faults"]) for at in range(0, len(runs), 2)]
+    assert len(runs) == 14
+    assert len(set(asked)) == 7
+    assert {one["contender"] for one in runs} == {"bonwise", "AsyncOpenAI and tenacity"}
+    for one in runs:
+        assert 0 < one["judged"] <= one["picks"]
+        assert 0 < one["p50"] <= one["p99"]
 
 
 def test_the_benchmark_of_labels_measures_widths_and_cost():
