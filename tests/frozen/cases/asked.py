@@ -58,6 +58,7 @@ CASES = (
         judge few.jsonl --judge pointwise:openai/m --judge local:length --run run > whole.csv
         ledger stats run --json stats.json
         ledger show run --key 0
+        ledger check run
         ledger prune run
         ledger forget run
         judge few.jsonl --judge local:length --judge local:lexical --judge local:format --judge local:consensus \\
