@@ -11,7 +11,16 @@ COMMANDS = (
     *("preferences", "judges", "strategies", "schema", "labels", "labels draw", "labels compare", "study"),
     *("study requirements", "study label-strategy", "study calibration", "study mix"),
     *("prompts", "prompts list", "prompts show", "prompts check"),
-    *("ledger", "ledger stats", "ledger show", "ledger export", "ledger check", "ledger repair", "ledger prune", "ledger forget"),
+    *(
+        "ledger",
+        "ledger stats",
+        "ledger show",
+        "ledger export",
+        "ledger check",
+        "ledger repair",
+        "ledger prune",
+        "ledger forget",
+    ),
 )
 """Every command and group of commands; the first is ``bonwise`` itself."""
 
