@@ -17,6 +17,7 @@ CALLS = AUDIT.with_name("calls.py")
 SELECTION = AUDIT.with_name("selection.py")
 STALLS = AUDIT.with_name("loop_stalls.py")
 LOAD = AUDIT.with_name("load.py")
+SOAK = AUDIT.with_name("soak.py")
 LABELS = AUDIT.with_name("labels.py")
 PAGES = AUDIT.with_name("pages.py")
 REQUIREMENTS = AUDIT.with_name("requirements.py")
@@ -219,6 +220,17 @@ def test_the_benchmark_of_load_measures_both_contenders(tmp_path):
     for one in runs:
         assert 0 < one["judged"] <= one["picks"]
         assert 0 < one["p50"] <= one["p99"]
+
+
+def test_a_service_that_picks_for_a_minute_holds_nothing_more():
+    """Tasks, sockets and files do not grow with the picks, of which there are many more than these bounds."""
+    done = subprocess.run([sys.executable, str(SOAK), "--quick"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = {row[0]: [float(cell) for cell in row[1:3]] for row in body_of(done.stdout)}
+    assert rows["picks a second"][0] > 1
+    for name in ("tasks", "sockets", "files"):
+        middle, slope = rows[name]
+        assert slope / 60 < max(0.5 * middle, 5), name
 
 
 def test_the_benchmark_of_labels_measures_widths_and_cost():
