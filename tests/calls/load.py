@@ -67,7 +67,7 @@ class Capacity:
         return None
 
 
-def loaded(faults, *, clients, pool, seconds):
+def loaded(faults, *, clients, pool, seconds, **settings):
     """Let so many clients select from pools of so many candidates for so many seconds, on a clock that jumps."""
     script = Script(latency=LATENCY, faults=faults)
     found = Load(0, 0, [])
@@ -85,7 +85,9 @@ def loaded(faults, *, clients, pool, seconds):
     async def main():
         connection = Connection(transport=FakeTransport(script))
         judge = bw.Pointwise("openai/gpt-5-mini")
-        async with bw.Selector(judge, deadline=2.0, on_failure="first", connection=connection) as selector:
+        async with bw.Selector(
+            judge, deadline=2.0, on_failure="first", connection=connection, **settings
+        ) as selector:
             until = asyncio.get_running_loop().time() + seconds
             await asyncio.gather(*(client(selector, number, until) for number in range(clients)))
 

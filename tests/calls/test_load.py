@@ -112,3 +112,18 @@ def test_the_time_of_an_attempt_follows_the_latencies():
         latencies.add(latencies.patience)
     assert waited[-1] > 1.9
     assert waited == sorted(waited)
+
+
+def test_a_pool_whose_call_waits_gives_its_place_to_another():
+    """With places for one pool, the second is picked while the first waits 1 s for its next attempt."""
+
+    class First(Capacity):
+        """Refuses the first request, and asks it to come back in a second."""
+
+        def of_attempt(self, *_of_any):
+            self.turned_away += 1
+            return "throttled" if self.turned_away == 1 else None
+
+    faults = First(1, retry_after=1.0)
+    found = loaded(faults, clients=2, pool=2, seconds=0.01, max_concurrency=1)
+    assert sorted(round(one, 2) for one in found.seconds) == [0.12, 1.06]

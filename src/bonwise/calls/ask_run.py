@@ -14,8 +14,8 @@ from bonwise.calls.attempts import CallAttempts, CallSize, UnsupportedError, ref
 from bonwise.calls.bill import Bill
 from bonwise.calls.call_outcome import CallOutcome, Outcome
 from bonwise.calls.failure import Problem
-from bonwise.calls.needed_by import NEEDED_BY
 from bonwise.calls.notices import ignored, left_out
+from bonwise.calls.occasion import OCCASION
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Response
 from bonwise.calls.providers.registry import provider
@@ -62,7 +62,7 @@ class AskRun:
 
     async def run(self) -> Answers:
         """Return one answer per sample."""
-        self._until = NEEDED_BY.get()
+        self._until = OCCASION.get().until
         if self._until is None and self._engine.deadline is not None:
             self._until = asyncio.get_running_loop().time() + self._engine.deadline
         first = self._ask.first_sample

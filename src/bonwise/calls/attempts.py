@@ -14,6 +14,7 @@ from bonwise.calls.exchange import Exchange
 from bonwise.calls.failure import AttemptError, Problem
 from bonwise.calls.ledger.records import Recorded
 from bonwise.calls.limiter import DeadlineError
+from bonwise.calls.occasion import OCCASION
 from bonwise.calls.partial_usage import reckoned
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Response
@@ -237,6 +238,7 @@ class CallAttempts:
         self._waiting = for_another_attempt
         if for_another_attempt:
             totals.trouble = trouble
+            OCCASION.get().waits()
 
     async def _claim(self) -> bool:
         asked = len(self._keys)

@@ -119,6 +119,24 @@ class PoolQueue:
             loop.call_soon(self._next_turn, loop)
 
 
+class _Place:
+    """A pool's place: given back when its judging ends, or when a call of it waits for another attempt.
+
+    Others are judged meanwhile. The pool goes on without a place: there are at most as many more pools as wait.
+    """
+
+    __slots__ = ("_gate", "_held")
+
+    def __init__(self, gate: PoolQueue) -> None:
+        self._gate, self._held = gate, True
+
+    def leave(self) -> None:
+        """Give it back, once."""
+        if self._held:
+            self._held = False
+            self._gate.leave()
+
+
 class EngineJudgeRunner:
     """Runs judges beside one another in the event loop of an engine.
 
@@ -131,9 +149,7 @@ class EngineJudgeRunner:
     """
 
     def __init__(self, engine: Engine, gate: PoolQueue | None = None) -> None:
-        from bonwise.calls.needed_by import NEEDED_BY  # noqa: PLC0415 - an engine is at hand, so it is loaded
-
-        self._engine, self._gate, self._needed_by = engine, gate, NEEDED_BY
+        self._engine, self._gate = engine, gate
 
     def now(self) -> float:
         """Return the loop's time."""
@@ -151,21 +167,25 @@ class EngineJudgeRunner:
             return await self._together(calls, until)
         if not await self._gate.enter(until):
             return [None] * len(calls)
-        token = _INSIDE.set(True)
+        token, place = _INSIDE.set(True), _Place(self._gate)
         try:
-            return await self._together(calls, until)
+            return await self._together(calls, until, place)
         finally:
             _INSIDE.reset(token)
-            self._gate.leave()
+            place.leave()
 
-    async def _together(self, calls: Sequence[Call], until: float | None) -> list[Result]:
+    async def _together(
+        self, calls: Sequence[Call], until: float | None, place: _Place | None = None
+    ) -> list[Result]:
+        from bonwise.calls.occasion import OCCASION, Occasion  # noqa: PLC0415 - an engine is at hand, so it is loaded
+
         works = self._works(calls)
         alone = len(works) == 1 and not works[0].foreign
-        token = self._needed_by.set(until)
+        token = OCCASION.set(Occasion(until) if place is None else Occasion(until, place.leave))
         try:
             found = [await _awaited(works[0], until)] if alone else await self._in_tasks(works, until)
         finally:
-            self._needed_by.reset(token)
+            OCCASION.reset(token)
         results: list[Result] = [None] * len(calls)
         for work, its in zip(works, found, strict=True):
             for at, result in zip(work.positions, its, strict=True):
