@@ -156,7 +156,7 @@ class Endpoint:
             raise AttemptError(Problem("timeout", words, sent=True)) from None
         finally:
             in_use.calls -= 1
-        if found.status < 300:
+        if until is not None and found.status < 300:
             self.latencies.add(now() - begun)
         return found
 

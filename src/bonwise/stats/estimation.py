@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -91,7 +92,7 @@ def estimate(estimands: Sequence[Estimand], sums: Floats, rule: IntervalRule) ->
 
 def _lost(e: Estimand, found: Estimate, sample: JudgeSums) -> Estimate:
     """Give a metric that is 1 less a ratio Fieller's interval, and no value where that is unbounded."""
-    if e.lost_of is None or found.estimate is None or found.n < 2 or too_few_clusters(sample.rule.clusters):
+    if e.lost_of is None or found.estimate is None or found.n < 2 or sample.too_few:
         return found
     law = OneLess(_fieller_of_influence(e.lost_of, sample.units[0]))
     if law.at(sample.rule.confidence) is None:
@@ -163,7 +164,7 @@ def minus(estimand: Estimand) -> Callable[..., Floats]:
     return lambda left, right: estimand.of(left) - estimand.of(right)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class JudgeSums:
     """Per-prompt sums of one judge, or of two judges whose metrics are subtracted.
 
@@ -183,7 +184,12 @@ class JudgeSums:
             low, high = low - high, high - low
         return (low, high) if len(self.matrices) == 1 else (low - high, high - low)
 
-    @property
+    @cached_property
+    def too_few(self) -> str:
+        """Why no interval can rest on the clusters; empty where one can."""
+        return too_few_clusters(self.rule.clusters)
+
+    @cached_property
     def units(self) -> list[Floats]:
         """Sums of what is left out at a time: prompts, or clusters of them."""
         return [cluster_sums(matrix, self.rule.clusters) for matrix in self.matrices]
@@ -205,7 +211,7 @@ class JudgeSums:
         if not self.bounded(e) or e.average_over is None:
             return False
         low, high = self.limits(e)
-        unit = cluster_sums(self.matrices[0], self.rule.clusters)
+        unit = self.units[0]
         # A few units tell nearly always that there are other values.
         for some in (slice(_FEW), slice(None)):
             sums = Sums(*unit[:, some])
@@ -299,8 +305,8 @@ def one_estimate(e: Estimand, sample: JudgeSums, value: float, scatter: Scatter,
         return Estimate.undefined(f"undefined: needs {e.needs}", n)
     # Only rounding can carry an estimate beyond the range of its metric.
     value = min(max(value, limits[0]), limits[1])
-    if few := too_few_clusters(sample.rule.clusters):
-        return _without_interval(value, n, few)
+    if sample.too_few:
+        return _without_interval(value, n, sample.too_few)
     if e.parts is not None and n > 1:
         fieller = sample.fieller(e.parts, limits)
         if fieller.at(confidence) is None:

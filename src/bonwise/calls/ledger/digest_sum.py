@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import NamedTuple
 
-from bonwise.calls.ledger.digests import SIZE, as_number, key_digest
+from bonwise.calls.ledger.digests import SIZE, key_digest
 
 __all__ = ["STORED_KEYS", "DigestSum", "read_sum", "write_sum"]
 
@@ -14,6 +14,11 @@ KEY = 32
 
 STORED_KEYS = "SELECT key, digest FROM sample NOT INDEXED WHERE (choice IS NOT NULL OR digest IS NOT NULL)"
 """What is counted, in the order in which the file holds it: a lease has neither choice nor digest."""
+
+
+def _number(content: bytes | None) -> int:
+    """Return a key or a digest as the number that is combined with others; 0 where there is none."""
+    return int.from_bytes(content or b"", "big")
 
 
 class DigestSum(NamedTuple):
@@ -41,12 +46,12 @@ class DigestSum(NamedTuple):
 
     def with_key(self, key: bytes, digest: bytes | None, count: int = 1) -> DigestSum:
         """Return the sum with one more key, or with one less (`count` -1)."""
-        xor = self.keys_xor ^ as_number(key) ^ as_number(digest)
+        xor = self.keys_xor ^ _number(key) ^ _number(digest)
         return DigestSum(self.keys + count, xor, self.answers, self.answers_xor, self.unverified_up_to)
 
     def with_answer(self, digest: bytes | None, count: int = 1) -> DigestSum:
         """Return the sum with one more response, or with one less (`count` -1)."""
-        xor = self.answers_xor ^ as_number(digest)
+        xor = self.answers_xor ^ _number(digest)
         return DigestSum(self.keys, self.keys_xor, self.answers + count, xor, self.unverified_up_to)
 
     def plus(self, other: DigestSum) -> DigestSum:
@@ -68,7 +73,7 @@ def read_sum(connection: sqlite3.Connection) -> DigestSum | None:
     if row is None or not isinstance(row[1], bytes) or not isinstance(row[3], bytes):
         return None
     keys, keys_xor, answers, answers_xor, up_to, digest = row
-    found = DigestSum(keys, as_number(keys_xor), answers, as_number(answers_xor), up_to)
+    found = DigestSum(keys, _number(keys_xor), answers, _number(answers_xor), up_to)
     return found if _digest_of(found) == digest else None
 
 

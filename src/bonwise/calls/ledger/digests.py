@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-__all__ = ["answer_digest", "as_number", "key_digest"]
+__all__ = ["answer_digest", "key_digest"]
 
 SIZE = 16
 """Bytes of a digest."""
@@ -39,8 +39,3 @@ def answer_digest(call: int, columns: tuple[Any, ...], raw: bytes) -> bytes:
     """
     # `ascii` writes the same in every version of Python and is made in C; `json` takes four times as long.
     return hashlib.blake2b(ascii((call, columns)).encode() + b"\0" + raw, digest_size=SIZE).digest()
-
-
-def as_number(content: bytes | None) -> int:
-    """Return a key or a digest as the number that is combined with others; 0 where there is none."""
-    return 0 if content is None else int.from_bytes(content, "big")
