@@ -119,7 +119,7 @@ class PoolQueue:
             loop.call_soon(self._next_turn, loop)
 
 
-class _Place:
+class _PoolPlace:
     """A pool's place: given back when its judging ends, or when a call of it waits for another attempt.
 
     Others are judged meanwhile. The pool goes on without a place: there are at most as many more pools as wait.
@@ -167,7 +167,7 @@ class EngineJudgeRunner:
             return await self._together(calls, until)
         if not await self._gate.enter(until):
             return [None] * len(calls)
-        token, place = _INSIDE.set(True), _Place(self._gate)
+        token, place = _INSIDE.set(True), _PoolPlace(self._gate)
         try:
             return await self._together(calls, until, place)
         finally:
@@ -175,7 +175,7 @@ class EngineJudgeRunner:
             place.leave()
 
     async def _together(
-        self, calls: Sequence[Call], until: float | None, place: _Place | None = None
+        self, calls: Sequence[Call], until: float | None, place: _PoolPlace | None = None
     ) -> list[Result]:
         from bonwise.calls.occasion import OCCASION, Occasion  # noqa: PLC0415 - an engine is at hand, so it is loaded
 
