@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -194,9 +195,24 @@ class JudgeSums:
         """Sums of what is left out at a time: prompts, or clusters of them."""
         return [cluster_sums(matrix, self.rule.clusters) for matrix in self.matrices]
 
+    @cached_property
+    def first_units(self) -> Sums:
+        """The sums of a few units."""
+        return Sums(*self.units[0][:, :_FEW])
+
+    @cached_property
+    def of_units(self) -> list[Sums]:
+        """The sums of all units, by judge."""
+        return [Sums(*unit) for unit in self.units]
+
+    @cached_property
+    def of_prompts(self) -> list[Sums]:
+        """The sums of all prompts, by judge."""
+        return self.of_units if self.rule.clusters is None else [Sums(*matrix) for matrix in self.matrices]
+
     def parts(self, of: Callable[[Sums], tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
         """Return numerator and denominator a unit; the difference of two ratios shares its denominator."""
-        (numerator, denominator), *others = (of(Sums(*unit)) for unit in self.units)
+        (numerator, denominator), *others = map(of, self.of_units)
         for other, _ in others:
             numerator = numerator - other
         return numerator, denominator
@@ -204,17 +220,15 @@ class JudgeSums:
     def bounded(self, e: Estimand) -> bool:
         """Tell whether a metric is a mean of values between two known ends, of one judge."""
         alone = len(self.matrices) == 1 and e.average_over is not None and not e.contrast
-        return alone and bool(np.isfinite(self.limits(e)).all())
+        return alone and all(map(math.isfinite, self.limits(e)))
 
     def only_ends(self, e: Estimand) -> bool:
         """Tell whether the values that a bounded metric is a mean of are its two ends alone, as of yes and no."""
         if not self.bounded(e) or e.average_over is None:
             return False
         low, high = self.limits(e)
-        unit = self.units[0]
         # A few units tell nearly always that there are other values.
-        for some in (slice(_FEW), slice(None)):
-            sums = Sums(*unit[:, some])
+        for sums in (self.first_units, self.of_units[0]):
             values = e.of(sums)[e.average_over(sums) > 0]
             if not bool(((values == low) | (values == high)).all()):
                 return False
@@ -225,8 +239,7 @@ class JudgeSums:
         if e.average_over is None:
             return 1.0
         found = []
-        for matrix in self.matrices:
-            sums = Sums(*matrix)
+        for sums in self.of_prompts:
             weights = e.average_over(sums)
             most = float(sums.pairs.max()) if weights.max() > 1 else 1.0
             found.append(most / float(weights[weights > 0].mean()))
@@ -234,7 +247,7 @@ class JudgeSums:
 
     def count(self, e: Estimand) -> int:
         """Return the number of prompts that contribute."""
-        return min(_count(e, Sums(*matrix)) for matrix in self.matrices)
+        return min(_count(e, sums) for sums in self.of_prompts)
 
     def count_units(self, e: Estimand) -> int:
         """Return the number of prompts, or of clusters, that contribute."""
@@ -250,7 +263,7 @@ class JudgeSums:
 
     def mean_denominator(self, of: Callable[[Sums], tuple[Floats, Floats]]) -> float:
         """Return the mean of the denominator of a ratio of means."""
-        return float(np.mean(of(Sums(*self.matrices[0]))[1]))
+        return float(np.mean(of(self.of_prompts[0])[1]))
 
     def exact_limits(self, e: Estimand, value: float) -> tuple[float, float]:
         """Return the range for the bound of prompts that are all alike.
@@ -299,7 +312,8 @@ def one_estimate(e: Estimand, sample: JudgeSums, value: float, scatter: Scatter,
         Replaces Fieller's interval of a ratio of means, and Student's t of the others.
     """
     n, limits, confidence = sample.count(e), sample.limits(e), sample.rule.confidence
-    se, most = scatter.se, max(sample.count_units(e) - 1.0, 1.0)
+    units = n if sample.rule.clusters is None else sample.count_units(e)
+    se, most = scatter.se, max(units - 1.0, 1.0)
     df = min(scatter.most if sample.only_ends(e) else scatter.df, most)
     if not np.isfinite(value):
         return Estimate.undefined(f"undefined: needs {e.needs}", n)
