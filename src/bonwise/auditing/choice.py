@@ -6,16 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil
 
-from bonwise.documents.choice import ChoiceConfidences, ChoiceRecord, DifferenceFromBest
+from bonwise.documents.choice import CHOSEN_BY, ChoiceConfidences, ChoiceRecord, DifferenceFromBest
 from bonwise.documents.record import given
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.laws import Ends, Percentile, Turned
 from bonwise.stats.simultaneous import JointConfidence, UnitInfluences, aligned, joint_confidence
 
-__all__ = ["CHOSEN_BY", "BestChoice", "Compared", "choices", "turned"]
-
-CHOSEN_BY = ("recovery", "gain")
-"""Metrics by which a judge is chosen, the first one first."""
+__all__ = ["BestChoice", "Compared", "choices", "turned"]
 
 _BEYOND = 5
 """Resamples beyond an end of an interval below which that end is an accident of a few of them."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bonwise.data.panel import Panel
     from bonwise.data.table import ScoreTable
 
-__all__ = ["further_scores", "mean_of_rows", "scores_of"]
+__all__ = ["further_scores", "mean_of_judge", "mean_of_rows", "scores_of"]
 
 _Floats = npt.NDArray[np.float64]
 
@@ -32,8 +32,13 @@ def scores_of(table: ScoreTable, panel: Panel, judge: str) -> _Floats:
     -------
     ndarray of float64, shape (cells,)
     """
+    return mean_of_judge(table, panel, table.frame["judge_score"].to_numpy(), judge)
+
+
+def mean_of_judge(table: ScoreTable, panel: Panel, values: _Floats, judge: str) -> _Floats:
+    """Return values of one judge's rows of a table at the cells of a panel, averaged as `mean_of_rows` does."""
     mine = (table.frame["judge"] == judge).to_numpy()
-    return mean_of_rows(table, panel, np.where(mine, table.frame["judge_score"].to_numpy(), np.nan))
+    return mean_of_rows(table, panel, np.where(mine, values, np.nan))
 
 
 def mean_of_rows(table: ScoreTable, panel: Panel, values: _Floats) -> _Floats:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from bonwise.documents.record import Record
 from bonwise.documents.values import Confidence, Ends, Number
 
-__all__ = ["ChoiceConfidences", "ChoiceRecord", "DifferenceFromBest"]
+__all__ = ["CHOSEN_BY", "ChoiceConfidences", "ChoiceRecord", "DifferenceFromBest"]
+
+CHOSEN_BY = ("recovery", "gain")
+"""Metrics by which a judge is chosen, the first one first."""
 
 
 class DifferenceFromBest(Record):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.auditing.settings import Settings
-from bonwise.data.cell_scores import mean_of_rows
+from bonwise.data.cell_scores import mean_of_judge, mean_of_rows
 from bonwise.data.numbers import distinct
 from bonwise.data.panel import Panel
 from bonwise.data.table import ScoreTable
@@ -128,17 +128,11 @@ def candidate_lengths(table: ScoreTable, panel: Panel, pools: str | Path | None 
         NaN where it is not known; None where nothing tells of lengths.
     """
     if "length" in table.columns:
-        return mean_of_rows(table, panel, _of(table, panel, "length"))
+        return mean_of_judge(table, panel, table.frame["length"].to_numpy(dtype=np.float64), panel.judge)
     if pools is None and not holds_texts(table):
         return None
     # An empty answer has no logarithm: it counts as one of one character.
     return np.maximum(text_lengths(table, panel, pools), 1.0)
-
-
-def _of(table: ScoreTable, panel: Panel, column: str) -> Floats:
-    """Return a column of numbers in the rows of the panel's judge, NaN in the others."""
-    mine = (table.frame["judge"] == panel.judge).to_numpy()
-    return np.where(mine, table.frame[column].to_numpy(dtype=np.float64), np.nan)
 
 
 def _length(lengths: Floats, source: str, sizes: _Ints) -> Attribute:
@@ -157,7 +151,7 @@ def _family(table: ScoreTable, panel: Panel, stated: Mapping[str, str]) -> Attri
     column = _names(table.frame["family"])
     own, reason = _own_family(table, panel.judge, mine, stated)
     codes, found = distinct(column)
-    code_of = mean_of_rows(table, panel, np.where(mine & (codes >= 0), codes, np.nan))
+    code_of = mean_of_judge(table, panel, np.where(codes >= 0, codes, np.nan), panel.judge)
     mixed = np.isnan(code_of) | (code_of % 1 > 0)
     family = np.where(mixed, -1, np.nan_to_num(code_of)).astype(np.int64)
     names = [str(name) for name in found]
@@ -205,7 +199,8 @@ def _largest(names: list[str], family: _Ints) -> tuple[tuple[str, ...], _Ints]:
 
 
 def _position(table: ScoreTable, panel: Panel) -> Attribute:
-    places = _of(table, panel, "position")
+    mine = (table.frame["judge"] == panel.judge).to_numpy()
+    places = np.where(mine, table.frame["position"].to_numpy(dtype=np.float64), np.nan)
     prompts = table.frame["prompt_id"].cat.codes.to_numpy()
     first = np.full(len(table.prompts), np.inf)
     known = ~np.isnan(places)

@@ -11,7 +11,7 @@ from bonwise.documents.plan import PlanDesign
 from bonwise.errors import InputError, UsageError
 from bonwise.planning.plans.pilot_figures import RivalPilot
 from bonwise.planning.plans.request import SMALLEST_EFFECT, PlanRequest
-from bonwise.planning.plans.sizing import Sizing
+from bonwise.planning.plans.sizing import Sizing, times
 from bonwise.stats.power.best_of_n_gain import Contrast, complete_contrast, largest_of_normals, two_label_contrast
 from bonwise.stats.power.pilot_effect import Shift
 from bonwise.stats.power.power import mean_power
@@ -127,7 +127,7 @@ def rival_from_pilot(request: PlanRequest, pilot: RivalPilot) -> Sizing:
     sizing = Sizing(
         design="discordant",
         sides=2,
-        n=_times(n, share),
+        n=times(n, share),
         at=lambda units: mean_power(abs(theta.estimate), units / share, request.confidence, 2),
         reach=lambda units: drift * spread / math.sqrt(units / share) if units > 0 else None,
         reach_of="difference of mean label in the unit of the labels",
@@ -135,8 +135,8 @@ def rival_from_pilot(request: PlanRequest, pilot: RivalPilot) -> Sizing:
         share=share,
         each=2,
         scores=2 * pilot.candidates,
-        ends=None if ends is None else (_times(ends[0], share), _times(ends[1], share)),
-        equal=_times(equal_units(theta, request), share),
+        ends=None if ends is None else (times(ends[0], share), times(ends[1], share)),
+        equal=times(equal_units(theta, request), share),
         equal_to="the difference lies within the pilot's on either side of 0",
         pilot=pilot.describe(theta, request.confidence, "standardised difference of the picks"),
         notes=("Where a judge ties several candidates, its pick is one of them at random.", *pilot.first.unused),
@@ -164,10 +164,6 @@ def equal_units(theta: Shift, request: PlanRequest) -> float | None:
     """Return the units that show an effect smaller than the pilot's; None where the pilot's is none itself."""
     bound = abs(theta.estimate)
     return equal_mean_units(bound, request.power, request.confidence) if bound >= SMALLEST_EFFECT else None
-
-
-def _times(value: float | None, factor: float) -> float | None:
-    return None if value is None else value * factor
 
 
 def _from_shift(theta: Shift, request: PlanRequest) -> tuple[float | None, tuple[float | None, float | None] | None]:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.documents.plan import ClustersOfPilot
-from bonwise.planning.plans.sizing import Sizing
+from bonwise.planning.plans.sizing import Sizing, times
 from bonwise.stats.intraclass import intraclass_correlation, typical_size, upper_correlation
 from bonwise.stats.sums import Floats
 
@@ -82,14 +82,10 @@ class ClusterEffect:
         ends = sizing.ends
         return replace(
             sizing,
-            n=_times(sizing.n, effect),
+            n=times(sizing.n, effect),
             at=lambda units: at(units / effect),
             reach=lambda units: reach(units / effect),
-            ends=None if ends is None else (_times(ends[0], effect), _times(ends[1], effect)),
-            equal=_times(sizing.equal, effect),
+            ends=None if ends is None else (times(ends[0], effect), times(ends[1], effect)),
+            equal=times(sizing.equal, effect),
             clusters=self.record(),
         )
-
-
-def _times(value: float | None, factor: float) -> float | None:
-    return None if value is None else value * factor

@@ -12,7 +12,7 @@ from bonwise.planning.plans.mean_question import equal_units, refuse_constant
 from bonwise.planning.plans.pilot_clusters import ClusterEffect
 from bonwise.planning.plans.pilot_figures import GainPilot
 from bonwise.planning.plans.request import SMALLEST_EFFECT, PlanRequest
-from bonwise.planning.plans.sizing import RedrawnPilot, Sizing
+from bonwise.planning.plans.sizing import RedrawnPilot, Sizing, times
 from bonwise.stats.power.pilot_effect import Shift
 from bonwise.stats.power.power import critical_value, mean_power
 from bonwise.stats.power.redrawn import MOST_UNITS, Redrawn, redraw, small_sample_units
@@ -39,7 +39,7 @@ def gain_from_pilot(request: PlanRequest, design: PlanDesign, pilot: GainPilot) 
     return Sizing(
         design=design,
         sides=1,
-        n=_times(found.prompts, share),
+        n=times(found.prompts, share),
         at=lambda units: found.power(units / share),
         reach=lambda units: found.reach(units / share, spread),
         reach_of="gain in the unit of the labels",
@@ -111,7 +111,7 @@ class _Redraw:
         """Prompts if the pilot is right."""
         if self.drawn is None:
             return self.formula(self.theta.estimate)
-        return _times(self.drawn.units, self.per_unit)
+        return times(self.drawn.units, self.per_unit)
 
     @property
     def ratio(self) -> float:
@@ -122,7 +122,7 @@ class _Redraw:
     def ends(self, share: float) -> tuple[float | None, float | None] | None:
         """Return the interval on n: the ends of the effect, the larger the fewer."""
         low, high = self.theta.at(self.request.confidence)
-        least, most = (_times(self.formula(end), self.ratio * share) for end in (high, low))
+        least, most = (times(self.formula(end), self.ratio * share) for end in (high, low))
         return None if least is None and most is None else (least, most)
 
     def record(self, share: float) -> RedrawnPilot | None:
@@ -131,7 +131,7 @@ class _Redraw:
         if formula is None:
             return None
         low, _ = self.theta.at(_ALLOWING)
-        allowing = None if self.prompts is None else _times(self.formula(low), self.ratio * share)
+        allowing = None if self.prompts is None else times(self.formula(low), self.ratio * share)
         return RedrawnPilot(self.drawn, self.request.seed, formula, allowing)
 
     def power(self, prompts: float) -> float:
@@ -146,10 +146,6 @@ class _Redraw:
         drift = mean_units(1.0, request.power, request.confidence, 1)
         units = prompts / self.effect / self.ratio - critical_value(request.confidence, 1) ** 2 / 2
         return math.sqrt(drift / units) * spread if units > 0 else None
-
-
-def _times(value: float | None, factor: float) -> float | None:
-    return None if value is None else value * factor
 
 
 def _unequal_pools(unequal: bool) -> tuple[str, ...]:

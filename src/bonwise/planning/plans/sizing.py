@@ -12,7 +12,7 @@ from bonwise.planning.plans.request import PlanRequest
 from bonwise.stats.power.design_effect import Clusters, Dependence, OneCluster
 from bonwise.stats.power.redrawn import Redrawn
 
-__all__ = ["Layout", "RedrawnPilot", "Sizing", "StudySize"]
+__all__ = ["Layout", "RedrawnPilot", "Sizing", "StudySize", "times"]
 
 _ROUNDING = 1e-9
 
@@ -160,3 +160,8 @@ class Layout:
         if prompts is not None:
             groups = min(groups, prompts * self.share)
         return self.dependence.effective(groups * self.raters * (1 - self.tie_rate))
+
+
+def times(value: float | None, factor: float) -> float | None:
+    """Return a number of units scaled by a factor; None where no number suffices."""
+    return None if value is None else value * factor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bonwise.documents.choice import ChoiceRecord
+from bonwise.documents.choice import CHOSEN_BY, ChoiceRecord
 from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
 from bonwise.report.blocks import Column, Part, Row, Said, Table
@@ -13,7 +13,6 @@ from bonwise.report.wording import named
 
 __all__ = ["best_of", "differences_from_best", "has_intervals", "held_together"]
 
-_CHOSEN_BY = ("recovery", "gain")
 _MOST_NAMES = 5
 _AT_A_GLANCE = 15
 
@@ -30,7 +29,7 @@ def best_of(choices: Mapping[str, ChoiceRecord] | None, those: str, reference: s
     reference : str, optional
         What stands in for the oracle.
     """
-    found = [(metric, choices[metric]) for metric in _CHOSEN_BY if choices is not None and metric in choices]
+    found = [(metric, choices[metric]) for metric in CHOSEN_BY if choices is not None and metric in choices]
     for at, (metric, one) in enumerate(found):
         if at == 0 or not {*one.best} & {*found[0][1].best}:
             yield Said("finding", named(_chosen(one, metric, those), reference))
@@ -85,7 +84,7 @@ def held_together(choices: Mapping[str, ChoiceRecord] | None, metric: str, name:
 def differences_from_best(choices: Mapping[str, ChoiceRecord] | None) -> Iterator[Part]:
     """Yield the differences between the best and each of several others, with intervals that hold together."""
     for metric, one in (choices or {}).items():
-        if len(one.differences) < 2 or not has_intervals(choices, metric) or metric != _CHOSEN_BY[0]:
+        if len(one.differences) < 2 or not has_intervals(choices, metric) or metric != CHOSEN_BY[0]:
             continue
         unit = unit_of_difference(unit_of(metric))
         rows = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from itertools import product
+from math import comb
 
 import numpy as np
 import numpy.typing as npt
@@ -72,7 +72,10 @@ class RunningRatio:
         m = units.count
         a, b = np.cumsum(numerator) / m, np.cumsum(denominator) / m
         powers = units.powers()
-        caa, cab, cbb = (_covariance_of_means(powers, j, k, m) for j, k in ((2, 0), (1, 1), (0, 2)))
+        u, v = powers[1, 0], powers[0, 1]
+        caa = _covariance_of_means(powers[2, 0], u, u, m)
+        cab = _covariance_of_means(powers[1, 1], u, v, m)
+        cbb = _covariance_of_means(powers[0, 2], v, v, m)
         with np.errstate(divide="ignore", invalid="ignore"):
             kurtosis = _kurtosis(powers, a / b, m)
         prompts = np.arange(1.0, len(numerator) + 1)
@@ -132,9 +135,8 @@ class RunningRatio:
         return found
 
 
-def _covariance_of_means(powers: dict[tuple[int, int], Floats], j: int, k: int, m: Floats) -> Floats:
-    first, second = ((1, 0) if j else (0, 1)), ((0, 1) if k else (1, 0))
-    sums = powers[j, k] - powers[first] * powers[second] / m
+def _covariance_of_means(products: Floats, first: Floats, second: Floats, m: Floats) -> Floats:
+    sums = products - first * second / m
     found: Floats = np.divide(sums, m * (m - 1), out=np.full(m.shape, np.nan), where=m > 1)
     return found
 
@@ -152,7 +154,6 @@ def _kurtosis(powers: dict[tuple[int, int], Floats], ratio: Floats, m: Floats) -
 def _mixed(powers: dict[tuple[int, int], Floats], order: int, ratio: Floats) -> Floats:
     """Return sum (u - ratio v)^order from the sums of the products of powers of u and v."""
     found = np.zeros_like(ratio)
-    for sides in product((0, 1), repeat=order):
-        of_v = sum(sides)
-        found += powers[order - of_v, of_v] * (-ratio) ** of_v
+    for of_v in range(order + 1):
+        found += comb(order, of_v) * powers[order - of_v, of_v] * (-ratio) ** of_v
     return found

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.data.cell_scores import mean_of_rows
+from bonwise.data.cell_scores import mean_of_judge
 from bonwise.data.numbers import first_text_row, parse_numbers
 from bonwise.data.panel import Panel, PromptLeftOut
 from bonwise.data.table import ScoreTable
@@ -116,4 +116,4 @@ def _refuse(table: ScoreTable, name: str, *, with_texts: bool) -> None:
 def _column(table: ScoreTable, panel: Panel, name: str) -> Floats:
     """Return a column at the cells of a judge, averaged over its rows of a cell as its scores are."""
     values = parse_numbers(table.frame[name], role=name, source=table.source)
-    return mean_of_rows(table, panel, np.where((table.frame["judge"] == panel.judge).to_numpy(), values, np.nan))
+    return mean_of_judge(table, panel, values, panel.judge)
