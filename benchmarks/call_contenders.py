@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,13 +106,13 @@ async def create(base_url: str | None, _folder: Path) -> AsyncIterator[Call]:
 
 
 @asynccontextmanager
-async def engine(base_url: str | None, folder: Path | None) -> AsyncIterator[Call]:
+async def engine(base_url: str | None, folder: Path | None, transport: Any = None) -> AsyncIterator[Call]:
     """bonwise: limiter, spending, retries; with a folder also the ledger."""
     from bonwise.calls.ask import Ask, Model
     from bonwise.calls.engine import Engine
     from bonwise.calls.providers.protocol import Connection
 
-    connection = Connection() if base_url else Connection(transport=in_memory())
+    connection = Connection(transport=transport if base_url else in_memory())
     async with Engine(folder, connection=connection) as made:
 
         async def call(number: int) -> object:
@@ -177,6 +178,7 @@ CONTENDERS: dict[str, Callable[[str | None, Path], AbstractAsyncContextManager[C
     "create": create,
     "bonwise without a ledger": engine_alone,
     "bonwise": engine,
+    "bonwise by aiohttp": partial(engine, transport="aiohttp"),
     "bonwise, answers stored": engine,
     "bonwise, judgments stored": judgments,
     "langchain-openai": langchain,

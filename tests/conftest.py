@@ -110,3 +110,12 @@ def routes():
 
     with routed() as router:
         yield router
+
+
+@pytest.fixture(params=["usual", "aiohttp"])
+def any_transport(request):
+    """Each transport that carries requests over a network, as a connection takes it."""
+    if request.param == "usual":
+        return None
+    pytest.importorskip("aiohttp", reason="bonwise[fast] is not installed")
+    return request.param

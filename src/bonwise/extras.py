@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from bonwise.errors import MissingExtraError
 
-__all__ = ["BOOTSTRAP", "PAGES", "TABLES", "TREES", "Feature"]
+__all__ = ["BOOTSTRAP", "FAST", "PAGES", "TABLES", "TREES", "Feature"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,7 @@ TABLES = Feature(("pyarrow",))
 
 PAGES = Feature(("jinja2", "matplotlib"))
 BOOTSTRAP = Feature(("threadpoolctl",))
+FAST = Feature(("aiohttp",), "fast")
 TREES = Feature(("sklearn", "threadpoolctl"))
 
 

@@ -53,11 +53,11 @@ def reasons(answers):
 
 
 @pytest.mark.parametrize("what", DRIPS)
-def test_an_attempt_ends_although_bytes_come(what, tmp_path):
+def test_an_attempt_ends_although_bytes_come(what, tmp_path, any_transport):
     """It is given up after its time in all, made again, owed in the end, and told as perhaps billed."""
 
     async def main(server):
-        connection = Connection(attempt_timeout=0.3)
+        connection = Connection(attempt_timeout=0.3, transport=any_transport)
         async with Engine(tmp_path / "run", attempts=2, connection=connection) as engine:
             return await engine.ask(question(server)), engine.totals
 
@@ -86,13 +86,14 @@ def test_a_client_of_the_users_that_waits_longer_is_given_its_time():
 
 
 @pytest.mark.parametrize("what", DRIPS)
-def test_a_pick_comes_at_its_deadline_and_closing_comes_after_it(what, grace):
+def test_a_pick_comes_at_its_deadline_and_closing_comes_after_it(what, grace, any_transport):
     """The deadline of a selector is kept, and so is the time that closing takes."""
 
     async def main(server):
         judge = bw.Pointwise("openai/m", base_url=server.url)
         begun = time.monotonic()
-        async with bw.Selector(judge, deadline=0.3, on_failure="first") as selector:
+        connection = Connection(transport=any_transport)
+        async with bw.Selector(judge, deadline=0.3, on_failure="first", connection=connection) as selector:
             found = await selector.aselect(*POOL)
             picked = time.monotonic() - begun
         return found, picked, time.monotonic() - begun
@@ -104,11 +105,11 @@ def test_a_pick_comes_at_its_deadline_and_closing_comes_after_it(what, grace):
     assert closed < 4
 
 
-def test_closing_gives_up_what_is_on_the_wire(tmp_path, grace):
+def test_closing_gives_up_what_is_on_the_wire(tmp_path, grace, any_transport):
     """Without a deadline too: what was asked is owed, and may be billed."""
 
     async def main(server):
-        engine = Engine(tmp_path / "run")
+        engine = Engine(tmp_path / "run", connection=Connection(transport=any_transport))
         asking = asyncio.create_task(engine.ask(question(server)))
         await asyncio.to_thread(server.asked.wait)
         await engine.aclose()

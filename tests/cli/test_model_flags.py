@@ -38,3 +38,11 @@ def test_every_setting_reaches_the_engine():
     assert {name: getattr(made, name) for name in SETTINGS} == given
     assert str(made.ledger) == "bonwise-run"
     assert EngineSettings(**ModelFlags().engine_keywords(asks=False)).ledger is None
+
+
+def test_the_transport_reaches_the_connection():
+    """Without the flag there is none of its own, so that the library's default holds."""
+    pytest.importorskip("aiohttp", reason="bonwise[fast] is not installed")
+    made = EngineSettings(**ModelFlags(max_concurrency=3, transport="aiohttp").engine_keywords(asks=True))
+    assert (made.connection.transport, made.connection.connections) == ("aiohttp", 3)
+    assert EngineSettings(**ModelFlags().engine_keywords(asks=True)).connection is None

@@ -13,6 +13,7 @@ from bonwise.cli.arguments import Seed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bonwise.calls.providers.protocol import Connection
     from bonwise.judges.protocol import Judge
     from bonwise.selection.protocol import Strategy
 
@@ -25,6 +26,10 @@ _MODEL = Annotated[str | None, typer.Option("--model", help="provider/model for 
 _BASE_URL = Annotated[str | None, typer.Option("--base-url", help="Another server that speaks the same language.")]
 _RUN = Annotated[Path, typer.Option("--run", help="Run folder: the ledger of paid answers.")]
 _MAX_CONCURRENCY = Annotated[int, typer.Option("--max-concurrency", help="Calls in flight at once.", min=1)]
+_TRANSPORT = Annotated[
+    str | None,
+    typer.Option("--transport", help="aiohttp sends for less than half of the CPU; it needs bonwise[fast]."),
+]
 _MAX_COST = Annotated[float | None, typer.Option("--max-cost", help="Most US dollars this command may spend.")]
 _MAX_CALLS = Annotated[int | None, typer.Option("--max-calls", help="Most calls this command may send.")]
 _MAX_TOKENS = Annotated[int | None, typer.Option("--max-tokens", help="Most tokens this command may use.")]
@@ -52,6 +57,8 @@ class ModelFlags:
         The run folder.
     max_concurrency : int
         Calls in flight at once at each model.
+    transport : {"aiohttp"}, optional
+        What carries the requests.
     max_cost, max_calls, max_tokens : optional
         Hard limits on what the command spends: US dollars, calls, tokens.
     deadline : float, optional
@@ -66,6 +73,7 @@ class ModelFlags:
     base_url: str | None = field(default=None, metadata={"flag": _BASE_URL})
     run: Path = field(default=RUN, metadata={"flag": _RUN})
     max_concurrency: int = field(default=64, metadata={"flag": _MAX_CONCURRENCY})
+    transport: str | None = field(default=None, metadata={"flag": _TRANSPORT})
     max_cost: float | None = field(default=None, metadata={"flag": _MAX_COST})
     max_calls: int | None = field(default=None, metadata={"flag": _MAX_CALLS})
     max_tokens: int | None = field(default=None, metadata={"flag": _MAX_TOKENS})
@@ -95,7 +103,18 @@ class ModelFlags:
     def engine_keywords(self, *, asks: bool) -> dict[str, Any]:
         """Return what an engine may use, as keywords; where no model is asked (`asks`) there is no run folder."""
         names = ("max_concurrency", "max_calls", "max_tokens", "max_cost", "deadline", "reask")
-        return {"ledger": self.run if asks else None, **{name: getattr(self, name) for name in names}}
+        return {
+            "ledger": self.run if asks else None,
+            "connection": self._connection(),
+            **{name: getattr(self, name) for name in names},
+        }
+
+    def _connection(self) -> Connection | None:
+        from bonwise.calls.providers.protocol import Connection
+
+        if self.transport is None:
+            return None
+        return Connection(connections=self.max_concurrency, transport=self.transport)
 
 
 @dataclass(frozen=True, kw_only=True)

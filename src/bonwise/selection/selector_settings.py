@@ -29,7 +29,7 @@ __all__ = ["CopiesSettings"]
 _CHOOSING = ("deadline", "on_failure", "seed")
 _ASKING = ("max_concurrency", "max_calls", "max_tokens", "max_cost", "reask", "offline")
 _KEYS = ("judge", "strategy", "router", *_CHOOSING, "ledger", *_ASKING, "connection")
-_OF_A_CONNECTION = ("timeout", "connect_timeout", "connections", "attempt_timeout")
+_OF_A_CONNECTION = ("timeout", "connect_timeout", "connections", "attempt_timeout", "transport")
 
 
 class CopiesSettings:
@@ -138,9 +138,10 @@ def _router_values(router: Routing) -> dict[str, Any]:
 
 
 def _connection_values(connection: Connection) -> dict[str, Any]:
-    if connection.transport is not None:
+    if not isinstance(connection.transport, str | None):
         refuse("connection", "has a transport, which no plain value states", "leave transport= out")
-    return {one.name: getattr(connection, one.name) for one in fields(connection) if one.name in _OF_A_CONNECTION}
+    stated = {one.name: getattr(connection, one.name) for one in fields(connection)}
+    return {name: value for name, value in stated.items() if name != "transport" or value is not None}
 
 
 def _path(ledger: object) -> str:
@@ -174,7 +175,10 @@ def _connection(written: object) -> object:
     if not isinstance(written, Mapping) or any(name not in _OF_A_CONNECTION for name in written):
         refuse("connection", f"is {written!r}", f"give a mapping with {', '.join(_OF_A_CONNECTION)}")
     for name, value in written.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        if name == "transport":
+            if not isinstance(value, str | None):
+                refuse("connection.transport", f"is {value!r}", 'give "aiohttp", or leave it out')
+        elif isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
             refuse(f"connection.{name}", f"is {value!r}", "give a number above 0")
     return Connection(**written)
 

@@ -2,6 +2,7 @@ import asyncio
 import contextlib
 import gzip
 import tracemalloc
+from functools import partial
 
 import pytest
 
@@ -15,9 +16,13 @@ OK = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 WHOLE = OK + b'content-length: 8\r\n\r\n{"a": 1}'
 
 
-def exchange(provider, ask, said, *, hang=False, times=1):
-    """Send to a server that reads a request and says what it is told to; return what came of each."""
+@pytest.fixture
+def exchange(provider, ask, any_transport):
+    """Return what sends to a server that says what it is told to, and returns what came of each request."""
+    return partial(_exchange, any_transport, provider, ask)
 
+
+def _exchange(transport, provider, ask, said, *, hang=False, times=1):
     async def main():
         connections = []
 
@@ -37,7 +42,7 @@ def exchange(provider, ask, said, *, hang=False, times=1):
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         model = Model(provider.name, "m", f"http://127.0.0.1:{port}/v1")
-        client = provider.client(model, Connection(timeout=60.0, connections=1))
+        client = provider.client(model, Connection(timeout=60.0, connections=1, transport=transport))
         try:
             request = provider.request(ask(model), 1, frozenset())
             return [await client.send(request) for _ in range(times)], len(connections)
@@ -52,9 +57,9 @@ def exchange(provider, ask, said, *, hang=False, times=1):
     return run_held(main())
 
 
-def test_a_whole_answer_arrives_and_the_connection_is_kept(provider, ask):
+def test_a_whole_answer_arrives_and_the_connection_is_kept(exchange):
     """Two calls one after the other share a connection."""
-    responses, connections = exchange(provider, ask, WHOLE, times=2)
+    responses, connections = exchange(WHOLE, times=2)
     assert [response.content for response in responses] == [b'{"a": 1}'] * 2
     assert connections == 1
 
@@ -71,10 +76,10 @@ def test_a_whole_answer_arrives_and_the_connection_is_kept(provider, ask):
         (b"220 smtp.example.org\r\n", False, "broken"),
     ],
 )
-def test_what_breaks_on_a_real_socket_may_be_billed(provider, ask, said, hang, kind):
+def test_what_breaks_on_a_real_socket_may_be_billed(exchange, said, hang, kind):
     """Silence, a cut body, a broken encoding and another protocol: the request was sent, no answer came."""
     with pytest.raises(AttemptError) as caught:
-        exchange(provider, ask, said, hang=hang)
+        exchange(said, hang=hang)
     assert (caught.value.problem.kind, caught.value.problem.sent) == (kind, True)
 
 
@@ -86,13 +91,13 @@ def packed(status, size):
 
 
 @pytest.mark.parametrize("status", [200, 400])
-def test_no_response_fills_the_memory(provider, ask, status):
+def test_no_response_fills_the_memory(exchange, status):
     """A small response that unpacks to more than any answer has is not unpacked, and may be billed."""
     said = packed(status, 6 * LARGEST)
     tracemalloc.start()
     try:
         with pytest.raises(AttemptError, match="is larger than 32 MiB") as caught:
-            exchange(provider, ask, said)
+            exchange(said)
         assert tracemalloc.get_traced_memory()[1] < 2 * LARGEST
     finally:
         tracemalloc.stop()
@@ -102,7 +107,7 @@ def test_no_response_fills_the_memory(provider, ask, status):
     )
 
 
-def test_a_large_answer_is_whole(provider, ask):
+def test_a_large_answer_is_whole(exchange):
     """Up to that size every byte arrives."""
-    responses, _ = exchange(provider, ask, packed(200, LARGEST))
+    responses, _ = exchange(packed(200, LARGEST))
     assert len(responses[0].content) == LARGEST

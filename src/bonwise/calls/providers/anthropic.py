@@ -95,12 +95,15 @@ class Anthropic:
 
         access = SERVICE.access(model.base_url)
         key, is_token = access.key, access.key.variable == "ANTHROPIC_AUTH_TOKEN"
+        settings = connecting(anthropic, access.address, connection, access.headers)
         client = anthropic.AsyncAnthropic(
             api_key=None if is_token else key.secret or NO_KEY,
             auth_token=key.secret if is_token else None,
-            **connecting(anthropic, access.address, connection, access.headers),
+            **settings,
         )
-        return SdkClient(client, anthropic, access.address.origin, VERSION_HEADER, secrets=access.secrets)
+        return SdkClient(
+            client, settings["http_client"], anthropic, access.address.origin, VERSION_HEADER, secrets=access.secrets
+        )
 
     def reply(self, content: bytes) -> Reply:
         """Read a successful response; ValueError where it is not an answer."""

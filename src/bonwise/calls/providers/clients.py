@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from anyio import EndOfStream
 
 from bonwise.calls.failure import AttemptError, Kind, Problem
 from bonwise.calls.providers.http import http_library
 from bonwise.calls.providers.protocol import Connection, Response
 from bonwise.calls.providers.redaction import one_line
+from bonwise.calls.providers.repeated_request import RepeatedRequest
 from bonwise.calls.providers.secret_scrubber import SecretScrubber
 from bonwise.calls.providers.service import Address, CustomHeaders, version_alone
 from bonwise.calls.request import Request
-
-if TYPE_CHECKING:
-    import ssl
 
 __all__ = ["LARGEST", "SdkClient", "cap", "connecting", "no_response", "too_large"]
 
@@ -27,12 +30,6 @@ LARGEST = 32 * 2**20
 _PIECE = 4096
 """Bytes that are unpacked at once. httpx unpacks all that it is given, and a network gives 64 KiB."""
 
-_UNLOGGED: dict[type[Any], type[Any]] = {}
-"""By the class of addresses of each HTTP library, the one that is written without its query."""
-
-_CAPPED: dict[type[Any], type[Any]] = {}
-"""By the class of responses of each HTTP library, the one that stops."""
-
 
 class SdkClient:
     """A client of an official SDK, bound to one event loop.
@@ -41,6 +38,8 @@ class SdkClient:
     ----------
     client : openai.AsyncOpenAI or anthropic.AsyncAnthropic
         Made without retries: whoever holds this decides about a second attempt.
+    http_client : httpx.AsyncClient or httpx2.AsyncClient
+        What the client sends by.
     sdk : module
         Where the client's exceptions are.
     origin : str
@@ -52,11 +51,19 @@ class SdkClient:
     """
 
     def __init__(
-        self, client: Any, sdk: ModuleType, origin: str, version_header: str = "", *, secrets: Collection[str] = ()
+        self,
+        client: Any,
+        http_client: Any,
+        sdk: ModuleType,
+        origin: str,
+        version_header: str = "",
+        *,
+        secrets: Collection[str] = (),
     ) -> None:
-        self._client = client
+        self._client, self._http_client = client, http_client
         self._sdk = sdk
         self._http = http_library(sdk)
+        self._repeated = RepeatedRequest(self._http, http_client)
         self._origin = origin
         self._version_header = version_header
         self._scrubber = SecretScrubber(secrets)
@@ -72,22 +79,13 @@ class SdkClient:
         bonwise.calls.failure.AttemptError
             Nothing came back, or more than anyone needs.
         """
-        # The version that enters the ledger's key is the one that is sent, whatever the SDK's default is.
-        version = {self._version_header: version_alone(request.api_version)} if self._version_header else {}
-        options = {"headers": version} if version else {}
+        made = self._repeated.made(request)
         try:
-            # The whole address is the one in the key, and the SDK need not put it together for each call.
-            response = await self._client.post(
-                request.base_url + request.endpoint,
-                content=request.content,
-                cast_to=self._http.Response,
-                options=options,
-            )
-        except self._sdk.APIStatusError as error:
-            response = error.response
+            response = await (self._sent_by_sdk(request) if made is None else self._http_client.send(made))
         except self._sdk.APIConnectionError as error:
             response = self._nothing(error.__cause__)
-        except (self._http.HTTPError, TooLargeError) as error:
+        # The last two are those of a broken encryption, which the HTTP library lets through.
+        except (self._http.HTTPError, TooLargeError, ssl.SSLError, EndOfStream) as error:
             response = self._nothing(error)
         if isinstance(response, self._http.Response) and len(response.content) > LARGEST:
             # Whatever stands in for the network may have read it already.
@@ -96,6 +94,23 @@ class SdkClient:
             # Raised here, outside the handlers: the SDK's error holds the request with its key.
             raise AttemptError(response)
         return self._scrubber.response(response)
+
+    async def _sent_by_sdk(self, request: Request) -> Any:
+        # The version that enters the ledger's key is the one that is sent, whatever the SDK's default is.
+        version = {self._version_header: version_alone(request.api_version)} if self._version_header else {}
+        options = {"headers": version} if version else {}
+        try:
+            # The whole address is the one in the key.
+            response = await self._client.post(
+                request.base_url + request.endpoint,
+                content=request.content,
+                cast_to=self._http.Response,
+                options=options,
+            )
+        except self._sdk.APIStatusError as error:
+            response = error.response
+        self._repeated.learn(request, response.request)
+        return response
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -129,7 +144,7 @@ def connecting(sdk: ModuleType, address: Address, connection: Connection, header
         timeout=timeout,
         # How many requests run at once is decided before they come here.
         limits=http.Limits(max_connections=None, max_keepalive_connections=connection.connections),
-        transport=connection.transport,
+        transport=_transport(http, address, connection),
         verify=_certificates(http),
         event_hooks={"request": [_sending(headers, address)], "response": [cap]},
     )
@@ -139,6 +154,24 @@ def connecting(sdk: ModuleType, address: Address, connection: Connection, header
         "max_retries": 0,
         "http_client": client,
     }
+
+
+def _transport(http: ModuleType, address: Address, connection: Connection) -> Any:
+    """Return what carries the requests; None for what the HTTP library has, which knows the proxies too."""
+    if connection.transport != "aiohttp":
+        return connection.transport
+    if _is_behind_proxy(address):
+        return None
+    from bonwise.calls.providers.aiohttp_transport import AiohttpTransport  # noqa: PLC0415 - of an extra
+
+    return AiohttpTransport(http, _certificates(http))
+
+
+def _is_behind_proxy(address: Address) -> bool:
+    """Tell whether the environment has a proxy for an address."""
+    where = urlsplit(address.url)
+    proxies = getproxies()
+    return not proxies.keys().isdisjoint({where.scheme, "all"}) and not proxy_bypass(where.netloc)
 
 
 def _sending(headers: CustomHeaders, address: Address) -> Callable[[Any], Awaitable[None]]:
@@ -155,20 +188,17 @@ def _sending(headers: CustomHeaders, address: Address) -> Callable[[Any], Awaita
         request.headers.update(given)
         if query:
             url = request.url.copy_merge_params(query)
-            url.__class__ = _unlogged_kind(type(url))
+            plain: Any = type(url)
+            url.__class__ = _unlogged(plain)
             request.url = url
 
     return put
 
 
-def _unlogged_kind(plain: type[Any]) -> type[Any]:
-    """Return the class of addresses that are sent whole, and written without their query."""
-    if plain not in _UNLOGGED:
-        _UNLOGGED[plain] = _unlogged(plain)
-    return _UNLOGGED[plain]
-
-
+@cache
 def _unlogged(plain: Any) -> type[Any]:
+    """Return the class of addresses that are sent whole, and written without their query."""
+
     def written(self: Any) -> str:
         whole: str = plain.__str__(self)
         return whole.partition("?")[0]
@@ -215,16 +245,14 @@ async def cap(response: Any) -> None:
     b'short'
     """
     # A hook cannot hand back another response, and to build one for each call costs five times as much.
-    response.__class__ = _capped_kind(type(response))
+    plain: Any = type(response)
+    response.__class__ = _capped(plain)
 
 
-def _capped_kind(plain: type[Any]) -> type[Any]:
-    if plain not in _CAPPED:
-        _CAPPED[plain] = _capped(plain)
-    return _CAPPED[plain]
-
-
+@cache
 def _capped(plain: Any) -> type[Any]:
+    """Return the class of responses that are not read beyond `LARGEST`."""
+
     async def aiter_bytes(self: Any, chunk_size: int | None = None) -> AsyncGenerator[bytes, None]:
         size = 0
         async for part in plain.aiter_bytes(self, chunk_size):

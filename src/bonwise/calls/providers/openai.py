@@ -101,13 +101,16 @@ class OpenAI:
         from bonwise.calls.providers.clients import SdkClient, connecting  # noqa: PLC0415
 
         access = SERVICE.access(model.base_url)
+        settings = connecting(openai, access.address, connection, access.headers)
         client = openai.AsyncOpenAI(
             api_key=access.key.secret or NO_KEY,
-            **connecting(openai, access.address, connection, access.headers),
+            **settings,
         )
         # Whose the account is, the SDK reads from the environment and sends along.
         account = (client.organization or "", client.project or "")
-        return SdkClient(client, openai, access.address.origin, secrets=(*account, *access.secrets))
+        return SdkClient(
+            client, settings["http_client"], openai, access.address.origin, secrets=(*account, *access.secrets)
+        )
 
     def reply(self, content: bytes) -> Reply:
         """Read a successful response; ValueError where it is not an answer."""
