@@ -95,6 +95,7 @@ class RunControl:
         """Watch a run until the block ends; the event is set once it is told to end."""
         self.summary = summary
         stopped, task, loop = asyncio.Event(), asyncio.current_task(), asyncio.get_running_loop()
+        late: list[asyncio.TimerHandle] = []
 
         def end(requests: int) -> None:
             if requests > 1:
@@ -105,12 +106,17 @@ class RunControl:
             summary.interrupted = True
             stopped.set()
             summary.engine.stop("interrupted")
-            loop.call_later(GRACE, summary.engine.abandon, "interrupted")
+            late.append(loop.call_later(GRACE, summary.engine.abandon, "interrupted"))
 
         def hear(requests: int) -> None:
             with suppress(RuntimeError):  # the loop may have ended meanwhile
                 loop.call_soon_threadsafe(end, requests)
 
         with self.stop.heard(hear):
-            async with told(self.progress, summary, what, self.total):
-                yield stopped
+            try:
+                async with told(self.progress, summary, what, self.total):
+                    yield stopped
+            finally:
+                # The engine may go on, and with it what others asked of it.
+                for timer in late:
+                    timer.cancel()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bonwise.calls.bill import Usage
@@ -69,10 +69,7 @@ def key_trouble(key: Any, call: Any, choice: Any, digest: Any, up_to: Any) -> st
     """Say why a key does not lead to what it was written for, empty where it does or where nobody can tell."""
     if digest is None:
         return "" if _may_lack_a_digest(call, up_to) else "the digest of a key is missing"
-    try:
-        right = key_digest(key, call, choice) == digest
-    except (TypeError, ValueError):
-        right = False
+    right = _is_digest(digest, key_digest, key, call, choice)
     return "" if right else "a key does not lead to the answer that was written for it"
 
 
@@ -82,10 +79,7 @@ def answer_trouble(call: int, columns: tuple[Any, ...], raw: Any, digest: Any, u
         return "its answer is missing"
     if digest is None:
         return "" if _may_lack_a_digest(call, up_to) else "the digest of its answer is missing"
-    try:
-        right = answer_digest(call, columns, raw) == digest
-    except (TypeError, ValueError):
-        right = False
+    right = _is_digest(digest, answer_digest, call, columns, raw)
     return "" if right else "its answer is not what was written"
 
 
@@ -125,6 +119,14 @@ def effective_from(text: Any, call: int) -> dict[str, Any]:
 def usage_from(counts: Sequence[int | None]) -> Usage | None:
     """Read the columns of a usage; None where the server counted nothing."""
     return None if counts[0] is None else Usage(*(count or 0 for count in counts))
+
+
+def _is_digest(digest: Any, make: Callable[..., bytes], *values: Any) -> bool:
+    """Tell whether a digest is that of some values, which may be of any type where the file is damaged."""
+    try:
+        return bool(make(*values) == digest)
+    except (TypeError, ValueError):
+        return False
 
 
 def _may_lack_a_digest(call: Any, up_to: Any) -> bool:

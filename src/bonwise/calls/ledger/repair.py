@@ -41,7 +41,7 @@ class Repaired:
     kept : int
         Keys that lead to an answer as before.
     dropped : int
-        Keys that did and do no longer: whoever needs them asks again.
+        Keys whose answers are dropped: the next run asks for them again.
     calls : tuple of int
         Whose answers were dropped, as far as they are known.
     before : pathlib.Path

@@ -158,7 +158,7 @@ def _within_marks(before: str, after: str) -> bool:
 
 def _announcing(before: str) -> str:
     """Return the unfinished sentence before an answer; nothing where the sentence is at its end."""
-    # A fence of code or bold type around the answer is no word.
+    # Code fences and bold type around the answer are not words of the reply.
     before = before.rstrip("\n\r \t*_`#>")
     before = re.sub(r"`{3}\w*$", "", before).rstrip()
     return _ENDS.split(before)[-1].strip() if before else ""

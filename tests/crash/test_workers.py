@@ -1,0 +1,61 @@
+"""Three workers on one ledger, before a server that fails now and then; one of them is killed."""
+
+from __future__ import annotations
+
+import pytest
+
+from bonwise.calls.ledger.ledger import Ledger
+from bonwise.testing.faults import Faults
+from bonwise.testing.script import Script
+from bonwise.testing.server import ScriptedServer
+from crash.runs import Trap, done, judging, pool_file, start
+from processes import ended
+
+AT_ONCE = 16
+KILLED = -9
+TENTH = Faults(
+    throttled=0.02,
+    server_error=0.02,
+    overloaded=0.02,
+    cut=0.02,
+    malformed=0.02,
+    retry_after=0.02,
+    with_retry_after=1.0,
+)
+
+
+@pytest.mark.parametrize("prompts", [40, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)]
+)
+def test_the_others_go_on(tmp_path, prompts, seed):
+    """Right scores, nothing asked again that was on the disk, a sound ledger; a new worker finds all done."""
+    calls = 4 * prompts
+    pool_file(tmp_path / "pools.jsonl", prompts)
+    with ScriptedServer(Script()).in_thread() as server:
+        done(judging(tmp_path, server.url, "--run", str(tmp_path / "alone"), out="alone.csv"))
+    trap = Trap()
+    script = Script(latency=0.03, faults=TENTH, seed=seed, on_paid=trap)
+    with ScriptedServer(script).in_thread() as server:
+        outs = ("one.csv", "two.csv", "three.csv")
+        with trap.being_set():
+            workers = [
+                start(judging(tmp_path, server.url, "--max-concurrency", str(AT_ONCE), out=out)) for out in outs
+            ]
+            trap.set((calls // 2, 0.0, workers[0].kill))
+        codes = [ended(worker)[0] for worker in workers]
+        done(judging(tmp_path, server.url, out="new.csv"))
+    assert trap.sprung
+    assert codes == [KILLED, 0, 0]
+    scores = (tmp_path / "alone.csv").read_bytes()
+    assert {(tmp_path / out).read_bytes() for out in (*outs[1:], "new.csv")} == {scores}
+    assert script.counts.faults.total() > 0
+    # Handed over and asked for again: what could not be read, and what the killed worker had on the wire.
+    again = sum(times - 1 for times in script.counts.delivered.values())
+    assert again - script.counts.faults["malformed"] <= AT_ONCE
+    with Ledger.open(tmp_path / "run") as ledger:
+        found = ledger.check()
+        states = ledger.stats().calls
+    assert not found.damage
+    assert states["answered"] == calls
+    assert set(states) <= {"answered", "unknown"}
