@@ -28,6 +28,8 @@ _STYLES = (
 )
 _DATA = (".json", ".jsonl", ".csv")
 _FLOAT = re.compile(r"(-?\d+\.\d+(?:e-?\d+)?)")
+_CLIPPED = re.compile(r"(-p)[0-9a-f]{10}\b")
+"""The name of what a figure is clipped to: matplotlib makes it of all digits of its corners."""
 _FLAG = re.compile(r"^  (--[a-z][a-z-]*)", re.MULTILINE)
 """A flag where it is explained: what else a help text says of flags is words."""
 
@@ -35,7 +37,8 @@ _FLAG = re.compile(r"^  (--[a-z][a-z-]*)", re.MULTILINE)
 def byte_differences(kept: Mapping[str, str], found: Mapping[str, str]) -> Iterator[str]:
     """Yield what differs to the byte; of JSON, but for the words that people read.
 
-    The last digits of a number in data depend on the processor, which adds in another order, and may differ.
+    The last digits of a number in data depend on the processor, which adds in another order, and may differ. So may
+    names in a page that are made of them.
     """
     yield from _other_files(kept, found)
     for name in kept.keys() & found.keys():
@@ -72,7 +75,9 @@ def _alike_part(before: str, after: str) -> bool:
 
 
 def _masked_text(name: str, text: str) -> str:
-    """Return JSON with its words masked, in the layout that it had."""
+    """Return JSON with its words masked, in the layout that it had; pages without names made of last digits."""
+    if name.endswith(".html"):
+        return _CLIPPED.sub(r"\1", text)
     if name.endswith(".json"):
         return _in_layout(text)
     if name.endswith(".jsonl"):
