@@ -75,23 +75,39 @@ class Run:
 
 
 class Capacity:
-    """Faults of a server that takes so many requests a second, and refuses the others with 429."""
+    """Faults of a server that takes so many requests a second, and refuses the others with 429.
 
-    def __init__(self, per_second: float) -> None:
-        self._per_second, self._left, self._at = per_second, per_second / 10, time.monotonic()
-        self._faults = Faults(with_retry_after=0.0)
+    Parameters
+    ----------
+    per_second : float
+    retry_after : float, optional
+        Seconds that it asks those to wait whom it refuses.
+
+    Attributes
+    ----------
+    taken, turned_away : int
+    at : float
+        When it was last asked, by the clock of the running loop.
+    """
+
+    def __init__(self, per_second: float, retry_after: float | None = None) -> None:
+        self.per_second, self._left, self.at = per_second, per_second / 10, 0.0
+        self.taken = self.turned_away = 0
+        self._faults = Faults(with_retry_after=float(retry_after is not None), retry_after=retry_after or 0.0)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._faults, name)
 
     def of_attempt(self, _seed: int, _digest: str, _attempt: int) -> str | None:
         """Take a request, or refuse it."""
-        now = time.monotonic()
-        self._left = min(self._per_second / 10, self._left + (now - self._at) * self._per_second)
-        self._at = now
+        now = asyncio.get_running_loop().time()
+        self._left = min(self.per_second / 10, self._left + (now - self.at) * self.per_second)
+        self.at = now
         if self._left < 1:
+            self.turned_away += 1
             return "throttled"
         self._left -= 1
+        self.taken += 1
         return None
 
 

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import bonwise as bw
 from bonwise.calls.providers.protocol import Connection
 from bonwise.data.verdicts import Score
-from bonwise.testing.faults import Faults
 from bonwise.testing.script import Script
 from bonwise.testing.transport import FakeTransport
 from calls.virtual_time import run_virtual
 
-LATENCY = 0.03
-TEN = {
-    "throttled": 0.02,
-    "server_error": 0.02,
-    "overloaded": 0.02,
-    "cut": 0.02,
-    "malformed": 0.02,
-    "retry_after": 0.02,
-}
-"""One attempt in ten goes wrong, in five ways."""
+_spec = importlib.util.spec_from_file_location(
+    "benchmark_of_load", Path(__file__).parents[2] / "benchmarks" / "load.py"
+)
+BENCHMARK = importlib.util.module_from_spec(_spec)
+sys.modules[_spec.name] = BENCHMARK
+_spec.loader.exec_module(BENCHMARK)
+"""The same faults, server and deadline, measured on a real clock."""
 
-HANGING = TEN | {"slow": 0.02, "slow_seconds": 3600.0}
-"""And one in fifty is never answered."""
+TEN, HANGING = BENCHMARK.TEN, BENCHMARK.FAULTS["10 % faults, 2 % hang"]
+Capacity = BENCHMARK.Capacity
 
 
 @dataclass
@@ -42,34 +41,9 @@ class Load:
         return sorted(self.seconds)[int(0.99 * len(self.seconds))]
 
 
-class Capacity:
-    """Faults of a server that takes so many requests a second and refuses the others with 429."""
-
-    def __init__(self, per_second, retry_after=None):
-        self.per_second, self.taken, self.turned_away = per_second, 0, 0
-        self._faults = Faults(with_retry_after=float(retry_after is not None), retry_after=retry_after or 0.0)
-        self._burst = per_second / 10
-        self._left, self.at = self._burst, 0.0
-
-    def __getattr__(self, name):
-        return getattr(self._faults, name)
-
-    def of_attempt(self, _seed, _digest, _attempt):
-        """Take a request, or refuse it."""
-        now = asyncio.get_running_loop().time()
-        self._left = min(self._burst, self._left + (now - self.at) * self.per_second)
-        self.at = now
-        if self._left < 1:
-            self.turned_away += 1
-            return "throttled"
-        self._left -= 1
-        self.taken += 1
-        return None
-
-
 def loaded(faults, *, clients, pool, seconds, **settings):
     """Let so many clients select from pools of so many candidates for so many seconds, on a clock that jumps."""
-    script = Script(latency=LATENCY, faults=faults)
+    script = Script(latency=BENCHMARK.LATENCY, faults=faults)
     found = Load(0, 0, [])
 
     async def client(selector, number, until):
@@ -86,7 +60,7 @@ def loaded(faults, *, clients, pool, seconds, **settings):
         connection = Connection(transport=FakeTransport(script))
         judge = bw.Pointwise("openai/gpt-5-mini")
         async with bw.Selector(
-            judge, deadline=2.0, on_failure="first", connection=connection, **settings
+            judge, deadline=BENCHMARK.DEADLINE, on_failure="first", connection=connection, **settings
         ) as selector:
             until = asyncio.get_running_loop().time() + seconds
             await asyncio.gather(*(client(selector, number, until) for number in range(clients)))
