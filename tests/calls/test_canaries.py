@@ -115,6 +115,11 @@ def address(origin, name):
     return f"{origin.replace('://', f'://{LOGIN}@')}{PATHS[name]}?api-key={QUERY}&{urlencode(QUERIES)}"
 
 
+def flags(transport):
+    """Return the flags that choose a transport."""
+    return () if transport is None else ("--transport", transport)
+
+
 def files_below(folder):
     """Return the bytes of every file below a folder."""
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
@@ -146,13 +151,13 @@ def looked_into(capsys, folder):
 
 @pytest.mark.parametrize("name", JUDGES)
 @pytest.mark.parametrize(("status", "code"), [(200, 0), (400, 0), (401, 2), (404, 2)])
-def test_the_command_shows_no_secret(tmp_path, capsys, logs, name, status, code):
+def test_the_command_shows_no_secret(tmp_path, capsys, logs, name, status, code, any_transport):
     """Answered, rejected or denied by a server that repeats the key: files, streams and logs hold no secret."""
     script = Telling() if status == 200 else Echo(status)
     file = pool_file(tmp_path / "pools.jsonl", {"p": ["an answer", "another"]})
     with ScriptedServer(script).in_thread() as server:
         url = address(server.url, name)
-        where = ("--run", tmp_path / "run", "--out", tmp_path / "scores.csv")
+        where = ("--run", tmp_path / "run", "--out", tmp_path / "scores.csv", *flags(any_transport))
         done = typed(capsys, "judge", file, "--judge", JUDGES[name], "--base-url", url, *where)
         shown = {"stdout": done.out, "stderr": done.err, "logs": logs()} | files_below(tmp_path / "run")
     assert done.code == code, done.err
@@ -162,7 +167,7 @@ def test_the_command_shows_no_secret(tmp_path, capsys, logs, name, status, code)
     assert leaks(shown) == []
 
 
-def test_a_defect_shows_no_secret(tmp_path, capsys, logs, monkeypatch):
+def test_a_defect_shows_no_secret(tmp_path, capsys, logs, monkeypatch, any_transport):
     """The traceback of an internal error, with a request under way, holds no secret."""
     real = SdkClient.send
 
@@ -173,7 +178,7 @@ def test_a_defect_shows_no_secret(tmp_path, capsys, logs, monkeypatch):
     monkeypatch.setattr(SdkClient, "send", send)
     file = pool_file(tmp_path / "pools.jsonl", {"p": ["an answer", "another"]})
     with ScriptedServer(Script()).in_thread() as server:
-        where = ("--run", tmp_path / "run", "--out", tmp_path / "scores.csv")
+        where = ("--run", tmp_path / "run", "--out", tmp_path / "scores.csv", *flags(any_transport))
         done = typed(capsys, "judge", file, "--judge", OPENAI, "--base-url", address(server.url, "openai"), *where)
     assert done.code == 70
     assert "Raising" in done.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import nullcontext
 
 import httpx
 import pytest
@@ -13,6 +14,7 @@ from bonwise.calls.failure import AttemptError
 from bonwise.calls.providers.anthropic import Anthropic
 from bonwise.calls.providers.openai import OpenAI
 from bonwise.calls.providers.protocol import Connection
+from calls.routed_port import behind_a_port
 
 CANARIES = {
     "OPENAI_API_KEY": "canary-openai-8f2a6b",
@@ -66,16 +68,20 @@ def ask():
 
 
 @pytest.fixture
-def send(provider, model, ask):
-    """Return a function that sends one plain request and gives its response."""
+def send(provider, model, ask, any_transport, request, monkeypatch):
+    """Return a function that sends one plain request, by each transport in turn, and gives its response."""
+    # The router stands in for the network in the SDKs' own libraries; for aiohttp it answers behind a port.
+    routed = any_transport is not None and "routes" in request.fixturenames
+    router = request.getfixturevalue("routes") if routed else None
 
     def run(*, to=model, **settings):
         async def main():
-            client = provider.client(to, Connection())
-            try:
-                return await client.send(provider.request(ask(to, **settings), 1, frozenset()))
-            finally:
-                await client.aclose()
+            async with behind_a_port(router, monkeypatch) if routed else nullcontext():
+                client = provider.client(to, Connection(transport=any_transport))
+                try:
+                    return await client.send(provider.request(ask(to, **settings), 1, frozenset()))
+                finally:
+                    await client.aclose()
 
         return asyncio.run(main())
 

@@ -9,6 +9,7 @@ import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from functools import cache
+from io import BytesIO
 from types import ModuleType
 from typing import Any, Self
 
@@ -20,8 +21,13 @@ __all__ = ["AiohttpTransport"]
 KEEP_ALIVE = 5.0
 """Seconds that a connection rests before it is closed; the HTTP libraries of the SDKs have the same."""
 
-LONGEST_HEADER = 2**16
-"""Bytes of one header of a response; aiohttp's own bound of 8 kB is less than some gateways send."""
+LONGEST_HEADER = 100 * 2**10
+"""Bytes of one header of a response, as many as the HTTP libraries of the SDKs read; aiohttp's own bound is 8 kB."""
+
+AT_ONCE = 2**20
+"""Bytes of a request that are handed over whole; aiohttp warns of more and takes them in parts."""
+
+SWITCHING_PROTOCOLS = 101
 
 
 class AiohttpTransport:
@@ -43,16 +49,20 @@ class AiohttpTransport:
     async def handle_async_request(self, request: Any) -> Any:
         """Send one request, once; the body of the response is read by whoever takes it."""
         limits = request.extensions.get("timeout", {})
+        content = await request.aread()
         with _translated(self._http):
             response = await self._opened().request(
                 request.method,
                 _address(request.url),
-                data=await request.aread(),
+                data=content if len(content) <= AT_ONCE else BytesIO(content),
                 headers=[(name.decode("ascii"), value.decode("latin-1")) for name, value in request.headers.raw],
                 skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
                 allow_redirects=False,
                 timeout=_time_limits(limits.get("connect"), limits.get("read")),
             )
+        if response.status == SWITCHING_PROTOCOLS:
+            response.close()
+            raise self._http.RemoteProtocolError("the server wants to speak another protocol")
         return self._http.Response(
             response.status,
             headers=response.raw_headers,

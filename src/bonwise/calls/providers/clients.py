@@ -169,9 +169,13 @@ def _transport(http: ModuleType, address: Address, connection: Connection) -> An
 
 def _is_behind_proxy(address: Address) -> bool:
     """Tell whether the environment has a proxy for an address."""
-    where = urlsplit(address.url)
-    proxies = getproxies()
-    return not proxies.keys().isdisjoint({where.scheme, "all"}) and not proxy_bypass(where.netloc)
+    where, proxies = urlsplit(address.url), getproxies()
+    # `.example.com` excepts what is below it. The standard library takes it to except example.com too, and the usual
+    # transport, which decides where this says yes, does not.
+    rules = (rule.strip().lower() for rule in proxies.get("no", "").split(","))
+    above = {rule.lstrip(".") for rule in rules if rule.startswith(".")}
+    is_excepted = bool(proxy_bypass(where.netloc)) and above.isdisjoint({where.hostname, where.netloc.lower()})
+    return not proxies.keys().isdisjoint({where.scheme, "all"}) and not is_excepted
 
 
 def _sending(headers: CustomHeaders, address: Address) -> Callable[[Any], Awaitable[None]]:
