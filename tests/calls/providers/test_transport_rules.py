@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import shutil
 import ssl
 import subprocess
@@ -16,44 +15,11 @@ from bonwise.calls.failure import AttemptError
 from bonwise.calls.providers import clients
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.providers.service import read_address
+from calls.recorded_port import Recorded, listening
 from http_libraries import INSTALLED
 
-OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"
 WARM = 3
 """Requests of a client, of different lengths, after which it has learnt how the SDK makes them."""
-
-
-class Recorded:
-    """Answers its first requests well and all others alike; keeps heads and bodies."""
-
-    def __init__(self, said=OK, *, well=0):
-        self.said, self.well = said, well
-        self.heads, self.bodies = [], []
-
-    async def serve(self, reader, writer):
-        """Answer what comes on one connection."""
-        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-            while True:
-                self.heads.append((await reader.readuntil(b"\r\n\r\n")).decode("latin-1"))
-                fields = dict(line.split(": ", 1) for line in self.heads[-1].lower().split("\r\n")[1:-2])
-                self.bodies.append(await reader.readexactly(int(fields.get("content-length", 0))))
-                if len(self.heads) > self.well:
-                    writer.write(self.said)
-                    break
-                writer.write(OK)
-            await writer.drain()
-        writer.close()
-
-
-@contextlib.asynccontextmanager
-async def listening(server, **settings):
-    """Serve on a port of this machine until the block ends."""
-    made = await asyncio.start_server(server.serve, "127.0.0.1", 0, **settings)
-    try:
-        yield made.sockets[0].getsockname()[1]
-    finally:
-        made.close()
-        await asyncio.sleep(0.01)  # the other end is told
 
 
 @pytest.fixture
