@@ -6,6 +6,7 @@ import gc
 import os
 import socket
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -112,10 +113,10 @@ def routes():
         yield router
 
 
-@pytest.fixture(params=["usual", "aiohttp"])
+_WITHOUT_AIOHTTP = pytest.mark.skipif(find_spec("aiohttp") is None, reason="bonwise[fast] is not installed")
+
+
+@pytest.fixture(params=[None, pytest.param("aiohttp", marks=_WITHOUT_AIOHTTP)], ids=["usual", "aiohttp"])
 def any_transport(request):
-    """Each transport that carries requests over a network, as a connection takes it."""
-    if request.param == "usual":
-        return None
-    pytest.importorskip("aiohttp", reason="bonwise[fast] is not installed")
+    """Return each transport that carries requests over a network, as a connection takes it."""
     return request.param
