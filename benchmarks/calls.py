@@ -6,7 +6,6 @@ Run ``python benchmarks/calls.py``; what is measured, and how to read it: ``benc
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import platform
@@ -15,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import venv
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import Any
 import openai
 
 from bonwise.calls.providers.http import http_library
+from scripted_model import served
 
 CONTENDERS_FILE = Path(__file__).with_name("call_contenders.py")
 IN_MEMORY, LOOPBACK = "in memory", "loopback"
@@ -106,18 +106,6 @@ def measure(job: Job, calls: int, url: str) -> Cost:
         command = [job.python, str(CONTENDERS_FILE), json.dumps(asked)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return Cost(**json.loads(done.stdout.splitlines()[-1]))
-
-
-@contextlib.contextmanager
-def served(latency: float) -> Iterator[str]:
-    """Serve answers from a process of their own; yield the address."""
-    command = [sys.executable, "-m", "bonwise.testing.server", "--latency", str(latency)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stdout is not None
-            yield server.stdout.readline().strip()
-        finally:
-            server.terminate()
 
 
 def median_ratio(row: Row, baseline: Row) -> float:

@@ -14,21 +14,20 @@ from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import bonwise as bw
+from scripted_model import served
 
 HOME = Path(bw.__file__).parent
 TABLE = Path(os.environ.get("BONWISE_SHARED", "../shared")) / "data" / "arena100" / "scores.csv"
@@ -104,23 +103,11 @@ def passed_by(work: Callable[[], object]) -> Passed:
     return passed
 
 
-@contextlib.contextmanager
-def served() -> Iterator[str]:
-    """Run a scripted model in another process; its address."""
-    command = [sys.executable, "-m", "bonwise.testing.server", "--latency", "0.02"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stdout is not None
-            yield server.stdout.readline().strip()
-        finally:
-            server.terminate()
-
-
 def pick() -> Passed:
     """Select twice; another prompt each time, so that the model is asked for both."""
     os.environ.setdefault("OPENAI_API_KEY", "scripted")
     prompts = iter(["Which is shorter?", "Which is longer?"])
-    with served() as url, tempfile.TemporaryDirectory() as folder:
+    with served(0.02) as url, tempfile.TemporaryDirectory() as folder:
         judge = bw.Pointwise("openai/scripted", base_url=f"{url}/v1")
         return passed_by(lambda: bw.select(next(prompts), CANDIDATES, judge=judge, ledger=Path(folder) / "run"))
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from scipy import stats
 
 from call_contenders import CONTENDERS, KEY, Call
-from calls import served
+from scripted_model import served
 
 BASELINE = "create"
 NAMES = (BASELINE, "bonwise", "bonwise by aiohttp")

@@ -24,6 +24,7 @@ import bonwise as bw
 from bonwise.calls.providers.http import http_library
 from bonwise.calls.providers.protocol import Connection
 from bonwise.selection.selector import Selector
+from scripted_model import served
 
 HTTP = http_library(openai)
 POOLS, CANDIDATES, ROUNDS = 1_000, 4, 5
@@ -86,14 +87,8 @@ def by_memory() -> Iterator[Selector]:
 @contextmanager
 def by_loopback() -> Iterator[Selector]:
     """Return a selector by a model that another process serves."""
-    command = [sys.executable, "-m", "bonwise.testing.server", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stdout is not None
-            address = server.stdout.readline().strip()
-            yield Selector(bw.Pointwise("openai/m", base_url=f"{address}/v1"))
-        finally:
-            server.terminate()
+    with served() as address:
+        yield Selector(bw.Pointwise("openai/m", base_url=f"{address}/v1"))
 
 
 CONTENDERS = {ASYNCHRONOUS: by_waiting, ORDINARY: by_function, MEMORY: by_memory, LOOPBACK: by_loopback}
