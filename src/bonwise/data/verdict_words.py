@@ -14,17 +14,18 @@ from bonwise.data.numbers import is_blank
 from bonwise.data.wording import quoted
 from bonwise.errors import ColumnError, RowError
 
-__all__ = ["joined_names", "preferences_of", "require_columns"]
+__all__ = ["VERDICT_WORDS", "joined_names", "preferences_of", "require_columns"]
 
 _Floats = npt.NDArray[np.float64]
 
 _SEPARATOR = " / "
 
-_WORDS: Mapping[str, float] = {
+VERDICT_WORDS: Mapping[str, float] = {
     **dict.fromkeys(("1", "1.0", "a", "first", "model_a", "response_a"), 1.0),
     **dict.fromkeys(("2", "2.0", "b", "second", "model_b", "response_b"), 0.0),
     **dict.fromkeys(("tie", "0.5", "both", "tie (inconsistent)", "tie (bothbad)"), 0.5),
 }
+"""What a word says of a pair: 1 for the first, 0 for the second, 1/2 for a tie."""
 
 
 def require_columns(raw: pd.DataFrame, columns: Sequence[str], source: str) -> None:
@@ -51,7 +52,7 @@ def preferences_of(column: pd.Series, source: str) -> _Floats:
         A cell that is not a verdict.
     """
     words = column.astype(str).str.strip().str.lower()
-    values = np.asarray(words.map(_WORDS), dtype=np.float64)
+    values = np.asarray(words.map(VERDICT_WORDS), dtype=np.float64)
     unknown = np.isnan(values) & ~is_blank(column)
     if unknown.any():
         at = int(np.flatnonzero(unknown)[0])
