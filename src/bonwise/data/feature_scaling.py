@@ -1,0 +1,158 @@
+"""Scores of several judges on one scale: centred within prompts, gaps filled by what the other judges say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.data.ties import TIE_DECIMALS
+
+__all__ = ["Feature", "FeatureKind", "FeatureScaling"]
+
+FeatureKind = Literal["score", "spread", "width", "length"]
+"""A judge's score, the standard deviation of its draws, the width of its stated interval; the length of the text."""
+
+_LEAST_VARIANCE = 1e-3
+"""Added to the variances of features that others are predicted from: of two that agree fully, neither is inverted."""
+
+_Floats = npt.NDArray[np.float64]
+_Ints = npt.NDArray[np.int64]
+
+
+class Feature(NamedTuple):
+    """What a column of features is: of which judge, and what of it. A length is of no judge.
+
+    Examples
+    --------
+    >>> str(Feature("gpt", "score")), str(Feature("gpt", "spread")), str(Feature("", "length"))
+    ('gpt', 'spread of gpt', 'length')
+    """
+
+    judge: str
+    kind: FeatureKind
+
+    def __str__(self) -> str:
+        if self.kind == "score":
+            return self.judge
+        return f"{self.kind} of {self.judge}" if self.judge else self.kind
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureScaling:
+    """How features of the candidates of one prompt are put on one scale.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+    scales : ndarray of float64, shape (features,)
+        Root mean square difference of two candidates of a prompt that differ, divided by the square root of 2; 0
+        where candidates never differ.
+    covariance : ndarray of float64, shape (features, features)
+        Of the features on that scale, within prompts.
+
+    Examples
+    --------
+    >>> values = np.array([[.9, 80.], [.4, 60.], [.7, 90.], [.1, 50.]])
+    >>> scaling = FeatureScaling.of((Feature("a", "score"), Feature("b", "score")), values, np.array([2, 2]))
+    >>> scaling.standardised(np.array([[.9, np.nan], [.4, np.nan]])).round(2).tolist()
+    [[0.64, 0.62], [-0.64, -0.62]]
+    """
+
+    features: tuple[Feature, ...]
+    scales: _Floats = field(repr=False)
+    covariance: _Floats = field(repr=False)
+
+    @classmethod
+    def of(cls, features: tuple[Feature, ...], values: _Floats, sizes: _Ints) -> FeatureScaling:
+        """Measure scales and covariance on a table; labels play no part.
+
+        Parameters
+        ----------
+        features : tuple of Feature
+        values : ndarray of float64, shape (cells, features)
+            Grouped by prompt, NaN where there is none.
+        sizes : ndarray of int64, shape (prompts,)
+        """
+        scales = np.array([_scale(column, sizes) for column in values.T])
+        scaled = _centred(values, sizes) / np.where(scales > 0, scales, 1.0)
+        known = ~np.isnan(scaled)
+        zeros = np.where(known, scaled, 0.0)
+        both = np.maximum(known.T.astype(float) @ known.astype(float), 1.0)
+        return cls(features, scales, _semidefinite(zeros.T @ zeros / both))
+
+    def standardised(self, values: _Floats, sizes: _Ints | None = None) -> _Floats:
+        """Return features centred within prompts and divided by their scales, gaps filled.
+
+        A gap takes the value that is to be expected given the features that are there; 0, the mean of the prompt,
+        where there are none. A feature that a prompt has of one candidate alone says nothing, and is a gap.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (cells, features)
+        sizes : ndarray of int64, shape (prompts,), optional
+            All cells are of one prompt where they are not given.
+        """
+        scaled: _Floats
+        if sizes is None and len(values) > 1 and not np.isnan(values).any():
+            scaled = (values - values.mean(axis=0)) / self._divisors
+            return scaled
+        scaled = _centred(values, np.array([len(values)]) if sizes is None else sizes) / self._divisors
+        return self._filled(scaled)
+
+    @cached_property
+    def _divisors(self) -> _Floats:
+        return np.where(self.scales > 0, self.scales, 1.0)
+
+    def _filled(self, scaled: _Floats) -> _Floats:
+        gaps = np.isnan(scaled)
+        if not gaps.any():
+            return scaled
+        out = np.where(gaps, 0.0, scaled)
+        patterns, which = np.unique(gaps, axis=0, return_inverse=True)
+        for number, lacking in enumerate(patterns):
+            if not lacking.any() or lacking.all():
+                continue
+            rows, there = np.flatnonzero(which.reshape(-1) == number), ~lacking
+            of_those = self.covariance[np.ix_(there, there)] + _LEAST_VARIANCE * np.eye(int(there.sum()))
+            weights = np.linalg.solve(of_those, self.covariance[np.ix_(there, lacking)])
+            out[np.ix_(rows, lacking)] = out[np.ix_(rows, there)] @ weights
+        return out
+
+
+def _centred(values: _Floats, sizes: _Ints) -> _Floats:
+    """Return the values less the mean of their prompt, NaN where a prompt has fewer than two."""
+    starts = np.cumsum(sizes) - sizes
+    known = ~np.isnan(values)
+    counts = np.add.reduceat(known, starts, axis=0, dtype=np.float64)
+    sums = np.add.reduceat(np.where(known, values, 0.0), starts, axis=0)
+    means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 1)
+    found: _Floats = values - np.repeat(means, sizes, axis=0)
+    return found
+
+
+def _scale(column: _Floats, sizes: _Ints) -> float:
+    """Return the root mean square difference of pairs that differ, divided by the square root of 2."""
+    known = ~np.isnan(column)
+    owner = np.repeat(np.arange(len(sizes)), sizes)[known]
+    values = np.round(column[known], TIE_DECIMALS)
+    counts = np.bincount(owner, minlength=len(sizes)).astype(np.float64)
+    middle = np.divide(
+        np.bincount(owner, weights=values, minlength=len(sizes)), counts, out=np.zeros(len(sizes)), where=counts > 0
+    )
+    squares = float((np.bincount(owner, weights=(values - middle[owner]) ** 2, minlength=len(sizes)) * counts).sum())
+    order = np.lexsort((values, owner))
+    same = (np.diff(owner[order], prepend=-1) == 0) & (np.diff(values[order], prepend=np.inf) == 0)
+    runs = np.diff(np.flatnonzero(np.append(~same, True))).astype(np.float64)
+    apart = float((counts * (counts - 1) / 2).sum() - (runs * (runs - 1) / 2).sum())
+    return float(np.sqrt(squares / apart / 2)) if apart > 0 else 0.0
+
+
+def _semidefinite(matrix: _Floats) -> _Floats:
+    # Moments over different cells need not make a covariance; the nearest one has no negative eigenvalue.
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    found: _Floats = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    return found

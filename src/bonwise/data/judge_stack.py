@@ -1,0 +1,129 @@
+"""A fitted stack of judges: scores of several judges in, how good each candidate is and which is the best out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.data.feature_scaling import Feature, FeatureScaling
+
+__all__ = ["DRAWS", "JudgeStack"]
+
+DRAWS = 200
+"""Draws of the coefficients behind chances."""
+
+_Floats = npt.NDArray[np.float64]
+_Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeStack:
+    """Weights of several judges, as they were fitted to labelled candidates.
+
+    The utility of candidate i is ``u_i = x_i' b`` with features x, see `FeatureScaling`. It is on the scale of a
+    logit, and compares candidates of one prompt only. With draws b_s of the coefficients and the temperature t::
+
+        P(i is best) = mean_s exp(x_i' b_s / t) / sum_k exp(x_k' b_s / t)
+
+    The quality of a candidate is its utility and a Gumbel error that no judge sees, so that the regret to be expected
+    of picking i is ``unit * mean_s (log sum_k exp(x_k' b_s / t) - x_i' b_s / t)``.
+
+    Parameters
+    ----------
+    scaling : FeatureScaling
+    coefficients : ndarray of float64, shape (features,)
+    covariance : ndarray of float64, shape (features, features)
+        Of the coefficients, clustered by prompt.
+    temperature : float
+        Above 0: calibrates P(best), out of fold.
+    unit : float
+        Labels per unit of regret.
+    seed : int
+        Of the draws.
+    fallback : str or None
+        The judge that is taken alone, because cross-validation showed no gain of a stack.
+
+    Examples
+    --------
+    >>> scaling = FeatureScaling((Feature("a", "score"), Feature("b", "score")), np.ones(2), np.eye(2))
+    >>> stack = JudgeStack(scaling, np.array([2.0, 1.0]), np.zeros((2, 2)))
+    >>> pool = np.array([[.9, .2], [.4, .3]])
+    >>> stack.utilities(pool).tolist(), stack.p_best(pool).round(3).tolist()
+    ([0.45, -0.45], [0.711, 0.289])
+    """
+
+    scaling: FeatureScaling
+    coefficients: _Floats = field(repr=False)
+    covariance: _Floats = field(repr=False)
+    temperature: float = 1.0
+    unit: float = 1.0
+    seed: int = 0
+    fallback: str | None = None
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """What the columns of features are."""
+        return self.scaling.features
+
+    @cached_property
+    def judges(self) -> tuple[str, ...]:
+        """The judges whose scores it takes."""
+        return tuple(one.judge for one in self.features if one.kind == "score")
+
+    def scored(self, values: _Floats) -> npt.NDArray[np.bool_]:
+        """Tell which candidates have the score of one judge at least."""
+        scores = [at for at, one in enumerate(self.features) if one.kind == "score"]
+        return np.asarray((~np.isnan(values[:, scores])).any(axis=1))
+
+    def utilities(self, values: _Floats, sizes: _Ints | None = None) -> _Floats:
+        """Return the utility of each candidate, NaN where no judge scored it.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (cells, features)
+            NaN where there is none.
+        sizes : ndarray of int64, shape (prompts,), optional
+            All candidates are of one prompt where they are not given.
+        """
+        found: _Floats = self.scaling.standardised(values, sizes) @ self.coefficients
+        return np.where(self.scored(values), found, np.nan)
+
+    def p_best(self, values: _Floats) -> _Floats:
+        """Return the chance of each candidate of one prompt to be the best; NaN for one that no judge scored."""
+        chances, _ = self._drawn(values)
+        return chances
+
+    def expected_regret(self, values: _Floats) -> _Floats:
+        """Return by how much the label of the best is expected to exceed that of each candidate of one prompt."""
+        _, regrets = self._drawn(values)
+        return regrets
+
+    def _drawn(self, values: _Floats) -> tuple[_Floats, _Floats]:
+        scored = self.scored(values)
+        chances, regrets = np.full(len(values), np.nan), np.full(len(values), np.nan)
+        if scored.any():
+            chances[scored], regrets[scored] = self.drawn(self.scaling.standardised(values)[scored])
+        return chances, regrets
+
+    def drawn(self, standardised: _Floats) -> tuple[_Floats, _Floats]:
+        """Return P(best) and expected regret of the candidates of one prompt from features on the common scale."""
+        quality = standardised @ self._draws
+        top = quality.max(axis=0)
+        sums = np.exp(quality - top)
+        total = sums.sum(axis=0)
+        regret = (top + np.log(total) - quality).mean(axis=1)
+        return (sums / total).mean(axis=1), self.unit * regret
+
+    @cached_property
+    def _draws(self) -> _Floats:
+        """Coefficients divided by the temperature, shape (features, draws): each draw and its mirror image."""
+        rng = np.random.default_rng(self.seed)
+        values, vectors = np.linalg.eigh((self.covariance + self.covariance.T) / 2)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        noise = root @ rng.standard_normal((len(self.coefficients), DRAWS // 2))
+        both = np.concatenate([noise, -noise], axis=1)
+        found: _Floats = (self.coefficients[:, None] + both) / self.temperature
+        return found

@@ -1,0 +1,149 @@
+"""P(best) and expected regret from draws of utilities, and the temperature that calibrates them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize_scalar
+
+from bonwise.stats.sums import TIE_DECIMALS, Floats
+
+__all__ = ["Calibration", "CalibrationBin", "calibrated", "chances_and_regrets"]
+
+_BINS = 10
+_MOST_PROMPTS = 2_000
+_WIDEST = 6.0
+
+_Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationBin:
+    """Candidates whose P(best) lies in one tenth of the range.
+
+    Parameters
+    ----------
+    low, high : float
+        Ends of the tenth.
+    predicted : float
+        Mean P(best).
+    observed : float
+        Share of them that have the highest label; of k that share it each counts 1 / k.
+    candidates : int
+    """
+
+    low: float
+    high: float
+    predicted: float
+    observed: float
+    candidates: int
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """How P(best) is brought in line with the labels.
+
+    Parameters
+    ----------
+    temperature : float
+        Utilities are divided by it.
+    unit : float
+        Labels per unit of regret.
+    bins : tuple of CalibrationBin
+        Out of fold, empty tenths left out.
+    """
+
+    temperature: float
+    unit: float
+    bins: tuple[CalibrationBin, ...] = field(repr=False)
+
+    @property
+    def largest_gap(self) -> float:
+        """The largest distance of predicted and observed among tenths with 50 candidates or more; NaN without one."""
+        gaps = [abs(one.predicted - one.observed) for one in self.bins if one.candidates >= 50]
+        return max(gaps, default=float("nan"))
+
+
+def chances_and_regrets(quality: Floats, sizes: _Ints, temperature: float) -> tuple[Floats, Floats]:
+    """Return P(best) and expected regret, the latter in units of utility over temperature.
+
+    Parameters
+    ----------
+    quality : ndarray of float64, shape (cells, draws)
+        Utilities under draws of the coefficients.
+    sizes : ndarray of int64, shape (prompts,)
+    temperature : float
+
+    Returns
+    -------
+    tuple of ndarray, each of shape (cells,)
+
+    Examples
+    --------
+    >>> chances, regrets = chances_and_regrets(np.array([[1.0], [0.0]]), np.array([2]), 1.0)
+    >>> chances.round(3).tolist(), regrets.round(3).tolist()
+    ([0.731, 0.269], [0.313, 1.313])
+    """
+    starts = np.cumsum(sizes) - sizes
+    scaled = quality / temperature
+    top = np.maximum.reduceat(scaled, starts, axis=0)
+    sums = np.exp(scaled - np.repeat(top, sizes, axis=0))
+    total = np.add.reduceat(sums, starts, axis=0)
+    chances: Floats = (sums / np.repeat(total, sizes, axis=0)).mean(axis=1)
+    regrets: Floats = (np.repeat(top + np.log(total), sizes, axis=0) - scaled).mean(axis=1)
+    return chances, regrets
+
+
+def calibrated(quality: Floats, labels: Floats, sizes: _Ints, *, seed: int = 0) -> Calibration:
+    """Choose the temperature under which the labels are the most likely.
+
+    Parameters
+    ----------
+    quality : ndarray of float64, shape (cells, draws)
+        Utilities out of fold, under draws of the coefficients.
+    labels : ndarray of float64, shape (cells,)
+    sizes : ndarray of int64, shape (prompts,)
+    seed : int
+        Of the sample of prompts that the temperature is chosen on where there are more than 2,000.
+    """
+    best = _shares(labels, sizes)
+    some = np.zeros(len(sizes), dtype=bool)
+    some[np.random.default_rng(seed).permutation(len(sizes))[:_MOST_PROMPTS]] = True
+    cells = np.repeat(some, sizes)
+
+    def loss(log_temperature: float) -> float:
+        chances, _ = chances_and_regrets(quality[cells], sizes[some], float(np.exp(log_temperature)))
+        return -float(best[cells] @ np.log(np.maximum(chances, 1e-300)))
+
+    found = minimize_scalar(loss, bounds=(-_WIDEST, _WIDEST), method="bounded", options={"xatol": 1e-3})
+    temperature = float(np.exp(found.x))
+    chances, regrets = chances_and_regrets(quality, sizes, temperature)
+    return Calibration(temperature, _unit(chances, regrets, labels, sizes), tuple(_bins(chances, best)))
+
+
+def _shares(labels: Floats, sizes: _Ints) -> Floats:
+    starts = np.cumsum(sizes) - sizes
+    rounded = np.round(labels, TIE_DECIMALS)
+    best = rounded == np.repeat(np.maximum.reduceat(rounded, starts), sizes)
+    found: Floats = best / np.repeat(np.add.reduceat(best, starts, dtype=np.float64), sizes)
+    return found
+
+
+def _unit(chances: Floats, regrets: Floats, labels: Floats, sizes: _Ints) -> float:
+    """Return the labels that picks really lose for each unit of regret that is expected of them."""
+    starts = np.cumsum(sizes) - sizes
+    lost = float((np.repeat(np.maximum.reduceat(labels, starts), sizes) - labels) @ chances)
+    expected = float(regrets @ chances)
+    return lost / expected if expected > 0 else 0.0
+
+
+def _bins(chances: Floats, best: Floats) -> list[CalibrationBin]:
+    at = np.minimum((chances * _BINS).astype(np.int64), _BINS - 1)
+    found = []
+    for number in np.unique(at).tolist():
+        mine = at == number
+        predicted, observed = float(chances[mine].mean()), float(best[mine].mean())
+        found.append(CalibrationBin(number / _BINS, (number + 1) / _BINS, predicted, observed, int(mine.sum())))
+    return found

@@ -1,0 +1,51 @@
+"""What picking by each of several columns of scores is worth, prompt by prompt."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.sums import TIE_DECIMALS, Floats
+
+__all__ = ["best_by_gain", "pick_gains"]
+
+_Ints = npt.NDArray[np.int64]
+
+
+def pick_gains(scores: Floats, labels: Floats, sizes: _Ints) -> Floats:
+    """Return the label of the candidate at the top less the mean label, ties in expectation.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (cells, columns)
+        NaN where a candidate has none: it is not picked. Where a prompt has none at all the pick is random.
+    labels : ndarray of float64, shape (cells,)
+    sizes : ndarray of int64, shape (prompts,)
+
+    Returns
+    -------
+    ndarray of float64, shape (prompts, columns)
+
+    Examples
+    --------
+    >>> pick_gains(np.array([[.9, 1.], [.4, 1.]]), np.array([1., 0.]), np.array([2])).tolist()
+    [[0.5, 0.0]]
+    """
+    starts = np.cumsum(sizes) - sizes
+    known = np.where(np.isnan(scores), -np.inf, np.round(scores, TIE_DECIMALS))
+    top = known == np.repeat(np.maximum.reduceat(known, starts, axis=0), sizes, axis=0)
+    picked = np.add.reduceat(np.where(top, labels[:, None], 0.0), starts, axis=0)
+    found: Floats = picked / np.add.reduceat(top, starts, axis=0, dtype=np.float64)
+    return found - (np.add.reduceat(labels, starts) / sizes)[:, None]
+
+
+def best_by_gain(gains: Floats) -> Floats:
+    """Return the share that each column has in being the best: 1 for the best, equal shares where several are.
+
+    Parameters
+    ----------
+    gains : ndarray of float64, shape (sets, columns)
+    """
+    best = gains >= gains.max(axis=1, keepdims=True) - 10.0**-TIE_DECIMALS
+    found: Floats = best / best.sum(axis=1, keepdims=True)
+    return found

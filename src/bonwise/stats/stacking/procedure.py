@@ -1,0 +1,244 @@
+"""The whole procedure on any set of prompts: choose a ridge, fit, fall back to the best judge where nothing is won.
+
+What is fitted to all prompts gives the fit to a part of them by one Newton step, so that the procedure can be
+repeated on hundreds of sets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.stacking.folds import Deal
+from bonwise.stats.stacking.labelled_pairs import labelled_pairs
+from bonwise.stats.stacking.pick_gains import best_by_gain, pick_gains
+from bonwise.stats.stacking.ridge_path import RidgePath, ridge_path
+from bonwise.stats.sums import Floats
+
+__all__ = ["LabelledPools", "Paths", "Trained", "train"]
+
+_Ints = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
+
+_LEAST = 1e-3
+"""The coefficient of a judge that is taken alone, at least."""
+
+_AT_ONCE = 64
+"""Sets that are worked on together, which bounds the memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledPools:
+    """Labelled candidates of prompts that have two or more.
+
+    Parameters
+    ----------
+    features : ndarray of float64, shape (cells, features)
+        Centred within prompts, on a common scale, without gaps.
+    judges : ndarray of float64, shape (cells, judges)
+        The scores of each judge alone, NaN where there is none.
+    own : tuple of int
+        The feature that is each judge's score.
+    labels : ndarray of float64, shape (cells,)
+    sizes : ndarray of int64, shape (prompts,)
+    clusters : ndarray of int64, shape (prompts,), or None
+    weights : ndarray of float64, shape (cells,), or None
+        1 / chance of being labelled.
+    """
+
+    features: Floats
+    judges: Floats
+    own: tuple[int, ...]
+    labels: Floats
+    sizes: _Ints
+    clusters: _Ints | None = None
+    weights: Floats | None = None
+
+    @property
+    def judge_gains(self) -> Floats:
+        """What picks by each judge are worth beyond random ones, shape (prompts, judges)."""
+        return pick_gains(self.judges, self.labels, self.sizes)
+
+    def keep(self, prompts: _Mask) -> LabelledPools:
+        """Return some of the prompts."""
+        cells = np.repeat(prompts, self.sizes)
+        return LabelledPools(
+            self.features[cells],
+            self.judges[cells],
+            self.own,
+            self.labels[cells],
+            self.sizes[prompts],
+            None if self.clusters is None else self.clusters[prompts],
+            None if self.weights is None else self.weights[cells],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What the procedure made of each set of prompts.
+
+    Parameters
+    ----------
+    coefficients : ndarray of float64, shape (sets, features)
+        Of the stack; where it falls back, that of the best judge's score alone.
+    ridges : ndarray of int64, shape (sets,)
+        Position of the ridge that was chosen.
+    best : ndarray of float64, shape (sets, judges)
+        Shares of the judges in being the best by labels: 1 for the best one.
+    gains : ndarray of float64, shape (sets, 2)
+        By inner cross-validation: mean gain of the picks of the stack, and of those of the best judge.
+    losses : ndarray of float64, shape (sets, 2)
+        By inner cross-validation: log loss of the stack on pairs, and of a logit on the best judge alone.
+    """
+
+    coefficients: Floats
+    ridges: _Ints
+    best: Floats
+    gains: Floats
+    losses: Floats
+
+    @property
+    def falls_back(self) -> _Mask:
+        """Whether the best judge is taken in place of the stack.
+
+        It is where the stack neither predicts pairs better nor picks better.
+        """
+        found: _Mask = (self.losses[:, 0] >= self.losses[:, 1]) & (self.gains[:, 0] <= self.gains[:, 1])
+        return found
+
+    def some(self, sets: slice) -> Trained:
+        """Return what was made of some of the sets."""
+        return Trained(*(getattr(self, one.name)[sets] for one in fields(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """The fits to all prompts.
+
+    Parameters
+    ----------
+    stack : RidgePath
+    alone : tuple of RidgePath
+        A logit on each judge alone.
+    """
+
+    stack: RidgePath
+    alone: tuple[RidgePath, ...]
+
+    @classmethod
+    def of(cls, pools: LabelledPools, deal: Deal, *, seed: int = 0) -> Paths:
+        """Fit them."""
+        pairs = labelled_pairs(pools.features, pools.labels, pools.sizes, weights=pools.weights, seed=seed)
+        whole = ridge_path(pairs, deal.parts, deal.count)
+        return cls(whole, tuple(ridge_path(pairs.only([one]), deal.parts, deal.count) for one in pools.own))
+
+
+def train(pools: LabelledPools, paths: Paths, deal: Deal, sets: _Mask) -> Trained:
+    """Run the procedure on sets of parts.
+
+    The ridge is the largest whose loss over the inner folds is within one standard error of the smallest.
+
+    Parameters
+    ----------
+    pools : LabelledPools
+    paths : Paths
+    deal : Deal
+    sets : ndarray of bool, shape (sets, parts)
+        The parts that each set holds.
+    """
+    folds = [_InnerFold.of(pools, deal, numbers == fold) for numbers in deal.inner for fold in np.unique(numbers)]
+    some = [_train(pools, paths, deal, folds, sets[at : at + _AT_ONCE]) for at in range(0, len(sets), _AT_ONCE)]
+    return Trained(*(np.concatenate([getattr(one, field.name) for one in some]) for field in fields(Trained)))
+
+
+@dataclass(frozen=True, eq=False)
+class _InnerFold:
+    """An inner fold: its parts, its prompts with the part of each, and what picks by the judges gain."""
+
+    held: _Mask
+    pools: LabelledPools
+    parts: _Ints
+    gains: Floats
+
+    @classmethod
+    def of(cls, pools: LabelledPools, deal: Deal, held: _Mask) -> _InnerFold:
+        mine = held[deal.parts]
+        kept = pools.keep(mine)
+        return cls(held, kept, deal.parts[mine], kept.judge_gains)
+
+    def gains_by_part(self, count: int) -> Floats:
+        """Add up the gains of the judges, shape (parts, judges)."""
+        sums = [np.bincount(self.parts, weights=one, minlength=count) for one in self.gains.T]
+        return np.stack(sums, axis=1)
+
+    def sums(self, coefficients: Floats, shares: Floats, sets: _Mask) -> Floats:
+        """Add up over the prompts of each set what its stack and its best judge gain.
+
+        Returns
+        -------
+        ndarray of float64, shape (3, sets)
+            Prompts, gains of the stack, gains of the best judge.
+        """
+        stack = pick_gains(self.pools.features @ coefficients.T, self.pools.labels, self.pools.sizes)
+        values = np.stack([np.ones_like(stack), stack, self.gains @ shares.T])
+        found: Floats = np.where(sets[:, self.parts].T, values, 0.0).sum(axis=1)
+        return found
+
+
+def _train(pools: LabelledPools, paths: Paths, deal: Deal, folds: list[_InnerFold], sets: _Mask) -> Trained:
+    kept = [sets & ~fold.held for fold in folds]
+    held = [sets & fold.held for fold in folds]
+    fits = [paths.stack.fitted_to(some) for some in kept]
+    losses = np.stack([paths.stack.losses_at(fit, some) for fit, some in zip(fits, held, strict=True)])
+    ridges = _strongest_of_the_best(losses, paths.stack.ridges)
+    rows = np.arange(len(sets))
+    # Each inner partition holds every prompt once.
+    judges = np.sum([fold.gains_by_part(deal.count) for fold in folds], axis=0)
+    shares = [best_by_gain(some.astype(np.float64) @ judges) for some in kept]
+    by_fold = zip(folds, fits, shares, held, strict=True)
+    sums = np.sum([fold.sums(fit[rows, ridges], best, some) for fold, fit, best, some in by_fold], axis=0)
+    alone, ridge_alone = _losses_alone(paths, kept, held, shares)
+    found = Trained(
+        paths.stack.fitted_to(sets)[rows, ridges],
+        ridges,
+        best_by_gain(sets.astype(np.float64) @ judges),
+        (sums[1:] / np.maximum(sums[0], 1.0)).T,
+        np.stack([losses.mean(axis=0)[rows, ridges], alone], axis=1),
+    )
+    lonely = _coefficients_alone(paths, pools, sets, found.best, ridge_alone)
+    return replace(found, coefficients=np.where(found.falls_back[:, None], lonely, found.coefficients))
+
+
+def _losses_alone(paths: Paths, kept: list[_Mask], held: list[_Mask], shares: list[Floats]) -> tuple[Floats, _Ints]:
+    """Return the log loss over inner folds of a logit on the judge that is best on the rest, and its best ridge."""
+    by_ridge = 0.0
+    for some, rest, best in zip(kept, held, shares, strict=True):
+        alone = np.stack([one.losses_at(one.fitted_to(some), rest) for one in paths.alone], axis=2)
+        by_ridge = by_ridge + np.einsum("srj,sj->sr", alone, best) / len(kept)
+    return np.min(by_ridge, axis=1), np.argmin(by_ridge, axis=1)
+
+
+def _coefficients_alone(paths: Paths, pools: LabelledPools, sets: _Mask, best: Floats, ridges: _Ints) -> Floats:
+    """Return coefficients that are 0 but for the score of the best judge; of equal ones it is the first."""
+    judges = best.argmax(axis=1)
+    found = np.zeros((len(sets), pools.features.shape[1]))
+    for judge in np.unique(judges).tolist():
+        mine = np.flatnonzero(judges == judge)
+        fitted = paths.alone[judge].fitted_to(sets[mine])[np.arange(len(mine)), ridges[mine], 0]
+        # It was chosen for its picks, so that more of its score counts as better whatever its pairs say.
+        found[mine, pools.own[judge]] = np.maximum(fitted, _LEAST)
+    return found
+
+
+def _strongest_of_the_best(losses: Floats, ridges: Floats) -> _Ints:
+    """Return the position of the largest ridge whose loss, shape (folds, sets, ridges), is not clearly too large.
+
+    Its excess over the least one is at most one standard error over the folds.
+    """
+    least = losses.mean(axis=0).argmin(axis=1)
+    excess = losses - np.take_along_axis(losses, least[None, :, None], axis=2)
+    error = excess.std(axis=0, ddof=1) / np.sqrt(len(losses))
+    found: _Ints = np.where(excess.mean(axis=0) <= error, ridges, -np.inf).argmax(axis=1)
+    return found

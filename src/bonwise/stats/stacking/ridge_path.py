@@ -1,0 +1,210 @@
+"""The symmetric pairwise logit at several ridges, with what each part of the prompts adds to its gradient.
+
+Of candidates i and j of one prompt, with features x and labels y (ties count one half each way)::
+
+    P(y_i > y_j) = 1 / (1 + exp(-(x_i - x_j)' b)),
+    b(ridge) = argmax sum_pairs w [t log P + (1 - t) log (1 - P)] - ridge / 2 |b|^2.
+
+There is no intercept, so that exchanging the two candidates of a pair changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.stacking.labelled_pairs import LabelledPairs
+from bonwise.stats.sums import Floats
+
+__all__ = ["RIDGES", "RidgePath", "logit", "ridge_path"]
+
+RIDGES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+"""Those that cross-validation chooses among; a ridge of 1 is worth about as much as one prompt of two candidates."""
+
+_STEPS = 100
+_DONE = 1e-9
+
+_Ints = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class RidgePath:
+    """Fits to all prompts at every ridge, and what the parts of the prompts add at these fits.
+
+    Parameters
+    ----------
+    ridges : ndarray of float64, shape (ridges,)
+    coefficients : ndarray of float64, shape (ridges, features)
+    losses : ndarray of float64, shape (ridges, parts)
+        Weighted log loss of the pairs of each part.
+    scores : ndarray of float64, shape (ridges, parts, features)
+        Gradient of the log likelihood of each part.
+    information : ndarray of float64, shape (ridges, parts, features, features)
+        Its negative second derivatives.
+    weights : ndarray of float64, shape (parts,)
+        Of the pairs of each part.
+    """
+
+    ridges: Floats
+    coefficients: Floats
+    losses: Floats
+    scores: Floats
+    information: Floats
+    weights: Floats
+
+    def fitted_to(self, parts: _Mask) -> Floats:
+        """Return the coefficients without some of the parts, by one Newton step from the fit to all of them.
+
+        Parameters
+        ----------
+        parts : ndarray of bool, shape (sets, parts)
+            The parts that each set keeps.
+
+        Returns
+        -------
+        ndarray of float64, shape (sets, ridges, features)
+        """
+        kept = parts.astype(np.float64)
+        ridges, count, features = self.scores.shape
+        information = (kept @ self.information.reshape(ridges, count, -1)).reshape(ridges, -1, features, features)
+        information += self.ridges[:, None, None, None] * np.eye(features)
+        gradient = kept @ self.scores - (self.ridges[:, None] * self.coefficients)[:, None, :]
+        step = np.linalg.solve(information, gradient[..., None])[..., 0]
+        found: Floats = (self.coefficients[:, None, :] + step).transpose(1, 0, 2)
+        return found
+
+    def losses_at(self, coefficients: Floats, parts: _Mask) -> Floats:
+        """Return the log loss of sets of parts at coefficients near the fit, to the second order.
+
+        Parameters
+        ----------
+        coefficients : ndarray of float64, shape (sets, ridges, features)
+        parts : ndarray of bool, shape (sets, parts)
+            The parts whose loss is asked for.
+
+        Returns
+        -------
+        ndarray of float64, shape (sets, ridges)
+            Mean over the weight of the pairs.
+        """
+        asked = parts.astype(np.float64)
+        ridges, count, features = self.scores.shape
+        off = coefficients.transpose(1, 0, 2) - self.coefficients[:, None, :]
+        scores = asked @ self.scores
+        information = (asked @ self.information.reshape(ridges, count, -1)).reshape(ridges, -1, features, features)
+        bent = np.einsum("rsf,rsfg,rsg->rs", off, information, off, optimize=True) / 2
+        sums = asked @ self.losses.T - np.einsum("rsf,rsf->rs", off, scores).T + bent.T
+        found: Floats = sums / np.maximum(asked @ self.weights, 1e-300)[:, None]
+        return found
+
+    def sandwich(self, at: int) -> Floats:
+        """Return the covariance of the coefficients at a ridge, clustered by part."""
+        features = self.coefficients.shape[1]
+        bread = np.linalg.inv(self.information[at].sum(0) + self.ridges[at] * np.eye(features))
+        scores = self.scores[at] - self.scores[at].mean(0)
+        found: Floats = bread @ (scores.T @ scores) @ bread
+        return found
+
+
+def ridge_path(pairs: LabelledPairs, parts: _Ints, count: int, ridges: tuple[float, ...] = RIDGES) -> RidgePath:
+    """Fit the logit at every ridge, from the strongest to the weakest.
+
+    Parameters
+    ----------
+    pairs : LabelledPairs
+    parts : ndarray of int64, shape (prompts,)
+        The part that each prompt is in.
+    count : int
+        Number of parts.
+    ridges : tuple of float
+    """
+    features = pairs.differences.shape[1]
+    of_pair = parts[pairs.prompts]
+    order = np.argsort(of_pair, kind="stable")
+    ends = np.searchsorted(of_pair[order], np.arange(count + 1))
+    laid = replace(
+        pairs,
+        differences=np.ascontiguousarray(pairs.differences[order]),
+        better=pairs.better[order],
+        weights=pairs.weights[order],
+        prompts=pairs.prompts[order],
+    )
+    path = RidgePath(
+        np.array(ridges),
+        np.zeros((len(ridges), features)),
+        np.zeros((len(ridges), count)),
+        np.zeros((len(ridges), count, features)),
+        np.zeros((len(ridges), count, features, features)),
+        np.bincount(of_pair, weights=pairs.weights, minlength=count).astype(np.float64),
+    )
+    start = np.zeros(features)
+    for at in np.argsort(ridges)[::-1].tolist():
+        start = logit(laid, ridges[at], start)
+        path.coefficients[at] = start
+        _add_up(path, at, laid, ends)
+    return path
+
+
+def logit(pairs: LabelledPairs, ridge: float, start: Floats | None = None) -> Floats:
+    """Fit the logit at one ridge by Newton's method, steps halved where they overshoot.
+
+    Parameters
+    ----------
+    pairs : LabelledPairs
+    ridge : float
+        Above 0, so that there is one maximum.
+    start : ndarray of float64, shape (features,), optional
+
+    Examples
+    --------
+    >>> one = LabelledPairs(np.array([[1.0]]), np.array([1.0]), np.array([1.0]), np.array([0]))
+    >>> logit(one, 1.0).round(4).tolist()  # b = 1 / (1 + exp(b))
+    [0.4011]
+    """
+    features = pairs.differences.shape[1]
+    at = np.zeros(features) if start is None else start
+    value = _objective(pairs, ridge, at)
+    for _ in range(_STEPS):
+        chance = _chances(pairs.differences @ at)
+        gradient = pairs.differences.T @ (pairs.weights * (pairs.better - chance)) - ridge * at
+        bent = pairs.differences * (pairs.weights * chance * (1 - chance))[:, None]
+        step = np.linalg.solve(bent.T @ pairs.differences + ridge * np.eye(features), gradient)
+        gain = float(gradient @ step)
+        if gain < _DONE:
+            return at + step
+        length = 1.0
+        while (found := _objective(pairs, ridge, at + length * step)) < value and length > _DONE:
+            length /= 2
+        at, value = at + length * step, found
+    return at
+
+
+def _objective(pairs: LabelledPairs, ridge: float, at: Floats) -> float:
+    return -float(_loss(pairs, pairs.differences @ at).sum()) - ridge / 2 * float(at @ at)
+
+
+def _loss(pairs: LabelledPairs, margins: Floats) -> Floats:
+    found: Floats = pairs.weights * (np.logaddexp(0, margins) - pairs.better * margins)
+    return found
+
+
+def _chances(margins: Floats) -> Floats:
+    # Margins beyond 500 have a chance of 0 or 1 in floating point.
+    found: Floats = 1 / (1 + np.exp(-np.clip(margins, -500, 500)))
+    return found
+
+
+def _add_up(path: RidgePath, at: int, pairs: LabelledPairs, ends: _Ints) -> None:
+    """Write down what each part adds to loss, gradient and information; pairs stand in the order of the parts."""
+    margins = pairs.differences @ path.coefficients[at]
+    chance = _chances(margins)
+    loss, slope = _loss(pairs, margins), pairs.weights * (pairs.better - chance)
+    bend = pairs.weights * chance * (1 - chance)
+    for part, (first, last) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
+        some = pairs.differences[first:last]
+        path.losses[at, part] = loss[first:last].sum()
+        path.scores[at, part] = slope[first:last] @ some
+        path.information[at, part] = (some * bend[first:last, None]).T @ some

@@ -1,0 +1,134 @@
+"""What each judge of a stack is worth: recovery without it, and the fewest judges that keep most of the recovery."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bonwise.stats import recovery
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimation import IntervalRule, difference
+from bonwise.stats.stacking.folds import Deal
+from bonwise.stats.stacking.procedure import LabelledPools, Paths
+from bonwise.stats.stacking.refits import out_of_fold
+from bonwise.stats.sums import Floats, Sums
+
+__all__ = ["KEEPS", "JudgeWorth", "Smaller", "without_columns", "worth_of_judges"]
+
+KEEPS = 0.95
+"""Part of the recovery of the whole stack that a smaller one is to keep."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeWorth:
+    """What a stack loses without a judge.
+
+    Parameters
+    ----------
+    loss : Estimate
+        Recovery of the stack of all judges less that of the stack without this one, paired by prompt.
+    recovery : float
+        Of the stack without it, out of fold.
+    """
+
+    loss: Estimate
+    recovery: float
+
+
+@dataclass(frozen=True)
+class Smaller:
+    """A stack of some of the judges.
+
+    Parameters
+    ----------
+    judges : tuple of int
+        Positions, in ascending order.
+    recovery : float
+        Out of fold; NaN where it is undefined.
+    """
+
+    judges: tuple[int, ...]
+    recovery: float = field(default=float("nan"))
+
+
+def worth_of_judges(
+    pools: LabelledPools, paths: Paths, deal: Deal, whole: Floats, rule: IntervalRule, owners: tuple[int, ...]
+) -> tuple[list[JudgeWorth], list[Smaller]]:
+    """Leave each judge out in turn, and then judge after judge: always the one whose weight is the least certain.
+
+    Parameters
+    ----------
+    pools : LabelledPools
+    paths : Paths
+        Of all judges.
+    deal : Deal
+    whole : ndarray of float64, shape (len(Sums._fields), prompts)
+        Sums out of fold of the stack of all judges.
+    rule : IntervalRule
+    owners : tuple of int
+        The judge that each feature is of; -1 for none.
+
+    Returns
+    -------
+    list of JudgeWorth
+        One a judge.
+    list of Smaller
+        From the stack of all judges to that of one.
+    """
+    count = pools.judges.shape[1]
+    singles = []
+    for judge in range(count):
+        sums = _sums(pools, deal, [one for one in range(count) if one != judge], owners)
+        (lost,) = difference([_RECOVERY], whole, sums, rule).values()
+        singles.append(JudgeWorth(lost, _recovery(sums)))
+    kept = list(range(count))
+    path = [Smaller(tuple(kept), _recovery(whole))]
+    while len(kept) > 1:
+        kept.remove(_least_certain(paths, kept, owners))
+        path.append(Smaller(tuple(kept), _recovery(_sums(pools, deal, kept, owners))))
+    return singles, path
+
+
+_RECOVERY = next(one for one in recovery.ESTIMANDS if one.name == "recovery")
+
+
+def without_columns(pools: LabelledPools, judges: list[int], owners: tuple[int, ...]) -> LabelledPools:
+    """Return the pools with the features of some judges, and those of none."""
+    columns = [at for at, owner in enumerate(owners) if owner in judges or owner < 0]
+    return LabelledPools(
+        pools.features[:, columns],
+        pools.judges[:, judges],
+        tuple(columns.index(pools.own[judge]) for judge in judges),
+        pools.labels,
+        pools.sizes,
+        pools.clusters,
+        pools.weights,
+    )
+
+
+def _sums(pools: LabelledPools, deal: Deal, judges: list[int], owners: tuple[int, ...]) -> Floats:
+    some = without_columns(pools, judges, owners)
+    (found,) = out_of_fold(some, Paths.of(some, deal), deal)
+    return found.sums(some)
+
+
+def _recovery(sums: Floats) -> float:
+    return float(_RECOVERY.of(Sums(*sums.sum(axis=1))))
+
+
+def _least_certain(paths: Paths, kept: list[int], owners: tuple[int, ...]) -> int:
+    """Return the judge whose removal costs the least likelihood, given the others."""
+    columns = [at for at, owner in enumerate(owners) if owner in kept or owner < 0]
+    middle = len(paths.stack.ridges) // 2
+    curved = paths.stack.information[middle].sum(0) + paths.stack.ridges[middle] * np.eye(len(owners))
+    slope = curved @ paths.stack.coefficients[middle]
+    inverse = np.linalg.inv(curved[np.ix_(columns, columns)])
+    # The fit to the kept columns, to the second order from the fit to all of them.
+    weights = inverse @ slope[columns]
+
+    def cost(judge: int) -> float:
+        mine = [at for at, column in enumerate(columns) if owners[column] == judge]
+        return float(weights[mine] @ np.linalg.solve(inverse[np.ix_(mine, mine)], weights[mine]))
+
+    return min(kept, key=cost)
