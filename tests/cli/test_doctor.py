@@ -240,3 +240,40 @@ def test_the_next_command_is_one_line(capsys, folder):
     simulate("arena", n=20, seed=3).frame().to_csv(deep / "scores.csv", index=False)
     out = typed(capsys, "doctor", deep / "scores.csv").out
     assert typed(capsys, *shlex.split(out.splitlines()[-1])[1:]).code == 0
+
+
+def test_every_column_is_shown_with_what_it_is_taken_for(capsys, folder):
+    """Name, kind, blanks, examples and role of every column stand in the document and in the words."""
+    Path("s.csv").write_text("Prompt ID;Model;Score;Human Rating;topic\n1;a;85%;4 stars;x\n1;b;7,5%;;y\n", "utf-8")
+    facts = diagnosed(capsys, "s.csv")["column_facts"]
+    assert [(one["name"], one["missing"], one["taken"]) for one in facts] == [
+        *(("Prompt ID", 0, "prompt_id"), ("Model", 0, "candidate"), ("Score", 0, "judge_score")),
+        *(("Human Rating", 1, "oracle_label"), ("topic", 0, "stratum")),
+    ]
+    assert [one["kind"] for one in facts] == [
+        *("numbers", "names", "numbers (percent, 85% = 0.85)", "numbers (stars, 4 stars = 4)", "names")
+    ]
+    words = typed(capsys, "doctor", "s.csv").out
+    assert all(piece in words for piece in ("Human Rating", "85%, 7,5%", "taken for", "oracle_label"))
+
+
+def test_the_columns_are_shown_where_one_lacks(capsys, folder):
+    """A file that is no table is refused with exit code 2, after the table of its columns."""
+    Path("s.csv").write_text("item,model,points\n1,\x1b[31ma,high\n1,b,low\n", "utf-8")
+    done = typed(capsys, "doctor", "s.csv", "--json", "d.json")
+    assert done.code == 2
+    assert "prompt_id" in done.out
+    assert "candidate" in done.out
+    assert "\x1b" not in done.out
+    assert "no column for judge_score" in done.err
+    assert strict(Path("d.json").read_text("utf-8"))["schema"] == "bonwise.error/1"
+    as_document = typed(capsys, "doctor", "s.csv", "--json", "-")
+    assert strict(as_document.out)["schema"] == "bonwise.error/1"
+    assert as_document.err == done.err
+
+
+def test_a_file_that_cannot_be_read_has_no_columns(capsys, folder):
+    """Where there are no columns only the error is said."""
+    Path("s.csv").write_bytes(b"\x00")
+    done = typed(capsys, "doctor", "s.csv")
+    assert (done.code, done.out) == (2, "")

@@ -6,9 +6,11 @@ import pandas as pd
 import pytest
 
 from bonwise.data.columns import resolve_columns
+from bonwise.data.opening import open_table
+from bonwise.data.reading_options import ReadingOptions
 from bonwise.data.roles import COLUMN_FLAGS, ROLES
 from bonwise.data.table import ScoreTable
-from bonwise.errors import ColumnError, UsageError
+from bonwise.errors import ColumnError, RowError, UsageError
 
 ALIASES = {
     "prompt_id": ["item_id", "id", "case_id", "question_id", "original_id"],
@@ -135,3 +137,104 @@ def test_pools_are_told_from_scores(tmp_path):
     with pytest.raises(ColumnError, match="pools of candidates") as refused:
         ScoreTable.read(path)
     assert "bonwise judge" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("role", "name"),
+    [
+        *(
+            ("prompt_id", name)
+            for name in ("Prompt ID", "promptId", "PROMPT-ID", "prompt.id", "Task Id", "question_no")
+        ),
+        *(("candidate", name) for name in ("Candidate", "Model Name", "MODEL", "system")),
+        *(("judge_score", name) for name in ("Judge Score", "judgeScore (0-100)", "reward", "Rating", "gpt4_score")),
+        *(("oracle_label", name) for name in ("Human Label", "human-rating [1-5]", "Gold Score", "is_correct")),
+        *(("oracle_label", name) for name in ("Expert overall rating", "human_label_mean score")),
+    ],
+)
+def test_case_blanks_and_punctuation_of_a_name_do_not_matter(role, name):
+    """A column is found by its name however it is written."""
+    assert taken({name: [1, 2]}) == {role: name}
+
+
+def test_an_exact_name_goes_before_one_that_is_written_otherwise():
+    """Of Score and score the latter is the alias; two that are written otherwise are refused."""
+    assert taken({"Judge_Score": [1], "judge_score": [2]}) == {"judge_score": "judge_score"}
+    with pytest.raises(ColumnError, match="'Reward' and 'REWARD' both fit judge_score"):
+        taken({"Reward": [1], "REWARD": [2]})
+
+
+def test_the_content_decides_between_claimants():
+    """Prompts repeat and candidates differ: a number of the row is no prompt, and one model for all no candidate."""
+    rows = {
+        "id": [1, 2, 3, 4],
+        "task_id": ["t", "t", "u", "u"],
+        "model": ["m"] * 4,
+        "response_id": ["a", "b", "a", "b"],
+        "score": [1, 2, 3, 4],
+        "rating": [5, 4, 3, 2],
+    }
+    assert taken(rows) == {
+        "prompt_id": "task_id",
+        "candidate": "response_id",
+        "judge_score": "score",
+        "oracle_label": "rating",
+    }
+
+
+def test_of_two_names_of_candidates_the_one_that_tells_rows_apart_is_taken():
+    """A model with two prompts of its own stands twice under a prompt, and its variant once."""
+    rows = {"prompt_id": [1, 1, 1, 2], "model": ["m", "m", "n", "n"], "variant": ["a", "b", "c", "a"]}
+    assert taken(rows)["candidate"] == "variant"
+
+
+def test_judges_and_draws_have_further_names_only_where_rows_need_them():
+    """A grader is the judge where a candidate has several rows, and else a stratum as before."""
+    rows = {"prompt_id": [1, 1], "candidate": ["a", "a"], "score": [1, 2], "grader": ["x", "y"]}
+    assert taken(rows)["judge"] == "grader"
+    assert "judge" not in taken({**rows, "candidate": ["a", "b"]})
+    assert taken({**rows, "grader": ["x", "x"], "repeat": [0, 1]})["draw"] == "repeat"
+
+
+def test_labels_from_elsewhere_leave_further_names_alone():
+    """With a file of labels a rating in the table stays a stratum, as a second set of labels would be refused."""
+    scores = {**BASE, "rating": [4, 5]}
+    labels = pd.DataFrame({"prompt_id": ["p", "p"], "candidate": ["a", "b"], "oracle_label": [0, 1]})
+    table = open_table(pd.DataFrame(scores), ReadingOptions(labels=labels))
+    assert table.frame["oracle_label"].tolist() == [0, 1]
+    assert "rating" in table.strata
+    assert ScoreTable.from_frame(pd.DataFrame(scores)).columns["oracle_label"] == "rating"
+
+
+def test_every_problem_of_the_columns_is_said_at_once():
+    """Two claimants, a missing column and one that is named and absent are one message with every flag."""
+    frame = pd.DataFrame({"policy": ["a"], "variant": ["b"], "score": ["good"]})
+    with pytest.raises(ColumnError) as caught:
+        resolve_columns(frame, {"prompt_id": "x"}, source="t", required=("prompt_id", "candidate", "judge_score"))
+    said = str(caught.value)
+    for piece in (
+        *(
+            "no column named 'x' for prompt_id",
+            "'policy' and 'variant' both fit candidate",
+            "no column for judge_score",
+        ),
+        *("'score' would fit, but row 0 holds text", "--candidate-col policy", "--score-col COLUMN"),
+    ):
+        assert piece in said
+
+
+def test_every_column_with_bad_rows_is_said_at_once():
+    """A bad score, a bad label and a missing candidate are one message, each with its row."""
+    frame = pd.DataFrame({**BASE, "candidate": ["a", ""], "judge_score": ["x", 1], "oracle_label": [1, "odd"]})
+    with pytest.raises(RowError) as caught:
+        ScoreTable.from_frame(frame)
+    for piece in ("row 1: no candidate", "row 0: judge_score holds 'x'", "row 1: oracle_label holds 'odd'"):
+        assert piece in str(caught.value)
+
+
+def test_votes_are_told_from_scores():
+    """A file of votes is named as what it is, with the command that reads it."""
+    votes = pd.DataFrame({"model_a": ["m"], "model_b": ["n"], "winner": ["model_a"]})
+    with pytest.raises(ColumnError, match="votes on pairs, not a table of scores") as refused:
+        ScoreTable.from_frame(votes)
+    assert refused.value.hint == "bonwise preferences table --verdict-col winner --pair-col model_a,model_b"

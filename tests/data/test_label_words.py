@@ -10,8 +10,9 @@ import pytest
 
 import bonwise as bw
 from bonwise.data.columns import resolve_columns
-from bonwise.data.label_words import label_words, parse_labels
-from bonwise.errors import ColumnError, RowError
+from bonwise.data.label_words import label_words, parse_labels, parse_word_values
+from bonwise.data.table import ScoreTable
+from bonwise.errors import ColumnError, RowError, UsageError
 from bonwise.testing import simulate
 from cli.commands import strict, typed
 
@@ -66,11 +67,60 @@ def test_other_words_are_no_labels():
         assert ("oracle_label" in found) == fits
 
 
-def test_a_column_of_words_is_no_score():
-    """Words are labels where a label is sought, and nowhere else."""
-    frame = pd.DataFrame({"prompt_id": ["p"], "candidate": ["a"], "verdict": ["pass"]})
-    with pytest.raises(ColumnError, match="'verdict' would fit, but row 0 holds text"):
-        resolve_columns(frame, {}, source="t", required=("judge_score",))
+def test_scores_may_be_words_too(capsys, tmp_path, frame):
+    """A judge that says pass or fail is read as 1 and 0, and audit and doctor say so; numbers go before words."""
+    words = (frame["judge_score"] > 0.5).map({True: "Pass", False: "fail"})
+    found = bw.audit(frame.drop(columns="judge_score").assign(verdict=words))
+    assert found.document().settings.readings == {"judge_score": "words, pass = 1, fail = 0"}
+    assert "judge_score read as words, pass = 1, fail = 0" in " ".join(str(found).split())
+    table = ScoreTable.from_frame(frame.rename(columns={"judge_score": "score"}).assign(verdict=words))
+    assert (table.columns["judge_score"], table.readings) == ("score", {})
+
+
+GRADES = {"poor": 1, "fair": 2, "good": 3, "very good": 4}
+
+
+def test_words_have_the_worth_that_the_user_gives_them(capsys, tmp_path, frame):
+    """With --label-map words of a rating scale are its numbers, and the figures are those of the numbers."""
+    numbers = (frame["judge_score"] * 3.99).astype(int) + 1
+    by_number = {value: word for word, value in GRADES.items()}
+    graded = frame.assign(oracle_label=numbers.map(by_number).str.title())
+    graded.to_csv(tmp_path / "scores.csv", index=False)
+    flag = ("--label-map", "poor=1,fair=2,good=3, very good=4")
+    done = typed(capsys, "audit", tmp_path / "scores.csv", *flag, "--json", "-")
+    plain = bw.audit(frame.assign(oracle_label=numbers)).to_dict()
+    assert strict(done.out)["metrics"] == plain["metrics"]
+    assert strict(done.out)["settings"]["label_words"] == GRADES
+    doctor = typed(capsys, "doctor", tmp_path / "scores.csv", *flag, "--json", "-")
+    assert "--label-map 'poor=1,fair=2,good=3,very good=4'" in strict(doctor.out)["next_command"]
+
+
+def test_grades_without_a_worth_are_refused_with_a_proposal(tmp_path, frame):
+    """The words are proposed in their order, and nothing is read before the user has agreed."""
+    cells = ["Good", "poor", "very good", "odd"] * 40
+    with pytest.raises(RowError, match="row 0: oracle_label holds 'Good': words, whose worth") as refused:
+        ScoreTable.from_frame(frame.assign(oracle_label=cells))
+    assert "--label-map 'poor=1,good=2,very good=3,odd=?'" in refused.value.hint
+    with pytest.raises(RowError, match="row 3: oracle_label holds 'odd', to which --label-map gives no number"):
+        ScoreTable.from_frame(frame.assign(oracle_label=cells), label_map={"poor": 1, "Good": 2, "very good": 3})
+
+
+def test_a_column_of_grades_is_no_label_and_said(capsys, tmp_path, frame):
+    """Where only the name of a column says that it holds labels, audit and doctor say why it was not taken."""
+    renamed = frame.drop(columns="oracle_label").assign(human=["good", "poor", "fair", "good"] * 40)
+    renamed.to_csv(tmp_path / "scores.csv", index=False)
+    proposal = "--label-map poor=1,fair=2,good=3"
+    assert proposal in typed(capsys, "audit", tmp_path / "scores.csv").err
+    assert proposal in " ".join(
+        strict(typed(capsys, "doctor", tmp_path / "scores.csv", "--json", "-").out)["suspicious"]
+    )
+
+
+@pytest.mark.parametrize("text", ["poor", "poor=", "=1", "poor=x", "poor=nan", "poor=1,poor=2", ""])
+def test_a_worth_that_is_none_is_refused(text):
+    """A worth is a word and a finite number, each word once."""
+    with pytest.raises(UsageError):
+        parse_word_values(text)
 
 
 def test_two_columns_that_could_be_the_labels_are_refused():

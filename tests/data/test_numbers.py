@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.numbers import first_text_row, is_blank, parse_numbers
+from bonwise.data.numbers import first_text_row, is_blank, parse_numbers, read_numbers
+from bonwise.data.table import ScoreTable
 from bonwise.errors import RowError
 
 
@@ -79,3 +80,60 @@ def test_every_type_of_column_is_read(dtype):
     if dtype[0].isupper() or dtype == "boolean":
         column[1] = pd.NA
         np.testing.assert_array_equal(parse_numbers(column, role="r", source="t"), [1, np.nan, 1])
+
+
+@pytest.mark.parametrize(
+    ("cells", "values", "reading"),
+    [
+        (["85%", "7.5 %", "12,5%", ""], [0.85, 0.075, 0.125, np.nan], "percent, 85% = 0.85"),
+        (["4 stars", "1 star"], [4, 1], "stars, 4 stars = 4"),
+        (["\u2605\u2605\u2606", "\u2605\u2606\u2606"], [2, 1], "stars, \u2605\u2605\u2606 = 2"),
+        (["4/5", "3.5 / 5"], [0.8, 0.7], "fractions, 4/5 = 0.8"),
+        (["7 out of 10", "9 out of 10"], [0.7, 0.9], "fractions, 7 out of 10 = 0.7"),
+        (["8,500", "900", "1,000,000.5"], [8500, 900, 1000000.5], "commas between thousands, 8,500 = 8500"),
+        (["8,5", "0,25", "1"], [8.5, 0.25, 1], "decimal commas, 8,5 = 8.5"),
+        (["1,500", "0,850", "2,5"], [1.5, 0.85, 2.5], "decimal commas, 1,500 = 1.5"),
+        (["1.234,5", "2,0"], [1234.5, 2], "decimal commas, 1.234,5 = 1234.5"),
+    ],
+)
+def test_numbers_as_people_write_them(cells, values, reading):
+    """A column in one style is read, and the style is said with an example."""
+    found, said = read_numbers(pd.Series(cells), role="r", source="t")
+    np.testing.assert_allclose(found, values, rtol=1e-15)
+    assert said == reading
+
+
+@pytest.mark.parametrize(
+    ("cells", "row"),
+    [
+        (["85%", "90%", "0.7"], 2),
+        (["4 stars", "5 stars", "4/5"], 2),
+        (["8,5", "7,5", "1.5"], 2),
+        (["4/5", "3/5", "1/0"], 2),
+        (["8,500", "1,23,4", "7,000"], 1),
+        (["85%", "x", "y", "z"], 0),
+    ],
+)
+def test_a_second_style_is_refused_by_row(cells, row):
+    """A plain number beside percents could be on another scale; what is in another style is never guessed."""
+    with pytest.raises(RowError, match=f"t, row {row}: r holds .* not a number"):
+        parse_numbers(pd.Series(cells), role="r", source="t")
+
+
+def test_a_comma_is_that_of_the_file(tmp_path):
+    """Where semicolons separate cells 8,500 is 8.5; elsewhere it is 8500. Text beside it is a row of its own."""
+    rows = {"prompt_id": ["p", "p"], "candidate": ["a", "b"], "score": ["8,500", "7,250"]}
+    pd.DataFrame(rows).to_csv(tmp_path / "comma.csv", index=False)
+    pd.DataFrame(rows).to_csv(tmp_path / "semicolon.csv", index=False, sep=";")
+    assert ScoreTable.read(tmp_path / "comma.csv").frame["judge_score"].tolist() == [8500, 7250]
+    table = ScoreTable.read(tmp_path / "semicolon.csv")
+    assert table.frame["judge_score"].tolist() == [8.5, 7.25]
+    assert table.readings == {"judge_score": "decimal commas, 8,500 = 8.5"}
+
+
+@given(st.lists(st.floats(-1e6, 1e6).map(lambda value: round(value, 3)), min_size=1))
+def test_one_style_gives_the_numbers_back(values):
+    """Percents, decimal commas and grouped thousands of the same numbers are the same numbers."""
+    np.testing.assert_allclose(parsed([f"{value!r}%" for value in values]), np.array(values) / 100)
+    for cells in ([f"{value:,.4f}" for value in values], [f"{value:.4f}".replace(".", ",") for value in values]):
+        np.testing.assert_allclose(parsed(cells), values)

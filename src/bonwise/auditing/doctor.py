@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Unpack
 
 import numpy as np
+import pandas as pd
 
 from bonwise.auditing.labelling import label_state
 from bonwise.auditing.stated_draw import StatedDraw, stated_draw
 from bonwise.auditing.suspicions import Suspicion, suspicions
+from bonwise.data.column_facts import column_contents
+from bonwise.data.columns import resolve_columns
 from bonwise.data.near_duplicates import near_duplicates
-from bonwise.data.opening import ScoreSource, open_scores
+from bonwise.data.opening import HoldsScores, ScoreSource, open_scores
 from bonwise.data.panel import Panel, PromptLeftOut, lay_out
 from bonwise.data.reading_options import ReadingOptions, TableKeywords, opens_a_table
-from bonwise.data.rows import name_of
+from bonwise.data.roles import ROLES
+from bonwise.data.rows import RowSource, name_of, open_rows
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import quoted
-from bonwise.documents.doctor import DoctorDocument, JudgeScores, LabelCoverage, TableCounts
+from bonwise.documents.doctor import ColumnFacts, DoctorDocument, JudgeScores, LabelCoverage, TableCounts
 from bonwise.documents.record import given
+from bonwise.errors import InputError
 from bonwise.printable import shell_path, shell_word
 from bonwise.stats.sums import Sums, prompt_sums
 
-__all__ = ["doctor"]
+__all__ = ["columns_of", "doctor"]
 
 _UNNAMED = "SCORES.csv"
 """Stands in a command for a table that was no file."""
@@ -58,7 +64,8 @@ def doctor(source: ScoreSource, **reading: Unpack[TableKeywords]) -> DoctorDocum
     (3, ["'judge' is constant: every score is 1, so its picks are random picks."])
     """
     options = ReadingOptions.of(doctor, reading)
-    table = open_scores(source, options)
+    opened = None if isinstance(source, ScoreTable | HoldsScores) else open_rows(source)
+    table = open_scores(source, options) if opened is None else ScoreTable.validated(*opened, options)
     panels = lay_out(table)
     found, stated = suspicions(table, panels), stated_draw(None, table)
     # In the order in which they are found, each once: judges of one table lack the same prompts.
@@ -77,9 +84,52 @@ def doctor(source: ScoreSource, **reading: Unpack[TableKeywords]) -> DoctorDocum
         dropped=dict(Counter(reason for _, reason in dropped)),
         judges=[_judge(panel) for panel in panels],
         labels=_labels(table, max(panels, key=lambda panel: len(panel.sizes))),
-        suspicious=[*(one.sentence for one in found), *_near_duplicates(table)],
+        suspicious=[*(one.sentence for one in found), *_near_duplicates(table), *_unread_labels(table)],
         next_command=_next_command(table, name_of(source, _UNNAMED), options, found),
+        **given(column_facts=None if opened is None else _facts(opened[0], table.columns, strata=True)),
     )
+
+
+def columns_of(source: RowSource, **columns: str) -> list[ColumnFacts]:
+    """Describe the columns of a file that may be no table of scores.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
+    **columns
+        Role to column, as the user named them.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        It cannot be read at all.
+
+    Examples
+    --------
+    >>> [(one.name, one.taken) for one in columns_of([{"Item ID": "p", "stars": "4 stars"}])]
+    [('Item ID', 'prompt_id'), ('stars', '')]
+    """
+    frame, name = open_rows(source)
+    taken: dict[str, str] = {role: column for role, column in columns.items() if column in frame.columns}
+    for role in ROLES:
+        # Alone each role is found that can be; which of several columns plays it is then open.
+        with suppress(InputError):
+            found = resolve_columns(frame, taken, source=name, required=(), roles=(role,))
+            taken |= found
+    return _facts(frame, taken, strata=False)
+
+
+def _facts(frame: pd.DataFrame, taken: Mapping[str, str], *, strata: bool) -> list[ColumnFacts]:
+    return [
+        ColumnFacts(name=one.name, kind=one.kind, missing=one.missing, examples=list(one.examples), taken=one.taken)
+        for one in column_contents(frame, taken, strata=strata)
+    ]
+
+
+def _unread_labels(table: ScoreTable) -> Iterator[str]:
+    """Yield why a column that has a name of labels holds none."""
+    if table.unread_labels and not table.has_labels:
+        yield f"No column is taken for the labels: {table.unread_labels}."
 
 
 def _near_duplicates(table: ScoreTable) -> Iterator[str]:

@@ -246,6 +246,7 @@ class Audit(DocumentedResult):
                 pools=None if asked.pools is None else str(asked.pools),
                 judge_family=dict(asked.judge_family) or None,
                 label_words=None if self.table is None else dict(self.table.label_words) or None,
+                readings=None if self.table is None else dict(self.table.readings) or None,
             ),
         )
 

@@ -95,8 +95,20 @@ def _label_scale(text: str | None) -> object:
     return None if text is None else parse_scale(text)
 
 
+def _label_map(text: str | None) -> object:
+    from bonwise.data.label_words import parse_word_values
+
+    return None if text is None else parse_word_values(text)
+
+
 _READERS: Mapping[str, Callable[..., object]] = MappingProxyType(
-    {"shape": given.forced_shape, "columns": _columns, "judge_scale": given.scales, "label_scale": _label_scale}
+    {
+        "shape": given.forced_shape,
+        "columns": _columns,
+        "judge_scale": given.scales,
+        "label_scale": _label_scale,
+        "label_map": _label_map,
+    }
 )
 """How an option is read whose flags do not hold it as it is, from their values, None where one was not given."""
 

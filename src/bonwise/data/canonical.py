@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from bonwise.data.columns import resolve_columns
+from bonwise.data.columns import resolve_columns, unread_labels
 from bonwise.data.identifiers import as_categories, is_text
-from bonwise.data.label_words import parse_labels
-from bonwise.data.numbers import check_propensities, parse_numbers
+from bonwise.data.label_words import read_labels
+from bonwise.data.numbers import check_propensities, parse_numbers, read_numbers
+from bonwise.data.problems import Problems
 from bonwise.data.reading_options import ReadingOptions
 from bonwise.data.repeats import averaged, draw_columns, mean_of_draws, span
 from bonwise.data.roles import SPOKEN, WORDS
@@ -19,17 +22,47 @@ from bonwise.data.scales import Scale, to_unit
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import ColumnError, RowError, UsageError
 
-__all__ = ["canonical", "refuse_two_clusters", "resolved", "spoken_columns"]
+__all__ = ["Canonical", "canonical", "refuse_two_clusters", "resolved", "spoken_columns"]
 
 _REQUIRED = ("prompt_id", "candidate", "judge_score")
 
+_NUMBERS = ("judge_score", "oracle_label", "low", "high", "ci_width", "propensity", "length", "position")
 
-def resolved(frame: pd.DataFrame, columns: Mapping[str, str], source: str) -> dict[str, str]:
+
+@dataclass(frozen=True, eq=False)
+class Canonical:
+    """The columns of a table under their canonical names.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    label_words : mapping of str to float
+        What the words of the labels were taken for.
+    readings : mapping of str to str
+        By role: how numbers are read that are not written plainly, and what the words of scores were taken for.
+    unread_labels : str
+        Why a column with a name of labels is not taken for them; empty where there is none.
+    """
+
+    frame: pd.DataFrame
+    label_words: Mapping[str, float]
+    readings: Mapping[str, str]
+    unread_labels: str
+
+
+def resolved(frame: pd.DataFrame, reading: ReadingOptions, source: str) -> dict[str, str]:
     """Map each role to what plays it; without a score of its own a table of draws is scored by their mean."""
     wide = draw_columns(frame.columns)
+    taken = resolve_columns(
+        frame,
+        reading.named_among(frame.columns),
+        source=source,
+        required=_REQUIRED[:2] if wide else _REQUIRED,
+        worth=reading.word_values,
+        labels_elsewhere=reading.labels is not None or reading.oracle is not None,
+    )
     if not wide:
-        return resolve_columns(frame, columns, source=source, required=_REQUIRED)
-    taken = resolve_columns(frame, columns, source=source, required=("prompt_id", "candidate"))
+        return taken
     if "draw" in taken:
         raise ColumnError(
             f"{source}: draws are in the columns {span(wide)} and in rows told apart by {quoted(taken['draw'])}",
@@ -40,28 +73,55 @@ def resolved(frame: pd.DataFrame, columns: Mapping[str, str], source: str) -> di
     return taken
 
 
-def canonical(frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions, source: str) -> pd.DataFrame:
+def canonical(frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions, source: str) -> Canonical:
     """Return the columns of a table under their canonical names, numbers on their declared scales, strata after them.
 
     Raises
     ------
     bonwise.errors.InputError
-        One line with row and remedy.
+        One line with row and remedy; where several columns hold what cannot be read, a row of each.
     """
     out: dict[str, Any] = {}
+    words: Mapping[str, float] = {}
+    readings: dict[str, str] = {}
+    problems = Problems()
     for role in ("prompt_id", "candidate"):
-        out[role] = as_categories(frame[taken[role]], role=role, source=source)
-    out["judge"] = _judges(frame, taken, source)
+        with problems.noted():
+            out[role] = as_categories(frame[taken[role]], role=role, source=source)
+    with problems.noted():
+        out["judge"] = _judges(frame, taken, source)
+    for role in (role for role in _NUMBERS if taken.get(role) in frame.columns):
+        with problems.noted():
+            out[role], said, reading_of = _numbers(frame[taken[role]], role, reading, source)
+            words = said if role == "oracle_label" else words
+            readings |= {role: reading_of} if reading_of else {}
     wide = draw_columns(frame.columns)
-    for role in ("judge_score", "oracle_label", "low", "high", "ci_width", "propensity", "length", "position"):
-        if taken.get(role) in frame.columns:
-            column = frame[taken[role]]
-            labels = role == "oracle_label"
-            out[role] = (
-                parse_labels(column, source=source) if labels else parse_numbers(column, role=role, source=source)
-            )
     for name in wide:
-        out[name] = parse_numbers(frame[name], role=name, source=source)
+        with problems.noted():
+            out[name] = parse_numbers(frame[name], role=name, source=source)
+    problems.refuse()
+    unread = "" if "oracle_label" in taken else unread_labels(frame, taken, reading.word_values, source)
+    return Canonical(_completed(out, frame, taken, reading, source), words, readings, unread)
+
+
+def _numbers(
+    column: pd.Series, role: str, reading: ReadingOptions, source: str
+) -> tuple[npt.NDArray[np.float64], Mapping[str, float], str]:
+    """Return the values of a column, what its words were taken for, and how it was read."""
+    if role not in ("judge_score", "oracle_label"):
+        values, said = read_numbers(column, role=role, source=source)
+        return values, {}, said
+    values, words, said = read_labels(column, source=source, worth=reading.word_values, role=role)
+    if role == "judge_score" and words:
+        said = "words, " + ", ".join(f"{word} = {worth:g}" for word, worth in words.items())
+    return values, words, said
+
+
+def _completed(
+    out: dict[str, Any], frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions, source: str
+) -> pd.DataFrame:
+    """Bring numbers to their scales, and add what is made of the columns that were read, and the strata."""
+    wide = draw_columns(frame.columns)
     out.setdefault("oracle_label", np.full(len(frame), np.nan))
     out["oracle_label"] = to_unit(
         out["oracle_label"], reading.label_scale, rows=frame.index, role="oracle_label", source=source

@@ -1,25 +1,140 @@
 """Which column of a file plays which role in the long table.
 
-One rule for every reader: a named flag first, then the canonical name, then an alias whose
-content fits. Two columns that fit one role are refused rather than guessed between.
+One rule for every reader: a column that the user named first, then the canonical name, then a known name whose
+content fits. Case, blanks and punctuation of a name do not matter. Where several columns have a known name their
+content decides; where it cannot, all of them are named and the user chooses. All problems are reported at once.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
-from bonwise.data.label_words import fits_labels
+from bonwise.data.column_content import has_numbers, rows_told_apart, telling, tells_more
+from bonwise.data.column_names import PLAIN, by_key, claims
+from bonwise.data.label_words import fits_labels, read_labels
 from bonwise.data.numbers import first_text_row
-from bonwise.data.roles import ALIASES, CANDIDATE_ROLES, COLUMN_FLAGS, NUMERIC, ROLES
+from bonwise.data.other_files import other_file
+from bonwise.data.roles import CANDIDATE_ROLES, COLUMN_FLAGS, NUMERIC, ROLES
 from bonwise.data.wording import listed, quoted
-from bonwise.errors import ColumnError, UsageError
+from bonwise.errors import ColumnError, RowError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas as pd
 
-__all__ = ["resolve_columns"]
+__all__ = ["resolve_columns", "unread_labels"]
+
+_WHEN_NEEDED = ("judge", "draw")
+"""Roles whose further names count only where rows cannot be told apart without them."""
+
+_NO_WORDS: Mapping[str, float] = MappingProxyType({})
+
+
+class _ColumnProblem(NamedTuple):
+    """What is wrong with the column of a role, and how to mend it."""
+
+    role: str
+    message: str
+    hint: str
+
+
+@dataclass
+class _Search:
+    """The search for the columns of one file.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    source : str
+    overrides : mapping of str to str
+    worth : mapping of str to float
+        What words among labels and scores are worth.
+    taken : dict of str to str
+        Role to column, as far as it is known.
+    problems : list of _ColumnProblem
+    passed_over : dict of str to list of str
+        Columns with a known name whose content does not fit, by role.
+    """
+
+    frame: pd.DataFrame
+    source: str
+    overrides: Mapping[str, str]
+    worth: Mapping[str, float]
+    taken: dict[str, str] = field(default_factory=dict)
+    problems: list[_ColumnProblem] = field(default_factory=list)
+    passed_over: dict[str, list[str]] = field(default_factory=dict)
+
+    def find(self, role: str, names: Mapping[str, Sequence[str]], *, labels_elsewhere: bool) -> None:
+        """Look for the column that plays a role."""
+        if role in self.overrides:
+            self._take_named(role)
+            return
+        groups = [self._free(group, role) for group in claims(role, names)]
+        if role == "candidate" and "prompt_id" not in self.taken:
+            # Numbers of responses and their texts name candidates only where they stand beside a prompt.
+            groups = groups[: PLAIN + 1]
+        if any(groups[PLAIN:]) and not self._further(role, labels_elsewhere=labels_elsewhere):
+            groups = groups[:PLAIN]
+        if role in groups[0] and (role not in CANDIDATE_ROLES or self.fits(role, role)):
+            self.taken[role] = role
+            return
+        weak: list[list[str]] = []
+        for group in groups:
+            fitting = [column for column in group if self.fits(role, column)]
+            self.passed_over.setdefault(role, []).extend(column for column in group if column not in fitting)
+            alone = sum(map(len, groups)) == 1
+            told = [column for column in fitting if alone or telling(self.frame, role, column)]
+            if told:
+                self._choose(role, told)
+                return
+            weak.append(fitting)
+        for fitting in weak:
+            if fitting:
+                self._choose(role, fitting)
+                return
+
+    def _further(self, role: str, *, labels_elsewhere: bool) -> bool:
+        """Tell whether a role is looked for under further names too."""
+        if role == "oracle_label":
+            return not labels_elsewhere
+        if role in _WHEN_NEEDED:
+            cells = [self.taken[one] for one in ("prompt_id", "candidate", "judge") if one in self.taken]
+            return len(cells) > 1 and not rows_told_apart(self.frame, cells)
+        return True
+
+    def _take_named(self, role: str) -> None:
+        column = self.overrides[role]
+        if column in self.frame.columns:
+            self.taken[role] = column
+        else:
+            said = f"no column named {quoted(column)} for {role}"
+            self.problems.append(_ColumnProblem(role, said, f"the columns are {listed(self.frame.columns)}"))
+
+    def _free(self, columns: Sequence[str], role: str) -> list[str]:
+        used = {*self.overrides.values(), *(column for one, column in self.taken.items() if one != role)}
+        return [column for column in columns if column not in used]
+
+    def fits(self, role: str, column: str) -> bool:
+        """Tell whether the content of a column can play a role."""
+        if role in ("oracle_label", "judge_score"):
+            return fits_labels(self.frame[column], self.worth)
+        return role not in NUMERIC or first_text_row(self.frame[column]) is None
+
+    def _choose(self, role: str, columns: list[str]) -> None:
+        if role == "judge_score" and len(columns) > 1:
+            # Numbers say more than pass and fail.
+            columns = [column for column in columns if has_numbers(self.frame[column])] or columns
+        if len(columns) > 1:
+            columns = tells_more(self.frame, role, columns, self.taken)
+        if len(columns) == 1:
+            self.taken[role] = columns[0]
+            return
+        said = f"{' and '.join(map(repr, columns))} {'all' if len(columns) > 2 else 'both'} fit {role}"
+        flag = COLUMN_FLAGS.get(role)
+        hint = f"choose one with {flag} {columns[0]}" if flag else "rename all but one"
+        self.problems.append(_ColumnProblem(role, said, hint))
 
 
 def resolve_columns(
@@ -29,6 +144,8 @@ def resolve_columns(
     source: str,
     required: tuple[str, ...],
     roles: tuple[str, ...] = ROLES,
+    worth: Mapping[str, float] = _NO_WORDS,
+    labels_elsewhere: bool = False,
 ) -> dict[str, str]:
     """Map each role to the column that plays it.
 
@@ -44,6 +161,10 @@ def resolve_columns(
         Roles without which the file is of no use.
     roles : tuple of str
         Roles to look for; what plays another one is not looked at.
+    worth : mapping of str to float
+        What words among labels and scores are worth, in lower case.
+    labels_elsewhere : bool
+        Whether labels come from another file or judge: only plain names of labels then count here.
 
     Returns
     -------
@@ -53,28 +174,31 @@ def resolve_columns(
     Raises
     ------
     bonwise.errors.ColumnError
-        A named or required column is absent, two columns fit one role, or one is named for two.
+        A named or required column is absent, several columns fit one role, or one is named for two; every such
+        problem is named.
     bonwise.errors.UsageError
         A column is named for a role that does not exist.
     """
     _refuse_bad_overrides(overrides, source)
-    taken: dict[str, str] = {}
-    passed_over: dict[str, list[str]] = {}
-    unclaimed = [c for c in frame.columns if c not in overrides.values()]
+    search, names = _Search(frame, source, overrides, worth), by_key(frame.columns)
     for role in roles:
-        own = role in unclaimed and (role not in CANDIDATE_ROLES or _fits(frame, role, role))
-        column = _named(frame, role, overrides, source) or (role if own else None)
-        if column is None:
-            free = [c for c in ALIASES.get(role, ()) if c in unclaimed]
-            fitting = [c for c in free if _fits(frame, role, c)]
-            passed_over[role] = [c for c in free if c not in fitting]
-            column = _only(fitting, role, source)
-        if column is not None:
-            taken[role] = column
-    for role in required:
-        if role not in taken:
-            raise _missing(frame, role, passed_over.get(role, []), source)
-    return taken
+        search.find(role, names, labels_elsewhere=labels_elsewhere)
+    known = {*search.taken, *(problem.role for problem in search.problems)}
+    lacking = [role for role in required if role not in known]
+    if search.problems or lacking:
+        raise _refusal(search, lacking)
+    return search.taken
+
+
+def unread_labels(frame: pd.DataFrame, taken: Mapping[str, str], worth: Mapping[str, float], source: str) -> str:
+    """Say why a column with a name of labels is not taken for the labels; nothing where there is no such column."""
+    for column in (column for group in claims("oracle_label", by_key(frame.columns)) for column in group):
+        if column not in taken.values():
+            try:
+                read_labels(frame[column], source=source, worth=worth, role=repr(column))
+            except RowError as error:
+                return str(error)
+    return ""
 
 
 def _refuse_bad_overrides(overrides: Mapping[str, str], source: str) -> None:
@@ -93,46 +217,25 @@ def _refuse_bad_overrides(overrides: Mapping[str, str], source: str) -> None:
         roles[column] = role
 
 
-def _named(frame: pd.DataFrame, role: str, overrides: Mapping[str, str], source: str) -> str | None:
-    column = overrides.get(role)
-    if column is not None and column not in frame.columns:
-        raise ColumnError(
-            f"{source}: no column named {quoted(column)} for {role}", hint=f"the columns are {listed(frame.columns)}"
-        )
-    return column
+def _refusal(search: _Search, lacking: Sequence[str]) -> ColumnError:
+    """Say everything that is wrong with the columns, and how to mend it."""
+    frame, source = search.frame, search.source
+    if lacking and (found := other_file(frame, source)) is not None:
+        return found
+    said, hints = [problem.message for problem in search.problems], [problem.hint for problem in search.problems]
+    if lacking:
+        roles = " or ".join([", ".join(lacking[:-1]), lacking[-1]] if len(lacking) > 1 else lacking)
+        said.append(f"no column for {roles}; the columns are {listed(frame.columns)}")
+        for role in lacking:
+            for column in search.passed_over.get(role, [])[:1]:
+                row = first_text_row(frame[column])
+                said.append(f"{column!r} would fit, but row {row} holds text")
+        # Required roles all have a flag.
+        hints.append("name " + _flags(lacking))
+    return ColumnError(f"{source}: {'; '.join(said)}", hint="; ".join(dict.fromkeys(hints)))
 
 
-def _fits(frame: pd.DataFrame, role: str, column: str) -> bool:
-    if role == "oracle_label":
-        return fits_labels(frame[column])
-    return role not in NUMERIC or first_text_row(frame[column]) is None
-
-
-def _only(fitting: list[str], role: str, source: str) -> str | None:
-    if len(fitting) > 1:
-        raise ColumnError(
-            f"{source}: {' and '.join(map(repr, fitting))} {'all' if len(fitting) > 2 else 'both'} fit {role}",
-            hint=f"choose one with {COLUMN_FLAGS[role]} {fitting[0]}"
-            if role in COLUMN_FLAGS
-            else "rename all but one",
-        )
-    return fitting[0] if fitting else None
-
-
-def _missing(frame: pd.DataFrame, role: str, passed_over: list[str], source: str) -> ColumnError:
-    if {"prompt", "candidates"} <= set(frame.columns):
-        return ColumnError(
-            f"{source}: pools of candidates, not a table of scores",
-            hint="score them first: bonwise judge POOLS --judge local:lexical --out scores.csv",
-        )
-    if {"best", "ids"} <= set(frame.columns):
-        return ColumnError(
-            f"{source}: picks of bonwise select, not a table of scores",
-            hint="picks are audited from their file: bonwise audit PICKS.jsonl --labels LABELS.csv",
-        )
-    message = f"{source}: no column for {role}; the columns are {listed(frame.columns)}"
-    if passed_over:
-        row = first_text_row(frame[passed_over[0]])
-        message += f"; {passed_over[0]!r} would fit, but row {row} holds text"
-    # Required roles all have a flag.
-    return ColumnError(message, hint=f"name it with {COLUMN_FLAGS[role]} COLUMN")
+def _flags(roles: Sequence[str]) -> str:
+    if len(roles) == 1:
+        return f"it with {COLUMN_FLAGS[roles[0]]} COLUMN"
+    return "them with " + " ".join(f"{COLUMN_FLAGS[role]} COLUMN" for role in roles)

@@ -12,7 +12,7 @@ import pandas as pd
 from bonwise.data.canonical import refuse_two_clusters
 from bonwise.data.columns import resolve_columns
 from bonwise.data.identifiers import as_categories
-from bonwise.data.label_words import label_words, parse_labels
+from bonwise.data.label_words import read_labels
 from bonwise.data.numbers import check_propensities, parse_numbers
 from bonwise.data.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.data.roles import COLUMN_FLAGS, LABEL_ROLES
@@ -45,6 +45,7 @@ class _Labels:
     clusters: pd.Categorical | None = None
     words: Mapping[str, float] = field(default_factory=dict)
     also: Mapping[str, str] = field(default_factory=dict)
+    reading: str = ""
 
     def keep(self, rows: npt.NDArray[np.bool_]) -> _Labels:
         """Return some of the rows only."""
@@ -117,6 +118,7 @@ def join_labels(
         columns=MappingProxyType({**table.columns, **read.also}),
         label_scale=reading.label_scale,
         label_words=read.words,
+        readings={**table.readings, **({"oracle_label": read.reading} if read.reading else {})},
         labels_left_out=_left_out(read, strange),
         label_rows=pd.Series(found.rows, index=found.keys, name=found.source),
     )
@@ -174,11 +176,11 @@ def _read_labels(
     raw, source = open_rows(labels, "labels")
     wanted = _wanted(raw, table, reading.named_columns, source)
     roles = (*LABEL_ROLES, "propensity", "cluster")
-    taken = resolve_columns(raw, wanted, source=source, required=LABEL_ROLES, roles=roles)
+    taken = resolve_columns(raw, wanted, source=source, required=LABEL_ROLES, roles=roles, worth=reading.word_values)
     prompts = as_categories(raw[taken["prompt_id"]], role="prompt_id", source=source)
     names = as_categories(raw[taken["candidate"]], role="candidate", source=source)
-    values = parse_labels(raw[taken["oracle_label"]], source=source)
-    values = to_unit(values, reading.label_scale, rows=raw.index, role="oracle_label", source=source)
+    labelled = read_labels(raw[taken["oracle_label"]], source=source, worth=reading.word_values)
+    values = to_unit(labelled.values, reading.label_scale, rows=raw.index, role="oracle_label", source=source)
     chances = None
     if "propensity" in taken:
         chances = parse_numbers(raw[taken["propensity"]], role="propensity", source=source)
@@ -187,10 +189,11 @@ def _read_labels(
     if "cluster" in taken:
         clusters = as_categories(raw[taken["cluster"]], role="cluster", source=source)
         refuse_two_clusters(prompts, clusters, raw.index, source)
-    words = label_words(raw[taken["oracle_label"]])
     keys = _keys_in(table, prompts, names)
     also = {"cluster": taken["cluster"]} if clusters is not None else {}
-    return _Labels(source, raw.index, prompts, names, values, keys, chances, clusters, words, also)
+    return _Labels(
+        source, raw.index, prompts, names, values, keys, chances, clusters, labelled.words, also, labelled.reading
+    )
 
 
 def _wanted(raw: pd.DataFrame, table: ScoreTable, columns: Mapping[str, str], source: str) -> dict[str, str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bonwise.data.number_styles import styled
 from bonwise.data.structured_text import StructuredText
 from bonwise.data.wording import quoted
 from bonwise.errors import RowError
@@ -15,10 +16,21 @@ from bonwise.errors import RowError
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-__all__ = ["check_propensities", "distinct", "first_text_row", "is_blank", "parse_numbers"]
+__all__ = [
+    "DECIMAL_COMMA",
+    "check_propensities",
+    "distinct",
+    "first_text_row",
+    "is_blank",
+    "parse_numbers",
+    "read_numbers",
+]
 
 _BLANK = frozenset({"", "nan", "none", "null", "na", "n/a", "<na>"})
 _TRUTH = {"true": 1.0, "false": 0.0}
+
+DECIMAL_COMMA = "decimal comma"
+"""Key of a frame's ``attrs`` that says that its file separates cells by semicolons."""
 
 # Squares and their sums must stay finite in double precision.
 _LARGEST = 1e100
@@ -45,11 +57,27 @@ def parse_numbers(column: pd.Series, *, role: str, source: str) -> npt.NDArray[n
     bonwise.errors.RowError
         Text, an infinite value, or a value beyond 1e100 in magnitude; the row is named.
     """
-    values, text = _convert(column)
+    return read_numbers(column, role=role, source=source)[0]
+
+
+def read_numbers(column: pd.Series, *, role: str, source: str) -> tuple[npt.NDArray[np.float64], str]:
+    """Do what `parse_numbers` does, and say how the numbers are written.
+
+    Returns
+    -------
+    values : ndarray of float64, shape (rows,)
+    reading : str
+        Such as ``percent, 85% = 0.85``; empty where they are written plainly.
+    """
+    values, text, reading = _convert(column)
     if text.any():
         at = int(np.flatnonzero(text)[0])
+        others = int(text.sum()) - 1
+        more = f" (and {others:,} more rows like it)" if others else ""
+        beside = f" where the column is read as {reading}" if reading else ""
         raise RowError(
-            f"{source}, row {column.index[at]}: {role} holds {quoted(column.iloc[at])}, which is not a number",
+            f"{source}, row {column.index[at]}: {role} holds {quoted(column.iloc[at])}, "
+            f"which is not a number{beside}{more}",
             hint="write a number, or leave the cell blank for none",
         )
     with np.errstate(invalid="ignore"):
@@ -61,7 +89,7 @@ def parse_numbers(column: pd.Series, *, role: str, source: str) -> npt.NDArray[n
             f"{source}, row {column.index[at]}: {role} holds {quoted(column.iloc[at])}, which is {kind}",
             hint="write a finite number, or leave the cell blank for none",
         )
-    return values
+    return values, reading
 
 
 def check_propensities(values: npt.NDArray[np.float64], rows: pd.Index, source: str) -> None:
@@ -82,7 +110,7 @@ def check_propensities(values: npt.NDArray[np.float64], rows: pd.Index, source: 
 
 def first_text_row(column: pd.Series) -> Hashable | None:
     """Return the row number of the first cell that is neither blank nor a number."""
-    _, text = _convert(column)
+    text = _convert(column).text
     return column.index[int(np.flatnonzero(text)[0])] if text.any() else None
 
 
@@ -121,18 +149,42 @@ def _hashable(cell: object) -> object:
     return cell
 
 
-def _convert(column: pd.Series) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Return the values (NaN where there is none) and a mask of cells that hold text."""
+class _Converted(NamedTuple):
+    """The values of a column, NaN where there is none; which cells hold text; and how the numbers are written."""
+
+    values: npt.NDArray[np.float64]
+    text: npt.NDArray[np.bool_]
+    reading: str
+
+
+def _convert(column: pd.Series) -> _Converted:
     if column.dtype.kind in "iufb":
-        return column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True), np.zeros(len(column), dtype=bool)
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
+        return _Converted(values, np.zeros(len(column), dtype=bool), "")
     # Few distinct cells is the rule for scores: parse each distinct one once.
     codes, cells = distinct(column)
     words = [str(cell).strip().lower() for cell in cells]
     numbers = np.array([_number(word) for word in words], dtype=np.float64)
     text = np.isnan(numbers) & np.array([word not in _BLANK for word in words], dtype=bool)
+    reading = ""
+    if text.any():
+        reading = _restyle(words, numbers, text, decimal_comma=bool(column.attrs.get(DECIMAL_COMMA)))
     # One slot more, reached by the code -1 of a missing cell.
     numbers, text = np.append(numbers, np.nan), np.append(text, False)
-    return numbers[codes], text[codes]
+    return _Converted(numbers[codes], text[codes], reading)
+
+
+def _restyle(
+    words: list[str], numbers: npt.NDArray[np.float64], text: npt.NDArray[np.bool_], *, decimal_comma: bool
+) -> str:
+    """Read the cells in the style of their column, in place, and say which; say nothing where there is none."""
+    present = [at for at, word in enumerate(words) if word not in _BLANK]
+    found = styled([words[at] for at in present], decimal_comma=decimal_comma)
+    if found is None:
+        return ""
+    for at, value in zip(present, found.values, strict=True):
+        numbers[at], text[at] = np.nan if value is None else value, value is None
+    return found.reading
 
 
 def _number(word: str) -> float:

@@ -97,8 +97,9 @@ def open_table(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> S
             raise UsageError(f"not a reference: {reading.oracle!r}", hint="write judge:NAME")
         table = table.with_reference(name)
     if not table.has_labels:
+        why = f" ({table.unread_labels})" if table.unread_labels else ""
         raise InputError(
-            f"{table.source}: no oracle labels to compare the judge with",
+            f"{table.source}: no oracle labels to compare the judge with{why}",
             hint="add an oracle_label column, --labels FILE, or --oracle judge:NAME",
         )
     return table

@@ -19,6 +19,7 @@ import pandas as pd
 
 from bonwise.data.bytes_check import LONGEST_LINE, check_text, file_errors, open_bytes, open_text
 from bonwise.data.lines import json_lines
+from bonwise.data.numbers import DECIMAL_COMMA
 from bonwise.data.structured_text import StructuredText
 from bonwise.data.wording import quoted
 from bonwise.data.writing import plain_cell
@@ -35,6 +36,8 @@ __all__ = ["read_raw"]
 
 _ENDINGS = ".csv, .tsv, .jsonl or .parquet (each also with .gz)"
 _RESPONSES = "_responses.jsonl"
+
+_SEPARATORS = (",", ";", "\t")
 
 _MOST_FIELDS = 2_000
 """Columns beyond which a header or the keys of JSON are data: a column each would fill the memory."""
@@ -98,23 +101,39 @@ def _read_tsv(path: Path) -> pd.DataFrame:
 
 def _read_separated(path: Path, separator: str) -> pd.DataFrame:
     check_text(path)
-    header = _csv_header(path, separator)
+    separator, header = _csv_header(path, separator)
     frame = _csv_cells(path, separator, len(header))
     frame = frame[~_blank_rows(frame)].iloc[1:].set_axis(header, axis=1)
     for name in header:
         if frame[name].str.startswith("'").any():
             frame[name] = frame[name].map(plain_cell)
+    if separator == ";":
+        frame.attrs[DECIMAL_COMMA] = True
     return frame
 
 
-def _csv_header(path: Path, separator: str) -> list[str]:
-    """Return the names of the columns; a column without one is named by its position."""
+def _csv_header(path: Path, separator: str) -> tuple[str, list[str]]:
+    """Return what separates cells and the names of the columns; a column without one is named by its position.
+
+    A header that is one cell by the separator of the file's ending, and several by another, has that other one.
+    """
+    cells = _first_record(path, separator)
+    if len(cells) == 1:
+        others = {other: found for other in _SEPARATORS if len(found := _first_record(path, other)) > 1}
+        separator, cells = max(others.items(), key=lambda item: len(item[1]), default=(separator, cells))
+    return separator, _column_names(path, cells)
+
+
+def _first_record(path: Path, separator: str) -> list[str]:
     with open_text(path, newline="") as stream:
         records = csv.reader(stream, delimiter=separator)
         try:
-            cells = next((record for record in records if "".join(record).strip()), [])
+            return next((record for record in records if "".join(record).strip()), [])
         except csv.Error as error:
             raise FileError(f"{path}, row 1: not a CSV header: {error}", hint="check the first line") from error
+
+
+def _column_names(path: Path, cells: list[str]) -> list[str]:
     if not cells:
         raise FileError(f"{path}: no header and no rows", hint="name the columns in the first line")
     if len(cells) > _MOST_FIELDS:

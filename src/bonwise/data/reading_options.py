@@ -55,6 +55,7 @@ class LabelKeywords(ColumnKeywords, total=False):
     """How a file of labels is read."""
 
     label_scale: Scale | None
+    label_map: Mapping[str, float] | None
 
 
 class TableKeywords(LabelKeywords, total=False):
@@ -150,6 +151,8 @@ class ReadingOptions:
         Declared scale of the scores; values are mapped to [0, 1]. A mapping declares the scale of each judge by name.
     label_scale : Scale, optional
         Declared scale of the labels; values are mapped to [0, 1].
+    label_map : mapping of str to float, optional
+        What words among labels and scores are worth, such as ``{"poor": 1, "fair": 2, "good": 3}``.
 
     Raises
     ------
@@ -193,6 +196,10 @@ class ReadingOptions:
     label_scale: Scale | None = field(
         default=None, metadata=_by(ReadingFlag("--label-scale", "Scale of the labels, LOW:HIGH."))
     )
+    label_map: Mapping[str, float] | None = field(
+        default=None,
+        metadata=_by(ReadingFlag("--label-map", "What words of labels and scores are worth: poor=1,fair=2,good=3.")),
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "exclude", names_of("exclude", self.exclude))
@@ -201,6 +208,8 @@ class ReadingOptions:
             raise UsageError(
                 f"columns is {quoted(self.columns)}", hint="columns maps a role to the name of its column"
             )
+        if self.label_map is not None and not isinstance(self.label_map, Mapping):
+            raise UsageError(f"label_map is {quoted(self.label_map)}", hint="label_map maps a word to its number")
         for name, scale in (
             ("label_scale", self.label_scale),
             *(("judge_scale", one) for one in self.judge_scales.values()),
@@ -240,6 +249,11 @@ class ReadingOptions:
         return self.columns or {}
 
     @property
+    def word_values(self) -> Mapping[str, float]:
+        """What words are worth, in lower case; empty where nothing was said."""
+        return {word.strip().lower(): float(value) for word, value in (self.label_map or {}).items()}
+
+    @property
     def judge_scales(self) -> Mapping[str, Scale]:
         """Scale by judge; ``""`` holds the scale of every judge not named."""
         if isinstance(self.judge_scale, Mapping):
@@ -271,6 +285,9 @@ class ReadingOptions:
             flags.append("--judge-scale " + shell_word(f"{judge}={scale}" if judge else str(scale)))
         if self.label_scale is not None:
             flags.append(f"--label-scale {self.label_scale}")
+        if self.label_map:
+            worth = ",".join(f"{word}={value:g}" for word, value in self.label_map.items())
+            flags.append(f"--label-map {shell_word(worth)}")
         flags += [f"--exclude {shell_word(name)}" for name in self.exclude]
         return [*flags, *([f"--{self.shape}"] if self.shape else [])]
 

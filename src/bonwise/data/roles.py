@@ -14,6 +14,7 @@ __all__ = [
     "ALIASES",
     "CANDIDATE_ROLES",
     "COLUMN_FLAGS",
+    "FURTHER_ALIASES",
     "LABEL_ROLES",
     "NUMERIC",
     "ROLES",
@@ -107,6 +108,58 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "propensity": ("label_propensity",),
     }
 )
+
+FURTHER_ALIASES: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
+    {
+        "prompt_id": (
+            (
+                *("task_id", "sample_id", "example_id", "query_id", "instance_id", "problem_id", "doc_id", "test_id"),
+                *("conversation_id", "datapoint_id", "input_id", "qid", "uid", "uuid", "prompt_index", "prompt_no"),
+                *("prompt_number", "question_no", "question_number", "item", "task", "case", "example"),
+            ),
+            ("prompt", "question", "input", "instruction", "query", "prompt_text", "user_prompt", "user_input"),
+        ),
+        "candidate": (
+            (
+                *("model_name", "model_id", "system", "system_name", "system_id", "method", "arm", "agent", "llm"),
+                *("candidate_id", "candidate_name", "response_id", "answer_id", "completion_id", "output_id"),
+                *("response_model", "generator", "engine", "checkpoint", "provider", "candidate_no"),
+            ),
+            (
+                *("candidate_index", "response_index", "answer_index", "completion_index", "sample_index", "epoch"),
+                *("sample", "sample_no", "attempt", "rollout", "trial", "generation_index"),
+            ),
+            (
+                *("response", "answer", "completion", "output", "text", "generation", "candidate_text"),
+                *("response_text", "output_text", "model_response", "model_output"),
+            ),
+        ),
+        "judge": (
+            ("judge_name", "judge_model", "judge_id", "grader", "grader_model", "evaluator", "autorater", "scorer"),
+        ),
+        "judge_score": (
+            (
+                *("rating", "reward", "grade", "judge_rating", "judge_grade", "judge_value", "llm_score"),
+                *("llm_judge_score", "model_score", "auto_score", "autorater_score", "evaluator_score", "eval_score"),
+                *("judge_verdict", "overall_score", "quality_score", "score_value", "reward_score", "points"),
+            ),
+        ),
+        "oracle_label": (
+            (
+                *("human_score", "human_grade", "human_verdict", "human_annotation", "human_eval", "gold_label"),
+                *("gold_score", "gold_rating", "ground_truth", "expert_label", "expert_score", "expert_rating"),
+                *("oracle", "oracle_score", "true_label", "true_score", "truth", "target", "reference_score"),
+                *("annotation", "annotator_score", "label_human", "user_rating", "correct", "is_correct", "passed"),
+            ),
+            ("rating",),
+        ),
+        "draw": (("repeat", "replicate", "draw_id", "iteration", "trial", "attempt", "epoch"),),
+    }
+)
+"""Further names by role, in order: a later group is looked at only where no column has an earlier name.
+
+Names of judges and of draws are taken only where rows cannot be told apart without them.
+"""
 
 SPOKEN = ("prompt", "text", "response", "raw")
 """Columns with the words of prompts, candidates and judges."""

@@ -15,7 +15,6 @@ import pandas as pd
 
 from bonwise.data.canonical import canonical, resolved, spoken_columns
 from bonwise.data.cells import distinct_cells, mean_by_cell, positions
-from bonwise.data.label_words import label_words
 from bonwise.data.reading_options import ReadingOptions, TableKeywords, opens_a_table
 from bonwise.data.repeats import averaged, draw_columns
 from bonwise.data.roles import CANDIDATE_ROLES, ROLES, SPENT
@@ -63,6 +62,10 @@ class ScoreTable:
         The columns ``prompt``, ``text``, ``response`` and ``raw`` of the source as they stand, by its row numbers.
     label_words : mapping of str to float
         What the words of the labels were taken for, such as pass for 1; empty where labels are numbers.
+    readings : mapping of str to str
+        By role: how numbers are read that are not written plainly, such as ``percent, 85% = 0.85``.
+    unread_labels : str
+        Why a column with a name of labels was not taken for them; empty where there is none.
 
     Examples
     --------
@@ -84,6 +87,8 @@ class ScoreTable:
     label_rows: pd.Series | None = field(default=None, repr=False)
     words: pd.DataFrame | None = field(default=None, repr=False)
     label_words: Mapping[str, float] = field(default_factory=dict, repr=False)
+    readings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    unread_labels: str = field(default="", repr=False)
 
     @classmethod
     @opens_a_table
@@ -129,20 +134,24 @@ class ScoreTable:
     @classmethod
     def opened(cls, source: RowSource, reading: ReadingOptions, name: str = "table") -> ScoreTable:
         """Read a file as `read` does, or validate a frame, under this name, as `from_frame` does."""
-        return cls._validated(*open_rows(source, name), reading)
+        return cls.validated(*open_rows(source, name), reading)
 
     @classmethod
-    def _validated(cls, frame: pd.DataFrame, source: str, reading: ReadingOptions) -> ScoreTable:
+    def validated(cls, frame: pd.DataFrame, source: str, reading: ReadingOptions) -> ScoreTable:
+        """Validate rows that `open_rows` returned."""
         refuse_duplicate_columns(frame, source)
-        taken = resolved(frame, reading.named_among(frame.columns), source)
+        taken = resolved(frame, reading, source)
+        made = canonical(frame, taken, reading, source)
         table = cls(
-            canonical(frame, taken, reading, source),
+            made.frame,
             source,
             MappingProxyType(taken),
             MappingProxyType(dict(reading.judge_scales)),
             reading.label_scale,
             words=spoken_columns(frame, taken),
-            label_words=label_words(frame[taken["oracle_label"]]) if "oracle_label" in taken else {},
+            label_words=made.label_words,
+            readings=made.readings,
+            unread_labels=made.unread_labels,
         )
         _refuse_duplicates(table)
         return table

@@ -11,7 +11,7 @@ from bonwise.documents.document import Document, FrameRow
 from bonwise.documents.record import Record
 from bonwise.documents.values import Count, Number, Share
 
-__all__ = ["MODEL", "DoctorDocument", "JudgeScores", "LabelCoverage", "TableCounts"]
+__all__ = ["MODEL", "ColumnFacts", "DoctorDocument", "JudgeScores", "LabelCoverage", "TableCounts"]
 
 
 class TableCounts(Record):
@@ -21,6 +21,29 @@ class TableCounts(Record):
     prompts: Count
     candidates: Count
     judges: Count
+
+
+class ColumnFacts(Record):
+    """What one column of the file holds.
+
+    Parameters
+    ----------
+    name : str
+    kind : str
+        Such as numbers, names or text; how numbers are written where that is not plain.
+    missing : int
+        Blank cells.
+    examples : list of str
+        Up to three cells, cut where they are long.
+    taken : str
+        The role that it plays, stratum, words, or nothing.
+    """
+
+    name: str
+    kind: str
+    missing: Count
+    examples: list[str]
+    taken: str
 
 
 class JudgeScores(Record):
@@ -106,6 +129,8 @@ class DoctorDocument(Document):
         What looks wrong, in one sentence each.
     next_command : str
         To type next.
+    column_facts : list of ColumnFacts, optional
+        What each column of the file holds; absent where scores did not come from rows.
     """
 
     schema_: Literal["bonwise.doctor/1"] = Field(default="bonwise.doctor/1", alias="schema")
@@ -119,6 +144,7 @@ class DoctorDocument(Document):
     labels: LabelCoverage
     suspicious: list[str]
     next_command: str
+    column_facts: list[ColumnFacts] | None = None
 
     frame_columns = ("judge", "prompts", "lowest", "highest", "distinct", "tie_rate", "top1_tie_rate")
 

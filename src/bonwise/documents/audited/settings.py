@@ -93,6 +93,8 @@ class AuditSettings(Record):
         Where the texts of candidates are, of which the lengths were taken.
     judge_family : dict of str to str, optional
         The family that was given for each judge; an empty name stands for every judge not named.
+    readings : dict of str to str, optional
+        By role: how numbers are read that are not written plainly, such as percent.
     """
 
     confidence: Confidence
@@ -118,3 +120,4 @@ class AuditSettings(Record):
     label_words: dict[str, Number] | None = None
     pools: str | None = None
     judge_family: dict[str, str] | None = None
+    readings: dict[str, str] | None = None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from bonwise.documents.doctor import DoctorDocument, JudgeScores, LabelCoverage
+from bonwise.documents.doctor import ColumnFacts, DoctorDocument, JudgeScores, LabelCoverage
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.described.table_facts import label_words
 from bonwise.report.numbers import NOTHING, count, counted, number, setting
 
-__all__ = ["describe"]
+__all__ = ["describe", "described_columns"]
+
+_MOST_COLUMNS = 60
+"""Columns that are shown of a file."""
 
 _MOST_REASONS = 5
 """Reasons for dropping prompts that are told apart, the commonest first."""
@@ -35,7 +38,10 @@ def _blocks(document: DoctorDocument) -> Iterator[Block]:
         f"{counted(counts.candidates, 'candidate name')}, {counted(counts.judges, 'judge')}; "
         f"taken as {document.shape}",
     )
-    yield _columns(document)
+    if document.column_facts:
+        yield from described_columns(document.column_facts)
+    else:
+        yield _columns(document)
     yield from _dropped(document.dropped)
     yield _scores(document.judges)
     yield _labels(document.labels)
@@ -45,6 +51,27 @@ def _blocks(document: DoctorDocument) -> Iterator[Block]:
         yield Said("good", "nothing suspicious")
     yield Said("note", "Next:")
     yield Said("command", document.next_command)
+
+
+def described_columns(facts: Sequence[ColumnFacts]) -> Iterator[Block]:
+    """Describe the columns of a file: what each holds and what it is taken for."""
+    columns = (
+        Column("column", "name"),
+        Column("kind", "words"),
+        Column("missing"),
+        Column("examples", "words", spare=1),
+        Column("taken for", "words"),
+    )
+    telling = [one for one in facts if one.taken not in ("", "stratum")]
+    shown = list(facts) if len(facts) <= _MOST_COLUMNS else [*telling, *(one for one in facts if one not in telling)]
+    yield Table.of(columns, map(_facts, shown[:_MOST_COLUMNS]))
+    if len(shown) > _MOST_COLUMNS:
+        yield Said("note", f"and {counted(len(shown) - _MOST_COLUMNS, 'more column')}")
+
+
+def _facts(facts: ColumnFacts) -> list[str]:
+    examples = ", ".join(printable(example) for example in facts.examples)
+    return [facts.name, printable(facts.kind), count(facts.missing), examples, facts.taken]
 
 
 def _columns(document: DoctorDocument) -> Table:

@@ -72,6 +72,8 @@ def _notes_of_columns(settings: AuditSettings) -> Iterator[str]:
         yield f"family of the judge: {_families(settings.judge_family)}"
     if settings.label_words:
         yield label_words(settings.label_words)
+    for role, reading in (settings.readings or {}).items():
+        yield f"{role} read as {printable(reading)}"
 
 
 def _matter(document: AuditDocument) -> Iterator[tuple[str, str]]:
@@ -98,6 +100,8 @@ def _left_out(settings: AuditSettings) -> Iterator[tuple[str, str]]:
         yield "family of the judge", _families(settings.judge_family)
     if settings.label_words:
         yield "labels", label_words(settings.label_words).removeprefix("labels are ")
+    for role, reading in (settings.readings or {}).items():
+        yield f"{role} read as", reading
     if settings.draws > 1:
         yield "scores are", _means(settings)
 
