@@ -14,6 +14,7 @@ from bonwise.testing.simulate import Simulation, simulate
 if TYPE_CHECKING:
     from bonwise.testing.counts import Counts
     from bonwise.testing.faults import Faults
+    from bonwise.testing.rated_models import RatedModels, simulate_ratings
     from bonwise.testing.replay_judge import ReplayJudge
     from bonwise.testing.script import Script
     from bonwise.testing.scripted_judge import ScriptedJudge
@@ -25,6 +26,7 @@ __all__ = [
     "Counts",
     "FakeTransport",
     "Faults",
+    "RatedModels",
     "ReplayJudge",
     "Script",
     "ScriptedJudge",
@@ -32,17 +34,20 @@ __all__ = [
     "Simulation",
     "WireRequest",
     "simulate",
+    "simulate_ratings",
 ]
 
 _HOMES = {
     "Counts": "bonwise.testing.counts",
     "FakeTransport": "bonwise.testing.transport",
     "Faults": "bonwise.testing.faults",
+    "RatedModels": "bonwise.testing.rated_models",
     "ReplayJudge": "bonwise.testing.replay_judge",
     "Script": "bonwise.testing.script",
     "ScriptedJudge": "bonwise.testing.scripted_judge",
     "ScriptedServer": "bonwise.testing.server",
     "WireRequest": "bonwise.testing.wire",
+    "simulate_ratings": "bonwise.testing.rated_models",
 }
 
 

@@ -1,0 +1,1 @@
+"""Several raters and few human labels fused: factor models of ratings."""

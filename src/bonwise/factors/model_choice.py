@@ -1,0 +1,155 @@
+"""Rank, prior and columns chosen by cross-validation on human ratings.
+
+The loss of stage 1 falls with every further skill, so it cannot choose the rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from bonwise.factors.capabilities import CapabilityFactors
+from bonwise.factors.human_design import Block, HumanDesign
+from bonwise.factors.rating_arrays import RatingArrays
+from bonwise.factors.stage_one import fit_capabilities
+from bonwise.factors.stage_two import RIDGES, HumanModel, HumanRatings, cross_validated, fit_human
+
+__all__ = ["PRIORS", "RANKS", "ChosenModel", "ModelCandidate", "StageOneSettings", "choose_model"]
+
+RANKS = (1, 2, 3, 5)
+PRIORS = (1.0, 6.0)
+"""Ranks, and precisions of the prior of the factors, among which cross-validation chooses."""
+
+COLUMNS: tuple[tuple[Block, ...], ...] = (
+    ("skills",),
+    ("skills", "models"),
+    ("skills", "verdicts"),
+    ("skills", "models", "verdicts"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StageOneSettings:
+    """How stage 1 is fitted.
+
+    Parameters
+    ----------
+    ranks : sequence of int
+    priors : sequence of float
+    normalize : bool
+    restarts : int
+    seed : int
+    """
+
+    ranks: Sequence[int] = RANKS
+    priors: Sequence[float] = PRIORS
+    normalize: bool = False
+    restarts: int = 2
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCandidate:
+    """One choice, and how well it predicts.
+
+    Parameters
+    ----------
+    rank : int
+    prior : float
+    columns : tuple of str
+    ridge : float
+        The best for these columns.
+    cross_entropy : float
+        Per human rating, cross-validated.
+    se : float
+        Over ratings.
+    stage_one_loss : float
+        For comparison; it chooses nothing.
+    """
+
+    rank: int
+    prior: float
+    columns: tuple[Block, ...]
+    ridge: float
+    cross_entropy: float
+    se: float
+    stage_one_loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenModel:
+    """The choice.
+
+    Parameters
+    ----------
+    capabilities : CapabilityFactors
+        Stage 1.
+    human : HumanModel
+        Stage 2.
+    best : ModelCandidate
+    candidates : tuple of ModelCandidate
+        All that were compared.
+    """
+
+    capabilities: CapabilityFactors = field(repr=False)
+    human: HumanModel = field(repr=False)
+    best: ModelCandidate
+    candidates: tuple[ModelCandidate, ...] = field(repr=False)
+
+
+def choose_model(
+    judges: RatingArrays,
+    design: HumanDesign,
+    ratings: HumanRatings,
+    settings: StageOneSettings,
+    *,
+    columns: Sequence[tuple[Block, ...]] = COLUMNS,
+    progress: Callable[[str], None] | None = None,
+) -> ChosenModel:
+    """Fit stage 1 with each rank and prior, and take what predicts human ratings best out of fold.
+
+    Parameters
+    ----------
+    judges : RatingArrays
+        Ratings of the judges alone.
+    design : HumanDesign
+    ratings : HumanRatings
+        Those to fit.
+    settings : StageOneSettings
+    columns : sequence of tuple of str
+        Sets of blocks to compare.
+    progress : callable, optional
+
+    Returns
+    -------
+    ChosenModel
+    """
+    found: list[tuple[ModelCandidate, CapabilityFactors, HumanDesign]] = []
+    for rank in settings.ranks:
+        for prior in settings.priors:
+            capabilities = fit_capabilities(
+                judges,
+                rank,
+                prior=prior,
+                normalize=settings.normalize,
+                restarts=settings.restarts,
+                seed=settings.seed,
+                progress=progress,
+            )
+            skilled = design.with_skills(capabilities)
+            found += [
+                (_candidate(skilled, ratings, blocks, (rank, prior, capabilities.loss)), capabilities, skilled)
+                for blocks in columns
+            ]
+    best, capabilities, skilled = min(found, key=lambda one: one[0].cross_entropy)
+    human = fit_human(skilled, ratings, best.columns, best.ridge)
+    return ChosenModel(capabilities, human, best, tuple(one for one, *_ in found))
+
+
+def _candidate(
+    design: HumanDesign, ratings: HumanRatings, blocks: tuple[Block, ...], stage_one: tuple[int, float, float]
+) -> ModelCandidate:
+    rank, prior, loss = stage_one
+    compared = [(*cross_validated(design, ratings, blocks, ridge), ridge) for ridge in RIDGES]
+    mean, se, ridge = min(compared)
+    return ModelCandidate(rank, prior, blocks, ridge, mean, se, loss)

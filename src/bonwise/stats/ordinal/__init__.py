@@ -1,0 +1,1 @@
+"""Ordered categories: their likelihood, and proportional odds regression."""
