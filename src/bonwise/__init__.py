@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from bonwise.data.verdicts import Preference, Score, Unscored
     from bonwise.documents.reading import load
     from bonwise.errors import BonwiseError, CallError, InputError, JudgeError, LedgerError, MissingExtraError
+    from bonwise.factors.stack_fit import StackFit, fit_stack
+    from bonwise.factors.stack_use import AppliedStack, apply_stack, audit_stack
     from bonwise.judges.interval import Interval
     from bonwise.judges.logprob import Logprob
     from bonwise.judges.pairwise import Pairwise
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from bonwise.judges.quantized import Quantized
     from bonwise.judges.registry import judge_from_spec
     from bonwise.judges.resampled import Resampled
+    from bonwise.judges.stack import Stack
     from bonwise.planning.monitoring.monitor import Monitor, monitor
     from bonwise.planning.plans.plan import Plan, plan
     from bonwise.planning.sampling.design_comparison import DesignComparison, compare_designs
@@ -70,6 +73,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Adaptive",
+    "AppliedStack",
     "Audit",
     "BonwiseError",
     "CalibrationStudy",
@@ -118,6 +122,8 @@ __all__ = [
     "ScoreTable",
     "Selection",
     "Selector",
+    "Stack",
+    "StackFit",
     "Stop",
     "Strategy",
     "TieBreak",
@@ -125,17 +131,20 @@ __all__ = [
     "ValueOfInformation",
     "__version__",
     "ajudge",
+    "apply_stack",
     "aselect",
     "aselect_many",
     "audit",
     "audit_confidence",
     "audit_preferences",
+    "audit_stack",
     "best_of",
     "compare",
     "compare_designs",
     "doctor",
     "draw_labels",
     "draw_pairs",
+    "fit_stack",
     "judge",
     "judge_from_spec",
     "load",
@@ -156,6 +165,9 @@ __all__ = [
 __version__: str
 
 _HOMES = {
+    "AppliedStack": "bonwise.factors.stack_use",
+    "apply_stack": "bonwise.factors.stack_use",
+    "audit_stack": "bonwise.factors.stack_use",
     "Adaptive": "bonwise.selection.strategies.adaptive",
     "Audit": "bonwise.auditing.result",
     "BonwiseError": "bonwise.errors",
@@ -205,6 +217,8 @@ _HOMES = {
     "ScoreTable": "bonwise.data.table",
     "Selection": "bonwise.selection.selection",
     "Selector": "bonwise.selection.selector",
+    "Stack": "bonwise.judges.stack",
+    "StackFit": "bonwise.factors.stack_fit",
     "Stop": "bonwise.runs.control",
     "Strategy": "bonwise.selection.protocol",
     "TieBreak": "bonwise.selection.strategies.tie_break",
@@ -222,6 +236,7 @@ _HOMES = {
     "doctor": "bonwise.auditing.doctor",
     "draw_labels": "bonwise.planning.sampling.label_draw",
     "draw_pairs": "bonwise.auditing.studies.label_strategy.draw",
+    "fit_stack": "bonwise.factors.stack_fit",
     "judge": "bonwise.runs.judge_many",
     "judge_from_spec": "bonwise.judges.registry",
     "load": "bonwise.documents.reading",

@@ -19,6 +19,7 @@ _COMMANDS = (
 _GROUPS = {
     "labels": "bonwise.cli.labels",
     "study": "bonwise.cli.study.group",
+    "stack": "bonwise.cli.stack",
     "prompts": "bonwise.cli.prompts",
     "ledger": "bonwise.cli.ledger",
 }

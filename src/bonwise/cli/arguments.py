@@ -36,6 +36,7 @@ __all__ = [
     "refuse_overwriting",
     "say",
     "scales",
+    "texts",
 ]
 
 
@@ -92,7 +93,8 @@ def numbers(pairs: Iterable[str] | None, flag: str) -> dict[str, float]:
     """
     found: dict[str, float] = {}
     for pair in pairs or ():
-        name, _, text = pair.partition("=")
+        # The name of a judge may hold the sign too, as that of pairwise,orders=1:openai/m does.
+        name, _, text = pair.rpartition("=")
         try:
             value = float(text)
         except ValueError:
@@ -102,6 +104,30 @@ def numbers(pairs: Iterable[str] | None, flag: str) -> dict[str, float]:
         if name in found:
             raise UsageError(f"{flag} names {name!r} twice", hint="give each name once")
         found[name] = value
+    return found
+
+
+def texts(pairs: Iterable[str] | None, flag: str) -> dict[str, str]:
+    """Read ``NAME=TEXT`` pairs.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A pair that is none.
+
+    Examples
+    --------
+    >>> texts(["gpt=pairwise,orders=1:openai/m"], "--spec")
+    {'gpt': 'pairwise,orders=1:openai/m'}
+    """
+    found: dict[str, str] = {}
+    for pair in pairs or ():
+        name, _, text = pair.partition("=")
+        if not name or not text:
+            raise UsageError(f"{flag} takes NAME=TEXT, not {pair!r}", hint=f"such as {flag} gpt=pointwise:openai/m")
+        if name in found:
+            raise UsageError(f"{flag} names {name!r} twice", hint="give each name once")
+        found[name] = text
     return found
 
 

@@ -93,23 +93,36 @@ class JudgeStack:
 
     def p_best(self, values: _Floats) -> _Floats:
         """Return the chance of each candidate of one prompt to be the best; NaN for one that no judge scored."""
-        chances, _ = self._drawn(values)
-        return chances
+        return self.judged(values)[1]
 
     def expected_regret(self, values: _Floats) -> _Floats:
         """Return by how much the label of the best is expected to exceed that of each candidate of one prompt."""
-        _, regrets = self._drawn(values)
-        return regrets
+        return self.judged(values)[2]
 
-    def _drawn(self, values: _Floats) -> tuple[_Floats, _Floats]:
+    def judged(self, values: _Floats) -> tuple[_Floats, _Floats, _Floats]:
+        """Return utilities, `p_best` and `expected_regret` of the candidates of one prompt.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (candidates, features)
+            NaN where there is none.
+
+        Returns
+        -------
+        tuple of ndarray, each of shape (candidates,)
+            NaN for a candidate that no judge scored: it is not among those that may be the best.
+        """
         scored = self.scored(values)
-        chances, regrets = np.full(len(values), np.nan), np.full(len(values), np.nan)
+        standardised = self.scaling.standardised(values)
+        if scored.all():
+            return standardised @ self.coefficients, *self._drawn(standardised)
+        found = np.full((3, len(values)), np.nan)
         if scored.any():
-            chances[scored], regrets[scored] = self.drawn(self.scaling.standardised(values)[scored])
-        return chances, regrets
+            found[0, scored] = standardised[scored] @ self.coefficients
+            found[1:, scored] = self._drawn(standardised[scored])
+        return found[0], found[1], found[2]
 
-    def drawn(self, standardised: _Floats) -> tuple[_Floats, _Floats]:
-        """Return P(best) and expected regret of the candidates of one prompt from features on the common scale."""
+    def _drawn(self, standardised: _Floats) -> tuple[_Floats, _Floats]:
         quality = standardised @ self._draws
         top = quality.max(axis=0)
         sums = np.exp(quality - top)

@@ -131,7 +131,9 @@ class Panel:
         )
 
 
-def lay_out(table: ScoreTable, *, exclude: Sequence[str] = (), shape: Shape | None = None) -> tuple[Panel, ...]:
+def lay_out(
+    table: ScoreTable, *, exclude: Sequence[str] = (), shape: Shape | None = None, complete: bool = True
+) -> tuple[Panel, ...]:
     """Lay a table out as one panel per judge.
 
     Parameters
@@ -141,6 +143,9 @@ def lay_out(table: ScoreTable, *, exclude: Sequence[str] = (), shape: Shape | No
         Candidate names to leave out before anything else.
     shape : {"rectangular", "ragged"}, optional
         Forced; otherwise rectangular when at least 90 % of the prompts carry the same names.
+    complete : bool
+        Whether prompts are left out of which the judge lacks a score. Otherwise the panels of all judges have the
+        same cells, and a score that is lacking is NaN.
 
     Raises
     ------
@@ -161,7 +166,8 @@ def lay_out(table: ScoreTable, *, exclude: Sequence[str] = (), shape: Shape | No
     for code, judge in enumerate(table.judges):
         mine = codes == code
         found = scores if at is None else mean_by_cell(at[mine], scores[mine], len(pools.keys))
-        panels.append(_panel(judge, pools, found, labels))
+        whole = _whole(judge, pools, found, labels)
+        panels.append(_complete(whole, pools) if complete else whole)
     return tuple(panels)
 
 
@@ -275,8 +281,8 @@ def _cell_labels(table: ScoreTable, rows: _Ints, at: _Ints | None, count: int) -
     return labels
 
 
-def _panel(judge: str, pools: Pools, scores: _Floats, labels: _Floats) -> Panel:
-    whole = Panel(
+def _whole(judge: str, pools: Pools, scores: _Floats, labels: _Floats) -> Panel:
+    return Panel(
         judge,
         pools.prompt_ids,
         pools.sizes,
@@ -288,7 +294,11 @@ def _panel(judge: str, pools: Pools, scores: _Floats, labels: _Floats) -> Panel:
         pools.dropped,
         pools.clusters,
     )
-    blank = np.isnan(scores)
+
+
+def _complete(whole: Panel, pools: Pools) -> Panel:
+    """Leave out the prompts of which the judge lacks a score."""
+    blank = np.isnan(whole.scores)
     if not blank.any():
         return whole
     owner = np.repeat(np.arange(len(pools.sizes)), pools.sizes)

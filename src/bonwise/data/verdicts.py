@@ -30,6 +30,10 @@ class Score:
         The single draws behind a mean, in the order of their sample index; None where one is unscored.
     raw : str
         What the judge said, as it was received; see `kept`. Empty where it said nothing of this candidate alone.
+    p_best : float, optional
+        With which probability it is the best of its pool, where the judge says so.
+    expected_regret : float, optional
+        By how much the label of the best is expected to exceed its own, where the judge says so.
 
     Raises
     ------
@@ -49,6 +53,8 @@ class Score:
     high: float | None = field(default=None, repr=False)
     draws: tuple[float | None, ...] = field(default=(), repr=False)
     raw: str = field(default="", repr=False, compare=False)
+    p_best: float | None = field(default=None, repr=False)
+    expected_regret: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         value = plain_number(self.value)
@@ -60,6 +66,10 @@ class Score:
         draws = tuple(None if draw is None else _finite(draw, "a draw") for draw in self.draws)
         for name, plain in (("value", value), ("low", low), ("high", high), ("draws", draws)):
             object.__setattr__(self, name, plain)
+        for name in ("p_best", "expected_regret"):
+            stated = getattr(self, name)
+            if stated is not None:
+                object.__setattr__(self, name, _finite(stated, name))
 
     @property
     def width(self) -> float | None:

@@ -31,6 +31,7 @@ WORDS: tuple[str, ...] = (
     "route",
     "router",
     "selections",
+    "stack",
     "study",
     "votes",
 )

@@ -1,1 +1,1 @@
-"""Several raters and few human labels fused: factor models of ratings."""
+"""Several raters and few human labels fused: factor models of ratings, and stacks of judges."""

@@ -8,12 +8,20 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
+from bonwise.stats.stacking.folds import Deal
+from bonwise.stats.stacking.procedure import LabelledPools, Paths, Trained
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
-__all__ = ["Calibration", "CalibrationBin", "calibrated", "chances_and_regrets"]
+__all__ = [
+    "Calibration",
+    "CalibrationBin",
+    "calibrated",
+    "chances_and_regrets",
+    "coefficient_covariance",
+    "quality_out_of_fold",
+]
 
 _BINS = 10
-_MOST_PROMPTS = 2_000
 _WIDEST = 6.0
 
 _Ints = npt.NDArray[np.int64]
@@ -96,7 +104,56 @@ def chances_and_regrets(quality: Floats, sizes: _Ints, temperature: float) -> tu
     return chances, regrets
 
 
-def calibrated(quality: Floats, labels: Floats, sizes: _Ints, *, seed: int = 0) -> Calibration:
+def quality_out_of_fold(
+    pools: LabelledPools, paths: Paths, deal: Deal, trained: Trained, *, draws: int, seed: int
+) -> Floats:
+    """Return the utilities of the first partition under draws of the coefficients of each fold.
+
+    Parameters
+    ----------
+    pools : LabelledPools
+        Some or all of the prompts that the deal is of.
+    paths : Paths
+    deal : Deal
+        Its parts are those of the prompts of the pools.
+    trained : Trained
+        By fold of each partition, as of `bonwise.stats.stacking.refits.OutOfFold`.
+    draws : int
+        An even number.
+    seed : int
+
+    Returns
+    -------
+    ndarray of float64, shape (cells, draws)
+    """
+    noise = np.random.default_rng(seed).standard_normal((pools.features.shape[1], draws // 2))
+    of_cell = np.repeat(deal.folds[0][deal.parts], pools.sizes)
+    out = np.empty((len(of_cell), draws))
+    for fold in np.unique(of_cell).tolist():
+        drawn = _root(coefficient_covariance(pools, paths, trained, fold)) @ noise
+        both = trained.coefficients[fold][:, None] + np.concatenate([drawn, -drawn], axis=1)
+        out[of_cell == fold] = pools.features[of_cell == fold] @ both
+    return out
+
+
+def coefficient_covariance(pools: LabelledPools, paths: Paths, trained: Trained, at: int) -> Floats:
+    """Return the covariance of the coefficients of a set; where it falls back, that of the judge's own alone."""
+    stack, alone = trained.ridges[at].tolist()
+    if not trained.falls_back[at]:
+        return paths.stack.sandwich(stack)
+    judge = int(trained.best_alone[at])
+    found = np.zeros((pools.features.shape[1],) * 2)
+    found[pools.own[judge], pools.own[judge]] = paths.alone[judge].sandwich(alone)[0, 0]
+    return found
+
+
+def _root(covariance: Floats) -> Floats:
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    found: Floats = vectors * np.sqrt(np.maximum(values, 0.0))
+    return found
+
+
+def calibrated(quality: Floats, labels: Floats, sizes: _Ints) -> Calibration:
     """Choose the temperature under which the labels are the most likely.
 
     Parameters
@@ -105,17 +162,12 @@ def calibrated(quality: Floats, labels: Floats, sizes: _Ints, *, seed: int = 0) 
         Utilities out of fold, under draws of the coefficients.
     labels : ndarray of float64, shape (cells,)
     sizes : ndarray of int64, shape (prompts,)
-    seed : int
-        Of the sample of prompts that the temperature is chosen on where there are more than 2,000.
     """
     best = _shares(labels, sizes)
-    some = np.zeros(len(sizes), dtype=bool)
-    some[np.random.default_rng(seed).permutation(len(sizes))[:_MOST_PROMPTS]] = True
-    cells = np.repeat(some, sizes)
 
     def loss(log_temperature: float) -> float:
-        chances, _ = chances_and_regrets(quality[cells], sizes[some], float(np.exp(log_temperature)))
-        return -float(best[cells] @ np.log(np.maximum(chances, 1e-300)))
+        chances, _ = chances_and_regrets(quality, sizes, float(np.exp(log_temperature)))
+        return -float(best @ np.log(np.maximum(chances, 1e-300)))
 
     found = minimize_scalar(loss, bounds=(-_WIDEST, _WIDEST), method="bounded", options={"xatol": 1e-3})
     temperature = float(np.exp(found.x))

@@ -64,7 +64,9 @@ class StackFigures:
     whole: OutOfFold = field(repr=False)
 
 
-def stack_figures(pools: LabelledPools, paths: Paths, deal: Deal, rule: IntervalRule) -> StackFigures:
+def stack_figures(
+    pools: LabelledPools, paths: Paths, deal: Deal, measured: _Mask, rule: IntervalRule
+) -> StackFigures:
     """Estimate the metrics of the whole procedure, refitted without each fold and without each group.
 
     The standard error is that of the jackknife over groups of prompts: all folds are repeated without the group, so
@@ -75,14 +77,16 @@ def stack_figures(pools: LabelledPools, paths: Paths, deal: Deal, rule: Interval
     pools : LabelledPools
     paths : Paths
     deal : Deal
+    measured : ndarray of bool, shape (prompts,)
+        The prompts that count: of which every candidate is labelled.
     rule : IntervalRule
+        For these prompts.
     """
     groups = range(int(deal.groups.max()) + 1)
     whole, *left_out = out_of_fold(pools, paths, deal, (-1, *groups))
-    everything = np.ones(len(pools.sizes), dtype=bool)
-    kept = [everything, *(deal.groups[deal.parts] != group for group in groups)]
+    kept = [measured, *(measured & (deal.groups[deal.parts] != group) for group in groups)]
     values = np.stack([_values(pools, one, some) for one, some in zip((whole, *left_out), kept, strict=True)], axis=1)
-    sample = JudgeSums([whole.sums(pools)], rule)
+    sample = JudgeSums([whole.sums(pools)[:, measured]], rule)
     rows = dict(zip(_rows(), values, strict=True))
     by_name = {one.name: one for one in METRICS}
     of_labels = estimate([one for one in METRICS if not one.on_scores], sample.matrices[0], rule)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.stats.stacking.folds import Deal
-from bonwise.stats.stacking.labelled_pairs import labelled_pairs
+from bonwise.stats.stacking.labelled_pairs import LabelledPairs, labelled_pairs
 from bonwise.stats.stacking.pick_gains import best_by_gain, pick_gains
 from bonwise.stats.stacking.ridge_path import RidgePath, ridge_path
 from bonwise.stats.sums import Floats
@@ -74,6 +74,11 @@ class LabelledPools:
             None if self.weights is None else self.weights[cells],
         )
 
+    def only(self, judges: list[int], columns: list[int]) -> LabelledPools:
+        """Return the pools with some of the judges, and some of the features."""
+        own = tuple(columns.index(self.own[judge]) for judge in judges)
+        return replace(self, features=self.features[:, columns], judges=self.judges[:, judges], own=own)
+
 
 @dataclass(frozen=True, eq=False)
 class Trained:
@@ -83,8 +88,8 @@ class Trained:
     ----------
     coefficients : ndarray of float64, shape (sets, features)
         Of the stack; where it falls back, that of the best judge's score alone.
-    ridges : ndarray of int64, shape (sets,)
-        Position of the ridge that was chosen.
+    ridges : ndarray of int64, shape (sets, 2)
+        Positions of the ridges that were chosen: for the stack, and for the best judge alone.
     best : ndarray of float64, shape (sets, judges)
         Shares of the judges in being the best by labels: 1 for the best one.
     gains : ndarray of float64, shape (sets, 2)
@@ -98,6 +103,12 @@ class Trained:
     best: Floats
     gains: Floats
     losses: Floats
+
+    @property
+    def best_alone(self) -> _Ints:
+        """The judge that is taken where a set falls back; of equally good ones the first."""
+        found: _Ints = self.best.argmax(axis=1)
+        return found
 
     @property
     def falls_back(self) -> _Mask:
@@ -122,17 +133,26 @@ class Paths:
     stack : RidgePath
     alone : tuple of RidgePath
         A logit on each judge alone.
+    pairs : LabelledPairs
+        What they are fitted to.
     """
 
     stack: RidgePath
     alone: tuple[RidgePath, ...]
+    pairs: LabelledPairs
 
     @classmethod
     def of(cls, pools: LabelledPools, deal: Deal, *, seed: int = 0) -> Paths:
         """Fit them."""
         pairs = labelled_pairs(pools.features, pools.labels, pools.sizes, weights=pools.weights, seed=seed)
         whole = ridge_path(pairs, deal.parts, deal.count)
-        return cls(whole, tuple(ridge_path(pairs.only([one]), deal.parts, deal.count) for one in pools.own))
+        alone = tuple(ridge_path(pairs.only([one]), deal.parts, deal.count) for one in pools.own)
+        return cls(whole, alone, pairs)
+
+    def only(self, judges: list[int], columns: list[int], deal: Deal) -> Paths:
+        """Fit a stack of some of the judges, with some of the features."""
+        pairs = self.pairs.only(columns)
+        return Paths(ridge_path(pairs, deal.parts, deal.count), tuple(self.alone[one] for one in judges), pairs)
 
 
 def train(pools: LabelledPools, paths: Paths, deal: Deal, sets: _Mask) -> Trained:
@@ -199,29 +219,30 @@ def _train(pools: LabelledPools, paths: Paths, deal: Deal, folds: list[_InnerFol
     shares = [best_by_gain(some.astype(np.float64) @ judges) for some in kept]
     by_fold = zip(folds, fits, shares, held, strict=True)
     sums = np.sum([fold.sums(fit[rows, ridges], best, some) for fold, fit, best, some in by_fold], axis=0)
-    alone, ridge_alone = _losses_alone(paths, kept, held, shares)
+    alone, ridges_alone = _losses_alone(paths, kept, held, shares)
     found = Trained(
         paths.stack.fitted_to(sets)[rows, ridges],
-        ridges,
+        np.stack([ridges, ridges_alone], axis=1),
         best_by_gain(sets.astype(np.float64) @ judges),
         (sums[1:] / np.maximum(sums[0], 1.0)).T,
         np.stack([losses.mean(axis=0)[rows, ridges], alone], axis=1),
     )
-    lonely = _coefficients_alone(paths, pools, sets, found.best, ridge_alone)
+    lonely = _coefficients_alone(paths, pools, sets, found.best, ridges_alone)
     return replace(found, coefficients=np.where(found.falls_back[:, None], lonely, found.coefficients))
 
 
 def _losses_alone(paths: Paths, kept: list[_Mask], held: list[_Mask], shares: list[Floats]) -> tuple[Floats, _Ints]:
     """Return the log loss over inner folds of a logit on the judge that is best on the rest, and its best ridge."""
-    by_ridge = 0.0
+    by_ridge = np.zeros((len(shares[0]), len(paths.stack.ridges)))
     for some, rest, best in zip(kept, held, shares, strict=True):
-        alone = np.stack([one.losses_at(one.fitted_to(some), rest) for one in paths.alone], axis=2)
-        by_ridge = by_ridge + np.einsum("srj,sj->sr", alone, best) / len(kept)
+        for judge in np.flatnonzero(best.any(axis=0)).tolist():
+            one = paths.alone[judge]
+            by_ridge = by_ridge + one.losses_at(one.fitted_to(some), rest) * best[:, judge, None] / len(kept)
     return np.min(by_ridge, axis=1), np.argmin(by_ridge, axis=1)
 
 
 def _coefficients_alone(paths: Paths, pools: LabelledPools, sets: _Mask, best: Floats, ridges: _Ints) -> Floats:
-    """Return coefficients that are 0 but for the score of the best judge; of equal ones it is the first."""
+    """Return coefficients that are 0 but for the score of the best judge."""
     judges = best.argmax(axis=1)
     found = np.zeros((len(sets), pools.features.shape[1]))
     for judge in np.unique(judges).tolist():

@@ -95,8 +95,8 @@ class RidgePath:
         off = coefficients.transpose(1, 0, 2) - self.coefficients[:, None, :]
         scores = asked @ self.scores
         information = (asked @ self.information.reshape(ridges, count, -1)).reshape(ridges, -1, features, features)
-        bent = np.einsum("rsf,rsfg,rsg->rs", off, information, off, optimize=True) / 2
-        sums = asked @ self.losses.T - np.einsum("rsf,rsf->rs", off, scores).T + bent.T
+        bent = (off[..., None, :] @ information @ off[..., None])[..., 0, 0] / 2
+        sums = asked @ self.losses.T - (off * scores).sum(axis=2).T + bent.T
         found: Floats = sums / np.maximum(asked @ self.weights, 1e-300)[:, None]
         return found
 

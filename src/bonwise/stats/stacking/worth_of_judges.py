@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from bonwise.stats import recovery
 from bonwise.stats.estimate import Estimate
@@ -14,7 +15,7 @@ from bonwise.stats.stacking.procedure import LabelledPools, Paths
 from bonwise.stats.stacking.refits import out_of_fold
 from bonwise.stats.sums import Floats, Sums
 
-__all__ = ["KEEPS", "JudgeWorth", "Smaller", "without_columns", "worth_of_judges"]
+__all__ = ["KEEPS", "JudgeWorth", "Smaller", "worth_of_judges"]
 
 KEEPS = 0.95
 """Part of the recovery of the whole stack that a smaller one is to keep."""
@@ -53,7 +54,13 @@ class Smaller:
 
 
 def worth_of_judges(
-    pools: LabelledPools, paths: Paths, deal: Deal, whole: Floats, rule: IntervalRule, owners: tuple[int, ...]
+    pools: LabelledPools,
+    paths: Paths,
+    deal: Deal,
+    whole: Floats,
+    measured: npt.NDArray[np.bool_],
+    rule: IntervalRule,
+    owners: tuple[int, ...],
 ) -> tuple[list[JudgeWorth], list[Smaller]]:
     """Leave each judge out in turn, and then judge after judge: always the one whose weight is the least certain.
 
@@ -64,7 +71,9 @@ def worth_of_judges(
         Of all judges.
     deal : Deal
     whole : ndarray of float64, shape (len(Sums._fields), prompts)
-        Sums out of fold of the stack of all judges.
+        Sums out of fold of the stack of all judges, of the prompts that count.
+    measured : ndarray of bool, shape (prompts,)
+        These prompts.
     rule : IntervalRule
     owners : tuple of int
         The judge that each feature is of; -1 for none.
@@ -79,37 +88,24 @@ def worth_of_judges(
     count = pools.judges.shape[1]
     singles = []
     for judge in range(count):
-        sums = _sums(pools, deal, [one for one in range(count) if one != judge], owners)
+        sums = _sums(pools, paths, deal, [one for one in range(count) if one != judge], owners)[:, measured]
         (lost,) = difference([_RECOVERY], whole, sums, rule).values()
         singles.append(JudgeWorth(lost, _recovery(sums)))
     kept = list(range(count))
     path = [Smaller(tuple(kept), _recovery(whole))]
     while len(kept) > 1:
         kept.remove(_least_certain(paths, kept, owners))
-        path.append(Smaller(tuple(kept), _recovery(_sums(pools, deal, kept, owners))))
+        path.append(Smaller(tuple(kept), _recovery(_sums(pools, paths, deal, kept, owners)[:, measured])))
     return singles, path
 
 
 _RECOVERY = next(one for one in recovery.ESTIMANDS if one.name == "recovery")
 
 
-def without_columns(pools: LabelledPools, judges: list[int], owners: tuple[int, ...]) -> LabelledPools:
-    """Return the pools with the features of some judges, and those of none."""
+def _sums(pools: LabelledPools, paths: Paths, deal: Deal, judges: list[int], owners: tuple[int, ...]) -> Floats:
     columns = [at for at, owner in enumerate(owners) if owner in judges or owner < 0]
-    return LabelledPools(
-        pools.features[:, columns],
-        pools.judges[:, judges],
-        tuple(columns.index(pools.own[judge]) for judge in judges),
-        pools.labels,
-        pools.sizes,
-        pools.clusters,
-        pools.weights,
-    )
-
-
-def _sums(pools: LabelledPools, deal: Deal, judges: list[int], owners: tuple[int, ...]) -> Floats:
-    some = without_columns(pools, judges, owners)
-    (found,) = out_of_fold(some, Paths.of(some, deal), deal)
+    some = pools.only(judges, columns)
+    (found,) = out_of_fold(some, paths.only(judges, columns, deal), deal)
     return found.sums(some)
 
 
