@@ -71,7 +71,7 @@ class Uv:
 
     def wheel(self, folder: Path) -> Wheel:
         """Build the wheel of this checkout."""
-        self._checked("build", "--quiet", "--wheel", "--out-dir", str(folder), str(CHECKOUT))
+        self.checked("build", "--quiet", "--wheel", "--out-dir", str(folder), str(CHECKOUT))
         (file,) = folder.glob("*.whl")
         return read_wheel(file)
 
@@ -108,17 +108,18 @@ class Uv:
 
     def install(self, folder: Path, requirement: str, python: str, wheel: Wheel) -> Path:
         """Make an environment with one requirement in it, and return its interpreter."""
-        self._checked("venv", "--quiet", "--python", python, str(folder))
+        self.checked("venv", "--quiet", "--python", python, str(folder))
         interpreter = folder / "bin" / "python"
         options = ["--quiet", "--find-links", str(wheel.folder), *OURS_AFRESH]
-        self._checked("pip", "install", *options, "--python", str(interpreter), requirement)
+        self.checked("pip", "install", *options, "--python", str(interpreter), requirement)
         return interpreter
 
     def installed(self, interpreter: Path) -> dict[str, str]:
         """Return the version of each package in an environment."""
-        return read_versions(self._checked("pip", "freeze", "--python", str(interpreter)))
+        return read_versions(self.checked("pip", "freeze", "--python", str(interpreter)))
 
-    def _checked(self, *words: str) -> str:
+    def checked(self, *words: str) -> str:
+        """Run uv and return what it prints; an error is what it said."""
         done = self._run(*words)
         if done.returncode:
             raise UvError(done.stderr.strip())

@@ -11,6 +11,7 @@ from docs.pages import blocks, commands, without_outputs
 GUIDES = (
     "docs/calls.md",
     "docs/confidence.md",
+    "docs/hosts.md",
     "docs/judges.md",
     "docs/label_designs.md",
     "docs/length_order_family.md",

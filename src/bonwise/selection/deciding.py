@@ -243,7 +243,8 @@ def _failed(settings: SelectionSettings, distinct: DistinctTexts, error: Bonwise
         raise error
     if settings.on_failure == "owe":
         return None, "owed", error.message
-    best = 0 if settings.on_failure == "first" else distinct.order[0]
+    with_words = [at for at in distinct.order if distinct.entrant[at] is not None]
+    best = 0 if settings.on_failure == "first" else (with_words or distinct.order)[0]
     return best, settings.on_failure, error.message
 
 

@@ -1,0 +1,20 @@
+"""Plug-ins for other frameworks: one module per framework, over rules that all of them share.
+
+Nothing of a framework is loaded before its module is imported, and where the framework is missing the import says
+which line to type. The shared rules are in `reranking` (documents in, documents in a better order out) and
+`generation` (n candidates drawn, one returned).
+"""
+
+from __future__ import annotations
+
+from bonwise.extras import Feature
+
+__all__ = ["HOSTS"]
+
+HOSTS = {
+    "haystack": Feature(("haystack",), "haystack"),
+    "langchain": Feature(("langchain_core",), "langchain"),
+    "langchain_agents": Feature(("langchain_core", "langchain"), "langchain"),
+    "llama_index": Feature(("llama_index.core",), "llama-index"),
+}
+"""What each module of this package needs that bonwise does not bring."""

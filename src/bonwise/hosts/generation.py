@@ -1,0 +1,206 @@
+"""The rules of everything that draws n candidates from a model and returns one of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from bonwise.data.checks import check_whole
+from bonwise.errors import JudgeError
+from bonwise.hosts.selectors import selector_of
+from bonwise.hosts.totals import HostTotals, is_unjudged
+from bonwise.hosts.trail import trail_of
+from bonwise.printable import printable
+from bonwise.selection.selection import Selection
+from bonwise.selection.selector import Selector
+
+__all__ = ["BestOfN", "Chosen"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen(Generic[T]):
+    """One of several candidates, and how it was chosen.
+
+    Parameters
+    ----------
+    best : object
+        The candidate as it was drawn.
+    selection : Selection
+    drawn : tuple
+        All candidates, in the order of the draws.
+    failed_draws : tuple of str
+        Why others are missing.
+    """
+
+    best: T
+    selection: Selection
+    drawn: tuple[T, ...]
+    failed_draws: tuple[str, ...] = ()
+
+    @property
+    def unjudged(self) -> bool:
+        """Whether no judge had a say, because it failed."""
+        return is_unjudged(self.selection)
+
+    def trail(self) -> dict[str, Any]:
+        """Return how it was chosen, in plain values for JSON; what judging took is under ``judge_usage``."""
+        return trail_of(self.selection, self.failed_draws)
+
+
+class BestOfN:
+    """Draws n candidates and returns the best of them.
+
+    Once candidates are paid, a judge that fails does not cost them: unless `on_failure` says otherwise one of them is
+    drawn by the seed, and marked as unjudged. A host that retries would pay for all of them again. A draw that
+    fails is left out and listed; where all fail, the error of the first is raised as it is.
+
+    Parameters
+    ----------
+    judge : Judge, callable, str or Selector
+        A judge, a function ``(prompt, text) -> number``, a text as of ``--judge`` on a command line, or a selector
+        with all its settings.
+    n : int
+        Candidates to draw, at least 1.
+    on_failure : {"random", "first", "raise"}, optional
+        What follows where the judge fails: a pick by the seed, the first candidate, or its error. A selector brings
+        its own.
+    pass_on : tuple of type
+        Errors of a draw by which the host steers itself: they are raised at once.
+    **settings
+        Of `bonwise.Selector`: strategy, deadline (for judging), ledger, max_cost, seed, text ...
+
+    Attributes
+    ----------
+    selector : Selector
+    totals : HostTotals
+        Counts, and what judging has cost.
+
+    Examples
+    --------
+    >>> drafts = ["a kind of blue", "red"]
+    >>> chosen = BestOfN(lambda prompt, text: -len(text), n=2).choose("Name a colour", lambda at: drafts[at])
+    >>> chosen.best, chosen.trail()["scores"], chosen.unjudged
+    ('red', [-14.0, -3.0], False)
+    """
+
+    def __init__(self, judge: Any, n: int = 4, *, pass_on: tuple[type[Exception], ...] = (), **settings: Any) -> None:
+        check_whole("n", n, least=1)
+        self.n = n
+        beside = settings if isinstance(judge, Selector) else {"on_failure": "random"} | settings
+        self.selector = selector_of(judge, beside)
+        self.totals = HostTotals()
+        self._pass_on = pass_on
+
+    async def achoose(self, prompt: Any, draw: Callable[[int], Awaitable[T]]) -> Chosen[T]:
+        """Draw all candidates at once, judge them and return the best.
+
+        The caller's cancellation ends draws and judging, and waits for their end.
+
+        Parameters
+        ----------
+        prompt : str or chat messages
+            What the judge sees as the prompt.
+        draw : callable
+            From the number of a draw, from 0, to what is awaited for the candidate.
+
+        Raises
+        ------
+        Exception
+            What the first draw raised, where none gave a candidate.
+        bonwise.errors.JudgeError
+            No candidate could be chosen, and `on_failure` is ``raise``.
+        bonwise.errors.CallError
+            The judge was not answered, and `on_failure` is ``raise``.
+        """
+        tasks = [asyncio.ensure_future(draw(at)) for at in range(self.n)]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION if self._pass_on else asyncio.ALL_COMPLETED)
+            self._raise_what_steers([one.exception() for one in tasks if one.done() and not one.cancelled()])
+            await asyncio.wait(tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        return await self.apick(prompt, *self._sorted([_outcome(one) for one in tasks]))
+
+    def choose(self, prompt: Any, draw: Callable[[int], T]) -> Chosen[T]:
+        """Do what `achoose` does with a draw that returns its candidate; draws run in threads, side by side."""
+        if self.n == 1:
+            outcomes = [_tried(draw, 0)]
+        else:
+            pool = ThreadPoolExecutor(self.n, thread_name_prefix="bonwise-draw")
+            try:
+                # What a host keeps in context variables, such as its trace, is there in each thread.
+                contexts = [contextvars.copy_context() for _ in range(self.n)]
+                futures = [pool.submit(one.run, _tried, draw, at) for at, one in enumerate(contexts)]
+                outcomes = [one.result() for one in futures]
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+        self._raise_what_steers([one for _, one in outcomes])
+        return self.pick(prompt, *self._sorted(outcomes))
+
+    def pick(self, prompt: Any, drawn: Sequence[T], failed_draws: Sequence[str] = ()) -> Chosen[T]:
+        """Do what `apick` does, and wait for it."""
+        return self._chosen(self.selector.select(prompt, drawn), drawn, failed_draws)
+
+    async def apick(self, prompt: Any, drawn: Sequence[T], failed_draws: Sequence[str] = ()) -> Chosen[T]:
+        """Return the best of candidates that the host has drawn.
+
+        Parameters
+        ----------
+        prompt : str or chat messages
+        drawn : sequence
+            At least one.
+        failed_draws : sequence of str
+            Why others are missing.
+
+        Raises
+        ------
+        bonwise.errors.JudgeError, bonwise.errors.CallError
+            As `achoose`.
+        """
+        return self._chosen(await self.selector.aselect(prompt, drawn), drawn, failed_draws)
+
+    def _raise_what_steers(self, errors: Sequence[BaseException | None]) -> None:
+        for error in errors:
+            if error is not None and isinstance(error, self._pass_on):
+                raise error
+
+    def _sorted(self, outcomes: Sequence[tuple[T | None, BaseException | None]]) -> tuple[list[T], list[str]]:
+        """Part what was drawn from what went wrong; without a candidate raise the first error."""
+        errors = [error for _, error in outcomes if error is not None]
+        if len(errors) == len(outcomes):
+            self.totals.add(None, failed_draws=len(errors))
+            raise errors[0]
+        return [found for found, error in outcomes if error is None], [_in_one_line(one) for one in errors]  # type: ignore[misc]
+
+    def _chosen(self, selection: Selection, drawn: Sequence[T], failed_draws: Sequence[str]) -> Chosen[T]:
+        self.totals.add(selection, failed_draws=len(failed_draws))
+        if selection.index is None:
+            reasons = "; ".join(sorted(set(selection.unscored.values()))) or selection.failure
+            raise JudgeError(f"none of {len(drawn)} candidates could be chosen: {reasons}", hint="set on_failure")
+        return Chosen(drawn[selection.index], selection, tuple(drawn), tuple(failed_draws))
+
+
+def _outcome(task: asyncio.Future[Any]) -> tuple[Any, BaseException | None]:
+    if task.cancelled():
+        return None, asyncio.CancelledError("the draw was cancelled")
+    error = task.exception()
+    return (task.result(), None) if error is None else (None, error)
+
+
+def _tried(draw: Callable[[int], T], at: int) -> tuple[T | None, BaseException | None]:
+    try:
+        return draw(at), None
+    except Exception as error:  # noqa: BLE001 - listed, or raised where no draw succeeds
+        return None, error
+
+
+def _in_one_line(error: BaseException) -> str:
+    return printable(f"{type(error).__name__}: {error}", longest=200)
