@@ -9,6 +9,7 @@ import bonwise as bw
 from bonwise.cli.shared_flags import NOT_OF_LABELS, Reading
 from bonwise.data import reading_options
 from bonwise.data.checks import CONFIDENCE, SEED
+from bonwise.data.converting import convert
 from bonwise.data.reading_options import ReadingOptions, keywords_of
 from bonwise.data.table import ScoreTable
 from bonwise.testing import simulate
@@ -18,6 +19,7 @@ OPENS = {
     "audit": bw.audit,
     "compare": bw.compare,
     "confidence": bw.audit_confidence,
+    "convert": convert,
     "doctor": bw.doctor,
     "labels compare": bw.compare_designs,
     "labels draw": bw.draw_labels,

@@ -24,6 +24,7 @@ AUDIT_TIER = {
     "audit with a page": ("audit", "scores.csv", "--labels", "labels.csv", "--html", "page.html"),
     "compare": ("compare", "picks.jsonl", "others.jsonl", "--labels", "labels.csv", *ERROR),
     "confidence": ("confidence", "pairs.csv", *ERROR),
+    "convert": ("convert", "scores.jsonl", "--out", "converted.csv"),
     "demo": ("demo", "--out", "demo"),
     "doctor": ("doctor", "scores.csv", *ERROR),
     "labels compare": ("labels", "compare", "scores.csv", "--label-file", "labels.csv", *ERROR),

@@ -20,7 +20,8 @@ from bonwise.data.opening import HoldsScores, ScoreSource, open_scores
 from bonwise.data.panel import Panel, PromptLeftOut, lay_out
 from bonwise.data.reading_options import ReadingOptions, TableKeywords, opens_a_table
 from bonwise.data.roles import ROLES
-from bonwise.data.rows import RowSource, name_of, open_rows
+from bonwise.data.rows import RowSource, name_of
+from bonwise.data.sources import open_source, with_columns
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import quoted
 from bonwise.documents.doctor import ColumnFacts, DoctorDocument, JudgeScores, LabelCoverage, TableCounts
@@ -64,8 +65,12 @@ def doctor(source: ScoreSource, **reading: Unpack[TableKeywords]) -> DoctorDocum
     (3, ["'judge' is constant: every score is 1, so its picks are random picks."])
     """
     options = ReadingOptions.of(doctor, reading)
-    opened = None if isinstance(source, ScoreTable | HoldsScores) else open_rows(source)
-    table = open_scores(source, options) if opened is None else ScoreTable.validated(*opened, options)
+    opened = None
+    if isinstance(source, ScoreTable | HoldsScores):
+        table = open_scores(source, options)
+    else:
+        opened, _ = with_columns(open_source(source, options.named_columns), options)
+        table = ScoreTable.validated(opened, options)
     panels = lay_out(table)
     found, stated = suspicions(table, panels), stated_draw(None, table)
     # In the order in which they are found, each once: judges of one table lack the same prompts.
@@ -86,7 +91,8 @@ def doctor(source: ScoreSource, **reading: Unpack[TableKeywords]) -> DoctorDocum
         labels=_labels(table, max(panels, key=lambda panel: len(panel.sizes))),
         suspicious=[*(one.sentence for one in found), *_near_duplicates(table), *_unread_labels(table)],
         next_command=_next_command(table, name_of(source, _UNNAMED), options, found),
-        **given(column_facts=None if opened is None else _facts(opened[0], table.columns, strata=True)),
+        **given(column_facts=None if opened is None else _facts(opened.frame, table.columns, strata=True)),
+        **given(readings=dict(table.readings) or None),
     )
 
 
@@ -109,7 +115,8 @@ def columns_of(source: RowSource, **columns: str) -> list[ColumnFacts]:
     >>> [(one.name, one.taken) for one in columns_of([{"Item ID": "p", "stars": "4 stars"}])]
     [('Item ID', 'prompt_id'), ('stars', '')]
     """
-    frame, name = open_rows(source)
+    opened = open_source(source, columns)
+    frame, name = opened.frame, opened.name
     taken: dict[str, str] = {role: column for role, column in columns.items() if column in frame.columns}
     for role in ROLES:
         # Alone each role is found that can be; which of several columns plays it is then open.

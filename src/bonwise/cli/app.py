@@ -11,7 +11,20 @@ import typer
 __all__ = ["app_for"]
 
 _COMMANDS = (
-    *("demo", "doctor", "judge", "select", "audit", "compare", "route", "learn", "confidence", "plan", "monitor"),
+    *(
+        "demo",
+        "doctor",
+        "convert",
+        "judge",
+        "select",
+        "audit",
+        "compare",
+        "route",
+        "learn",
+        "confidence",
+        "plan",
+        "monitor",
+    ),
     *("preferences", "judges", "strategies", "schema"),
 )
 """In the order of the help; each is a function of that name in the module of that name."""

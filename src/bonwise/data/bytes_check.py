@@ -21,6 +21,9 @@ LONGEST_LINE = 16 * 2**20
 """Bytes in one line beyond which a file is taken for damaged: no score and no answer is that long."""
 
 _CHUNK = 2**20
+_SMALL = 256 * 2**20
+_MOST_GROWTH = 100
+"""How many times its size a gzipped file may grow beyond `_SMALL` bytes: text grows to about ten times."""
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -48,8 +51,36 @@ def file_errors(path: Path) -> Iterator[None]:
 def open_bytes(path: Path) -> IO[bytes]:
     """Open a plain or gzipped file for reading bytes."""
     if path.suffix.lower() == ".gz":
-        return cast("IO[bytes]", gzip.open(path, "rb"))
+        return cast("IO[bytes]", _BoundedGzip(path))
     return path.open("rb")
+
+
+class _BoundedGzip(gzip.GzipFile):
+    """A gzipped file that is read no further than data of its size can reach."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._most = max(_SMALL, _MOST_GROWTH * path.stat().st_size)
+        super().__init__(path, "rb")
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or size < 0:
+            parts = []
+            while part := self.read(_CHUNK):
+                parts.append(part)
+            return b"".join(parts)
+        return self._bounded(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._bounded(super().read1(size))
+
+    def _bounded(self, part: bytes) -> bytes:
+        if self.tell() > self._most:
+            raise FileError(
+                f"{self._path}: grows to more than {self._most // 2**20:,} MiB when it is decompressed",
+                hint="decompress it yourself if you trust it",
+            )
+        return part
 
 
 def open_text(path: Path, *, newline: str | None = None) -> io.TextIOWrapper:

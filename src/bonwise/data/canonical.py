@@ -50,14 +50,17 @@ class Canonical:
     unread_labels: str
 
 
-def resolved(frame: pd.DataFrame, reading: ReadingOptions, source: str) -> dict[str, str]:
-    """Map each role to what plays it; without a score of its own a table of draws is scored by their mean."""
+def resolved(frame: pd.DataFrame, reading: ReadingOptions, source: str, *, complete: bool = True) -> dict[str, str]:
+    """Map each role to what plays it; without a score of its own a table of draws is scored by their mean.
+
+    Scores have to be there where the table is to be `complete`.
+    """
     wide = draw_columns(frame.columns)
     taken = resolve_columns(
         frame,
         reading.named_among(frame.columns),
         source=source,
-        required=_REQUIRED[:2] if wide else _REQUIRED,
+        required=_REQUIRED[:2] if wide or not complete else _REQUIRED,
         worth=reading.word_values,
         labels_elsewhere=reading.labels is not None or reading.oracle is not None,
     )

@@ -9,7 +9,7 @@ from functools import cache
 
 from bonwise.data.roles import ALIASES, FURTHER_ALIASES
 
-__all__ = ["PLAIN", "by_key", "claims", "key_of"]
+__all__ = ["PLAIN", "by_key", "claims", "key_of", "names_a_label", "score_of"]
 
 PLAIN = 2
 """Groups of `claims` with the canonical name and the names of `ALIASES`; those after them hold further names."""
@@ -59,7 +59,7 @@ def claims(role: str, columns: Mapping[str, Sequence[str]]) -> Iterator[list[str
     if role in ("judge_score", "oracle_label"):
         wanted = role == "oracle_label"
         every = [column for known in columns.values() for column in known]
-        yield [column for column in every if _is_score(column) and _is_label(column) is wanted]
+        yield [column for column in every if _is_score(column) and names_a_label(column) is wanted]
 
 
 @cache
@@ -76,8 +76,24 @@ def _tokens(name: object) -> list[str]:
 def _is_score(name: object) -> bool:
     """Tell whether a name ends in a word for a score, such as ``gpt4_score`` or ``Human Overall Rating``."""
     tokens = _tokens(name)
-    return len(tokens) > 1 and (tokens[-1] in _SCORE_WORDS or (tokens[-1] == "label" and _is_label(name)))
+    return len(tokens) > 1 and (tokens[-1] in _SCORE_WORDS or (tokens[-1] == "label" and names_a_label(name)))
 
 
-def _is_label(name: object) -> bool:
+def score_of(name: object) -> tuple[str, str] | None:
+    """Return whose value a column holds and what it is: ``score`` or ``label``; None where its name does not say.
+
+    Examples
+    --------
+    >>> score_of("gpt4_score"), score_of("Claude Sonnet Label"), score_of("score")
+    (('gpt4', 'score'), ('Claude Sonnet', 'label'), None)
+    """
+    plain = _IN_BRACKETS.sub("", str(name)[:_LONGEST]).strip()
+    found = re.fullmatch(r"(?s)(.*[^\W_])(?:[\W_]+|(?<=[a-z0-9])(?=[A-Z]))(\w+)", plain)
+    if found is None or found[2].casefold() not in {*_SCORE_WORDS, "label"}:
+        return None
+    return found[1], "label" if found[2].casefold() == "label" else "score"
+
+
+def names_a_label(name: object) -> bool:
+    """Tell whether a name is that of a value which a person gave, such as ``human_label`` or ``Gold Score``."""
     return bool(_LABEL_WORDS & {*_tokens(name)})

@@ -16,8 +16,9 @@ from bonwise.data.label_words import read_labels
 from bonwise.data.numbers import check_propensities, parse_numbers
 from bonwise.data.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.data.roles import COLUMN_FLAGS, LABEL_ROLES
-from bonwise.data.rows import RowSource, open_rows
+from bonwise.data.rows import RowSource
 from bonwise.data.scales import to_unit
+from bonwise.data.sources import open_source
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import ColumnError, InputError, RowError
 
@@ -173,7 +174,8 @@ def _read_labels(
     labels: RowSource,
     reading: ReadingOptions,
 ) -> _Labels:
-    raw, source = open_rows(labels, "labels")
+    opened = open_source(labels, {}, "labels")
+    raw, source = opened.frame, opened.name
     wanted = _wanted(raw, table, reading.named_columns, source)
     roles = (*LABEL_ROLES, "propensity", "cluster")
     taken = resolve_columns(raw, wanted, source=source, required=LABEL_ROLES, roles=roles, worth=reading.word_values)

@@ -12,11 +12,12 @@ import io
 import json
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from bonwise.data.archives import json_document
 from bonwise.data.bytes_check import LONGEST_LINE, check_text, file_errors, open_bytes, open_text
 from bonwise.data.lines import json_lines
 from bonwise.data.numbers import DECIMAL_COMMA
@@ -32,12 +33,16 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["read_raw"]
+__all__ = ["frame_of_records", "kind_of_file", "read_raw"]
 
-_ENDINGS = ".csv, .tsv, .jsonl or .parquet (each also with .gz)"
+_ENDINGS = ".csv, .tsv, .jsonl, .json or .parquet (each also with .gz), or .eval"
 _RESPONSES = "_responses.jsonl"
+_DRAW = "draw_idx"
 
 _SEPARATORS = (",", ";", "\t")
+
+_MOST_CELLS = 500_000_000
+"""Cells of a Parquet file beyond which its size is a mistake or an attack."""
 
 _MOST_FIELDS = 2_000
 """Columns beyond which a header or the keys of JSON are data: a column each would fill the memory."""
@@ -73,6 +78,45 @@ def read_raw(path: Path) -> pd.DataFrame:
     return frame
 
 
+def kind_of_file(path: Path) -> Literal["json", "archive", "folder", "table"]:
+    """Tell what has to be taken apart as a whole: a JSON document, an archive, a folder without responses."""
+    with file_errors(path):
+        is_folder = path.is_dir()
+    if is_folder:
+        return "table" if _response_files(path) else "folder"
+    ending = path.name.lower()
+    if ending.endswith(".eval"):
+        return "archive"
+    return "json" if ending.removesuffix(".gz").endswith(".json") else "table"
+
+
+def frame_of_records(records: list[dict[str, Any]], source: str) -> pd.DataFrame:
+    """Return the rows of a list of objects, numbered from 1.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        The list is empty, or its objects have too many different keys.
+    """
+    flat = [_flat(record) for record in records]
+    if not flat:
+        raise FileError(f"{source}: no rows", hint="check that whatever wrote it has finished")
+    if len({key for record in flat for key in record}) > _MOST_FIELDS:
+        raise FileError(
+            f"{source}: more than {_MOST_FIELDS:,} different fields", hint="give every row the same fields"
+        )
+    return _frame_of(flat, list(range(1, len(flat) + 1)))
+
+
+def _read_json(path: Path) -> pd.DataFrame:
+    document = json_document(path)
+    if not isinstance(document, list) or not all(isinstance(one, dict) for one in document):
+        raise FileError(
+            f"{path}: not a list of objects", hint=f"write its rows with bonwise convert {path} --out FILE"
+        )
+    return frame_of_records(document, str(path))
+
+
 def _reader(path: Path) -> Callable[[Path], pd.DataFrame]:
     endings = [suffix.lower() for suffix in path.suffixes]
     kind = endings[-2] if endings[-1:] == [".gz"] and len(endings) > 1 else (endings or [""])[-1]
@@ -81,6 +125,7 @@ def _reader(path: Path) -> Callable[[Path], pd.DataFrame]:
         ".tsv": _read_tsv,
         ".jsonl": _read_jsonl,
         ".ndjson": _read_jsonl,
+        ".json": _read_json,
         ".parquet": _read_parquet,
         ".pq": _read_parquet,
     }
@@ -140,6 +185,11 @@ def _column_names(path: Path, cells: list[str]) -> list[str]:
         raise ColumnError(f"{path}: more than {_MOST_FIELDS:,} columns", hint="check the separator")
     names = [plain_cell(cell) or f"column {position}" for position, cell in enumerate(cells, start=1)]
     repeated = [name for name, times in Counter(names).items() if times > 1]
+    if {"Status", "Named Scores"} <= set(repeated):
+        raise ColumnError(
+            f"{path}: this looks like a CSV of promptfoo, whose columns have no names of their own",
+            hint="export JSON, which bonwise reads: promptfoo eval -o results.json",
+        )
     if repeated:
         raise ColumnError(f"{path}: two columns are named {quoted(repeated[0])}", hint="rename one of them")
     return names
@@ -254,25 +304,40 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     if not content:
         raise FileError(f"{path}: the file is empty", hint="check that whatever wrote it has finished")
     try:
+        _refuse_claim(path, parquet.read_metadata(io.BytesIO(content)))
         # Without the metadata that pandas leaves, an index that was written is a column like the others.
         table = parquet.read_table(io.BytesIO(content))
         # Text that is not UTF-8 would otherwise be found cell by cell, long after.
         table.validate(full=True)
         kept = [position for position, name in enumerate(table.column_names) if not _is_index(name)]
         frame: pd.DataFrame = table.select(kept).to_pandas(ignore_metadata=True)
-    except MemoryError:
+    except (MemoryError, FileError):
         raise
     except Exception as error:  # damaged pages raise whatever the decoder stumbles on
         raise FileError(f"{path}: not a Parquet file", hint="check the ending of its name") from error
     return frame
 
 
+def _refuse_claim(path: Path, metadata: Any) -> None:
+    """Refuse a file that says that it holds more than memory does: equal cells take no room in Parquet."""
+    if metadata.num_rows * max(1, metadata.num_columns) > _MOST_CELLS:
+        raise FileError(
+            f"{path}: claims {metadata.num_rows:,} rows of {metadata.num_columns:,} columns",
+            hint=f"split it: a file may hold {_MOST_CELLS:,} cells",
+        )
+
+
 def _is_index(name: str) -> bool:
     return name.startswith("__index_level_")
 
 
+def _response_files(path: Path) -> list[Path]:
+    with file_errors(path):
+        return sorted(file for file in path.iterdir() if file.name.removesuffix(".gz").endswith(_RESPONSES))
+
+
 def _read_folder(path: Path) -> pd.DataFrame:
-    files = sorted(p for p in path.iterdir() if p.name.removesuffix(".gz").endswith(_RESPONSES))
+    files = _response_files(path)
     if not files:
         raise FileError(f"{path}: no file named <policy>{_RESPONSES} in it", hint="name a file instead")
     frames = []
@@ -284,5 +349,9 @@ def _read_folder(path: Path) -> pd.DataFrame:
                 f"{file}: its candidate column contradicts its name", hint="drop the column or rename it"
             )
         frame["candidate"] = policy
+        if _DRAW in frame.columns and len(frame[_DRAW].unique()) > 1:
+            # CJE numbers the responses of a policy: each is another candidate, not another score of one.
+            frame["candidate"] = policy + " #" + frame[_DRAW].astype(str).str.removesuffix(".0")
+            frame = frame.drop(columns=_DRAW)
         frames.append(frame.set_axis([f"{row} of {file.name}" for row in frame.index], axis=0))
     return pd.concat(frames)

@@ -37,6 +37,7 @@ __all__ = [
     "ReadingFlag",
     "ReadingKeywords",
     "ReadingOptions",
+    "RowKeywords",
     "TableKeywords",
     "keywords_of",
     "opens_a_table",
@@ -51,11 +52,16 @@ class ColumnKeywords(TypedDict, total=False):
     columns: Mapping[str, str] | None
 
 
-class LabelKeywords(ColumnKeywords, total=False):
+class RowKeywords(ColumnKeywords, total=False):
+    """How rows are read as they stand, without scales."""
+
+    label_map: Mapping[str, float] | None
+
+
+class LabelKeywords(RowKeywords, total=False):
     """How a file of labels is read."""
 
     label_scale: Scale | None
-    label_map: Mapping[str, float] | None
 
 
 class TableKeywords(LabelKeywords, total=False):
@@ -146,7 +152,7 @@ class ReadingOptions:
     shape : {"rectangular", "ragged"}, optional
         Forced; see `docs/tables.md`.
     columns : mapping of str to str, optional
-        Role to column name.
+        Role to column name; several columns of ``judge_score``, joined by commas, are those of judges or candidates.
     judge_scale : Scale or mapping of str to Scale, optional
         Declared scale of the scores; values are mapped to [0, 1]. A mapping declares the scale of each judge by name.
     label_scale : Scale, optional
@@ -183,7 +189,10 @@ class ReadingOptions:
         ),
     )
     columns: Mapping[str, str] | None = field(
-        default=None, metadata=_by(*(ReadingFlag(one.name, one.help) for one in COLUMN_FLAGS.values()))
+        default=None,
+        metadata=_by(
+            *(ReadingFlag(one.name, one.help, repeatable=role == "judge_score") for role, one in COLUMN_FLAGS.items())
+        ),
     )
     judge_scale: Mapping[str, Scale] | Scale | None = field(
         default=None,

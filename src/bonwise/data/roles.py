@@ -72,7 +72,9 @@ COLUMN_FLAGS: Mapping[str, ColumnFlag] = MappingProxyType(
     {
         "prompt_id": ColumnFlag("--prompt-col", "Column of the prompt id."),
         "candidate": ColumnFlag("--candidate-col", "Column of the candidate's name."),
-        "judge_score": ColumnFlag("--score-col", "Column of the judge's score."),
+        "judge_score": ColumnFlag(
+            "--score-col", "Column of the judge's score (repeatable: one per judge or candidate)."
+        ),
         "oracle_label": ColumnFlag("--label-col", "Column of the oracle label."),
         "judge": ColumnFlag("--judge-col", "Column of the judge's name."),
         "propensity": ColumnFlag("--propensity-col", "Column of the probability of being labelled."),

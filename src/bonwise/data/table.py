@@ -13,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.data.canonical import canonical, resolved, spoken_columns
+from bonwise.data.canonical import canonical, spoken_columns
 from bonwise.data.cells import distinct_cells, mean_by_cell, positions
 from bonwise.data.reading_options import ReadingOptions, TableKeywords, opens_a_table
 from bonwise.data.repeats import averaged, draw_columns
 from bonwise.data.roles import CANDIDATE_ROLES, ROLES, SPENT
-from bonwise.data.rows import RowSource, open_rows, refuse_duplicate_columns
+from bonwise.data.rows import RowSource, refuse_duplicate_columns
 from bonwise.data.scales import Scale, mismatch
+from bonwise.data.sources import OpenedSource, open_source, with_columns
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import RowError, UsageError
 
@@ -93,7 +94,7 @@ class ScoreTable:
     @classmethod
     @opens_a_table
     def read(cls, path: str | Path, **reading: Unpack[TableKeywords]) -> ScoreTable:
-        """Read CSV, TSV, JSONL, Parquet (each also gzipped) or a folder of responses.
+        """Read CSV, TSV, JSONL, Parquet (each also gzipped), a folder of responses, or what an importer knows.
 
         Parameters
         ----------
@@ -134,13 +135,14 @@ class ScoreTable:
     @classmethod
     def opened(cls, source: RowSource, reading: ReadingOptions, name: str = "table") -> ScoreTable:
         """Read a file as `read` does, or validate a frame, under this name, as `from_frame` does."""
-        return cls.validated(*open_rows(source, name), reading)
+        return cls.validated(open_source(source, reading.named_columns, name), reading)
 
     @classmethod
-    def validated(cls, frame: pd.DataFrame, source: str, reading: ReadingOptions) -> ScoreTable:
-        """Validate rows that `open_rows` returned."""
-        refuse_duplicate_columns(frame, source)
-        taken = resolved(frame, reading, source)
+    def validated(cls, opened: OpenedSource, reading: ReadingOptions) -> ScoreTable:
+        """Validate rows that `open_source` returned."""
+        refuse_duplicate_columns(opened.frame, opened.name)
+        opened, taken = with_columns(opened, reading)
+        frame, source = opened.frame, opened.name
         made = canonical(frame, taken, reading, source)
         table = cls(
             made.frame,
@@ -150,7 +152,7 @@ class ScoreTable:
             reading.label_scale,
             words=spoken_columns(frame, taken),
             label_words=made.label_words,
-            readings=made.readings,
+            readings={**({"file": opened.said} if opened.said else {}), **made.readings},
             unread_labels=made.unread_labels,
         )
         _refuse_duplicates(table)

@@ -131,6 +131,8 @@ class DoctorDocument(Document):
         To type next.
     column_facts : list of ColumnFacts, optional
         What each column of the file holds; absent where scores did not come from rows.
+    readings : dict of str to str, optional
+        By role: how numbers are read that are not written plainly; under ``file`` how the format of another tool is.
     """
 
     schema_: Literal["bonwise.doctor/1"] = Field(default="bonwise.doctor/1", alias="schema")
@@ -145,6 +147,7 @@ class DoctorDocument(Document):
     suspicious: list[str]
     next_command: str
     column_facts: list[ColumnFacts] | None = None
+    readings: dict[str, str] | None = None
 
     frame_columns = ("judge", "prompts", "lowest", "highest", "distinct", "tie_rate", "top1_tie_rate")
 

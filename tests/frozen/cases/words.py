@@ -7,7 +7,21 @@ from frozen.case import Case
 __all__ = ["CASES", "COMMANDS"]
 
 COMMANDS = (
-    *("", "demo", "doctor", "judge", "select", "audit", "compare", "route", "learn", "confidence", "plan", "monitor"),
+    *(
+        "",
+        "demo",
+        "doctor",
+        "convert",
+        "judge",
+        "select",
+        "audit",
+        "compare",
+        "route",
+        "learn",
+        "confidence",
+        "plan",
+        "monitor",
+    ),
     *("preferences", "judges", "strategies", "schema", "labels", "labels draw", "labels compare", "study"),
     *("study requirements", "study label-strategy", "study calibration", "study mix"),
     *("prompts", "prompts list", "prompts show", "prompts check"),

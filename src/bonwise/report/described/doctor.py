@@ -42,6 +42,8 @@ def _blocks(document: DoctorDocument) -> Iterator[Block]:
         yield from described_columns(document.column_facts)
     else:
         yield _columns(document)
+    for role, reading in (document.readings or {}).items():
+        yield Said("note", f"{printable(role)} read as {printable(reading, longest=_LONGEST)}")
     yield from _dropped(document.dropped)
     yield _scores(document.judges)
     yield _labels(document.labels)
