@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.feature_scaling import Feature, FeatureScaling
+from bonwise.data.feature_scaling import FeatureScaling, StackFeature
 from bonwise.data.judge_stack import JudgeStack
 
-ONE, TWO = (Feature("a", "score"),), (Feature("a", "score"), Feature("b", "score"))
+ONE, TWO = (StackFeature("a", "score"),), (StackFeature("a", "score"), StackFeature("b", "score"))
 VALUE = st.one_of(st.none(), st.integers(0, 3).map(float))
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from bonwise.data.score_file import score_file
+from bonwise.factors.stack_fit import fit_stack
 from bonwise.judges.judged_table import PAIR_HEADER
 from bonwise.planning.sampling.label_draw import draw_labels
 from bonwise.testing import simulate
@@ -32,6 +34,7 @@ def stock():
         "adaptive": drawn.draws[:, :, :5].mean(axis=2),
     }.items():
         write_picks(Path(f"{name}.jsonl"), ids, scores)
+    write_judges(Path("judges.csv"), drawn)
     pd.DataFrame(pairs(ids, drawn.draws[:, :, 1]), columns=PAIR_HEADER).to_csv("pairs.csv", index=False)
     write_stated(Path("stated.csv"), ids)
     write_votes(Path("votes.csv"))
@@ -41,6 +44,22 @@ def stock():
     stated.assign(low=stated["judge_score"] - half, high=stated["judge_score"] + half).to_csv(
         "intervals.csv", index=False
     )
+
+
+def write_judges(path, drawn):
+    """Write scores of three judges that their names make, the stack of them, and the scores of that."""
+    table = named(drawn.frame())[["prompt_id", "candidate", "oracle_label"]]
+    rng = np.random.default_rng(20261124)
+    scores = {
+        "pointwise:openai/gpt-5-mini": drawn.draws[:, :, 0].ravel(),
+        "pointwise:openai/gpt-5-nano": drawn.draws[:, :, 1].ravel(),
+        "local:length": rng.integers(20, 400, size=len(table)),
+    }
+    judged = [table.assign(judge=judge, judge_score=values) for judge, values in scores.items()]
+    pd.concat(judged).to_csv(path, index=False)
+    fit = fit_stack(str(path))
+    fit.save("stack.json")
+    Path("with_stack.csv").write_text(score_file(fit.scores()), encoding="utf-8")
 
 
 def named(table):

@@ -27,6 +27,7 @@ GUIDES = (
     "docs/selection.md",
     "docs/sequential.md",
     "docs/spending.md",
+    "docs/stack.md",
     "docs/strategies.md",
     "docs/value_of_information.md",
     *(f"docs/study_{name.replace('-', '_')}.md" for name in study_names()),

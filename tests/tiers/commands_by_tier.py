@@ -56,6 +56,9 @@ AUDIT_TIER = {
     ),
     "route": ("route", "scores.csv", "--labels", "labels.csv", "--save", "router.json", *ERROR),
     "select with a page": ("select", "pools.jsonl", *ASKED, "--html", "page.html"),
+    "stack fit": ("stack", "fit", "scores.csv", "--labels", "labels.csv", "--out", "stack.json", *ERROR),
+    "stack apply": ("stack", "apply", "scores.csv", "--stack", "loaded.json", "--out", "applied.csv"),
+    "stack audit": ("stack", "audit", "scores.csv", "--stack", "loaded.json", "--labels", "labels.csv", *ERROR),
     "study calibration": ("study", "calibration", "scores.csv", "--labels", "labels.csv", *ERROR),
     "study label-strategy": (
         *("study", "label-strategy", "scores.csv", "--verdicts", "pairs.csv", "--labels", "labels.csv"),

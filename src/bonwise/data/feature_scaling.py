@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bonwise.data.ties import TIE_DECIMALS
 
-__all__ = ["Feature", "FeatureKind", "FeatureScaling"]
+__all__ = ["FeatureKind", "FeatureScaling", "StackFeature"]
 
 FeatureKind = Literal["score", "spread", "width", "length"]
 """A judge's score, the standard deviation of its draws, the width of its stated interval; the length of the text."""
@@ -23,12 +23,12 @@ _Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]
 
 
-class Feature(NamedTuple):
+class StackFeature(NamedTuple):
     """What a column of features is: of which judge, and what of it. A length is of no judge.
 
     Examples
     --------
-    >>> str(Feature("gpt", "score")), str(Feature("gpt", "spread")), str(Feature("", "length"))
+    >>> str(StackFeature("gpt", "score")), str(StackFeature("gpt", "spread")), str(StackFeature("", "length"))
     ('gpt', 'spread of gpt', 'length')
     """
 
@@ -47,7 +47,7 @@ class FeatureScaling:
 
     Parameters
     ----------
-    features : tuple of Feature
+    features : tuple of StackFeature
     scales : ndarray of float64, shape (features,)
         Root mean square difference of two candidates of a prompt that differ, divided by the square root of 2; 0
         where candidates never differ.
@@ -57,22 +57,23 @@ class FeatureScaling:
     Examples
     --------
     >>> values = np.array([[.9, 80.], [.4, 60.], [.7, 90.], [.1, 50.]])
-    >>> scaling = FeatureScaling.of((Feature("a", "score"), Feature("b", "score")), values, np.array([2, 2]))
+    >>> features = StackFeature("a", "score"), StackFeature("b", "score")
+    >>> scaling = FeatureScaling.of(features, values, np.array([2, 2]))
     >>> scaling.standardised(np.array([[.9, np.nan], [.4, np.nan]])).round(2).tolist()
     [[0.64, 0.62], [-0.64, -0.62]]
     """
 
-    features: tuple[Feature, ...]
+    features: tuple[StackFeature, ...]
     scales: _Floats = field(repr=False)
     covariance: _Floats = field(repr=False)
 
     @classmethod
-    def of(cls, features: tuple[Feature, ...], values: _Floats, sizes: _Ints) -> FeatureScaling:
+    def of(cls, features: tuple[StackFeature, ...], values: _Floats, sizes: _Ints) -> FeatureScaling:
         """Measure scales and covariance on a table; labels play no part.
 
         Parameters
         ----------
-        features : tuple of Feature
+        features : tuple of StackFeature
         values : ndarray of float64, shape (cells, features)
             Grouped by prompt, NaN where there is none.
         sizes : ndarray of int64, shape (prompts,)

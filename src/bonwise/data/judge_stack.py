@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.data.feature_scaling import Feature, FeatureScaling
+from bonwise.data.feature_scaling import FeatureScaling, StackFeature
 
 __all__ = ["DRAWS", "JudgeStack"]
 
@@ -48,7 +48,7 @@ class JudgeStack:
 
     Examples
     --------
-    >>> scaling = FeatureScaling((Feature("a", "score"), Feature("b", "score")), np.ones(2), np.eye(2))
+    >>> scaling = FeatureScaling((StackFeature("a", "score"), StackFeature("b", "score")), np.ones(2), np.eye(2))
     >>> stack = JudgeStack(scaling, np.array([2.0, 1.0]), np.zeros((2, 2)))
     >>> pool = np.array([[.9, .2], [.4, .3]])
     >>> stack.utilities(pool).tolist(), stack.p_best(pool).round(3).tolist()
@@ -64,7 +64,7 @@ class JudgeStack:
     fallback: str | None = None
 
     @property
-    def features(self) -> tuple[Feature, ...]:
+    def features(self) -> tuple[StackFeature, ...]:
         """What the columns of features are."""
         return self.scaling.features
 

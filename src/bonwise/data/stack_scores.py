@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.data.cell_scores import mean_of_rows
-from bonwise.data.feature_scaling import Feature
+from bonwise.data.feature_scaling import StackFeature
 from bonwise.data.judge_stack import JudgeStack
 from bonwise.data.panel import Panel, lay_out
 from bonwise.data.repeats import cell_repeats, draw_columns
@@ -31,7 +31,7 @@ STACK = "stack"
 _Floats = npt.NDArray[np.float64]
 
 
-def feature_values(table: ScoreTable, panels: Mapping[str, Panel], features: Sequence[Feature]) -> _Floats:
+def feature_values(table: ScoreTable, panels: Mapping[str, Panel], features: Sequence[StackFeature]) -> _Floats:
     """Return the features of every cell, NaN where the table has none.
 
     Parameters
@@ -39,7 +39,7 @@ def feature_values(table: ScoreTable, panels: Mapping[str, Panel], features: Seq
     table : ScoreTable
     panels : mapping of str to Panel
         By judge, with the same cells: ``lay_out(table, complete=False)``.
-    features : sequence of Feature
+    features : sequence of StackFeature
         A judge without a panel has none of its features.
 
     Returns
@@ -51,7 +51,7 @@ def feature_values(table: ScoreTable, panels: Mapping[str, Panel], features: Seq
     return np.stack(columns, axis=1)
 
 
-def _column(table: ScoreTable, panel: Panel, feature: Feature, *, known: bool) -> _Floats:
+def _column(table: ScoreTable, panel: Panel, feature: StackFeature, *, known: bool) -> _Floats:
     if feature.kind == "length":
         return _lengths(table, panel)
     if not known:

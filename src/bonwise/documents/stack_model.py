@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
-from bonwise.data.feature_scaling import Feature, FeatureScaling
+from bonwise.data.feature_scaling import FeatureScaling, StackFeature
 from bonwise.data.judge_stack import JudgeStack
 from bonwise.documents.record import Record
 from bonwise.documents.refusal import refusal
@@ -119,7 +119,7 @@ class StackModelRecord(Record):
     def to_stack(self) -> JudgeStack:
         """Return the stack."""
         scaling = FeatureScaling(
-            tuple(Feature(one.judge, one.kind) for one in self.features),
+            tuple(StackFeature(one.judge, one.kind) for one in self.features),
             np.array([one.scale for one in self.features], dtype=np.float64),
             np.array(self.covariance, dtype=np.float64),
         )

@@ -13,7 +13,7 @@ from bonwise.stats.estimation import IntervalRule, difference, estimate
 from bonwise.stats.ordinal.regression import fit_ordinal
 from bonwise.stats.stacking.figures import COMPARED, METRICS
 from bonwise.stats.stacking.folds import Deal
-from bonwise.stats.stacking.procedure import LabelledPools
+from bonwise.stats.stacking.procedure import StackPools
 from bonwise.stats.sums import TIE_DECIMALS, Floats, prompt_sums
 
 __all__ = ["BASELINES", "Baseline", "baselines"]
@@ -37,13 +37,13 @@ class Baseline:
     difference: Mapping[str, Estimate] = field(repr=False)
 
 
-def mean_of_z_scores(pools: LabelledPools, _: Deal) -> Floats:
+def mean_of_z_scores(pools: StackPools, _: Deal) -> Floats:
     """Return the mean of the judges' scores, centred within prompts and on one scale, gaps filled."""
     found: Floats = pools.features[:, list(pools.own)].mean(axis=1)
     return found
 
 
-def majority_of_picks(pools: LabelledPools, _: Deal) -> Floats:
+def majority_of_picks(pools: StackPools, _: Deal) -> Floats:
     """Return the share of judges that pick each candidate; a judge with several at the top votes for each in part."""
     starts = np.cumsum(pools.sizes) - pools.sizes
     known = np.where(np.isnan(pools.judges), -np.inf, np.round(pools.judges, TIE_DECIMALS))
@@ -53,7 +53,7 @@ def majority_of_picks(pools: LabelledPools, _: Deal) -> Floats:
     return found
 
 
-def ordinal_logit(pools: LabelledPools, deal: Deal) -> Floats:
+def ordinal_logit(pools: StackPools, deal: Deal) -> Floats:
     """Return what a proportional odds model of the labels on all scores says, out of fold.
 
     Labels with many values are put into five classes of equal size. Scores are not centred within prompts: the model
@@ -84,7 +84,7 @@ def _classes(labels: Floats) -> npt.NDArray[np.int64]:
     return np.unique(np.searchsorted(ends, labels, side="left"), return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-BASELINES: Mapping[str, Callable[[LabelledPools, Deal], Floats]] = {
+BASELINES: Mapping[str, Callable[[StackPools, Deal], Floats]] = {
     "mean of z-scores": mean_of_z_scores,
     "majority of picks": majority_of_picks,
     "ordinal logit": ordinal_logit,
@@ -92,12 +92,12 @@ BASELINES: Mapping[str, Callable[[LabelledPools, Deal], Floats]] = {
 """Rules by name."""
 
 
-def baselines(pools: LabelledPools, deal: Deal, whole: Floats, rule: IntervalRule) -> dict[str, Baseline]:
+def baselines(pools: StackPools, deal: Deal, whole: Floats, rule: IntervalRule) -> dict[str, Baseline]:
     """Compare the stack with every rule, on the same prompts.
 
     Parameters
     ----------
-    pools : LabelledPools
+    pools : StackPools
     deal : Deal
         Prompts that a fitted rule holds out together.
     whole : ndarray of float64, shape (len(Sums._fields), prompts)

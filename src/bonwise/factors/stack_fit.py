@@ -23,10 +23,10 @@ from bonwise.data.writing import write_whole
 from bonwise.documented import DocumentedResult
 from bonwise.errors import UsageError
 from bonwise.factors.stack_baselines import Baseline
-from bonwise.factors.stack_measures import Measured
+from bonwise.factors.stack_measures import StackMeasures
 from bonwise.factors.stack_table import StackTable, stack_table
 from bonwise.stats.estimate import Estimate
-from bonwise.stats.stacking.chances import Calibration
+from bonwise.stats.stacking.chances import ChanceCalibration
 from bonwise.stats.stacking.figures import StackFigures
 from bonwise.stats.stacking.folds import Deal, deal
 from bonwise.stats.stacking.procedure import Paths, Trained, train
@@ -52,8 +52,8 @@ class StackFit(DocumentedResult):
         What applies it.
     laid : StackTable
         What it was fitted to.
-    audit : Audit
-        Of each judge on the same labels.
+    audit : Audit or None
+        Of each judge on the same labels; None where too few prompts are labelled whole.
     figures : StackFigures
         Of the stack and of the best judge, out of fold.
     worth : mapping of str to JudgeWorth
@@ -61,7 +61,7 @@ class StackFit(DocumentedResult):
     smaller : tuple of Smaller
         Stacks of fewer and fewer judges.
     baselines : mapping of str to Baseline
-    calibration : Calibration
+    calibration : ChanceCalibration
     trained : Trained
         On all labelled prompts.
     deal : Deal
@@ -71,23 +71,26 @@ class StackFit(DocumentedResult):
         Of a call, by judge; empty where none were given.
     specs : mapping of str to str
         The texts that make judges whose names do not.
+    exclude : tuple of str
+        Candidates left out.
     confidence : float
     seed : int
     """
 
     stack: JudgeStack
     laid: StackTable = field(repr=False)
-    audit: Audit = field(repr=False)
+    audit: Audit | None = field(repr=False)
     figures: StackFigures = field(repr=False)
     worth: Mapping[str, JudgeWorth] = field(repr=False)
     smaller: tuple[Smaller, ...] = field(repr=False)
     baselines: Mapping[str, Baseline] = field(repr=False)
-    calibration: Calibration = field(repr=False)
+    calibration: ChanceCalibration = field(repr=False)
     trained: Trained = field(repr=False)
     deal: Deal = field(repr=False)
     ridge: float = field(repr=False)
     prices: Mapping[str, float] = field(default_factory=dict, repr=False)
     specs: Mapping[str, str] = field(default_factory=dict, repr=False)
+    exclude: tuple[str, ...] = ()
     confidence: float = CONFIDENCE
     seed: int = SEED
 
@@ -122,7 +125,7 @@ class StackFit(DocumentedResult):
         Parameters
         ----------
         name : str
-            Of the further judge.
+            What the stack is called as a judge.
         """
         laid = self.laid
         own = np.zeros(laid.standardised.shape[1])
@@ -200,12 +203,12 @@ def fit_stack(
     dealt = deal(len(pools.sizes), pools.clusters, seed=seed)
     paths = Paths.of(pools, dealt, seed=seed)
     trained = train(pools, paths, dealt, np.ones((1, dealt.count), dtype=bool))
-    measured = Measured(laid, pools, paths, dealt, trained, settings)
+    measured = StackMeasures(laid, pools, paths, dealt, trained, settings)
     worth, smaller = measured.worth()
     return StackFit(
         measured.stack(),
         laid,
-        audit(table, confidence=confidence, seed=seed, exclude=options.exclude, shape=options.shape),
+        None if measured.too_few else _audited(table, settings),
         measured.figures,
         worth,
         smaller,
@@ -216,8 +219,19 @@ def fit_stack(
         paths.stack.ridges[trained.ridges[0, 0]],
         checked,
         _specs(specs or {}, laid),
+        options.exclude,
         confidence,
         seed,
+    )
+
+
+def _audited(table: ScoreTable, settings: Settings) -> Audit:
+    return audit(
+        table,
+        confidence=settings.confidence,
+        seed=settings.seed,
+        exclude=settings.exclude,
+        shape=settings.shape,
     )
 
 

@@ -16,29 +16,29 @@ from bonwise.factors.stack_table import FEWEST_PROMPTS, StackTable
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import IntervalRule
 from bonwise.stats.stacking.chances import (
-    Calibration,
+    ChanceCalibration,
     calibrated,
     coefficient_covariance,
     quality_out_of_fold,
 )
 from bonwise.stats.stacking.figures import StackFigures, stack_figures
 from bonwise.stats.stacking.folds import Deal
-from bonwise.stats.stacking.procedure import LabelledPools, Paths, Trained
+from bonwise.stats.stacking.procedure import Paths, StackPools, Trained
 from bonwise.stats.stacking.worth_of_judges import JudgeWorth, Smaller, worth_of_judges
 
-__all__ = ["Measured"]
+__all__ = ["StackMeasures"]
 
 _MOST_CALIBRATED = 2_000
 """Prompts that calibrate P(best), at most."""
 
 
-class Measured:
+class StackMeasures:
     """The figures of a stack.
 
     Parameters
     ----------
     laid : StackTable
-    pools : LabelledPools
+    pools : StackPools
     paths : Paths
     deal : Deal
     trained : Trained
@@ -47,22 +47,23 @@ class Measured:
     """
 
     def __init__(
-        self, laid: StackTable, pools: LabelledPools, paths: Paths, deal: Deal, trained: Trained, settings: Settings
+        self, laid: StackTable, pools: StackPools, paths: Paths, deal: Deal, trained: Trained, settings: Settings
     ) -> None:
         self._laid, self._pools, self._paths, self._deal = laid, pools, paths, deal
         self._trained, self._settings = trained, settings
         self.figures = stack_figures(pools, paths, deal, self._counted, self._rule)
-        if self._too_few:
-            self.figures = _without_figures(self.figures, self._too_few)
+        if self.too_few:
+            self.figures = _without_figures(self.figures, self.too_few)
         self.calibration = self._calibrated()
 
     @property
     def _counted(self) -> npt.NDArray[np.bool_]:
         """The prompts behind the figures; all, where too few are labelled whole for any figure."""
-        return np.ones_like(self._laid.whole) if self._too_few else self._laid.whole
+        return np.ones_like(self._laid.whole) if self.too_few else self._laid.whole
 
     @property
-    def _too_few(self) -> str:
+    def too_few(self) -> str:
+        """Why there are no figures; empty where there are some."""
         count = int(self._laid.whole.sum())
         if count >= FEWEST_PROMPTS:
             return ""
@@ -77,7 +78,7 @@ class Measured:
         clusters = None if self._pools.clusters is None else self._pools.clusters[self._counted]
         return self._settings.rule(self._pools.labels[cells], clusters)
 
-    def _calibrated(self) -> Calibration:
+    def _calibrated(self) -> ChanceCalibration:
         kept = np.flatnonzero(self._counted)
         rng = np.random.default_rng(self._settings.seed)
         some = np.zeros(len(self._counted), dtype=bool)
@@ -89,7 +90,7 @@ class Measured:
 
     def baselines(self) -> dict[str, Baseline]:
         """Compare the stack with other rules, on the prompts that are labelled whole."""
-        if self._too_few:
+        if self.too_few:
             return {}
         pools = self._pools.keep(self._counted)
         deal = replace(self._deal, parts=self._deal.parts[self._counted])
@@ -97,7 +98,7 @@ class Measured:
 
     def worth(self) -> tuple[dict[str, JudgeWorth], tuple[Smaller, ...]]:
         """Leave judges out; nothing where the stack takes one judge alone anyway."""
-        if self._too_few or self._trained.falls_back[0]:
+        if self.too_few or self._trained.falls_back[0]:
             return {}, ()
         singles, smaller = worth_of_judges(
             self._pools,

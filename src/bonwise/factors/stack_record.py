@@ -37,14 +37,16 @@ def stack_document(fit: StackFit) -> StackDocument:
     """Return the document of schema ``bonwise.stack/1``."""
     laid, figures = fit.laid, fit.figures
     smaller = [_smaller(fit, one) for one in fit.smaller]
-    choice = {metric: one.record() for metric, one in fit.audit.choice.items()}
+    judges = {} if fit.audit is None else fit.audit.judges
+    not_audited = {} if fit.audit is None else fit.audit.not_audited
+    choice = {} if fit.audit is None else {metric: one.record() for metric, one in fit.audit.choice.items()}
     return StackDocument(
         source=laid.table.source,
         prompts=int(laid.whole.sum()),
         fitted_prompts=int(laid.prompts.sum()),
         fitted_labels=int(laid.labelled.sum()),
         metrics=estimate_records(figures.metrics),
-        judges={name: estimate_records(one.metrics) for name, one in fit.audit.judges.items()},
+        judges={name: estimate_records(one.metrics) for name, one in judges.items()},
         best_judge=choice["recovery"].best[0] if "recovery" in choice else None,
         best_out_of_fold=estimate_records(figures.best),
         difference=estimate_records(figures.difference),
@@ -56,7 +58,7 @@ def stack_document(fit: StackFit) -> StackDocument:
         worth=_worth(fit),
         smaller=smaller,
         smallest=_smallest(smaller),
-        left_out={**laid.left_out, **fit.audit.not_audited},
+        left_out={**laid.left_out, **not_audited},
         missing=dict(laid.missing),
         calibration=_calibration(fit),
         fitted_to=sorted(prompt_digest(str(one)) for one in laid.panel.prompt_ids[laid.prompts]),
@@ -76,7 +78,7 @@ def _settings(fit: StackFit) -> StackSettings:
         partitions=len(fit.deal.folds),
         groups=int(fit.deal.groups.max()) + 1,
         ridge=float(fit.ridge),
-        exclude=list(fit.audit.settings.exclude),
+        exclude=list(fit.exclude),
         shape=laid.panel.shape,
         version=release(),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.data.feature_scaling import Feature, FeatureKind, FeatureScaling
+from bonwise.data.feature_scaling import FeatureKind, FeatureScaling, StackFeature
 from bonwise.data.panel import Panel, lay_out
 from bonwise.data.propensities import candidate_propensities, differ_within_prompts, propensities
 from bonwise.data.reading_options import ReadingOptions
@@ -16,7 +16,7 @@ from bonwise.data.stack_scores import feature_values
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import InputError, UsageError
-from bonwise.stats.stacking.procedure import LabelledPools
+from bonwise.stats.stacking.procedure import StackPools
 from bonwise.stats.sums import Floats
 
 __all__ = ["FEATURES", "FEWEST_PROMPTS", "StackTable", "stack_table"]
@@ -84,13 +84,13 @@ class StackTable:
     def own(self) -> tuple[int, ...]:
         """The feature that is each judge's score."""
         features = self.scaling.features
-        return tuple(features.index(Feature(judge, "score")) for judge in self.judges)
+        return tuple(features.index(StackFeature(judge, "score")) for judge in self.judges)
 
-    def pools(self) -> LabelledPools:
+    def pools(self) -> StackPools:
         """Return the labelled candidates."""
         panel, cells = self.panel, self.labelled
         owner = np.repeat(np.arange(len(panel.sizes)), panel.sizes)[cells]
-        return LabelledPools(
+        return StackPools(
             self.standardised[cells],
             self.values[cells][:, list(self.own)],
             self.own,
@@ -128,7 +128,7 @@ def stack_table(table: ScoreTable, reading: ReadingOptions, kinds: Sequence[str]
             f"{table.source}: a stack needs two judges that tell candidates apart, and there {_are(len(judges))}",
             hint=_why(left_out) or "score the same candidates with another judge too",
         )
-    features = [Feature(judge, "score") for judge in judges]
+    features = [StackFeature(judge, "score") for judge in judges]
     for kind in further:
         features += _further(table, panels, judges, kind)
     values = feature_values(table, panels, features)
@@ -173,7 +173,7 @@ def _telling(table: ScoreTable, panels: Mapping[str, Panel]) -> tuple[tuple[str,
     left_out: dict[str, str] = {}
     for judge in table.judges:
         panel = panels[judge]
-        one = (Feature(judge, "score"),)
+        one = (StackFeature(judge, "score"),)
         scaling = FeatureScaling.of(one, panel.scores[:, None], panel.sizes)
         if not scaling.scales[0] > 0:
             scored = bool((~np.isnan(panel.scores)).any())
@@ -190,9 +190,9 @@ def _telling(table: ScoreTable, panels: Mapping[str, Panel]) -> tuple[tuple[str,
 
 def _further(
     table: ScoreTable, panels: Mapping[str, Panel], judges: Sequence[str], kind: FeatureKind
-) -> list[Feature]:
+) -> list[StackFeature]:
     """Return the features of a kind that vary within prompts."""
-    wanted = [Feature("", "length")] if kind == "length" else [Feature(judge, kind) for judge in judges]
+    wanted = [StackFeature("", "length")] if kind == "length" else [StackFeature(judge, kind) for judge in judges]
     sizes = next(iter(panels.values())).sizes
     scales = FeatureScaling.of(tuple(wanted), feature_values(table, panels, wanted), sizes).scales
     found = [one for one, scale in zip(wanted, scales, strict=True) if scale > 0]

@@ -158,11 +158,11 @@ def audit_stack(
 def _opened(stack: StackSource) -> HoldsStack:
     if isinstance(stack, str | Path):
         return read_stack(stack)
-    return _Held(stack) if isinstance(stack, JudgeStack) else stack
+    return _BareStack(stack) if isinstance(stack, JudgeStack) else stack
 
 
 @dataclass(frozen=True, eq=False)
-class _Held:
+class _BareStack:
     stack: JudgeStack
 
     def to_stack(self) -> JudgeStack:

@@ -17,7 +17,7 @@ import numpy as np
 
 from bonwise.calls.answer import Answers
 from bonwise.calls.ask import Ask
-from bonwise.data.feature_scaling import Feature
+from bonwise.data.feature_scaling import StackFeature
 from bonwise.data.judge_stack import JudgeStack
 from bonwise.data.verdicts import Score, Unscored, Verdict, kept
 from bonwise.data.wording import listed, quoted
@@ -70,7 +70,7 @@ class Stack:
     Examples
     --------
     >>> from bonwise.data.feature_scaling import FeatureScaling
-    >>> features = Feature("longer", "score"), Feature("local:length", "score")
+    >>> features = StackFeature("longer", "score"), StackFeature("local:length", "score")
     >>> judge = Stack(
     ...     JudgeStack(FeatureScaling(features, np.ones(2), np.eye(2)), np.array([1.0, 0.0]), np.zeros((2, 2))),
     ...     judges={"longer": lambda prompt, text: len(text)})
@@ -259,7 +259,7 @@ def _without(error: Exception, candidates: Sequence[str]) -> tuple[Verdict, ...]
     return (Unscored(kept(said)),) * len(candidates)
 
 
-def _value(feature: Feature, verdicts: Sequence[Verdict] | None, text: str, at: int) -> float:
+def _value(feature: StackFeature, verdicts: Sequence[Verdict] | None, text: str, at: int) -> float:
     """Return a feature of one candidate, NaN where there is none."""
     if feature.kind == "length":
         return math.log(max(len(text), 1))

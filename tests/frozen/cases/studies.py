@@ -57,6 +57,17 @@ CASES = (
         inputs=("pilot.csv",),
     ),
     Case(
+        "stack",
+        """
+        stack fit judges.csv --out stack.json --scores scores.csv --html page.html
+        stack fit judges.csv --exclude unhelpful --confidence 0.9 --seed 3 --json - > printed.json
+        stack apply judges.csv --stack stack.json --out applied.csv
+        stack audit judges.csv --stack stack.json --json audited.json
+        audit scores.csv --json audit.json
+        """,
+        inputs=("judges.csv",),
+    ),
+    Case(
         "confidence",
         """
         confidence pairs.csv --labels labels.csv --json pairs.json

@@ -24,6 +24,7 @@ COMMANDS = (
     ),
     *("preferences", "judges", "strategies", "schema", "labels", "labels draw", "labels compare", "study"),
     *("study requirements", "study label-strategy", "study calibration", "study mix"),
+    *("stack", "stack fit", "stack apply", "stack audit"),
     *("prompts", "prompts list", "prompts show", "prompts check"),
     *(
         "ledger",

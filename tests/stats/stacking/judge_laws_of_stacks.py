@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from bonwise.data.feature_scaling import Feature, FeatureScaling
+from bonwise.data.feature_scaling import FeatureScaling, StackFeature
 from bonwise.stats.stacking.folds import deal
 from bonwise.stats.stacking.pick_gains import pick_gains
-from bonwise.stats.stacking.procedure import LabelledPools, Paths, train
+from bonwise.stats.stacking.procedure import Paths, StackPools, train
 
 CANDIDATES = 4
 
@@ -121,10 +121,10 @@ def laid_out(judges, labels, scaling=None):
     values = np.stack([one.ravel() for one in judges], axis=1)
     sizes = np.full(prompts, candidates)
     if scaling is None:
-        features = tuple(Feature(f"judge {at}", "score") for at in range(len(judges)))
+        features = tuple(StackFeature(f"judge {at}", "score") for at in range(len(judges)))
         scaling = FeatureScaling.of(features, values, sizes)
     features = scaling.standardised(values, sizes)
-    return LabelledPools(features, values, tuple(range(len(judges))), labels.ravel(), sizes), scaling
+    return StackPools(features, values, tuple(range(len(judges))), labels.ravel(), sizes), scaling
 
 
 class Fresh:

@@ -9,12 +9,12 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
 from bonwise.stats.stacking.folds import Deal
-from bonwise.stats.stacking.procedure import LabelledPools, Paths, Trained
+from bonwise.stats.stacking.procedure import Paths, StackPools, Trained
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = [
-    "Calibration",
     "CalibrationBin",
+    "ChanceCalibration",
     "calibrated",
     "chances_and_regrets",
     "coefficient_covariance",
@@ -50,7 +50,7 @@ class CalibrationBin:
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration:
+class ChanceCalibration:
     """How P(best) is brought in line with the labels.
 
     Parameters
@@ -105,13 +105,13 @@ def chances_and_regrets(quality: Floats, sizes: _Ints, temperature: float) -> tu
 
 
 def quality_out_of_fold(
-    pools: LabelledPools, paths: Paths, deal: Deal, trained: Trained, *, draws: int, seed: int
+    pools: StackPools, paths: Paths, deal: Deal, trained: Trained, *, draws: int, seed: int
 ) -> Floats:
     """Return the utilities of the first partition under draws of the coefficients of each fold.
 
     Parameters
     ----------
-    pools : LabelledPools
+    pools : StackPools
         Some or all of the prompts that the deal is of.
     paths : Paths
     deal : Deal
@@ -136,7 +136,7 @@ def quality_out_of_fold(
     return out
 
 
-def coefficient_covariance(pools: LabelledPools, paths: Paths, trained: Trained, at: int) -> Floats:
+def coefficient_covariance(pools: StackPools, paths: Paths, trained: Trained, at: int) -> Floats:
     """Return the covariance of the coefficients of a set; where it falls back, that of the judge's own alone."""
     stack, alone = trained.ridges[at].tolist()
     if not trained.falls_back[at]:
@@ -153,7 +153,7 @@ def _root(covariance: Floats) -> Floats:
     return found
 
 
-def calibrated(quality: Floats, labels: Floats, sizes: _Ints) -> Calibration:
+def calibrated(quality: Floats, labels: Floats, sizes: _Ints) -> ChanceCalibration:
     """Choose the temperature under which the labels are the most likely.
 
     Parameters
@@ -172,7 +172,7 @@ def calibrated(quality: Floats, labels: Floats, sizes: _Ints) -> Calibration:
     found = minimize_scalar(loss, bounds=(-_WIDEST, _WIDEST), method="bounded", options={"xatol": 1e-3})
     temperature = float(np.exp(found.x))
     chances, regrets = chances_and_regrets(quality, sizes, temperature)
-    return Calibration(temperature, _unit(chances, regrets, labels, sizes), tuple(_bins(chances, best)))
+    return ChanceCalibration(temperature, _unit(chances, regrets, labels, sizes), tuple(_bins(chances, best)))
 
 
 def _shares(labels: Floats, sizes: _Ints) -> Floats:

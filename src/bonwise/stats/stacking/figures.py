@@ -18,7 +18,7 @@ from bonwise.stats.estimation import IntervalRule, JudgeSums, estimate, from_jac
 from bonwise.stats.jackknife import Scatter
 from bonwise.stats.laws import Exact, Law, Student
 from bonwise.stats.stacking.folds import Deal
-from bonwise.stats.stacking.procedure import LabelledPools, Paths
+from bonwise.stats.stacking.procedure import Paths, StackPools
 from bonwise.stats.stacking.refits import OutOfFold, out_of_fold
 from bonwise.stats.sums import Floats, Sums
 
@@ -64,9 +64,7 @@ class StackFigures:
     whole: OutOfFold = field(repr=False)
 
 
-def stack_figures(
-    pools: LabelledPools, paths: Paths, deal: Deal, measured: _Mask, rule: IntervalRule
-) -> StackFigures:
+def stack_figures(pools: StackPools, paths: Paths, deal: Deal, measured: _Mask, rule: IntervalRule) -> StackFigures:
     """Estimate the metrics of the whole procedure, refitted without each fold and without each group.
 
     The standard error is that of the jackknife over groups of prompts: all folds are repeated without the group, so
@@ -74,7 +72,7 @@ def stack_figures(
 
     Parameters
     ----------
-    pools : LabelledPools
+    pools : StackPools
     paths : Paths
     deal : Deal
     measured : ndarray of bool, shape (prompts,)
@@ -102,7 +100,7 @@ def _rows() -> list[str]:
     return [*(one.name for one in METRICS), *(f"best {name}" for name in COMPARED)]
 
 
-def _values(pools: LabelledPools, found: OutOfFold, kept: _Mask) -> Floats:
+def _values(pools: StackPools, found: OutOfFold, kept: _Mask) -> Floats:
     """Return the metrics over some of the prompts, each the mean over the partitions."""
     by_partition = []
     for matrix, best in zip(found.by_partition(pools), found.best_gains, strict=True):

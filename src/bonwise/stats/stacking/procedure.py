@@ -17,7 +17,7 @@ from bonwise.stats.stacking.pick_gains import best_by_gain, pick_gains
 from bonwise.stats.stacking.ridge_path import RidgePath, ridge_path
 from bonwise.stats.sums import Floats
 
-__all__ = ["LabelledPools", "Paths", "Trained", "train"]
+__all__ = ["Paths", "StackPools", "Trained", "train"]
 
 _Ints = npt.NDArray[np.int64]
 _Mask = npt.NDArray[np.bool_]
@@ -30,7 +30,7 @@ _AT_ONCE = 64
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledPools:
+class StackPools:
     """Labelled candidates of prompts that have two or more.
 
     Parameters
@@ -61,10 +61,10 @@ class LabelledPools:
         """What picks by each judge are worth beyond random ones, shape (prompts, judges)."""
         return pick_gains(self.judges, self.labels, self.sizes)
 
-    def keep(self, prompts: _Mask) -> LabelledPools:
+    def keep(self, prompts: _Mask) -> StackPools:
         """Return some of the prompts."""
         cells = np.repeat(prompts, self.sizes)
-        return LabelledPools(
+        return StackPools(
             self.features[cells],
             self.judges[cells],
             self.own,
@@ -74,7 +74,7 @@ class LabelledPools:
             None if self.weights is None else self.weights[cells],
         )
 
-    def only(self, judges: list[int], columns: list[int]) -> LabelledPools:
+    def only(self, judges: list[int], columns: list[int]) -> StackPools:
         """Return the pools with some of the judges, and some of the features."""
         own = tuple(columns.index(self.own[judge]) for judge in judges)
         return replace(self, features=self.features[:, columns], judges=self.judges[:, judges], own=own)
@@ -142,7 +142,7 @@ class Paths:
     pairs: LabelledPairs
 
     @classmethod
-    def of(cls, pools: LabelledPools, deal: Deal, *, seed: int = 0) -> Paths:
+    def of(cls, pools: StackPools, deal: Deal, *, seed: int = 0) -> Paths:
         """Fit them."""
         pairs = labelled_pairs(pools.features, pools.labels, pools.sizes, weights=pools.weights, seed=seed)
         whole = ridge_path(pairs, deal.parts, deal.count)
@@ -155,14 +155,14 @@ class Paths:
         return Paths(ridge_path(pairs, deal.parts, deal.count), tuple(self.alone[one] for one in judges), pairs)
 
 
-def train(pools: LabelledPools, paths: Paths, deal: Deal, sets: _Mask) -> Trained:
+def train(pools: StackPools, paths: Paths, deal: Deal, sets: _Mask) -> Trained:
     """Run the procedure on sets of parts.
 
     The ridge is the largest whose loss over the inner folds is within one standard error of the smallest.
 
     Parameters
     ----------
-    pools : LabelledPools
+    pools : StackPools
     paths : Paths
     deal : Deal
     sets : ndarray of bool, shape (sets, parts)
@@ -178,12 +178,12 @@ class _InnerFold:
     """An inner fold: its parts, its prompts with the part of each, and what picks by the judges gain."""
 
     held: _Mask
-    pools: LabelledPools
+    pools: StackPools
     parts: _Ints
     gains: Floats
 
     @classmethod
-    def of(cls, pools: LabelledPools, deal: Deal, held: _Mask) -> _InnerFold:
+    def of(cls, pools: StackPools, deal: Deal, held: _Mask) -> _InnerFold:
         mine = held[deal.parts]
         kept = pools.keep(mine)
         return cls(held, kept, deal.parts[mine], kept.judge_gains)
@@ -207,7 +207,7 @@ class _InnerFold:
         return found
 
 
-def _train(pools: LabelledPools, paths: Paths, deal: Deal, folds: list[_InnerFold], sets: _Mask) -> Trained:
+def _train(pools: StackPools, paths: Paths, deal: Deal, folds: list[_InnerFold], sets: _Mask) -> Trained:
     kept = [sets & ~fold.held for fold in folds]
     held = [sets & fold.held for fold in folds]
     fits = [paths.stack.fitted_to(some) for some in kept]
@@ -241,7 +241,7 @@ def _losses_alone(paths: Paths, kept: list[_Mask], held: list[_Mask], shares: li
     return np.min(by_ridge, axis=1), np.argmin(by_ridge, axis=1)
 
 
-def _coefficients_alone(paths: Paths, pools: LabelledPools, sets: _Mask, best: Floats, ridges: _Ints) -> Floats:
+def _coefficients_alone(paths: Paths, pools: StackPools, sets: _Mask, best: Floats, ridges: _Ints) -> Floats:
     """Return coefficients that are 0 but for the score of the best judge."""
     judges = best.argmax(axis=1)
     found = np.zeros((len(sets), pools.features.shape[1]))

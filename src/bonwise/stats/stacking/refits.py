@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.stats.stacking.folds import Deal
-from bonwise.stats.stacking.procedure import LabelledPools, Paths, Trained, train
+from bonwise.stats.stacking.procedure import Paths, StackPools, Trained, train
 from bonwise.stats.sums import Floats, prompt_sums
 
 __all__ = ["OutOfFold", "out_of_fold"]
@@ -38,22 +38,22 @@ class OutOfFold:
     trained: Trained = field(repr=False)
     best_gains: Floats = field(repr=False)
 
-    def by_partition(self, pools: LabelledPools) -> list[Floats]:
+    def by_partition(self, pools: StackPools) -> list[Floats]:
         """Return the sums of every prompt in each partition."""
         return [prompt_sums(one, pools.labels, pools.sizes) for one in self.utilities]
 
-    def sums(self, pools: LabelledPools) -> Floats:
+    def sums(self, pools: StackPools) -> Floats:
         """Return the sums of every prompt, averaged over the partitions."""
         found: Floats = np.mean(self.by_partition(pools), axis=0)
         return found
 
 
-def out_of_fold(pools: LabelledPools, paths: Paths, deal: Deal, without: Sequence[int] = (-1,)) -> list[OutOfFold]:
+def out_of_fold(pools: StackPools, paths: Paths, deal: Deal, without: Sequence[int] = (-1,)) -> list[OutOfFold]:
     """Score every prompt by fits to the other folds, once for each group that is left out.
 
     Parameters
     ----------
-    pools : LabelledPools
+    pools : StackPools
     paths : Paths
     deal : Deal
     without : sequence of int
@@ -69,7 +69,7 @@ def out_of_fold(pools: LabelledPools, paths: Paths, deal: Deal, without: Sequenc
     return [_scored(pools, deal, one, gains, folds) for one in one_by_one]
 
 
-def _scored(pools: LabelledPools, deal: Deal, trained: Trained, gains: Floats, folds: int) -> OutOfFold:
+def _scored(pools: StackPools, deal: Deal, trained: Trained, gains: Floats, folds: int) -> OutOfFold:
     utilities = np.empty((len(deal.folds), len(pools.labels)))
     best_gains = np.empty((len(deal.folds), len(pools.sizes)))
     for partition, numbers in enumerate(deal.folds):

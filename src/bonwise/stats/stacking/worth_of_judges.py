@@ -11,7 +11,7 @@ from bonwise.stats import recovery
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import IntervalRule, difference
 from bonwise.stats.stacking.folds import Deal
-from bonwise.stats.stacking.procedure import LabelledPools, Paths
+from bonwise.stats.stacking.procedure import Paths, StackPools
 from bonwise.stats.stacking.refits import out_of_fold
 from bonwise.stats.sums import Floats, Sums
 
@@ -54,7 +54,7 @@ class Smaller:
 
 
 def worth_of_judges(
-    pools: LabelledPools,
+    pools: StackPools,
     paths: Paths,
     deal: Deal,
     whole: Floats,
@@ -66,7 +66,7 @@ def worth_of_judges(
 
     Parameters
     ----------
-    pools : LabelledPools
+    pools : StackPools
     paths : Paths
         Of all judges.
     deal : Deal
@@ -102,7 +102,7 @@ def worth_of_judges(
 _RECOVERY = next(one for one in recovery.ESTIMANDS if one.name == "recovery")
 
 
-def _sums(pools: LabelledPools, paths: Paths, deal: Deal, judges: list[int], owners: tuple[int, ...]) -> Floats:
+def _sums(pools: StackPools, paths: Paths, deal: Deal, judges: list[int], owners: tuple[int, ...]) -> Floats:
     columns = [at for at, owner in enumerate(owners) if owner in judges or owner < 0]
     some = pools.only(judges, columns)
     (found,) = out_of_fold(some, paths.only(judges, columns, deal), deal)
