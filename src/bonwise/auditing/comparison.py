@@ -97,6 +97,9 @@ class _LabelledJudge:
         self.alike: JudgeDifferences | None = None
         self.place = 0
         self._biases: list[tuple[Floats | None, Estimate]] = []
+        if panel is None and audit.labelling.method == "complete":
+            # The audit has fitted it to the same prompts already.
+            self._biases.append((None, audit.metrics["level_bias"]))
 
     @cached_property
     def sums(self) -> Floats:

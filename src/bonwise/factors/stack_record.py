@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,8 +35,8 @@ __all__ = ["stack_document"]
 
 def stack_document(fit: StackFit) -> StackDocument:
     """Return the document of schema ``bonwise.stack/1``."""
-    laid, figures = fit.laid, fit.figures
-    smaller = [_smaller(fit, one) for one in fit.smaller]
+    laid, figures, calls = fit.laid, fit.figures, _calls(fit)
+    smaller = [_smaller(fit, calls, one) for one in fit.smaller]
     judges = {} if fit.audit is None else fit.audit.judges
     not_audited = {} if fit.audit is None else fit.audit.not_audited
     choice = {} if fit.audit is None else {metric: one.record() for metric, one in fit.audit.choice.items()}
@@ -55,7 +55,7 @@ def stack_document(fit: StackFit) -> StackDocument:
             name: BaselineRecord(metrics=estimate_records(one.metrics), difference=estimate_records(one.difference))
             for name, one in fit.baselines.items()
         },
-        worth=_worth(fit),
+        worth=_worth(fit, calls),
         smaller=smaller,
         smallest=_smallest(smaller),
         left_out={**laid.left_out, **not_audited},
@@ -106,9 +106,8 @@ def _calls(fit: StackFit) -> dict[str, float]:
     return found
 
 
-def _shares(fit: StackFit, judges: Sequence[str]) -> dict[str, float]:
+def _shares(fit: StackFit, calls: Mapping[str, float], judges: Sequence[str]) -> dict[str, float]:
     """Return which part of the calls, and of the cost where prices are known, some judges take."""
-    calls = _calls(fit)
     found = {"calls": sum(calls[one] for one in judges) / sum(calls.values())}
     costs = {judge: calls[judge] * fit.prices[judge] for judge in calls} if fit.prices else {}
     if sum(costs.values()) > 0:
@@ -116,18 +115,18 @@ def _shares(fit: StackFit, judges: Sequence[str]) -> dict[str, float]:
     return {name: min(value, 1.0) for name, value in found.items()}
 
 
-def _worth(fit: StackFit) -> dict[str, JudgeWorthRecord]:
+def _worth(fit: StackFit, calls: Mapping[str, float]) -> dict[str, JudgeWorthRecord]:
     return {
         judge: JudgeWorthRecord(
-            loss=EstimateRecord.of(one.loss), recovery=_number(one.recovery), **_shares(fit, [judge])
+            loss=EstimateRecord.of(one.loss), recovery=_number(one.recovery), **_shares(fit, calls, [judge])
         )
         for judge, one in fit.worth.items()
     }
 
 
-def _smaller(fit: StackFit, one: Smaller) -> SmallerStack:
+def _smaller(fit: StackFit, calls: Mapping[str, float], one: Smaller) -> SmallerStack:
     names = [fit.laid.judges[at] for at in one.judges]
-    return SmallerStack(judges=names, recovery=_number(one.recovery), **_shares(fit, names))
+    return SmallerStack(judges=names, recovery=_number(one.recovery), **_shares(fit, calls, names))
 
 
 def _smallest(smaller: Sequence[SmallerStack]) -> SmallerStack | None:

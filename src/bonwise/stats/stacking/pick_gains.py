@@ -31,12 +31,23 @@ def pick_gains(scores: Floats, labels: Floats, sizes: _Ints) -> Floats:
     >>> pick_gains(np.array([[.9, 1.], [.4, 1.]]), np.array([1., 0.]), np.array([2])).tolist()
     [[0.5, 0.0]]
     """
+    known = np.round(scores, TIE_DECIMALS)
+    known[np.isnan(known)] = -np.inf
+    if len(sizes) and (sizes == sizes[0]).all():
+        return _of_one_size(known.reshape(len(sizes), int(sizes[0]), -1), labels.reshape(len(sizes), -1))
     starts = np.cumsum(sizes) - sizes
-    known = np.where(np.isnan(scores), -np.inf, np.round(scores, TIE_DECIMALS))
     top = known == np.repeat(np.maximum.reduceat(known, starts, axis=0), sizes, axis=0)
     picked = np.add.reduceat(np.where(top, labels[:, None], 0.0), starts, axis=0)
     found: Floats = picked / np.add.reduceat(top, starts, axis=0, dtype=np.float64)
     return found - (np.add.reduceat(labels, starts) / sizes)[:, None]
+
+
+def _of_one_size(scores: Floats, labels: Floats) -> Floats:
+    """Return the gains of pools of one size, which needs no bounds of segments."""
+    top = (scores == scores.max(axis=1, keepdims=True)).astype(np.float64)
+    picked = np.einsum("pcs,pc->ps", top, labels)
+    found: Floats = picked / top.sum(axis=1) - labels.mean(axis=1)[:, None]
+    return found
 
 
 def best_by_gain(gains: Floats) -> Floats:
