@@ -205,7 +205,7 @@ def _calibrated(document: StackDocument) -> Iterator[Block]:
     columns = (Column("P(best)", "name"), Column("mean P(best)"), Column("are the best"), Column("candidates"))
     rows = [
         (
-            f"{number(one.low)} to {number(one.high)}",
+            f"{percent(one.low)} to {percent(one.high)}",
             number(one.predicted, "share"),
             number(one.observed, "share"),
             count(one.candidates),
