@@ -11,14 +11,14 @@ from bonwise.printable import shell_path, shell_word
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["other_file"]
+__all__ = ["other_file", "pools_or_picks"]
 
 _WINNERS = ("winner", "preference", "preferred", "choice", "vote", "verdict", "label", "judgment", "judgement")
 _PAIRS = (("modela", "modelb"), ("model1", "model2"), ("left", "right"), ("responsea", "responseb"), ("a", "b"))
 
 
-def other_file(frame: pd.DataFrame, source: str) -> ColumnError | None:
-    """Return what to say of a file of pools, picks or votes; None for any other."""
+def pools_or_picks(frame: pd.DataFrame, source: str) -> ColumnError | None:
+    """Return what to say of a file of pools or picks; None for any other."""
     if {"prompt", "candidates"} <= set(frame.columns):
         return ColumnError(
             f"{source}: pools of candidates, not a table of scores",
@@ -29,7 +29,12 @@ def other_file(frame: pd.DataFrame, source: str) -> ColumnError | None:
             f"{source}: picks of bonwise select, not a table of scores",
             hint="picks are audited from their file: bonwise audit PICKS.jsonl --labels LABELS.csv",
         )
-    return _votes(frame, source)
+    return None
+
+
+def other_file(frame: pd.DataFrame, source: str) -> ColumnError | None:
+    """Return what to say of a file of pools, picks or votes; None for any other."""
+    return pools_or_picks(frame, source) or _votes(frame, source)
 
 
 def _votes(frame: pd.DataFrame, source: str) -> ColumnError | None:

@@ -14,6 +14,7 @@ from bonwise.data.archives import json_document, parts_of_archive, parts_of_fold
 from bonwise.data.canonical import resolved
 from bonwise.data.importers.material import Imported, Material
 from bonwise.data.importers.registry import read_by_importer
+from bonwise.data.other_files import pools_or_picks
 from bonwise.data.reading import frame_of_records, kind_of_file, read_raw
 from bonwise.data.reading_options import ReadingOptions
 from bonwise.data.rows import RowSource, name_of, open_rows
@@ -135,6 +136,8 @@ def with_columns(
         It is no table of scores in any shape that an importer knows.
     """
     if opened.imported is None:
+        if (other := pools_or_picks(opened.frame, opened.name)) is not None and not options.named_columns:
+            raise other
         taken, problem = None, None
         try:
             taken = resolved(opened.frame, options, opened.name)

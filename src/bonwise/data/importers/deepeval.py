@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from bonwise.data.importers.gathered import GatheredScores
@@ -10,6 +11,9 @@ from bonwise.data.importers.material import Imported, Material, Record, mappings
 __all__ = ["read_deepeval"]
 
 _METRICS = ("metricsData", "metrics_data")
+_GIVEN = re.compile(r"test_case_\d+")
+"""Names that DeepEval gives to cases without one."""
+
 _ANSWERS = ("actualOutput", "actual_output")
 
 
@@ -23,13 +27,15 @@ def read_deepeval(material: Material) -> Imported | None:
         return None
     gathered = GatheredScores(material)
     names = [(one.get("input"), one.get("name")) for one in cases]
-    named = all(name for _, name in names) and len({map_key(pair) for pair in names}) == len(names)
+    named = all(isinstance(name, str) and not _GIVEN.fullmatch(name) for _, name in names) and len(
+        {map_key(pair) for pair in names}
+    ) == len(names)
     for case in cases:
         asked, text = case.get("input"), next((case[key] for key in _ANSWERS if key in case), None)
         if asked is None:
             gathered.skipped += 1
             continue
-        candidate = case["name"] if named else gathered.repeated(asked, "case 1")
+        candidate = case["name"] if named else gathered.numbered(asked, "case")
         cell = gathered.cell(asked, candidate, prompt=asked, text=text)
         for metric in mappings(next((case[key] for key in _METRICS if key in case), None)):
             gathered.rate(cell, str(metric.get("name")), metric.get("score"))

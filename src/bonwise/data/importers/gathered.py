@@ -84,6 +84,13 @@ class GatheredScores:
             at += 1
         return f"{name} #{at}"
 
+    def numbered(self, prompt_id: object, noun: str) -> str:
+        """Return a name for a candidate without one, such as ``response 2`` for the second of a prompt."""
+        prompt, at = as_words(prompt_id), 1
+        while (prompt, f"{noun} {at}") in self._cells:
+            at += 1
+        return f"{noun} {at}"
+
     def rate(self, cell: GatheredCell, name: str, value: object, *, human: bool | None = None) -> None:
         """Add one value under its name: to the labels where a person gave it, otherwise to the scores.
 

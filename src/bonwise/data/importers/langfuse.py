@@ -27,7 +27,8 @@ def read_langfuse(material: Material) -> Imported | None:
     cells: dict[str, GatheredCell] = {}
     referenced = {identifier for score in scores for identifier in _subjects(score)}
     for one, identifiers in _candidates(rated, referenced):
-        name = gathered.repeated(one["input"], _name(one))
+        known = _name(one)
+        name = gathered.repeated(one["input"], known) if known else gathered.numbered(one["input"], "response")
         cell = gathered.cell(one["input"], name, prompt=one["input"], text=one.get("output"))
         for identifier in identifiers:
             cells.setdefault(identifier, cell)
@@ -118,4 +119,4 @@ def _name(one: Record) -> str:
         or _get(inner, "candidate", "variant", "policy")
         or _get(one, "providedModelName", "provided_model_name", "model", "version", "release", "name")
     )
-    return as_words(found) if found is not None else "response 1"
+    return as_words(found) if found is not None else ""

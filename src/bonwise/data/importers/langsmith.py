@@ -55,7 +55,7 @@ def _add_row(gathered: GatheredScores, row: Record) -> None:
     inputs = {name.removeprefix("inputs."): value for name, value in row.items() if name.startswith("inputs.")}
     outputs = {name.removeprefix("outputs."): value for name, value in row.items() if name.startswith("outputs.")}
     prompt_id = row.get("example_id") or inputs
-    name = row.get("experiment") or row.get("model") or "run 1"
+    name = row.get("experiment") or row.get("model") or "run"
     cell = gathered.cell(prompt_id, gathered.repeated(prompt_id, name), prompt=inputs, text=outputs)
     for key, value in row.items():
         if key.startswith("feedback.") and value is not None:
@@ -69,4 +69,4 @@ def _name(run: Record) -> Any:
     for found in (inner.get("candidate"), inner.get("variant"), inner.get("ls_model_name"), inner.get("model")):
         if found:
             return found
-    return run.get("session_name") or run.get("session_id") or run.get("name") or "run 1"
+    return run.get("session_name") or run.get("session_id") or run.get("name") or "run"

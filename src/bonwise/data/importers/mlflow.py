@@ -33,7 +33,7 @@ def read_mlflow(material: Material) -> Imported | None:
             gathered.skipped += 1
             continue
         tag = mapping(info.get("tags")).get(key) if key else None
-        name = gathered.repeated(request, tag or "trace 1")
+        name = gathered.repeated(request, tag) if tag else gathered.numbered(request, "trace")
         text = _parsed(_first(trace, info, "response", "response_preview"))
         cell = gathered.cell(request, name, prompt=request, text=text)
         for one in mappings(info.get("assessments")):
