@@ -13,7 +13,7 @@ from bonwise.cli.arguments import Force, emit, refuse_overwriting, say
 from bonwise.cli.model_flags import ModelFlags
 from bonwise.cli.running import judge_all, outcome
 from bonwise.cli.shared_flags import shared_flags
-from bonwise.cli.summary import tally
+from bonwise.cli.summary import filled_lines, tally
 from bonwise.report.numbers import counted
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ def _told(found: JudgedPools, where: str) -> Iterator[str]:
     waiting = f" and {pending:,} pending" if pending else ""
     yield f"{counted(found.verdicts, 'row')}{where}, {unscored.total():,} of them unscored{waiting}"
     yield from tally(unscored, "unscored")
+    yield from filled_lines(Counter(found.filled))
     if found.verdicts and unscored.total() == found.verdicts:
         yield "nothing was scored: look at what the judges said with bonwise ledger export"
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bonwise.cli.summary import tally
+from bonwise.cli.summary import filled_lines, tally
 from bonwise.report.numbers import counted, number, percent
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ class PickReport:
         yield from self._about_routes(found.routed)
         yield from _about_order(found.order)
         yield from tally(_never_scored(found.unscored), "unscored")
+        yield from filled_lines(Counter(found.filled or {}))
 
     def _who(self) -> str:
         from bonwise.selection.settings import default_strategy

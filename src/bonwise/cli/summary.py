@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bonwise.cli.arguments import say
+from bonwise.data.wording import quoted
 from bonwise.report.amounts import money
 from bonwise.report.numbers import counted
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from bonwise.calls.totals import CallTotals
     from bonwise.runs.summary import RunSummary
 
-__all__ = ["summarise", "tally", "times"]
+__all__ = ["filled_lines", "summarise", "tally", "times"]
 
 ENOUGH = 5
 """Questions after which draws that are always alike are no chance."""
@@ -40,6 +41,13 @@ def tally(reasons: Counter[str], what: str) -> Iterator[str]:
     rest = sum(count for _, count in reasons.most_common()[SHOWN:])
     if rest:
         yield f"{what} {times(rest)}: other reasons"
+
+
+def filled_lines(filled: Counter[str]) -> Iterator[str]:
+    """Yield a line for each judge of a stack that did not score some candidates."""
+    for name, count in filled.most_common():
+        without = f"{counted(count, 'candidate')} without a score by {quoted(name)}"
+        yield f"{without}: the stack took what its other judges let expect"
 
 
 def times(count: int) -> str:

@@ -31,14 +31,16 @@ class Score:
     raw : str
         What the judge said, as it was received; see `kept`. Empty where it said nothing of this candidate alone.
     p_best : float, optional
-        With which probability it is the best of its pool, where the judge says so.
+        Probability that the candidate is the best of its pool, where the judge states it.
     expected_regret : float, optional
-        By how much the label of the best is expected to exceed its own, where the judge says so.
+        By how much the label of the best candidate is expected to exceed that of this one, where the judge states it.
+    filled : tuple of str
+        Of a judge that is made of several: those of them that have no score of this candidate.
 
     Raises
     ------
     ValueError
-        Something that is not a finite number, or a value outside its interval.
+        Something that is not a finite number, a value outside its interval, or a probability outside [0, 1].
 
     Examples
     --------
@@ -55,6 +57,7 @@ class Score:
     raw: str = field(default="", repr=False, compare=False)
     p_best: float | None = field(default=None, repr=False)
     expected_regret: float | None = field(default=None, repr=False)
+    filled: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         value = plain_number(self.value)
@@ -66,10 +69,10 @@ class Score:
         draws = tuple(None if draw is None else _finite(draw, "a draw") for draw in self.draws)
         for name, plain in (("value", value), ("low", low), ("high", high), ("draws", draws)):
             object.__setattr__(self, name, plain)
-        for name in ("p_best", "expected_regret"):
-            stated = getattr(self, name)
-            if stated is not None:
-                object.__setattr__(self, name, _finite(stated, name))
+        if self.p_best is not None:
+            object.__setattr__(self, "p_best", _share(self.p_best))
+        if self.expected_regret is not None:
+            object.__setattr__(self, "expected_regret", _finite(self.expected_regret, "an expected regret"))
 
     @property
     def width(self) -> float | None:
@@ -209,6 +212,13 @@ def _finite(value: object, what: str) -> float:
     number = plain_number(value)
     if number is None:
         raise ValueError(f"{what} must be a finite number, not {value!r}")
+    return number
+
+
+def _share(value: object) -> float:
+    number = _finite(value, "a probability")
+    if not 0 <= number <= 1:
+        raise ValueError(f"a probability must be a number from 0 to 1, not {value!r}")
     return number
 
 

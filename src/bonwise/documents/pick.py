@@ -148,6 +148,8 @@ class PickRecord(Record):
         Candidates that judges which ask no model have judged; a redraw counts again.
     p_best_reason : str, optional
         Why a strategy that draws again states no p_best and no expected_regret.
+    filled : dict of str to int, optional
+        Candidates that judges of a stack did not score, by judge: filled by what the other judges let expect.
     """
 
     prompt_id: str | None
@@ -184,6 +186,7 @@ class PickRecord(Record):
     raw: list[str | None] = Field(default_factory=list)
     evaluations: Count = 0
     p_best_reason: str | None = None
+    filled: dict[str, Count] | None = None
 
     @model_validator(mode="after")
     def _fits_its_candidates(self) -> PickRecord:

@@ -91,6 +91,8 @@ class SelectionTotals(Record):
     unpriced : int
         The other pools.
     latency : LatencyTotals or None
+    filled : dict of str to int, optional
+        Candidates that judges of a stack did not score, by judge.
     """
 
     pools: Count
@@ -112,6 +114,7 @@ class SelectionTotals(Record):
     cost: NonNegative
     unpriced: Count
     latency: LatencyTotals | None
+    filled: dict[str, Count] | None = None
 
     @model_validator(mode="after")
     def _has_an_advantage_where_there_are_pairs(self) -> SelectionTotals:

@@ -31,6 +31,7 @@ __all__ = [
     "ask_now",
     "checked_temperature",
     "concluded_alone",
+    "counted_reasons",
     "most_common",
     "options_text",
     "owed_among",
@@ -258,13 +259,23 @@ def most_common(unscored: Iterable[Unscored], of: str) -> Unscored:
     'none of 3 draws was scored: refused (2), empty reply (1)'
     """
     every = list(unscored)
-    counts = Counter(one.reason for one in every).most_common()
+    ((most, _),) = Counter(one.reason for one in every).most_common(1)
+    raw = next((one.raw for one in every if one.reason == most), "")
+    return Unscored(f"none of {len(every)} {of} was scored: {counted_reasons(every)}", raw)
+
+
+def counted_reasons(unscored: Iterable[Unscored]) -> str:
+    """Return the reasons with the number of each, the most frequent first, and those after the third as one.
+
+    Examples
+    --------
+    >>> counted_reasons([Unscored("empty reply"), Unscored("refused"), Unscored("refused")])
+    'refused (2), empty reply (1)'
+    """
+    counts = Counter(one.reason for one in unscored).most_common()
     listed = ", ".join(f"{reason} ({count})" for reason, count in counts[:3])
-    if len(counts) > 3:
-        others = sum(count for _, count in counts[3:])
-        listed = f"{listed}, other reasons ({others})"
-    raw = next((one.raw for one in every if one.reason == counts[0][0]), "")
-    return Unscored(f"none of {len(every)} {of} was scored: {listed}", raw)
+    others = sum(count for _, count in counts[3:])
+    return f"{listed}, other reasons ({others})" if others else listed
 
 
 def checked_temperature(value: float | None) -> float | None:

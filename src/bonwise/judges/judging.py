@@ -98,6 +98,9 @@ async def judge_with(
 async def _asked(
     engine: Engine, judge: AskingJudge, prompt: str, texts: Sequence[str], draw: int, temperature: float | None
 ) -> Judgment:
+    several: Callable[..., Awaitable[Judgment]] | None = getattr(judge, "judged_by", None)
+    if several is not None:
+        return await several(engine, prompt, texts, draw, temperature)
     asks = [redrawn(ask, draw, temperature) for ask in asked(judge, prompt, texts)]
     answers = await _answered(engine, asks)
     conclusion = concluded(judge, prompt, texts, answers)

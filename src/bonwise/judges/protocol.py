@@ -68,6 +68,10 @@ class AskingJudge(Judge, Protocol):
     So the same judge runs against a server, a ledger or a script, can be estimated before a cent is spent,
     and can read stored answers anew. A judge made of another one may have no model to ask: it says so by an
     attribute ``asking`` that is false, and is then called as any other judge.
+
+    A judge made of several others, some of which may ask no model, can have a coroutine method ``judged_by(engine,
+    prompt, candidates, draw, temperature)`` that returns a `bonwise.judges.judgment.Judgment`. It is awaited in place
+    of ``asks`` and ``conclude``, which estimates of calls and judges around it use.
     """
 
     def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask]:

@@ -30,7 +30,7 @@ def judge_from_spec(
         The factory behind the kind is called with one argument and the options. A first parameter named ``model``
         gets ``provider/model``, one named ``of`` gets the inner judge, any other gets the rest as it stands.
     model : str, optional
-        ``provider/model`` for a judge that wants a model and names none.
+        ``provider/model`` for a judge that wants a model and names none, also where it is part of a stack.
     base_url, seed : str and int, optional
         Handed to every factory that has a parameter of this name, also to that of an inner judge.
     **options
@@ -64,7 +64,8 @@ def _from_spec(
     first, *others = _parameters(factory)
     stated = option_values(spec.kind, spec.options, others)
     options = with_options(spec.kind, stated, given or {}, factory.parameters[1:])
-    options |= {name: value for name, value in shared.items() if name in others and name not in options}
+    further = shared if model is None else {**shared, "model": model}
+    options |= {name: value for name, value in further.items() if name in others and name not in options}
     judge = factory.make(_first(first, spec, shared, model), **options)
     with factory.guarded():
         if not isinstance(judge, Judge):

@@ -154,6 +154,8 @@ def _parts(made: Any) -> Iterator[Any]:
             inner = getattr(made, one.name, None)
             if callable(getattr(inner, "judge", None)):
                 yield from _parts(inner)
+    for part in getattr(made, "parts", ()):
+        yield from _parts(part)
 
 
 def _check_part(field: str, part: object) -> None:

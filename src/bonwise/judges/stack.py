@@ -2,68 +2,83 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import inspect
 import math
 import statistics
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property, reduce
+from operator import add
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from bonwise.calls.answer import Answers
 from bonwise.calls.ask import Ask
+from bonwise.calls.bill import NOTHING_PAID
 from bonwise.data.feature_scaling import StackFeature
 from bonwise.data.judge_stack import JudgeStack
 from bonwise.data.verdicts import Score, Unscored, Verdict, kept
 from bonwise.data.wording import listed, quoted
-from bonwise.errors import BonwiseError, UsageError
-from bonwise.judges.asking import ask_now, most_common, owed_among
-from bonwise.judges.calling import as_judge, asked, checked, concluded
+from bonwise.errors import UsageError
+from bonwise.judges.asking import ask_now, counted_reasons, options_text, owed_among
+from bonwise.judges.judgment import Judgment
 from bonwise.judges.protocol import Conclusion, Judge, is_asking
-from bonwise.judges.registry import judge_from_spec
 from bonwise.judges.spec import Spec
+from bonwise.judges.stack_parts import (
+    Verdicts,
+    asks_of_part,
+    called_together,
+    concluded_by,
+    heard,
+    judge_of,
+    names_no_model,
+    opened,
+)
 from bonwise.judges.words import EMPTY, has_words
 from bonwise.judges.wrapping import calls_of
+
+if TYPE_CHECKING:
+    from bonwise.calls.engine import Engine
 
 __all__ = ["Stack"]
 
 VERSION = 1
 
-_ASYNCHRONOUS = (
-    "is asynchronous, and other judges of the stack ask a model",
-    "make it an ordinary function, or a judge that asks a model",
-)
+_DECIMALS = 12
 
 
 @dataclass(frozen=True)
 class Stack:
     """Several judges as one, weighed by a stack that was fitted to labels.
 
-    All its judges are asked, each by its own questions, so that a run that holds their answers pays nothing again.
-    The score of a candidate is its utility, on the scale of a logit: a difference of 1 between two candidates of a
-    prompt means that the better one has odds of e to 1. Utilities of different prompts cannot be compared. What a
-    judge does not score is filled by what the others let expect of it, and `Score.raw` says so; a candidate that no
-    judge scores is unscored. `Score.p_best` and `Score.expected_regret` are those of the stack.
+    All its judges judge the whole pool, each by its own questions, so that a run that holds their answers pays
+    nothing again. The score of a candidate is its utility, on the scale of a logit: a difference of 1 between two
+    candidates of a prompt means that the better one has odds of e to 1. Utilities of different prompts cannot be
+    compared. `Score.p_best` and `Score.expected_regret` are those of the stack.
+
+    What a judge does not score, because it fails, refuses or was left out, is filled by what the other judges let
+    expect of it: `Score.filled` names these judges, and `Score.raw` says why, beside the score of every judge. A
+    candidate that no judge scores is unscored, and while an answer is owed, so is the candidate's verdict.
 
     Parameters
     ----------
     stack : str, pathlib.Path, StackFit, StackDocument or JudgeStack
         The file that ``bonwise stack fit --out`` wrote, or what holds a stack.
-    judges : mapping of str to Judge, str or callable, optional
-        The judges by their names in the stack; of a name that is not given here, the text that the file states for
-        it, or the name itself, makes the judge.
-    base_url, seed
+    judges : mapping of str to Judge, str, callable or None, optional
+        The judges by their names in the stack; None leaves one out. Of a name that is not given here, the text that
+        the file states for it, or the name itself, makes the judge.
+    model : str, optional
+        ``provider/model`` for judges whose texts name none.
+    base_url, seed : str and int, optional
         Of judges that are made of texts; see `judge_from_spec`.
 
     Raises
     ------
     bonwise.errors.UsageError
-        A name that makes no judge, or a judge that the stack does not take.
+        A name that makes no judge, a judge that the stack does not take, or no judge at all.
     bonwise.errors.FileError
         The file cannot be read, or was changed after it was written.
 
@@ -79,11 +94,14 @@ class Stack:
     """
 
     stack: Any
-    judges: Mapping[str, Any] | None = None
+    _: KW_ONLY
+    judges: Mapping[str, Any] | None = field(default=None, hash=False)
+    model: str | None = None
+    # It may hold a login.
     base_url: str | None = field(default=None, repr=False)
     seed: int = 0
     weights: JudgeStack = field(init=False, repr=False, compare=False)
-    of_all: tuple[Judge, ...] = field(init=False, repr=False, compare=False)
+    named_parts: tuple[tuple[str, Judge], ...] = field(init=False, repr=False, compare=False)
 
     kind: ClassVar[str] = "stack"
     listwise: ClassVar[bool] = True
@@ -91,37 +109,32 @@ class Stack:
     """Settings that no text can state."""
 
     def __post_init__(self) -> None:
-        weights, specs = _opened(self.stack)
+        weights, specs = opened(self.stack)
         object.__setattr__(self, "weights", weights)
+        if isinstance(self.stack, str | Path):
+            object.__setattr__(self, "stack", str(self.stack))
         given = dict(self.judges or {})
         strange = [name for name in given if name not in weights.judges]
         if strange:
             raise UsageError(
                 f"{quoted(strange[0])} is not a judge of the stack", hint=f"it takes {listed(weights.judges)}"
             )
-        made = tuple(self._made(name, given.get(name, specs.get(name, name))) for name in weights.judges)
-        object.__setattr__(self, "of_all", made)
-        if self.asking:
-            for name, one in zip(weights.judges, made, strict=True):
-                if not is_asking(one) and inspect.iscoroutinefunction(_call_of(one)):
-                    raise UsageError(f"{quoted(name)} {_ASYNCHRONOUS[0]}", hint=_ASYNCHRONOUS[1])
-
-    def _made(self, name: str, made: Any) -> Judge:
-        if not isinstance(made, str):
-            return as_judge(made)
-        try:
-            return judge_from_spec(made, base_url=self.base_url, seed=self.seed)
-        except UsageError as error:
-            raise UsageError(
-                f"the stack takes the judge {quoted(name)}, which cannot be made of {quoted(made)}: {error.message}",
-                hint="give it in Python, judges={name: judge}, or name the text that makes it: stack fit --spec "
-                "NAME=SPEC",
-            ) from None
+        if all(name in given and given[name] is None for name in weights.judges):
+            raise UsageError("every judge of the stack is left out", hint="leave out all but one at most")
+        made = {name: given.get(name, specs.get(name, name)) for name in weights.judges}
+        made = {name: one for name, one in made.items() if one is not None}
+        settings: dict[str, Any] = {"model": self.model, "base_url": self.base_url, "seed": self.seed}
+        parts = tuple((name, judge_of(name, one, **settings)) for name, one in made.items())
+        object.__setattr__(self, "named_parts", parts)
+        if not any(isinstance(one, str) and names_no_model(one) for one in made.values()):
+            # Of no effect, it is no part of the name.
+            object.__setattr__(self, "model", None)
 
     @cached_property
     def name(self) -> str:
         """What makes this judge on a command line; ``stack`` where it was made of no file."""
-        return str(Spec(self.kind, rest=str(self.stack) if isinstance(self.stack, str | Path) else ""))
+        stated = options_text(self, never=("stack", "judges", "base_url", "seed"))
+        return str(Spec(self.kind, stated, rest=self.stack if isinstance(self.stack, str) else ""))
 
     @cached_property
     def version(self) -> str:
@@ -130,140 +143,112 @@ class Stack:
         said = hashlib.blake2b(digest_size=8)
         for values in (stack.coefficients, stack.scaling.scales, stack.scaling.covariance, stack.covariance):
             said.update(np.ascontiguousarray(values, dtype=np.float64).tobytes())
-        said.update(repr((stack.features, stack.temperature, stack.unit, stack.seed)).encode())
-        return f"stack{VERSION} {said.hexdigest()} " + " ".join(one.version for one in self.of_all)
+        said.update(
+            repr((stack.features, stack.temperature, stack.unit, stack.seed)).encode("utf-8", "backslashreplace")
+        )
+        return f"stack{VERSION} {said.hexdigest()} " + " ".join(one.version for one in self.parts)
 
     @property
+    def parts(self) -> tuple[Judge, ...]:
+        """The judges that are heard, in the order of the stack."""
+        return tuple(one for _, one in self.named_parts)
+
+    @cached_property
     def asking(self) -> bool:
         """Whether one of its judges asks a model."""
-        return any(is_asking(one) for one in self.of_all)
+        return any(map(is_asking, self.parts))
 
-    def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask]:
+    def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
         """Return the questions of all judges, one judge after the other; none of a judge that fails to say them."""
-        return [ask for one in self.of_all for ask in _asks(one, prompt, candidates)]
+        return [ask for one in self.parts for ask in asks_of_part(one, prompt, candidates)]
 
     def calls(self, candidates: int) -> int:
         """Return the calls of all judges together."""
-        return sum(calls_of(one, candidates) for one in self.of_all)
+        return sum(calls_of(one, candidates) for one in self.parts)
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
         """Deal the answers back to the judges, let each conclude, and weigh what they say.
 
-        A judge that asks no model is called here.
+        A judge that asks no model is called here; one that is asynchronous has no score.
         """
         found, at = [], 0
-        for one in self.of_all:
-            count = len(_asks(one, prompt, candidates))
-            found.append(_verdicts(one, prompt, candidates, answers[at : at + count]))
+        for one in self.parts:
+            count = len(asks_of_part(one, prompt, candidates))
+            found.append(concluded_by(one, prompt, candidates, answers[at : at + count]))
             at += count
-        return Conclusion(self._weighed(candidates, found))
+        return Conclusion(self.weighed(candidates, found))
+
+    async def judged_by(
+        self, engine: Engine, prompt: str, candidates: Sequence[str], draw: int, temperature: float | None
+    ) -> Judgment:
+        """Let every judge judge as it would alone, and weigh what they say; costs are summed."""
+        found = await heard(engine, self.parts, prompt, candidates, draw, temperature)
+        sent = [one for its in found for one in its.effective]
+        return Judgment(
+            self.weighed(candidates, [one.verdicts for one in found]),
+            bill=reduce(add, (one.bill for one in found), NOTHING_PAID),
+            effective=tuple(one for at, one in enumerate(sent) if one not in sent[:at]),
+        )
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
         """Ask all judges and wait, or call judges that ask no model."""
         if self.asking:
             return ask_now(self, prompt, candidates)
-        answers = [_called(one, prompt, candidates) for one in self.of_all]
-        if any(inspect.isawaitable(one) for one in answers):
-            return self._awaited(answers, candidates)
-        found = [_held(one, answer, candidates) for one, answer in zip(self.of_all, answers, strict=True)]
-        return self._weighed(candidates, found)
+        found = called_together(self.parts, prompt, candidates)
+        return self._awaited(found, candidates) if inspect.isawaitable(found) else self.weighed(candidates, found)
 
-    async def _awaited(self, answers: Sequence[Any], candidates: Sequence[str]) -> Sequence[Verdict]:
-        async def one(judge: Judge, answer: Any) -> tuple[Verdict, ...]:
-            try:
-                return _held(judge, await answer if inspect.isawaitable(answer) else answer, candidates)
-            except Exception as error:  # noqa: BLE001 - a judge may fail in any way
-                return _without(error, candidates)
+    async def _awaited(self, found: Awaitable[list[Verdicts]], candidates: Sequence[str]) -> Verdicts:
+        return self.weighed(candidates, await found)
 
-        every = [one(judge, answer) for judge, answer in zip(self.of_all, answers, strict=True)]
-        return self._weighed(candidates, await asyncio.gather(*every))
+    def weighed(self, candidates: Sequence[str], found: Sequence[Verdicts]) -> Verdicts:
+        """Return the verdict of the stack on each candidate.
 
-    def _weighed(self, candidates: Sequence[str], found: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
-        with_words = [at for at, text in enumerate(candidates) if has_words(text)]
-        values = np.full((len(candidates), len(self.weights.features)), np.nan)
-        by_judge = dict(zip(self.weights.judges, found, strict=True))
-        for column, feature in enumerate(self.weights.features):
-            for at in with_words:
-                values[at, column] = _value(feature, by_judge.get(feature.judge), candidates[at], at)
-        of_words = values[with_words]
-        if not len(of_words):
-            return (EMPTY,) * len(candidates)
-        utilities, chances, regrets = self.weights.judged(of_words)
-        out: list[Verdict] = [EMPTY] * len(candidates)
-        for place, at in enumerate(with_words):
-            said = [by_judge[name][at] for name in self.weights.judges]
-            if math.isnan(utilities[place]):
-                out[at] = _nothing(said)
-                continue
-            out[at] = Score(
-                float(utilities[place]),
-                raw=_lacking(self.weights.judges, said),
-                p_best=float(chances[place]),
-                expected_regret=float(regrets[place]),
-            )
-        return tuple(out)
+        Candidates of one and the same text are one: the judges' verdicts on the first of them count, and its chance
+        of being the best is that of the text.
 
+        Parameters
+        ----------
+        candidates : sequence of str
+        found : sequence of sequences of Score or Unscored
+            Of each of `parts`, one verdict per candidate.
+        """
+        first = {text: at for at, text in reversed(list(enumerate(candidates)))}
+        own = {at: [verdicts[at] for verdicts in found] for at in sorted(first.values())}
+        known: dict[int, Verdict | None] = {at: self._not_yet(candidates[at], said) for at, said in own.items()}
+        at_hand = [at for at, verdict in known.items() if verdict is None]
+        if at_hand:
+            weighed = self._scores([candidates[at] for at in at_hand], [own[at] for at in at_hand])
+            known |= dict(zip(at_hand, weighed, strict=True))
+        return tuple(known[first[text]] or EMPTY for text in candidates)
 
-def _opened(source: Any) -> tuple[JudgeStack, Mapping[str, str]]:
-    """Return the weights, and the texts that make its judges where the names do not."""
-    if isinstance(source, str | Path):
-        # A stack that was made in Python needs no documents.
-        from bonwise.documents.stack_model import read_stack_model  # noqa: PLC0415
+    def _not_yet(self, text: str, said: Sequence[Verdict]) -> Unscored | None:
+        """Return why a candidate is not weighed with the others."""
+        # What has words only for judges that ask no model is not judged by one that does.
+        return EMPTY if self.asking and not has_words(text) else owed_among(said)
 
-        return read_stack_model(source)
-    if isinstance(source, JudgeStack):
-        return source, {}
-    if not callable(getattr(source, "to_stack", None)):
-        raise UsageError(
-            f"{type(source).__name__} holds no stack", hint="give the file that bonwise stack fit --out wrote"
+    def _scores(self, texts: Sequence[str], said: Sequence[Sequence[Verdict]]) -> list[Verdict]:
+        names = [name for name, _ in self.named_parts]
+        place = {name: at for at, name in enumerate(names)}
+        values = np.array(
+            [
+                [
+                    _value(one, text, its[place[one.judge]] if one.judge in place else None)
+                    for one in self.weights.features
+                ]
+                for text, its in zip(texts, said, strict=True)
+            ]
         )
-    return source.to_stack(), getattr(source, "specs", None) or {}
+        with np.errstate(over="ignore", invalid="ignore"):  # scores near the largest double: said below
+            judged = self.weights.judged(values)
+        left_out = tuple(name for name in self.weights.judges if name not in place)
+        rows = zip(*(figures.tolist() for figures in judged), said, strict=True)
+        return [_verdict(names, left_out, its, *figures) for *figures, its in rows]
 
 
-def _asks(judge: Judge, prompt: str, candidates: Sequence[str]) -> tuple[Ask, ...]:
-    if not is_asking(judge):
-        return ()
-    try:
-        return asked(judge, prompt, candidates)
-    except BonwiseError:
-        # What it fails by is said when it concludes.
-        return ()
-
-
-def _verdicts(judge: Judge, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Sequence[Verdict]:
-    if not is_asking(judge):
-        return _held(judge, _called(judge, prompt, candidates), candidates)
-    try:
-        asked(judge, prompt, candidates)
-        return concluded(judge, prompt, candidates, answers).verdicts
-    except BonwiseError as error:
-        return _without(error, candidates)
-
-
-def _called(judge: Judge, prompt: str, candidates: Sequence[str]) -> Any:
-    try:
-        return judge.judge(prompt, candidates)
-    except Exception as error:  # noqa: BLE001 - a judge may fail in any way
-        return _without(error, candidates)
-
-
-def _held(judge: Judge, answer: Any, candidates: Sequence[str]) -> tuple[Verdict, ...]:
-    try:
-        return checked(judge, answer, candidates)
-    except Exception as error:  # noqa: BLE001 - what it returned may be lazy, and fail
-        return _without(error, candidates)
-
-
-def _without(error: Exception, candidates: Sequence[str]) -> tuple[Verdict, ...]:
-    said = error.message if isinstance(error, BonwiseError) else f"failed: {type(error).__name__}: {error}"
-    return (Unscored(kept(said)),) * len(candidates)
-
-
-def _value(feature: StackFeature, verdicts: Sequence[Verdict] | None, text: str, at: int) -> float:
+def _value(feature: StackFeature, text: str, verdict: Verdict | None) -> float:
     """Return a feature of one candidate, NaN where there is none."""
     if feature.kind == "length":
         return math.log(max(len(text), 1))
-    verdict = None if verdicts is None else verdicts[at]
     if not isinstance(verdict, Score):
         return math.nan
     if feature.kind == "score":
@@ -274,21 +259,29 @@ def _value(feature: StackFeature, verdicts: Sequence[Verdict] | None, text: str,
     return statistics.stdev(drawn) if len(drawn) > 1 else math.nan
 
 
-def _nothing(said: Sequence[Verdict]) -> Unscored:
-    """Return why no judge scored a candidate; owed where the answer to one of them is."""
+def _verdict(
+    names: Sequence[str],
+    left_out: tuple[str, ...],
+    said: Sequence[Verdict],
+    utility: float,
+    chance: float,
+    regret: float,
+) -> Verdict:
     unscored = [one for one in said if isinstance(one, Unscored)]
-    return owed_among(unscored) or most_common(unscored, "judges")
+    if len(unscored) == len(said):
+        return unscored[0] if len({one.reason for one in unscored}) == 1 else _of_no_judge(unscored)
+    raw = kept("\n".join([*map(_told, names, said), *(f"{name}: left out" for name in left_out)]))
+    if not (math.isfinite(utility) and math.isfinite(chance) and math.isfinite(regret)):
+        return Unscored("the scores of the judges are too large to be weighed", raw)
+    filled = (*(name for name, one in zip(names, said, strict=True) if isinstance(one, Unscored)), *left_out)
+    # Candidates that are equal differ by rounding alone; a mean of shares may exceed 1 by it.
+    value, expected = (round(one, _DECIMALS) + 0.0 for one in (utility, regret))
+    return Score(value, raw=raw, p_best=min(round(chance, _DECIMALS), 1.0), expected_regret=expected, filled=filled)
 
 
-def _lacking(names: Sequence[str], said: Sequence[Verdict]) -> str:
-    return kept("\n".join(_reasons(names, said)))
+def _of_no_judge(unscored: Sequence[Unscored]) -> Unscored:
+    return Unscored(f"no judge scored it: {counted_reasons(unscored)}")
 
 
-def _reasons(names: Sequence[str], said: Sequence[Verdict]) -> Iterator[str]:
-    for name, one in zip(names, said, strict=True):
-        if isinstance(one, Unscored):
-            yield f"without {name}: {one.reason}"
-
-
-def _call_of(judge: Judge) -> Any:
-    return getattr(judge, "function", judge.judge)
+def _told(name: str, verdict: Verdict) -> str:
+    return f"{name}: {verdict.value:.6g}" if isinstance(verdict, Score) else f"{name}: no score: {verdict.reason}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bonwise.calls.bill import Bill
-from bonwise.data.verdicts import Unscored
+from bonwise.data.verdicts import Score, Unscored
 from bonwise.data.writing import csv_text, write_whole
 from bonwise.judges.judged_table import PAIR_HEADER, pair_rows, score_table
 from bonwise.judges.protocol import Judge
@@ -81,6 +81,13 @@ class JudgedPools(Sequence[JudgedPool]):
     def unscored(self) -> dict[str, int]:
         """Why verdicts have no score although the judge was asked, with how many, most first."""
         return dict(Counter(one.reason for one in self._missing() if not one.owed).most_common())
+
+    @property
+    def filled(self) -> dict[str, int]:
+        """Candidates that judges of a stack did not score, by judge: filled by what the other judges let expect."""
+        verdicts = (verdict for one in self.judged for found in one.judgments for verdict in found.verdicts)
+        names = (name for verdict in verdicts if isinstance(verdict, Score) for name in verdict.filled)
+        return dict(Counter(names).most_common())
 
     def to_csv(self, path: str | Path | None = None, *, raw: bool = False, tokens: bool = False) -> str:
         """Return the scores as ``bonwise judge --out`` writes them: one row per prompt, candidate and judge.

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Protocol
 
-from bonwise.data.verdicts import Score, Unscored, Verdict, plain_number
+from bonwise.data.verdicts import Score, Unscored, plain_number
 from bonwise.errors import BonwiseError, JudgeError
 from bonwise.judges.calling import fault
 from bonwise.judges.protocol import Judge
@@ -153,15 +153,12 @@ class CheckedContest:
                 f"standing() has no verdict for each of {self._entrants.count} candidates",
                 "return one Score or Unscored a candidate, in order",
             )
+        (regret,) = self._numbers("expected_regret", (standing.expected_regret,), 1)
         count = self._entrants.count
-        chances, stated = standing.p_best, standing.expected_regret
-        if not chances and stated is None:
-            chances, stated = _stated_by_the_judge(verdicts)
-        (regret,) = self._numbers("expected_regret", (stated,), 1)
         return Standing(
             verdicts,
             standard_errors=self._numbers("standard_errors", standing.standard_errors, count),
-            p_best=self._numbers("p_best", chances, count),
+            p_best=self._numbers("p_best", standing.p_best, count),
             expected_regret=regret,
             p_best_reason=str(standing.p_best_reason),
             second=self._numbers("second", standing.second, count),
@@ -241,17 +238,6 @@ def _faults_of(strategy: Strategy, method: str) -> Iterator[None]:
     except Exception as error:
         hint = "mend the strategy, or take another one"
         raise fault(error, f"strategy {strategy.name}", method, hint) from error
-
-
-def _stated_by_the_judge(verdicts: Sequence[Verdict]) -> tuple[tuple[float | None, ...], float | None]:
-    """Return what the judge says of who is the best: a probability for each candidate, and the regret of the pick."""
-    scored = [one for one in verdicts if isinstance(one, Score)]
-    if not scored or any(one.p_best is None for one in scored):
-        return (), None
-    top = max(one.value for one in scored)
-    regrets = [one.expected_regret for one in scored if one.value == top and one.expected_regret is not None]
-    chances = tuple(one.p_best if isinstance(one, Score) else None for one in verdicts)
-    return chances, sum(regrets) / len(regrets) if regrets else None
 
 
 def _broken(strategy: Strategy, what: str, hint: str) -> JudgeError:

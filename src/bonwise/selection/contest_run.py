@@ -19,6 +19,7 @@ from bonwise.selection.judge_runner import Call, JudgeRunner, Result
 from bonwise.selection.kept_verdicts import kept_verdict
 from bonwise.selection.protocol import Heard, Match, Question, Standing
 from bonwise.selection.questions import calls_for
+from bonwise.selection.stated_chances import with_stated_chances
 
 __all__ = ["ContestRun"]
 
@@ -132,7 +133,9 @@ class ContestRun:
         """Return how the entrants stand; of a contest that fails the first scores count, and nothing else."""
         if not self._deaf:
             try:
-                return self._contest.standing()
+                found = self._contest.standing()
+                # Of several scores of a candidate the judge has not said how their mean fares.
+                return found if self.again else with_stated_chances(found, self.first)
             except UsageError:
                 raise
             except BonwiseError as error:

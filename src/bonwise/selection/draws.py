@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
 from bonwise.judges.asking import MISSING, most_common, owed_among
-from bonwise.judges.protocol import Judge
+from bonwise.judges.protocol import Judge, is_listwise
 from bonwise.judges.wrapping import calls_of
 from bonwise.selection.protocol import Draw, Heard, Question, Standing
 
@@ -163,10 +163,10 @@ class Draws:
 def calls_of_a_draw(judge: Judge, candidates: int) -> int:
     """Return the most answers of a model that one further score of one candidate takes.
 
-    A judge that compares has to see the whole pool again.
+    A judge whose score of a candidate depends on the others has to see the whole pool again.
     """
     one, every = calls_of(judge, 1), calls_of(judge, candidates)
-    return one if every == one * candidates else every
+    return one if every == one * candidates and not is_listwise(judge) else every
 
 
 def _errors(scored: Sequence[Sequence[float]], variance: float) -> tuple[float | None, ...]:

@@ -42,7 +42,8 @@ def kept_verdict(final: Verdict, heard: Sequence[Verdict]) -> Verdict:
     scored = [one for one in heard if isinstance(one, Score)]
     low, high = (final.low, final.high) if final.width is not None else _stated_ends(final.value, scored)
     draws = final.draws or tuple(one.value if isinstance(one, Score) else None for one in heard)
-    return Score(final.value, low=low, high=high, draws=draws, raw=raw)
+    filled = tuple(dict.fromkeys(name for one in scored for name in one.filled))
+    return Score(final.value, low=low, high=high, draws=draws, raw=raw, filled=filled)
 
 
 def _is_alike(final: Verdict, heard: Verdict) -> bool:

@@ -75,7 +75,7 @@ def asks_of(call: Call) -> Iterator[Ask]:
 def _judges_alone(judge: Judge) -> bool:
     """Tell whether a judge judges each candidate by itself, so that one can be asked about without the others."""
     if is_asking(judge):
-        return judge.calls(1) > 0 and judge.calls(2) == 2 * judge.calls(1)
+        return not is_listwise(judge) and judge.calls(1) > 0 and judge.calls(2) == 2 * judge.calls(1)
     # Each answer of a function counts as soon as it is there, and where it fails, it fails for one candidate.
     return isinstance(judge, FunctionJudge)
 

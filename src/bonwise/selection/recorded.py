@@ -9,6 +9,7 @@ from pydantic_core import to_jsonable_python
 
 from bonwise.data.verdicts import Score, Verdict, kept
 from bonwise.documents.pick import ComparisonRecord, PickRecord, RoutedRecord, SelectionSettingsRecord
+from bonwise.documents.record import given
 from bonwise.documents.selections import CandidateWords, SelectionsDocument, SelectionsSettings, ShownPick
 from bonwise.selection.totals import Totals
 
@@ -34,7 +35,7 @@ def pick_record(pick: Selection, *, whole: bool = True) -> PickRecord:
     'c1'
     """
     bill, routed = pick.bill, pick.routed
-    more: dict[str, Any] = {"p_best_reason": pick.p_best_reason} if pick.p_best_reason else {}
+    more: dict[str, Any] = given(p_best_reason=pick.p_best_reason or None, filled=pick.filled or None)
     if whole:
         more |= {"text": pick.text, "settings": SelectionSettingsRecord(**settings_of(pick.settings))}
     return PickRecord(

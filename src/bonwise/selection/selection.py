@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bonwise.calls.bill import Bill
 from bonwise.data.ties import preferred
-from bonwise.data.verdicts import Verdict
+from bonwise.data.verdicts import Score, Verdict
 from bonwise.documented import DocumentedResult
 
 if TYPE_CHECKING:
@@ -178,6 +179,11 @@ class Selection(DocumentedResult):
     def cost(self) -> float | None:
         """In US dollars; None where unknown."""
         return self.bill.cost
+
+    @property
+    def filled(self) -> dict[str, int]:
+        """Candidates that judges of a stack did not score, by judge: filled by what the other judges let expect."""
+        return dict(Counter(name for one in self.verdicts if isinstance(one, Score) for name in one.filled))
 
     @property
     def order_effect(self) -> float | None:

@@ -41,6 +41,7 @@ class Totals:
     _how: Counter[str] = field(default_factory=Counter)
     _stopped: Counter[str] = field(default_factory=Counter)
     _unscored: Counter[str] = field(default_factory=Counter)
+    _filled: Counter[str] = field(default_factory=Counter)
     _failures: Counter[str] = field(default_factory=Counter)
     _routes: Counter[str] = field(default_factory=Counter)
     _latencies: Counter[int] = field(default_factory=Counter)
@@ -69,6 +70,7 @@ class Totals:
         _count(self._failures, pick.failure)
         for reason in pick.unscored.values():
             _count(self._unscored, reason)
+        self._filled.update(pick.filled)
         if pick.routed is not None:
             _count(self._routes, pick.routed.reason)
             self._sent += pick.routed.strong is not None
@@ -93,7 +95,8 @@ class Totals:
 
     def record(self) -> SelectionTotals:
         """Return the figures; ``cost`` is of pools whose cost is known, ``unpriced`` counts the others."""
-        from bonwise.documents.selections import (  # noqa: PLC0415 - counting needs no record
+        from bonwise.documents.record import given  # noqa: PLC0415 - counting needs no record
+        from bonwise.documents.selections import (  # noqa: PLC0415 - as above
             OrderTotals,
             RoutedTotals,
             SelectionTotals,
@@ -127,6 +130,7 @@ class Totals:
             cost=bill.cost or 0.0,
             unpriced=self._unpriced,
             latency=self._latency(),
+            **given(filled=_counts(self._filled) or None),
         )
 
     def _latency(self) -> LatencyTotals | None:

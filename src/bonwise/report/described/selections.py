@@ -116,6 +116,13 @@ def _totals(totals: SelectionTotals) -> Iterator[Part]:
     """Yield what is known beside the picks themselves, each where there is something to say."""
     if totals.unscored or totals.failures:
         yield Part("What was not scored", list(_not_scored(totals)), anchor="unscored")
+    if totals.filled:
+        said = "Of these the stack took what its other judges let expect."
+        blocks: list[Block] = [
+            Said("finding", said),
+            _tally(totals.filled, "", "judge", "candidates without its score"),
+        ]
+        yield Part("Judges of the stack without a score", blocks, anchor="filled")
     if totals.routed.seen:
         yield Part("Routing", list(_routed(totals.routed, totals.pools)), anchor="routing")
     if totals.order.advantage is not None:
