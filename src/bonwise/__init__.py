@@ -26,11 +26,15 @@ if TYPE_CHECKING:
     from bonwise.auditing.studies.requirements import RequirementsStudy, study_requirements
     from bonwise.data.label_design import LabelDesign
     from bonwise.data.pool import Candidate, Pool
+    from bonwise.data.ratings import RatingTable
     from bonwise.data.scales import Scale
     from bonwise.data.table import ScoreTable
     from bonwise.data.verdicts import Preference, Score, Unscored
     from bonwise.documents.reading import load
     from bonwise.errors import BonwiseError, CallError, InputError, JudgeError, LedgerError, MissingExtraError
+    from bonwise.factors.factor_fit import FactorFit
+    from bonwise.factors.fit import fit_factors
+    from bonwise.factors.human_view import HumanView, load_factors
     from bonwise.factors.stack_fit import StackFit, fit_stack
     from bonwise.factors.stack_use import AppliedStack, apply_stack, audit_stack
     from bonwise.judges.interval import Interval
@@ -82,7 +86,9 @@ __all__ = [
     "ConfidenceAudit",
     "DesignComparison",
     "DrawModel",
+    "FactorFit",
     "Greedy",
+    "HumanView",
     "InputError",
     "Interval",
     "Judge",
@@ -110,6 +116,7 @@ __all__ = [
     "Quantized",
     "RankedCandidate",
     "RankedCandidates",
+    "RatingTable",
     "RequirementsStudy",
     "Resample",
     "Resampled",
@@ -144,10 +151,12 @@ __all__ = [
     "doctor",
     "draw_labels",
     "draw_pairs",
+    "fit_factors",
     "fit_stack",
     "judge",
     "judge_from_spec",
     "load",
+    "load_factors",
     "monitor",
     "plan",
     "route",
@@ -177,7 +186,9 @@ _HOMES = {
     "ConfidenceAudit": "bonwise.auditing.confidence",
     "DesignComparison": "bonwise.planning.sampling.design_comparison",
     "DrawModel": "bonwise.stats.draw_model",
+    "FactorFit": "bonwise.factors.factor_fit",
     "Greedy": "bonwise.selection.strategies.greedy",
+    "HumanView": "bonwise.factors.human_view",
     "InputError": "bonwise.errors",
     "Interval": "bonwise.judges.interval",
     "Judge": "bonwise.judges.protocol",
@@ -205,6 +216,7 @@ _HOMES = {
     "Quantized": "bonwise.judges.quantized",
     "RankedCandidate": "bonwise.selection.ranked_candidates",
     "RankedCandidates": "bonwise.selection.ranked_candidates",
+    "RatingTable": "bonwise.data.ratings",
     "RequirementsStudy": "bonwise.auditing.studies.requirements",
     "Resample": "bonwise.selection.strategies.resample",
     "Resampled": "bonwise.judges.resampled",
@@ -237,9 +249,11 @@ _HOMES = {
     "draw_labels": "bonwise.planning.sampling.label_draw",
     "draw_pairs": "bonwise.auditing.studies.label_strategy.draw",
     "fit_stack": "bonwise.factors.stack_fit",
+    "fit_factors": "bonwise.factors.fit",
     "judge": "bonwise.runs.judge_many",
     "judge_from_spec": "bonwise.judges.registry",
     "load": "bonwise.documents.reading",
+    "load_factors": "bonwise.factors.human_view",
     "monitor": "bonwise.planning.monitoring.monitor",
     "plan": "bonwise.planning.plans.plan",
     "route": "bonwise.routing.study",

@@ -100,7 +100,7 @@ def test_pair_verdicts_of_a_judge_are_read_in_both_orders():
     table = RatingTable.read(ratings_of_pairs(pairs), human="j")
     assert table.human_scale.labels == ("-0.5", "0", "0.5")
     assert table.rating.tolist() == [2, 1, 0]
-    assert dict(table.dropped) == {"no rating": 1}
+    assert dict(table.left_out) == {"no rating": 1}
 
 
 BIGGEN = [

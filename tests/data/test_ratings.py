@@ -123,7 +123,7 @@ def test_blank_ratings_and_a_model_against_itself_are_counted():
     """Rows that rate nothing are left out, by reason."""
     rows = [*MIXED, ("p3", "a", "", "gpt", ""), ("p3", "a", "a", "ann", "tie")]
     table = ratings(rows)
-    assert dict(table.dropped) == {"no rating": 1, "a model against itself": 1}
+    assert dict(table.left_out) == {"no rating": 1, "a model against itself": 1}
     assert len(table.rating) == len(MIXED)
 
 

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from bonwise.data.score_file import score_file
+from bonwise.factors.fit import fit_factors
 from bonwise.factors.stack_fit import fit_stack
 from bonwise.judges.judged_table import PAIR_HEADER
 from bonwise.planning.sampling.label_draw import draw_labels
-from bonwise.testing import simulate
+from bonwise.testing import simulate, simulate_ratings
 
 PROMPTS = 120
 
@@ -38,6 +39,10 @@ def stock():
     pd.DataFrame(pairs(ids, drawn.draws[:, :, 1]), columns=PAIR_HEADER).to_csv("pairs.csv", index=False)
     write_stated(Path("stated.csv"), ids)
     write_votes(Path("votes.csv"))
+    ratings = simulate_ratings(1, prompts=60, judges=4, labelled=0.5).frame()
+    topic = np.where(ratings["prompt_id"].str[-1].isin(list("02468")), "maths", "law")
+    ratings.assign(category=topic).to_csv("ratings.csv", index=False)
+    fit_factors("ratings.csv", human="human", rank=1, prior=1.0, interval="propagated").view.save("fit.json")
     draw_labels("scores.csv", labels=60, seed=1).write("todo.csv")
     half = table.pop("ci_width") / 2
     stated = table[["prompt_id", "candidate"]].assign(judge_score=table["draw_0"])

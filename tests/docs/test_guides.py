@@ -12,6 +12,7 @@ GUIDES = (
     "docs/calls.md",
     "docs/confidence.md",
     "docs/hosts.md",
+    "docs/factor.md",
     "docs/judges.md",
     "docs/label_designs.md",
     "docs/length_order_family.md",

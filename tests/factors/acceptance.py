@@ -9,9 +9,10 @@ import numpy as np
 
 from bonwise.data.ratings import RatingTable
 from bonwise.factors.baselines import baseline_losses
-from bonwise.factors.difference_bands import PluggedIn, band_of_draws
+from bonwise.factors.difference_bands import band_of_draws
 from bonwise.factors.human_design import HumanDesign
 from bonwise.factors.model_choice import StageOneSettings, choose_model
+from bonwise.factors.plugged_in import PluggedIn
 from bonwise.factors.posterior_sampler import draw_posterior
 from bonwise.factors.rating_arrays import RatingArrays
 from bonwise.factors.stage_two import HumanRatings, fit_human
@@ -57,18 +58,16 @@ def measured(seed, *, rank=3, intervals=True, **size):
 def covered(data, capabilities, skills, true, seed):
     """Return the shares of within-prompt differences that intervals cover, and of bands that hold fully."""
     human = (skills.regression.coefficients / skills.design.scales, skills.regression.cutoffs)
-    draws = draw_posterior(data, capabilities, human, seed=seed)
-    plugged = {
-        name: PluggedIn.of(data.without_human(), capabilities, skills, prior=1.0, propagated=name == "propagated")
+    drawn = {"gibbs": draw_posterior(data, capabilities, human, seed=seed)} | {
+        name: PluggedIn.of(
+            data.without_human(), capabilities, skills, prior=1.0, propagated=name == "propagated"
+        ).draws(np.random.default_rng(seed))
         for name in ("propagated", "fixed")
     }
-    found = {name: [] for name in ("gibbs", *plugged)}
+    found = {name: [] for name in drawn}
     for one in range(data.models):
         for other in range(one):
-            rows = capabilities.models[one] - capabilities.models[other]
-            bands = {"gibbs": band_of_draws(draws.differences(one, other), 0.95)} | {
-                name: plug.difference(rows, 0.95, np.random.default_rng(seed)) for name, plug in plugged.items()
-            }
+            bands = {name: band_of_draws(draws.differences(one, other), 0.95) for name, draws in drawn.items()}
             truth = true[:, one] - true[:, other]
             for name, band in bands.items():
                 (low, high), (least, most) = band.interval, band.band

@@ -92,7 +92,7 @@ def test_a_seed_gives_the_same_fit():
     first, again = (fit_capabilities(data, 2, seed=3) for _ in range(2))
     assert np.array_equal(first.prompts, again.prompts)
     lines = []
-    three = fit_capabilities(data, 2, seed=3, restarts=3, progress=lines.append)
+    three = fit_capabilities(data, 2, seed=3, restarts=3, say=lines.append)
     assert three.loss <= first.loss + 1e-12
     assert len(lines) == 3
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bonwise.testing import simulate
+from bonwise.testing import simulate, simulate_ratings
 
 __all__ = ["INPUTS", "make_inputs"]
 
@@ -45,6 +45,13 @@ def make_inputs() -> None:
     _save("verdicts.csv", _verdicts())
     _pools()
     _save("picks_labels.csv", _pick_labels())
+    _save("ratings.csv", _ratings())
+
+
+def _ratings() -> pd.DataFrame:
+    """Return ratings of three models by four judges and a human, of prompts in two categories."""
+    found = simulate_ratings(5, prompts=40, models=3, judges=4, labelled=0.6).frame()
+    return found.assign(category=np.where(found["prompt_id"].str[-1].isin(list("02468")), "maths", "law"))
 
 
 def _save(name: str, frame: pd.DataFrame) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
+
+from bonwise.documents.factor_draws import DrawnArray, FactorDrawsDocument
 from bonwise.prompts.folder import prompts_folder
 from cli.commands import pool_file, scored, written
 
@@ -27,6 +30,10 @@ AUDIT_TIER = {
     "convert": ("convert", "scores.jsonl", "--out", "converted.csv"),
     "demo": ("demo", "--out", "demo"),
     "doctor": ("doctor", "scores.csv", *ERROR),
+    "factor fit": (
+        *("factor", "fit", "ratings.csv", "--human", "ann", "--rank", "1", "--prior", "1", "--save", "fit.json"),
+        *ERROR,
+    ),
     "labels compare": ("labels", "compare", "scores.csv", "--label-file", "labels.csv", *ERROR),
     "labels draw": ("labels", "draw", "scores.csv", "--labels", "2", "--out", "design.csv", *ERROR),
     "learn": ("learn", "scores.csv", "--save", "draws.json", *ERROR),
@@ -88,6 +95,9 @@ BASE_TIER = {
     "select, estimated": ("select", "pools.jsonl", *ASKED, "--dry-run"),
     "plan": ("plan", "--question", "recovery>0", "--candidates", "4", "--within-r", "0.3", "--json", "plan.json"),
     "plan from votes": ("plan", "--question", "margin", "--pilot", "28/50"),
+    "factor leaderboard": ("factor", "leaderboard", "fitted.json"),
+    "factor compare": ("factor", "compare", "fitted.json", "m0", "m1"),
+    "factor predict": ("factor", "predict", "fitted.json"),
     "judges": ("judges",),
     "strategies": ("strategies",),
     "schema": ("schema",),
@@ -132,12 +142,42 @@ def fill(folder):
         folder / "pairs.csv",
         [{"prompt_id": f"p{x:03d}", "judge": "j", **pair, "unscored": ""} for x in range(PROMPTS)],
     )
+    ratings = [
+        {"prompt_id": f"p{x}", "model": f"m{m}", "rater": rater, "rating": (x * (m + 1) + len(rater)) % 3}
+        for x in range(12)
+        for m in range(2)
+        for rater in ("ann", "judge")
+    ]
+    written(folder / "ratings.csv", ratings)
+    (folder / "fitted.json").write_text(fitted().to_json(), encoding="utf-8")
     picks = [{"prompt_id": f"p{x:03d}", "ids": ["c0", "c1", "c2"], "best": "c1"} for x in range(PROMPTS)]
     lines(folder / "picks.jsonl", picks)
     lines(folder / "others.jsonl", [{**pick, "best": "c0"} for pick in picks])
     golden = Path(__file__).parents[1] / "frozen" / "golden" / "confidence" / "pairs.json"
     (folder / "loaded.json").write_bytes(golden.read_bytes())
     (folder / "own.md").write_bytes((prompts_folder() / "pointwise.md").read_bytes())
+
+
+def fitted():
+    """Return draws of two models on three prompts, as a fit saves them."""
+    rng = np.random.default_rng(0)
+    return FactorDrawsDocument(
+        human="ann",
+        side_by_side=False,
+        categories=["0", "1"],
+        points=[0.0, 1.0],
+        prompts=["p0", "p1", "p2"],
+        models=["m0", "m1"],
+        prompt_categories=["", "", ""],
+        human_ratings=[12, 12],
+        of_models=DrawnArray.of(rng.standard_normal((50, 2, 1))),
+        of_prompts=DrawnArray.of(rng.standard_normal((50, 3, 1))),
+        cutoffs=DrawnArray.of(rng.standard_normal((50, 1))),
+        confidence=0.95,
+        seed=0,
+        source="ratings.csv",
+        version="0",
+    )
 
 
 def lines(path, rows):

@@ -31,6 +31,7 @@ _COMMANDS = (
 
 _GROUPS = {
     "labels": "bonwise.cli.labels",
+    "factor": "bonwise.cli.factor",
     "study": "bonwise.cli.study.group",
     "stack": "bonwise.cli.stack",
     "prompts": "bonwise.cli.prompts",

@@ -53,7 +53,7 @@ class RatingTable:
     repeats : int
         Rows that repeat rater, prompt and models of an earlier row without a replicate of their own; each counts as a
         further replicate.
-    dropped : mapping of str to int
+    left_out : mapping of str to int
         Rows left out, by reason.
 
     Examples
@@ -80,7 +80,7 @@ class RatingTable:
     categories: tuple[str, ...] = field(repr=False)
     prompt_category: _Ints = field(repr=False)
     repeats: int = 0
-    dropped: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def read(

@@ -104,7 +104,7 @@ def choose_model(
     settings: StageOneSettings,
     *,
     columns: Sequence[tuple[Block, ...]] = COLUMNS,
-    progress: Callable[[str], None] | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> ChosenModel:
     """Fit stage 1 with each rank and prior, and take what predicts human ratings best out of fold.
 
@@ -118,7 +118,7 @@ def choose_model(
     settings : StageOneSettings
     columns : sequence of tuple of str
         Sets of blocks to compare.
-    progress : callable, optional
+    say : callable, optional
 
     Returns
     -------
@@ -134,7 +134,7 @@ def choose_model(
                 normalize=settings.normalize,
                 restarts=settings.restarts,
                 seed=settings.seed,
-                progress=progress,
+                say=say,
             )
             skilled = design.with_skills(capabilities)
             found += [

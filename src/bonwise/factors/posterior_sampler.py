@@ -83,7 +83,7 @@ def draw_posterior(
     seed: int = 0,
     burn_in: int = BURN_IN,
     sweeps: int = SWEEPS,
-    progress: Callable[[str], None] | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> PosteriorDraws:
     """Draw from the posterior.
 
@@ -98,7 +98,7 @@ def draw_posterior(
     seed : int
     burn_in, sweeps : int
         Sweeps left out, and further ones, of which every second is kept.
-    progress : callable, optional
+    say : callable, optional
         Called with a line now and then.
 
     Returns
@@ -109,8 +109,8 @@ def draw_posterior(
     models, prompts, cutoffs = [], [], []
     for sweep in range(burn_in + sweeps):
         sampler.sweep()
-        if progress is not None and (sweep + 1) % 100 == 0:
-            progress(f"interval: sweep {sweep + 1} of {burn_in + sweeps}")
+        if say is not None and (sweep + 1) % 100 == 0:
+            say(f"interval: sweep {sweep + 1} of {burn_in + sweeps}")
         if sweep >= burn_in and (sweep - burn_in) % _KEEP_EVERY == _KEEP_EVERY - 1:
             state = sampler.state
             models.append(state.raters[0] * state.models)

@@ -101,7 +101,7 @@ def fit_capabilities(
     normalize: bool = False,
     restarts: int = 2,
     seed: int = 0,
-    progress: Callable[[str], None] | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> CapabilityFactors:
     """Fit the factors of all raters of `data`.
 
@@ -118,7 +118,7 @@ def fit_capabilities(
     restarts : int
         Starts, of which the one with the smallest loss is kept.
     seed : int
-    progress : callable, optional
+    say : callable, optional
         Called with one line per start.
 
     Returns
@@ -138,8 +138,8 @@ def fit_capabilities(
             options={"maxiter": _ITERATIONS, "maxcor": _MEMORY, "gtol": 1e-6, "ftol": 1e-9},
         )
         one = loss.capabilities(found.x, float(found.fun), int(found.nit))
-        if progress is not None:
-            progress(f"stage 1, rank {rank}, start {number + 1} of {restarts}: loss {one.loss:.5f}")
+        if say is not None:
+            say(f"stage 1, rank {rank}, start {number + 1} of {restarts}: loss {one.loss:.5f}")
         if best is None or one.loss < best.loss:
             best = one
     assert best is not None  # noqa: S101 - there is at least one start

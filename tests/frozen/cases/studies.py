@@ -49,6 +49,18 @@ CASES = (
         inputs=("judges.csv",),
     ),
     Case(
+        "factor",
+        """
+        factor fit ratings.csv --human human --rank 1 --prior 1 --holdout 0.4 --save fit.json --json factor.json \\
+            --html page.html
+        factor leaderboard fit.json --json leaderboard.json
+        factor leaderboard fit.json --category law --html category.html
+        factor compare fit.json m0 m1 --json comparison.json
+        factor predict fit.json --json prediction.json
+        """,
+        inputs=("ratings.csv",),
+    ),
+    Case(
         "learn",
         """
         learn pilot.csv --save model.json --json learnt.json

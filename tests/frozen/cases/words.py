@@ -25,6 +25,7 @@ COMMANDS = (
     *("preferences", "judges", "strategies", "schema", "labels", "labels draw", "labels compare", "study"),
     *("study requirements", "study label-strategy", "study calibration", "study mix"),
     *("stack", "stack fit", "stack apply", "stack audit"),
+    *("factor", "factor fit", "factor leaderboard", "factor compare", "factor predict"),
     *("prompts", "prompts list", "prompts show", "prompts check"),
     *(
         "ledger",

@@ -1,0 +1,155 @@
+"""``bonwise factor``: ratings of several judges fused with few human ratings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bonwise.cli import arguments as given
+from bonwise.cli.shared_flags import Output, shared_flags
+from bonwise.data.checks import CONFIDENCE, SEED
+from bonwise.errors import UsageError
+
+__all__ = ["app"]
+
+app = typer.Typer(name="factor", help="Fuse judges' ratings of models with few human ratings.", rich_markup_mode=None)
+
+Fitted = Annotated[Path, typer.Argument(help="What bonwise factor fit --save wrote.", show_default=False)]
+
+
+@app.command("fit")
+@shared_flags()
+def fit(
+    *,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Ratings with columns prompt_id, model, rater, rating (CSV, JSONL or Parquet).", show_default=False
+        ),
+    ],
+    human: Annotated[str, typer.Option("--human", help="The human rater, as the file names it.", show_default=False)],
+    rank: Annotated[int | None, typer.Option("--rank", help="Skills; cross-validation chooses if not given.")] = None,
+    prior: Annotated[
+        float | None,
+        typer.Option("--prior", help="Precision of the factors' prior; cross-validation chooses if not given."),
+    ] = None,
+    normalize: Annotated[
+        bool, typer.Option("--normalize", help="The paper's column normalisation in place of the prior.")
+    ] = False,
+    restarts: Annotated[int, typer.Option("--restarts", help="Starts of stage 1; the best is kept.")] = 2,
+    holdout: Annotated[
+        float | None, typer.Option("--holdout", help="Share of the human ratings to hold out and predict.")
+    ] = None,
+    interval: Annotated[
+        str, typer.Option("--interval", help="laplace_gibbs, propagated, fixed (the paper's), or none.")
+    ] = "laplace_gibbs",
+    categories: Annotated[
+        list[str] | None,
+        typer.Option("--categories", help="Words of a rater, lowest first: NAME=poor,fair,good (repeatable)."),
+    ] = None,
+    bins: Annotated[int, typer.Option("--bins", help="Bins of a rater with more different numbers.")] = 10,
+    binning: Annotated[str, typer.Option("--binning", help="equal_count or equal_width.")] = "equal_count",
+    save: Annotated[
+        Path | None, typer.Option("--save", help="Write what the other commands of bonwise factor read (JSON).")
+    ] = None,
+    confidence: given.Confidence = CONFIDENCE,
+    seed: given.Seed = SEED,
+    output: Output,
+) -> int:
+    """Fit capabilities of models to judges' ratings, and align them with human ratings.
+
+    For models that answer the same prompts. Where candidates differ from prompt to prompt, fit a stack of judges.
+    """
+    output.refuse_overwriting(file, also=(save,))
+    from bonwise.factors.fit import fit_factors
+
+    if save is not None and interval == "none":
+        raise UsageError("--save writes what the interval is made of", hint="leave out --interval none, or --save")
+    found = fit_factors(
+        file,
+        human=human,
+        rank=rank,
+        prior=prior,
+        normalize=normalize,
+        restarts=restarts,
+        holdout=holdout,
+        interval=None if interval == "none" else interval,  # type: ignore[arg-type]
+        confidence=confidence,
+        seed=seed,
+        categories=_words(categories),
+        bins=bins,
+        binning=binning,  # type: ignore[arg-type]
+        say=given.say,
+    )
+    if save is not None and found.view is not None:
+        found.view.save(save)
+    output.deliver(found.document())
+    return 0
+
+
+@app.command("leaderboard")
+@shared_flags()
+def leaderboard(
+    *,
+    file: Fitted,
+    prompt: Annotated[str | None, typer.Option("--prompt", help="Rank on this prompt.")] = None,
+    category: Annotated[str | None, typer.Option("--category", help="Rank on the prompts of this category.")] = None,
+    output: Output,
+) -> int:
+    """Rank the models on all prompts, on one, or on a category."""
+    output.refuse_overwriting(file)
+    from bonwise.factors.human_view import load_factors
+    from bonwise.factors.leaderboards import rank_models
+
+    output.deliver(rank_models(load_factors(file), prompt=prompt, category=category))
+    return 0
+
+
+@app.command("compare")
+@shared_flags()
+def compare(
+    *,
+    file: Fitted,
+    model: Annotated[str, typer.Argument(help="A model.", show_default=False)],
+    other: Annotated[str, typer.Argument(help="The model to compare it with.", show_default=False)],
+    output: Output,
+) -> int:
+    """Compare two models on every prompt, and by category."""
+    output.refuse_overwriting(file)
+    from bonwise.factors.comparisons import compare_models
+    from bonwise.factors.human_view import load_factors
+
+    output.deliver(compare_models(load_factors(file), model, other))
+    return 0
+
+
+@app.command("predict")
+@shared_flags()
+def predict(
+    *,
+    file: Fitted,
+    output: Output,
+) -> int:
+    """Predict the average rating, or the net win rate, of every model.
+
+    Also of models that no human has rated.
+    """
+    output.refuse_overwriting(file)
+    from bonwise.factors.human_view import load_factors
+    from bonwise.factors.predictions import predict_averages
+
+    output.deliver(predict_averages(load_factors(file)))
+    return 0
+
+
+def _words(texts: list[str] | None) -> dict[str, list[str]]:
+    """Read ``NAME=poor,fair,good``."""
+    found: dict[str, list[str]] = {}
+    for text in texts or ():
+        name, _, words = text.rpartition("=")
+        if not name or "," not in words:
+            raise UsageError(f"not categories of a rater: {text!r}", hint="write NAME=poor,fair,good")
+        found[name] = [word.strip() for word in words.split(",")]
+    return found

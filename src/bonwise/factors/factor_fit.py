@@ -1,0 +1,291 @@
+"""What a fit of a factor model found, and its document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from bonwise.data.ratings import RatingTable
+from bonwise.documented import DocumentedResult
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.factor import (
+    BaselineRecord,
+    FactorData,
+    FactorDocument,
+    FactorSettings,
+    HoldoutRecord,
+    ModelCandidateRecord,
+    ModelCapability,
+    RaterRecord,
+)
+from bonwise.documents.factor_comparison import FactorComparisonDocument
+from bonwise.documents.factor_leaderboard import FactorLeaderboardDocument
+from bonwise.documents.factor_prediction import FactorPredictionDocument
+from bonwise.errors import UsageError
+from bonwise.factors.comparisons import compare_models
+from bonwise.factors.difference_bands import COVERS, StageOneError
+from bonwise.factors.human_view import HumanView
+from bonwise.factors.leaderboards import rank_models, unrated
+from bonwise.factors.model_choice import ChosenModel
+from bonwise.factors.predictions import predict_averages
+from bonwise.factors.rating_arrays import RatingArrays
+from bonwise.release import release
+from bonwise.stats.sums import Floats
+
+__all__ = ["FactorFit", "FitSettings", "HeldOut"]
+
+_CONDITIONAL = "Intervals assume that no trait matters to people that every judge overlooks."
+
+
+@dataclass(frozen=True, slots=True)
+class FitSettings:
+    """What was asked for.
+
+    Parameters
+    ----------
+    rank, prior : optional
+        None where cross-validation chooses.
+    normalize : bool
+    restarts : int
+    holdout : float, optional
+    interval : str, optional
+    confidence : float
+    seed : int
+    """
+
+    rank: int | None
+    prior: float | None
+    normalize: bool
+    restarts: int
+    holdout: float | None
+    interval: StageOneError | None
+    confidence: float
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """What predicting each held-out rating cost, in nats.
+
+    Parameters
+    ----------
+    own : ndarray of float64, shape (ratings,)
+    baselines : mapping of str to ndarray of float64
+    prompt : ndarray of int64, shape (ratings,)
+        Cluster of each rating.
+    """
+
+    own: Floats = field(repr=False)
+    baselines: Mapping[str, Floats] = field(repr=False)
+    prompt: npt.NDArray[np.int64] = field(repr=False)
+
+    def mean(self, losses: Floats, confidence: float) -> EstimateRecord:
+        """Return a mean over ratings with its interval, clustered by prompt."""
+        mean = float(losses.mean())
+        _, owner = np.unique(self.prompt, return_inverse=True)
+        off = np.bincount(owner, losses - mean)
+        count = len(off)
+        if count < 2:
+            reason = "one prompt alone"
+            return EstimateRecord(
+                estimate=mean,
+                low=None,
+                high=None,
+                se=None,
+                n=count,
+                interval=None,
+                method="complete",
+                reason=reason,
+            )
+        se = float(np.sqrt(count / (count - 1) * (off**2).sum()) / len(losses))
+        half = float(stats.t.ppf((1 + confidence) / 2, count - 1)) * se
+        return EstimateRecord(
+            estimate=mean,
+            low=mean - half,
+            high=mean + half,
+            se=se,
+            n=count,
+            interval="cluster_t",
+            method="complete",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FactorFit(DocumentedResult):
+    """A fitted factor model.
+
+    Parameters
+    ----------
+    table : RatingTable
+    settings : FitSettings
+    chosen : ChosenModel
+        Stages 1 and 2, and what they were chosen among.
+    held_out : HeldOut, optional
+    view : HumanView, optional
+        What leaderboards, comparisons and predictions are made from; None without an interval.
+    fitted : int
+        Human ratings that were fitted.
+    """
+
+    table: RatingTable = field(repr=False)
+    settings: FitSettings = field(repr=False)
+    chosen: ChosenModel = field(repr=False)
+    held_out: HeldOut | None = field(repr=False)
+    view: HumanView | None = field(repr=False)
+    fitted: int
+
+    def __repr__(self) -> str:
+        return (
+            f"<FactorFit of {len(self.table.models)} models by {len(self.table.raters)} raters: "
+            f"rank {self.chosen.best.rank}>"
+        )
+
+    @property
+    def _shown(self) -> HumanView:
+        if self.view is None:
+            raise UsageError("the fit has no interval, so it ranks nothing", hint="fit with interval='laplace_gibbs'")
+        return self.view
+
+    def leaderboard(self, *, prompt: str | None = None, category: str | None = None) -> FactorLeaderboardDocument:
+        """Rank the models on all prompts, one, or a category; see `bonwise.factors.leaderboards.rank_models`."""
+        return rank_models(self._shown, prompt=prompt, category=category)
+
+    def compare(self, model: str, other: str) -> FactorComparisonDocument:
+        """Compare two models on every prompt; see `bonwise.factors.comparisons.compare_models`."""
+        return compare_models(self._shown, model, other)
+
+    def predict(self) -> FactorPredictionDocument:
+        """Predict the average of every model; see `bonwise.factors.predictions.predict_averages`."""
+        return predict_averages(self._shown)
+
+    def document(self) -> FactorDocument:
+        """Return the document of schema ``bonwise.factor/1``."""
+        best, table = self.chosen.best, self.table
+        counts = np.bincount(table.rater, minlength=len(table.raters))
+        order = [table.human, *(at for at in range(len(table.raters)) if at != table.human)]
+        return FactorDocument(
+            data=FactorData(
+                prompts=len(table.prompts),
+                models=len(table.models),
+                ratings=len(table.rating),
+                human_ratings=int(table.by_human.sum()),
+                repeats=table.repeats,
+                dropped=dict(table.left_out),
+            ),
+            settings=self._settings(),
+            raters=[
+                RaterRecord(
+                    rater=table.raters[at].rater,
+                    ratings=int(counts[at]),
+                    side_by_side=table.raters[at].side_by_side,
+                    categories=list(table.raters[at].labels),
+                    rule=table.raters[at].rule,
+                    distinct=table.raters[at].distinct,
+                )
+                for at in order
+            ],
+            rank=best.rank,
+            prior=best.prior,
+            columns=list(best.columns),
+            ridge=best.ridge,
+            candidates=list(self._candidates()),
+            holdout=self._holdout(),
+            baselines=self._baselines(),
+            leaderboard=list(self._leaderboard()),
+            notes=list(self._notes()),
+        )
+
+    def _settings(self) -> FactorSettings:
+        asked = self.settings
+        return FactorSettings(
+            human=self.table.human_scale.rater,
+            rank=asked.rank,
+            prior=asked.prior,
+            normalize=asked.normalize,
+            restarts=asked.restarts,
+            holdout=asked.holdout,
+            interval=asked.interval,
+            confidence=asked.confidence,
+            seed=asked.seed,
+            source=self.table.source,
+            version=release(),
+        )
+
+    def _candidates(self) -> Iterator[ModelCandidateRecord]:
+        for one in self.chosen.candidates:
+            yield ModelCandidateRecord(
+                rank=one.rank,
+                prior=one.prior,
+                columns=list(one.columns),
+                ridge=one.ridge,
+                cross_entropy=one.cross_entropy,
+                se=one.se,
+                stage_one_loss=one.stage_one_loss,
+            )
+
+    def _holdout(self) -> HoldoutRecord | None:
+        if self.held_out is None:
+            return None
+        mean = self.held_out.mean(self.held_out.own, self.settings.confidence)
+        return HoldoutRecord(
+            cross_entropy=float(self.held_out.own.mean()),
+            se=mean.se,
+            n=len(self.held_out.own),
+            prompts=mean.n,
+            fitted=self.fitted,
+        )
+
+    def _baselines(self) -> dict[str, BaselineRecord]:
+        held = self.held_out
+        if held is None:
+            return {}
+        return {
+            name: BaselineRecord(
+                cross_entropy=float(losses.mean()),
+                difference=held.mean(losses - held.own, self.settings.confidence),
+            )
+            for name, losses in held.baselines.items()
+        }
+
+    def _leaderboard(self) -> Iterator[ModelCapability]:
+        if self.view is None:
+            return
+        found = self.leaderboard()
+        for one in found.models:
+            yield ModelCapability(
+                model=one.model,
+                capability=EstimateRecord(
+                    estimate=one.estimate,
+                    low=one.low,
+                    high=one.high,
+                    se=one.se,
+                    n=found.prompts,
+                    interval=self.settings.interval,
+                    method="complete",
+                ),
+                human_ratings=one.human_ratings,
+            )
+
+    def _notes(self) -> Iterator[str]:
+        silent = [one.rater for one in self.table.raters if one.size < 2]
+        if silent:
+            yield f"Left out: {', '.join(silent)}, because all their ratings are equal."
+        judges = RatingArrays.of(self.table).without_human()
+        missing = len(self.table.prompts) - len(np.unique(judges.prompt))
+        if missing:
+            yield f"No judge rates {missing} of the prompts: what is predicted there rests on the others."
+        if self.chosen.human.regression.smoothed:
+            yield "A category has no human rating to fit: half a rating was added to each."
+        if self.settings.interval is not None:
+            share = COVERS[self.settings.interval]
+            yield (
+                f"In simulations of BiGGen-Bench's size the 95% interval {self.settings.interval} held "
+                f"{share:.0%} of the true differences within prompts."
+            )
+            yield _CONDITIONAL
+        if self.view is not None:
+            yield from unrated(self.view)

@@ -1,0 +1,221 @@
+"""A factor model fitted to ratings: judges first, then the human, then the interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.data.checks import CONFIDENCE, SEED, check_confidence, check_number, check_seed, check_whole
+from bonwise.data.rating_scales import MOST_CATEGORIES, Binning
+from bonwise.data.ratings import RatingTable
+from bonwise.data.rows import RowSource
+from bonwise.data.wording import listed, quoted
+from bonwise.errors import UsageError
+from bonwise.factors.baselines import baseline_losses
+from bonwise.factors.checks import largest_rank, refuse_unfit
+from bonwise.factors.difference_bands import STAGE_ONE_ERRORS, StageOneError
+from bonwise.factors.factor_fit import FactorFit, FitSettings, HeldOut
+from bonwise.factors.human_design import HumanDesign
+from bonwise.factors.human_view import HumanView
+from bonwise.factors.model_choice import PRIORS, RANKS, ChosenModel, StageOneSettings, choose_model
+from bonwise.factors.plugged_in import PluggedIn
+from bonwise.factors.posterior_sampler import PosteriorDraws, draw_posterior
+from bonwise.factors.rating_arrays import RatingArrays
+from bonwise.factors.stage_two import HumanRatings, fit_human
+from bonwise.factors.verdict_columns import RatedCells, VerdictColumns
+from bonwise.release import release
+
+__all__ = ["fit_factors"]
+
+_WEAK_RIDGE = 1e-3
+
+
+def fit_factors(  # noqa: PLR0913 - every setting is named
+    source: RowSource | RatingTable,
+    *,
+    human: str | None = None,
+    rank: int | None = None,
+    prior: float | None = None,
+    normalize: bool = False,
+    restarts: int = 2,
+    holdout: float | None = None,
+    interval: StageOneError | None = "laplace_gibbs",
+    confidence: float = CONFIDENCE,
+    seed: int = SEED,
+    categories: Mapping[str, Sequence[str]] | None = None,
+    bins: int = MOST_CATEGORIES,
+    binning: Binning = "equal_count",
+    say: Callable[[str], None] | None = None,
+) -> FactorFit:
+    """Fit capabilities to judges' ratings, and align them with few human ratings.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame, RatingTable or rows as mappings
+        Columns ``prompt_id``, ``model``, ``rater``, ``rating``, and optionally ``opponent``, ``category`` and
+        ``replicate``.
+    human : str, optional
+        The rater whose ratings are to be predicted; a `RatingTable` names it.
+    rank : int, optional
+        Skills K; cross-validation on human ratings chooses where it is None.
+    prior : float, optional
+        Precision of the Gaussian prior of the factors, above 0; cross-validation chooses where it is None.
+    normalize : bool
+        The paper's column normalisation in place of the prior.
+    restarts : int
+        Starts of stage 1, of which the best is kept.
+    holdout : float, optional
+        Share of the human ratings that is held out, in (0, 1): the fit and all baselines predict it.
+    interval : {"laplace_gibbs", "propagated", "fixed"}, optional
+        How intervals treat the error of stage 1: the joint posterior; that of the prompts alone; not at all, as in
+        the paper. None makes none, and no leaderboard.
+    confidence : float
+        Of the two-sided intervals, in [0.5, 1).
+    seed : int
+    categories : mapping of str to sequence of str, optional
+        The words that a rater uses, lowest first.
+    bins : int
+        A rater's numbers are binned where there are more distinct ones.
+    binning : {"equal_count", "equal_width"}
+    say : callable, optional
+        Called with a line now and then.
+
+    Returns
+    -------
+    FactorFit
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        Ratings that cannot be read, or to which no factor model can be fitted.
+
+    Examples
+    --------
+    >>> from bonwise.testing import simulate_ratings
+    >>> ratings = simulate_ratings(1, prompts=60, judges=4, labelled=0.5).frame()
+    >>> fit_factors(ratings, human="human", rank=1, prior=1.0, holdout=0.5, interval=None)
+    <FactorFit of 4 models by 5 raters: rank 1>
+    """
+    settings = FitSettings(rank, prior, normalize, restarts, holdout, interval, confidence, seed)
+    _check(settings)
+    table = _table(source, human, {"categories": categories, "bins": bins, "binning": binning})
+    whole = RatingArrays.of(table)
+    refuse_unfit(table, whole, rank)
+    known = _known(whole, settings)
+    data = whole.only(~whole.human | known)
+    refuse_unfit(table, data, rank)
+    judges = data.without_human()
+    design = HumanDesign(data.models, VerdictColumns.of(judges))
+    ratings = HumanRatings.of(data, seed=seed)
+    ranks = [one for one in RANKS if one <= largest_rank(judges)] if rank is None else [rank]
+    priors = [0.0] if normalize else list(PRIORS) if prior is None else [prior]
+    stage_one = StageOneSettings(ranks, priors, normalize, restarts, seed)
+    chosen = choose_model(judges, design, ratings, stage_one, say=say)
+    held = None
+    if holdout is not None:
+        held = _held_out(HumanRatings.of(whole.only(whole.human & ~known)), chosen, design, ratings, data.prompts)
+    view = None
+    if interval is not None:
+        view = _view(table, data, _draws(data, chosen, ratings, settings, say), settings)
+    return FactorFit(table, settings, chosen, held, view, len(ratings))
+
+
+def _check(settings: FitSettings) -> None:
+    check_confidence(settings.confidence)
+    check_seed(settings.seed)
+    check_whole("restarts", settings.restarts, least=1)
+    if settings.rank is not None:
+        check_whole("rank", settings.rank, least=1)
+    if settings.prior is not None:
+        check_number("prior", settings.prior, low=1e-6, high=1e6)
+    if settings.holdout is not None:
+        check_number("holdout", settings.holdout, low=0.01, high=0.99)
+    if settings.interval is not None and settings.interval not in STAGE_ONE_ERRORS:
+        raise UsageError(
+            f"there is no interval {quoted(settings.interval)}", hint=f"one of {', '.join(STAGE_ONE_ERRORS)}"
+        )
+    if settings.normalize and settings.prior is not None:
+        raise UsageError("normalised columns have no prior", hint="leave out normalize, or prior")
+
+
+def _table(source: RowSource | RatingTable, human: str | None, scales: Mapping[str, object]) -> RatingTable:
+    if isinstance(source, RatingTable):
+        if human is not None and human != source.human_scale.rater:
+            names = [one.rater for one in source.raters]
+            if human not in names:
+                raise UsageError(
+                    f"{source.source}: no rater named {quoted(human)}", hint=f"the raters are {listed(names)}"
+                )
+            return replace(source, human=names.index(human))
+        return source
+    if human is None:
+        raise UsageError("no rater is named as the human one", hint="name it with human=, or --human")
+    return RatingTable.read(source, human=human, **scales)  # type: ignore[arg-type]
+
+
+def _known(data: RatingArrays, settings: FitSettings) -> npt.NDArray[np.bool_]:
+    """Tell which human ratings are fitted; all ratings of one cell are held out together."""
+    known = data.human.copy()
+    if settings.holdout is None:
+        return known
+    rows = np.flatnonzero(data.human)
+    groups = RatedCells.of(data.only(rows)).groups(data.models)
+    order = np.random.default_rng(settings.seed).permutation(int(groups.max()) + 1)
+    sizes = np.bincount(groups)[order]
+    target = settings.holdout * len(rows)
+    before = np.cumsum(sizes) - sizes / 2
+    held = order[before < target]
+    known[rows[np.isin(groups, held)]] = False
+    return known
+
+
+def _held_out(
+    held: HumanRatings, chosen: ChosenModel, design: HumanDesign, fitted: HumanRatings, prompts: int
+) -> HeldOut:
+    own = -chosen.human.log_probabilities(held)
+    return HeldOut(own, baseline_losses(design, fitted, held, prompts), held.cells.prompt)
+
+
+def _draws(
+    data: RatingArrays,
+    chosen: ChosenModel,
+    ratings: HumanRatings,
+    settings: FitSettings,
+    say: Callable[[str], None] | None,
+) -> PosteriorDraws:
+    """Draw capabilities of the model on skills alone, because the interval is about these."""
+    skills = fit_human(chosen.human.design, ratings, ["skills"], _WEAK_RIDGE)
+    if settings.interval == "laplace_gibbs":
+        scales = chosen.human.design.scales
+        weights = skills.regression.coefficients / (1.0 if scales is None else scales)
+        start = (weights, skills.regression.cutoffs)
+        return draw_posterior(data, chosen.capabilities, start, seed=settings.seed, say=say)
+    propagated = settings.interval == "propagated"
+    prior = max(chosen.best.prior, 1e-6)
+    plugged = PluggedIn.of(data.without_human(), chosen.capabilities, skills, prior=prior, propagated=propagated)
+    return plugged.draws(np.random.default_rng(settings.seed))
+
+
+def _view(table: RatingTable, data: RatingArrays, draws: PosteriorDraws, settings: FitSettings) -> HumanView:
+    human = data.only(data.human)
+    counts = np.bincount(human.model, minlength=data.models)
+    counts = counts + np.bincount(human.opponent[human.side_by_side], minlength=data.models)
+    named = [*table.categories, ""]
+    return HumanView(
+        table.human_scale.rater,
+        table.human_scale.side_by_side,
+        table.human_scale.labels,
+        table.human_scale.points,
+        table.prompts,
+        table.models,
+        tuple(named[at] for at in table.prompt_category),
+        tuple(counts.tolist()),
+        draws,
+        settings.confidence,
+        settings.seed,
+        table.source,
+        release(),
+    )

@@ -1,0 +1,146 @@
+"""Models ranked by what the human would say: on all prompts, on one, on a category."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.data.wording import quoted
+from bonwise.documents.factor_leaderboard import CohesionRecord, FactorLeaderboardDocument, LeaderboardRow
+from bonwise.documents.record import given
+from bonwise.errors import UsageError
+from bonwise.factors.difference_bands import band_of_draws
+from bonwise.factors.human_view import HumanView
+from bonwise.stats.sums import Floats
+
+__all__ = ["PERMUTATIONS", "composites", "rank_models"]
+
+PERMUTATIONS = 999
+"""Random sets of prompts with which the cohesion of a category is compared."""
+
+_COMPOSITE = (
+    "A category is ranked by its reference composite. Composites of different categories are on different scales."
+)
+_ONE = "One prompt: intervals assume that no trait matters to people that every judge overlooks."
+
+
+def rank_models(
+    view: HumanView, *, prompt: str | None = None, category: str | None = None
+) -> FactorLeaderboardDocument:
+    """Rank the models on all prompts, on one, or on those of a category.
+
+    Parameters
+    ----------
+    view : HumanView
+    prompt : str, optional
+    category : str, optional
+        Its reference composite: the direction of skill ``u`` that the prompts of the category share, the leading
+        eigenvector of the sum of ``P_p P_p'`` with ``u'P_p`` positive on the whole.
+
+    Returns
+    -------
+    FactorLeaderboardDocument
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        No such prompt or category, or both given.
+    """
+    if prompt is not None and category is not None:
+        raise UsageError("a prompt and a category are two leaderboards", hint="give one of them")
+    cohesion = None
+    notes: list[str] = []
+    if category is not None:
+        rows = view.prompts_of(category)
+        draws, shares = composites(view, rows)
+        cohesion = _cohesion(view, rows, shares)
+        notes.append(_COMPOSITE)
+    elif prompt is not None:
+        if prompt not in view.prompts:
+            raise UsageError(f"no prompt named {quoted(prompt)}", hint="use a prompt_id of the ratings")
+        rows = np.array([view.prompts.index(prompt)])
+        draws = view.draws.capabilities(rows)[:, :, 0]
+        notes.append(_ONE)
+    else:
+        rows = np.arange(len(view.prompts))
+        draws = view.draws.models @ view.draws.prompts.mean(axis=1)[:, :, None]
+        draws = draws[:, :, 0]
+    return FactorLeaderboardDocument(
+        scope="category" if category is not None else "prompt" if prompt is not None else "all",
+        name=category if category is not None else prompt,
+        prompts=len(rows),
+        models=_ranked(view, draws),
+        **given(cohesion=cohesion),
+        confidence=view.confidence,
+        notes=[*notes, *unrated(view)],
+        human=view.human,
+        source=view.source,
+        version=view.version,
+    )
+
+
+def unrated(view: HumanView) -> list[str]:
+    """Return a sentence about models that no human has rated; empty where there is none."""
+    names = [name for name, count in zip(view.models, view.human_ratings, strict=True) if not count]
+    return [f"No human has rated {', '.join(names)}: judges alone place them."] if names else []
+
+
+def composites(view: HumanView, rows: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Return the models along the reference composite of some prompts, and its cohesion.
+
+    Parameters
+    ----------
+    view : HumanView
+    rows : ndarray of int64
+        Prompts.
+
+    Returns
+    -------
+    models : ndarray of float64, shape (draws, models)
+    cohesion : ndarray of float64, shape (draws,)
+        Largest eigenvalue over the sum of all.
+    """
+    chosen = view.draws.prompts[:, rows]
+    values, vectors = np.linalg.eigh(np.einsum("dpk,dpl->dkl", chosen, chosen))
+    leading = vectors[:, :, -1]
+    along = np.einsum("dpk,dk->d", chosen, leading)
+    leading = leading * np.where(along < 0, -1.0, 1.0)[:, None]
+    return np.einsum("dmk,dk->dm", view.draws.models, leading), values[:, -1] / values.sum(axis=1)
+
+
+def _cohesion(view: HumanView, rows: npt.NDArray[np.int64], shares: Floats) -> CohesionRecord:
+    rng = np.random.default_rng(view.seed)
+    as_cohesive = 0
+    for at in range(PERMUTATIONS):
+        # Each random set is compared in the coordinates of one draw.
+        draw = at % len(shares)
+        chosen = view.draws.prompts[draw][rng.choice(len(view.prompts), len(rows), replace=False)]
+        values = np.linalg.eigvalsh(chosen.T @ chosen)
+        as_cohesive += bool(values[-1] / values.sum() >= shares[draw] * (1 - 1e-12))
+    low, high = np.quantile(shares, [(1 - view.confidence) / 2, (1 + view.confidence) / 2])
+    return CohesionRecord(
+        share=float(min(shares.mean(), 1.0)),
+        low=float(low),
+        high=float(min(high, 1.0)),
+        p=(1 + as_cohesive) / (PERMUTATIONS + 1),
+        permutations=PERMUTATIONS,
+    )
+
+
+def _ranked(view: HumanView, draws: Floats) -> list[LeaderboardRow]:
+    band = band_of_draws(draws - draws.mean(axis=1, keepdims=True), view.confidence)
+    (low, high), (least, most) = band.interval, band.band
+    order = np.argsort(-band.estimate, kind="stable")
+    return [
+        LeaderboardRow(
+            model=view.models[at],
+            estimate=float(band.estimate[at]),
+            se=float(band.se[at]),
+            low=float(low[at]),
+            high=float(high[at]),
+            band_low=float(least[at]),
+            band_high=float(most[at]),
+            human_ratings=view.human_ratings[at],
+        )
+        for at in order
+    ]

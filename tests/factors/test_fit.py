@@ -1,0 +1,310 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bonwise as bw
+from bonwise.errors import FileError, InputError, UsageError
+from bonwise.factors.leaderboards import composites
+from bonwise.testing import simulate_ratings
+from cli.commands import strict, typed
+
+QUICK = {"rank": 1, "prior": 1.0, "restarts": 1}
+
+
+def frame(seed=1, **size):
+    """Return simulated ratings with two categories of prompts."""
+    found = simulate_ratings(seed, **{"prompts": 60, "judges": 4, "labelled": 0.5, **size}).frame()
+    return found.assign(category=np.where(found["prompt_id"].str[-1].astype(int) % 2 == 0, "even", "odd"))
+
+
+def compared(seed=0, prompts=40):
+    """Return comparisons of three models by a judge and a human, the human's with ties."""
+    rng = np.random.default_rng(seed)
+    strength = {"gpt": 1.0, "llama": 0.0, "vicuna": -1.0}
+    rows = []
+    for prompt in range(prompts):
+        for one, other in (("gpt", "llama"), ("vicuna", "gpt"), ("llama", "vicuna")):
+            for rater in ("judge", "people"):
+                lead = strength[one] - strength[other] + rng.logistic()
+                won = "tie" if rater == "people" and abs(lead) < 0.3 else "model" if lead > 0 else "opponent"
+                rows.append((f"p{prompt}", one, other, rater, won))
+    return pd.DataFrame(rows, columns=["prompt_id", "model", "opponent", "rater", "rating"])
+
+
+@pytest.fixture(scope="module")
+def fit():
+    """Return a fit of ratings of one model each."""
+    return bw.fit_factors(frame(), human="human", holdout=0.5, seed=1, **QUICK)
+
+
+@pytest.fixture(scope="module")
+def of_pairs():
+    """Return a fit of comparisons."""
+    return bw.fit_factors(compared(), human="people", interval="propagated", **QUICK)
+
+
+def test_the_document_says_what_was_fitted_and_held_out(fit):
+    """Rank, hold-out and baselines stand where the issue of a leaderboard looks for them."""
+    found = strict(fit.document().to_json())
+    assert found["schema"] == "bonwise.factor/1"
+    assert found["rank"] == 1
+    assert found["holdout"]["n"] == 60
+    assert found["holdout"]["fitted"] == 60
+    assert set(found["baselines"]) == {
+        "frequencies",
+        "constant",
+        "prompt_specific",
+        "verdicts_only",
+        "constant_and_verdict",
+        "all_ratings",
+    }
+    for one in found["baselines"].values():
+        more = one["cross_entropy"] - found["holdout"]["cross_entropy"]
+        assert one["difference"]["estimate"] == pytest.approx(more)
+    assert found["holdout"]["cross_entropy"] < found["baselines"]["constant"]["cross_entropy"]
+
+
+def test_all_ratings_of_a_pair_are_held_out_together():
+    """Replicates of a pair, in either order, are all fitted or all held out; the share is nearly the one asked."""
+    doubled = pd.concat([compared(), compared(1)])
+    found = bw.fit_factors(doubled, human="people", holdout=0.5, interval=None, **QUICK)
+    assert len(found.held_out.own) == 120
+    prompts, counts = np.unique(found.held_out.prompt, return_counts=True)
+    assert (counts % 2 == 0).all()
+    assert len(prompts) > 20
+
+
+def test_a_seed_gives_the_same_document(fit):
+    """Splits, starts and draws depend on the seed alone."""
+    again = bw.fit_factors(frame(), human="human", holdout=0.5, seed=1, **QUICK)
+    assert again.to_dict() == fit.to_dict()
+
+
+def test_cross_validation_chooses_among_ranks_that_the_ratings_can_tell_apart():
+    """The table of candidates is kept, and the smallest cross-entropy wins."""
+    document = bw.fit_factors(frame(prompts=40), human="human", interval=None, restarts=1).document()
+    assert {one.rank for one in document.candidates} == {1, 2, 3, 5}
+    best = min(document.candidates, key=lambda one: one.cross_entropy)
+    assert (document.rank, document.prior, document.columns) == (best.rank, best.prior, best.columns)
+
+
+def test_two_skills_are_chosen_over_one_where_there_are_three():
+    """A rank that is too small predicts human ratings worse, and cross-validation notices."""
+    drawn = simulate_ratings(0, prompts=300, judges=10, labelled=0.8)
+    found = bw.fit_factors(drawn.frame(), human="human", prior=1.0, interval=None, restarts=1)
+    assert found.chosen.best.rank > 1
+
+
+def test_leaderboards_of_all_prompts_one_and_a_category(fit):
+    """Capabilities are less the mean of all models; simultaneous intervals are wider; best first."""
+    for asked, prompts in (({}, 60), ({"prompt": "p0003"}, 1), ({"category": "odd"}, 30)):
+        found = fit.leaderboard(**asked)
+        estimates = [one.estimate for one in found.models]
+        assert found.prompts == prompts
+        assert estimates == sorted(estimates, reverse=True)
+        assert sum(estimates) == pytest.approx(0, abs=1e-9)
+        assert all(one.band_low <= one.low <= one.estimate <= one.high <= one.band_high for one in found.models)
+    assert 1 / 1000 <= fit.leaderboard(category="odd").cohesion.p <= 1
+    with pytest.raises(UsageError, match="no prompt named 'p9'"):
+        fit.leaderboard(prompt="p9")
+    with pytest.raises(UsageError, match="no category named 'maths'"):
+        fit.leaderboard(category="maths")
+    with pytest.raises(UsageError, match="two leaderboards"):
+        fit.leaderboard(prompt="p0003", category="odd")
+
+
+def test_a_category_of_one_skill_is_cohesive():
+    """Prompts that ask for one skill alone have cohesion 1 and a small p-value; the composite points their way."""
+    fitted = bw.fit_factors(frame(), human="human", interval="fixed", prior=1.0, rank=2, restarts=1)
+    view = fitted.view
+    rows = view.prompts_of("even")
+    view.draws.prompts.flags.writeable or view.draws.prompts.setflags(write=True)
+    view.draws.prompts[:, rows] = np.abs(view.draws.prompts[:, rows, :1]) * np.array([-1.0, 0.5])
+    models, cohesion = composites(view, rows)
+    assert np.allclose(cohesion, 1)
+    along = np.array([-1.0, 0.5]) / np.sqrt(1.25)
+    assert np.allclose(models, view.draws.models @ along)
+    assert fitted.leaderboard(category="even").cohesion.p < 0.05
+
+
+def test_a_comparison_mirrors_itself(fit):
+    """Turned round, every difference has the other sign, and the mean over prompts is that of the gaps."""
+    one, other = fit.compare("m0", "m1"), fit.compare("m1", "m0")
+    there = {row.prompt_id: row.estimate for row in one.prompts}
+    back = {row.prompt_id: row.estimate for row in other.prompts}
+    assert all(there[prompt] == pytest.approx(-back[prompt]) for prompt in there)
+    assert one.gaps[0].estimate == pytest.approx(np.mean(list(there.values())))
+    assert [gap.category for gap in one.gaps] == ["", "even", "odd"]
+    assert all((row.verdict == "better") == (row.band_low > 0) for row in one.prompts)
+    with pytest.raises(UsageError, match="compared with itself"):
+        fit.compare("m0", "m0")
+    with pytest.raises(UsageError, match="no model named 'm9'"):
+        fit.compare("m0", "m9")
+
+
+def test_a_model_without_human_ratings_is_predicted():
+    """Its average is near what the human would have given, and the document says that judges alone place it."""
+    drawn = simulate_ratings(3, prompts=200, judges=10, labelled=0.6)
+    ratings = drawn.frame()
+    unseen = ratings[(ratings["rater"] != "human") | (ratings["model"] != "m2")]
+    found = bw.fit_factors(unseen, human="human", rank=3, prior=1.0, restarts=1).predict()
+    row = next(one for one in found.models if one.model == "m2")
+    assert found.quantity == "mean_rating"
+    assert row.human_ratings == 0
+    assert row.estimate == pytest.approx(drawn.human[:, 2].mean() + 1, abs=0.35)
+    assert found.notes == ["No human has rated m2: judges alone place them."]
+
+
+def test_net_win_rates_of_comparisons_add_up_to_nothing(of_pairs):
+    """Every win is another's loss, and the order is that of the strengths."""
+    found = of_pairs.predict()
+    assert found.quantity == "net_win_rate"
+    assert sum(one.estimate for one in found.models) == pytest.approx(0, abs=1e-9)
+    assert [one.model for one in found.models] == ["gpt", "llama", "vicuna"]
+
+
+def test_capabilities_across_prompts_are_refused_where_people_compare(fit, of_pairs):
+    """Only differences within a prompt are identified then."""
+    assert len(list(fit.view.across_prompts("m0"))) == 60
+    with pytest.raises(UsageError, match="no common origin"):
+        list(of_pairs.view.across_prompts("gpt"))
+
+
+def test_what_was_saved_is_read_back(fit, tmp_path):
+    """Leaderboards from a file are those of the fit, up to single precision."""
+    fit.view.save(tmp_path / "fit.json")
+    view = bw.load_factors(tmp_path / "fit.json")
+    for name in ("models", "prompts", "human_ratings", "prompt_categories", "points"):
+        assert getattr(view, name) == getattr(fit.view, name)
+    assert np.allclose(view.draws.prompts, fit.view.draws.prompts, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda found: found["of_models"]["shape"].append(2),
+        lambda found: found["of_models"].update(float32="AAAA"),
+        lambda found: found["of_models"].update(float32="?"),
+        lambda found: found["models"].pop(),
+        lambda found: found.pop("human"),
+        lambda found: found.update(schema="bonwise.audit/1"),
+    ],
+)
+def test_an_edited_file_is_refused_in_one_sentence(fit, tmp_path, edit):
+    """The message names what is wrong."""
+    found = fit.view.document().to_dict()
+    edit(found)
+    (tmp_path / "fit.json").write_text(json.dumps(found), encoding="utf-8")
+    with pytest.raises((FileError, InputError)) as refused:
+        bw.load_factors(tmp_path / "fit.json")
+    assert "\n" not in str(refused.value)
+
+
+def bad(name):
+    """Return ratings to which nothing can be fitted."""
+    whole = frame()
+    human = whole["rater"] == "human"
+    pairs = compared()
+    between = pairs[pairs["model"] == "gpt"]
+    return {
+        "one category": (whole.assign(rating=whole["rating"].where(~human, 3)), "human", "gives one rating alone"),
+        "no judge": (whole[human], "human", "no rater but 'human'"),
+        "few": (whole[~human | (human.cumsum() < 10)], "human", "9 ratings by 'human' are too few"),
+        "one model": (whole[whole["model"] == "m0"], "human", "all ratings are of one model"),
+        "not judged": (whole[human | (whole["model"] != "m0")], "human", "no judge rates m0"),
+        "apart": (
+            pd.concat([between, between.replace({"gpt": "x", "llama": "y"})]),
+            "people",
+            "no judge compares one of",
+        ),
+    }[name]
+
+
+@pytest.mark.parametrize("name", ["one category", "no judge", "few", "one model", "not judged", "apart"])
+def test_ratings_that_cannot_be_fitted_are_refused(name):
+    """One sentence says why, and what to add."""
+    ratings, human, words = bad(name)
+    with pytest.raises(InputError, match=words) as refused:
+        bw.fit_factors(ratings, human=human)
+    assert refused.value.hint
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"rank": 17}, "a rank of 17 is more than 4 models, 4 judges"),
+        ({"rank": 0}, "rank"),
+        ({"prior": 0.0}, "prior"),
+        ({"holdout": 1.0}, "holdout"),
+        ({"holdout": 0.95}, "too few"),
+        ({"interval": "wide"}, "there is no interval 'wide'"),
+        ({"normalize": True, "prior": 1.0}, "normalised columns have no prior"),
+        ({"human": "bob"}, "no rater named 'bob'"),
+        ({"human": None}, "no rater is named"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(asked, words):
+    """Before anything is fitted."""
+    with pytest.raises(InputError, match=words):
+        bw.fit_factors(frame(), **{"human": "human", **asked})
+
+
+def test_a_judge_with_one_category_is_left_out_and_said():
+    """It says nothing, and the others are fitted."""
+    ratings = frame()
+    ratings.loc[ratings["rater"] == "judge01", "rating"] = 3
+    document = bw.fit_factors(ratings, human="human", interval=None, **QUICK).document()
+    assert any("Left out: judge01" in note for note in document.notes)
+
+
+def test_the_papers_normalisation_and_interval():
+    """They can be had, and the document says what the interval covers."""
+    found = bw.fit_factors(frame(), human="human", rank=1, normalize=True, interval="fixed", restarts=1).document()
+    assert found.prior == 0
+    assert any("held 51%" in note for note in found.notes)
+
+
+def test_the_commands(tmp_path, monkeypatch, capsys):
+    """Fit, leaderboard, comparison and prediction, as JSON and as a page."""
+    monkeypatch.chdir(tmp_path)
+    frame().to_csv("ratings.csv", index=False)
+    quick = ("--rank", "1", "--prior", "1", "--restarts", "1")
+    done = typed(
+        capsys, "factor", "fit", "ratings.csv", "--human", "human", "--holdout", ".5", "--seed", "1", *quick,
+        "--save", "fit.json", "--json", "-", "--html", "page.html",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert strict(done.out)["schema"] == "bonwise.factor/1"
+    assert "<svg" in (tmp_path / "page.html").read_text("utf-8")
+    for words, schema in (
+        (("leaderboard", "fit.json", "--category", "odd"), "factor_leaderboard"),
+        (("compare", "fit.json", "m0", "m1"), "factor_comparison"),
+        (("predict", "fit.json"), "factor_prediction"),
+    ):
+        assert strict(typed(capsys, "factor", *words, "--json", "-").out)["schema"] == f"bonwise.{schema}/1"
+        assert typed(capsys, "factor", *words, "--html", f"{schema}.html").code == 0
+    for words in (
+        ("fit", "ratings.csv", "--human", "nobody"),
+        ("fit", "ratings.csv", "--human", "human", "--categories", "gpt"),
+        ("fit", "ratings.csv", "--human", "human", "--interval", "none", "--save", "x.json"),
+        ("leaderboard", "ratings.csv"),
+        ("compare", "fit.json", "m0", "m9"),
+    ):
+        done = typed(capsys, "factor", *words)
+        assert done.code == 2
+        assert "Traceback" not in done.err
+
+
+def test_every_result_is_shown(fit):
+    """As text, Markdown, table, notebook and drawings."""
+    documents = [fit.document(), fit.leaderboard(category="odd"), fit.compare("m0", "m1"), fit.predict()]
+    for document in documents:
+        assert str(document)
+        assert document.to_markdown().startswith("#")
+        assert len(document.to_frame()) > 1
+        assert document.drawings
