@@ -72,7 +72,7 @@ CASES = (
         "stack",
         """
         stack fit judges.csv --out stack.json --scores scores.csv --html page.html
-        stack fit judges.csv --exclude unhelpful --confidence 0.9 --seed 3 --json - > printed.json
+        stack fit judges.csv --exclude clone --confidence 0.9 --seed 3 --json - > printed.json
         stack apply judges.csv --stack stack.json --out applied.csv
         stack audit judges.csv --stack stack.json --json audited.json
         audit scores.csv --json audit.json

@@ -78,6 +78,7 @@ def _difference(apart: EstimateRecord) -> str:
     if apart.estimate is None:
         return "no difference can be computed"
     size = estimate(apart, "points").removeprefix("-")
+    size = "1 point" if size == "1 points" else size
     words = f"the stack recovers {size} {'less' if apart.estimate < 0 else 'more'}"
     if apart.low is None or apart.high is None:
         return f"{words} (no interval)"
