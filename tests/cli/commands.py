@@ -86,7 +86,7 @@ def every_command():
     """Return every command of the command line by its words."""
     app = app_for(["--help"])
     found = {one.name: one.callback for one in app.registered_commands}
-    for group in ("labels", "prompts", "ledger"):
+    for group in ("labels", "prompts", "ledger", "stack", "factor"):
         inner = app_for([group]).registered_groups[0].typer_instance
         found |= {f"{group} {one.name}": one.callback for one in inner.registered_commands}
     for study in ("calibration", "label-strategy", "mix", "requirements"):

@@ -25,18 +25,20 @@ OUTPUTS = {
     "out",
     "sheet",
     "save",
+    "scores",
     "pairs",
     "folder",
 }
 """Parameters of commands that name a file, or a folder, in which they write."""
 
-READS = {("study label-strategy", "pairs"), ("prompts show", "pools")}
+READS = {("study label-strategy", "pairs"), ("prompts show", "pools"), ("monitor", "scores")}
 """Parameters of such a name that mean something else."""
 
 COMMANDS = {
     "audit": "audit scores.csv",
     "compare": "compare first.jsonl second.jsonl --labels labels.csv",
     "confidence": "confidence stated.csv",
+    "convert": "convert scores.csv --out converted.csv",
     "doctor": "doctor scores.csv",
     "judge": "judge pools.jsonl --judge local:length",
     "labels compare": "labels compare scores.csv --draws 2",
@@ -49,6 +51,13 @@ COMMANDS = {
     "preferences": "preferences verdicts.csv --verdict-col v --label-col l --prompt-col i",
     "route": "route judges.csv",
     "select": "select pools.jsonl --judge local:length",
+    "factor fit": "factor fit ratings.csv --human human",
+    "factor leaderboard": "factor leaderboard fit.json",
+    "factor compare": "factor compare fit.json a b",
+    "factor predict": "factor predict fit.json",
+    "stack fit": "stack fit judges.csv",
+    "stack apply": "stack apply judges.csv --stack stack.json --out applied.csv",
+    "stack audit": "stack audit judges.csv --stack stack.json",
     "study calibration": "study calibration scores.csv",
     "study label-strategy": "study label-strategy scores.csv",
     "study mix": "study mix scores.csv",

@@ -218,7 +218,7 @@ def test_a_stack_at_new_prompts():
     new = judged(prompts=150, seed=7)
     new["prompt_id"] = "new " + new["prompt_id"]
     applied = bw.apply_stack(new, fit)
-    assert (applied.lacking, applied.fitted, applied.caveats) == ((), 0, [])
+    assert (applied.lacking, applied.seen, applied.caveats) == ((), 0, [])
     audit = bw.audit(applied.table)
     best = audit.choice["recovery"]
     assert best.best == ("stack",)
@@ -230,7 +230,7 @@ def test_prompts_that_it_was_fitted_to_are_told():
     """Applied: said. Audited: refused, with the file that may be."""
     fit = bw.fit_stack(judged())
     applied = bw.apply_stack(judged(), fit.document())
-    assert applied.fitted == 60
+    assert applied.seen == 60
     assert "60 prompts of 60 are those that the stack was fitted to" in applied.caveats[0]
     with pytest.raises(InputError, match="60 prompts of 60"):
         bw.audit_stack(judged(), fit.document())

@@ -29,7 +29,7 @@ def convert(
 
     Every row whose prompt and candidate can be told is written; what an audit still lacks is said.
     """
-    given.refuse_overwriting([file], [out], headers=[("prompt_id", "candidate")], force=force)
+    given.refuse_overwriting([file], [out], force=force)
     from bonwise.data.converting import convert as converted
     from bonwise.data.writing import csv_frame, write_whole
     from bonwise.printable import printable, shell_path

@@ -25,9 +25,6 @@ Scores = Annotated[Path, typer.Argument(help="Scores of two judges or more.", sh
 StackFile = Annotated[Path, typer.Option("--stack", help="What bonwise stack fit --out wrote.", show_default=False)]
 Name = Annotated[str, typer.Option("--name", help="What the stack is called as a judge.")]
 
-HEADER = ("prompt_id", "candidate", "judge", "judge_score")
-"""Columns with which a table of scores begins."""
-
 
 @app.command("fit")
 @shared_flags()
@@ -58,7 +55,7 @@ def fit(
 
     Prints what its picks are worth on prompts it was not fitted to, beside each judge and other rules.
     """
-    output.refuse_overwriting(file, *reading.paths(), also=(out, scores), headers=[HEADER])
+    output.refuse_overwriting(file, *reading.paths(), also=(out, scores))
     from bonwise.data.score_file import score_file
     from bonwise.data.writing import write_whole
     from bonwise.factors.stack_fit import fit_stack
@@ -96,7 +93,7 @@ def apply(
 
     Every command that reads scores reads the file: audit, route, study, plan.
     """
-    given.refuse_overwriting((file, stack, *reading.paths()), (out,), headers=[HEADER], force=force)
+    given.refuse_overwriting((file, stack, *reading.paths()), (out,), force=force)
     from bonwise.data.score_file import score_file
     from bonwise.data.writing import write_whole
     from bonwise.factors.stack_use import apply_stack

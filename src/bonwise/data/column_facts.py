@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from bonwise.data.label_words import label_words
 from bonwise.data.numbers import distinct, is_blank, read_numbers
 from bonwise.data.repeats import draw_columns
-from bonwise.data.roles import WORDS
+from bonwise.data.roles import IDENTIFIERS, WORDS
 from bonwise.data.structured_text import StructuredText
 from bonwise.errors import RowError
 
@@ -70,17 +71,26 @@ def column_contents(frame: pd.DataFrame, taken: Mapping[str, str], *, strata: bo
     draws = draw_columns(frame.columns)
     for name in frame.columns:
         column = frame[name]
-        missing = is_blank(column)
+        role = ""
         if name in roles:
             role = roles[name]
         elif name in draws:
             role = "draws"
         elif name in WORDS:
             role = "words"
-        else:
-            role = "stratum" if strata else ""
+        elif strata:
+            role = "stratum"
+        missing = _without_words(column) if role in IDENTIFIERS else is_blank(column)
         kind = "blank" if missing.all() else _kind(column[~missing])
+        if role in IDENTIFIERS and not missing.all() and is_blank(column[~missing]).any():
+            kind = "names"
         yield ColumnContent(str(name), kind, int(missing.sum()), _examples(column[~missing]), role)
+
+
+def _without_words(column: pd.Series) -> npt.NDArray[np.bool_]:
+    """Tell which identifiers are missing: of these a word such as NA is one like any other."""
+    empty = column.isna() | (column.astype(str).str.strip() == "")
+    return empty.to_numpy(dtype=bool)
 
 
 def _kind(column: pd.Series) -> str:

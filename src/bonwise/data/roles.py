@@ -15,6 +15,7 @@ __all__ = [
     "CANDIDATE_ROLES",
     "COLUMN_FLAGS",
     "FURTHER_ALIASES",
+    "IDENTIFIERS",
     "LABEL_ROLES",
     "NUMERIC",
     "ROLES",
@@ -168,6 +169,9 @@ SPOKEN = ("prompt", "text", "response", "raw")
 
 SPENT = ("tokens", "input_tokens", "output_tokens")
 """Columns that say what a score took, never strata."""
+
+IDENTIFIERS = frozenset({"prompt_id", "candidate", "judge", "cluster", "family", "judge_family"})
+"""Roles of names, of which a word such as NA is one like any other."""
 
 WORDS = frozenset({*SPOKEN, "unscored"})
 """Columns of words: shown where they help, never strata."""

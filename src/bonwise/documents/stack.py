@@ -20,10 +20,10 @@ from bonwise.documents.values import Confidence, Count, NotBlank, Number, Positi
 
 __all__ = [
     "MODEL",
-    "BaselineRecord",
     "CalibrationTenth",
     "JudgeWorthRecord",
     "SmallerStack",
+    "StackBaseline",
     "StackCalibration",
     "StackDocument",
     "StackSettings",
@@ -76,7 +76,7 @@ class SmallerStack(Record):
     cost: Share | None = None
 
 
-class BaselineRecord(Record):
+class StackBaseline(Record):
     """Picks by another rule.
 
     Parameters
@@ -187,7 +187,7 @@ class StackDocument(Document):
         Of gain and recovery: the stack less the best judge, both out of fold.
     fallback : str or None
         The judge that is taken alone, because cross-validation showed no gain of a stack.
-    baselines : dict of str to BaselineRecord
+    baselines : dict of str to StackBaseline
     worth : dict of str to JudgeWorthRecord
         What is lost without each judge; empty where the stack falls back.
     smaller : list of SmallerStack
@@ -220,7 +220,7 @@ class StackDocument(Document):
     best_out_of_fold: Metrics
     difference: Metrics
     fallback: str | None
-    baselines: dict[str, BaselineRecord]
+    baselines: dict[str, StackBaseline]
     worth: dict[str, JudgeWorthRecord]
     smaller: list[SmallerStack]
     smallest: SmallerStack | None

@@ -13,10 +13,10 @@ from bonwise.data.repeats import cell_repeats
 from bonwise.documents.estimate import EstimateRecord, estimate_records
 from bonwise.documents.record import given
 from bonwise.documents.stack import (
-    BaselineRecord,
     CalibrationTenth,
     JudgeWorthRecord,
     SmallerStack,
+    StackBaseline,
     StackCalibration,
     StackDocument,
     StackSettings,
@@ -52,7 +52,7 @@ def stack_document(fit: StackFit) -> StackDocument:
         difference=estimate_records(figures.difference),
         fallback=fit.stack.fallback,
         baselines={
-            name: BaselineRecord(metrics=estimate_records(one.metrics), difference=estimate_records(one.difference))
+            name: StackBaseline(metrics=estimate_records(one.metrics), difference=estimate_records(one.difference))
             for name, one in fit.baselines.items()
         },
         worth=_worth(fit, calls),

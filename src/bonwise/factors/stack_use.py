@@ -47,13 +47,13 @@ class AppliedStack:
         With the stack as a further judge.
     lacking : tuple of str
         Judges of the stack that the table does not have.
-    fitted : int
+    seen : int
         Prompts of the table that the stack was fitted to.
     """
 
     table: ScoreTable
     lacking: tuple[str, ...]
-    fitted: int
+    seen: int
 
     @property
     def caveats(self) -> list[str]:
@@ -63,9 +63,9 @@ class AppliedStack:
             found.append(
                 f"The table lacks {listed(self.lacking)}: their scores are filled by what the others let expect."
             )
-        if self.fitted:
+        if self.seen:
             found.append(
-                f"{counted(self.fitted, 'prompt')} of {count(len(self.table.prompts))} are those that the stack was "
+                f"{counted(self.seen, 'prompt')} of {count(len(self.table.prompts))} are those that the stack was "
                 "fitted to: figures on them are too good. bonwise stack fit --scores writes their scores out of fold."
             )
         return found
@@ -101,8 +101,8 @@ def apply_stack(
     table = open_table(source, options) if labelled else open_scores(source, options)
     document = _opened(stack)
     found, lacking = with_stack(table, document.to_stack(), name=name, exclude=options.exclude, shape=options.shape)
-    fitted = document.fitted([str(one) for one in table.prompts]) if isinstance(document, StackDocument) else 0
-    return AppliedStack(found, lacking, fitted)
+    seen = document.fitted([str(one) for one in table.prompts]) if isinstance(document, StackDocument) else 0
+    return AppliedStack(found, lacking, seen)
 
 
 @opens_a_table
@@ -145,9 +145,9 @@ def audit_stack(
     """
     options = ReadingOptions.of(audit_stack, reading)
     found = apply_stack(open_table(source, options), stack, name=name, exclude=options.exclude, shape=options.shape)
-    if found.fitted:
+    if found.seen:
         raise InputError(
-            f"{found.table.source}: {counted(found.fitted, 'prompt')} of {count(len(found.table.prompts))} are those "
+            f"{found.table.source}: {counted(found.seen, 'prompt')} of {count(len(found.table.prompts))} are those "
             "that the stack was fitted to, and figures on them would be too good",
             hint="audit other prompts, or the file that bonwise stack fit --scores writes",
         )

@@ -30,7 +30,7 @@ def judge_from_spec(
         The factory behind the kind is called with one argument and the options. A first parameter named ``model``
         gets ``provider/model``, one named ``of`` gets the inner judge, any other gets the rest as it stands.
     model : str, optional
-        ``provider/model`` for a judge that wants a model and names none, also where it is part of a stack.
+        ``provider/model`` for a judge that wants a model and names none. Also of one that is part of a stack.
     base_url, seed : str and int, optional
         Handed to every factory that has a parameter of this name, also to that of an inner judge.
     **options

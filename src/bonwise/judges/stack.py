@@ -71,9 +71,9 @@ class Stack:
         The judges by their names in the stack; None leaves one out. Of a name that is not given here, the text that
         the file states for it, or the name itself, makes the judge.
     model : str, optional
-        ``provider/model`` for judges whose texts name none.
+        ``provider/model`` for a judge that wants a model and names none.
     base_url, seed : str and int, optional
-        Of judges that are made of texts; see `judge_from_spec`.
+        Handed to every factory that has a parameter of this name, also to that of an inner judge.
 
     Raises
     ------

@@ -24,6 +24,7 @@ from bonwise.report.numbers import (
 
 __all__ = ["describe"]
 
+_RECOVERY = "recovery"
 _STACK, _BEST = "stack", "best judge of the other folds"
 _MOST = 40
 """Judges that a table shows."""
@@ -59,10 +60,10 @@ def _blocks(document: StackDocument) -> Iterator[Block]:
 
 
 def _lead(document: StackDocument) -> str:
-    stack, apart = document.metrics["recovery"], document.difference["recovery"]
+    stack, apart = document.metrics[_RECOVERY], document.difference[_RECOVERY]
     if stack.estimate is None:
         return f"Nothing can be said of the stack's picks: {printable(stack.reason, longest=300)}."
-    best = document.best_out_of_fold["recovery"]
+    best = document.best_out_of_fold[_RECOVERY]
     figures = f"Recovery out of fold: stack {with_interval(stack, 'share')}"
     if best.estimate is not None:
         figures += f", best judge {with_interval(best, 'share')}"
@@ -124,7 +125,7 @@ def _compared(document: StackDocument) -> Iterator[Block]:
     yield from _forest(everyone)
 
 
-_SHOWN: tuple[tuple[str, Unit], ...] = (("recovery", "share"), ("gain", "number"))
+_SHOWN: tuple[tuple[str, Unit], ...] = ((_RECOVERY, "share"), ("gain", "number"))
 
 
 def _values(of: Mapping[str, EstimateRecord]) -> tuple[float | None, ...]:
@@ -139,7 +140,7 @@ def _everyone(document: StackDocument) -> dict[str, Mapping[str, EstimateRecord]
     found: dict[str, Mapping[str, EstimateRecord]] = {_STACK: document.metrics, _BEST: document.best_out_of_fold}
     found |= {name: one.metrics for name, one in document.baselines.items()}
     found |= {f"judge {name}": metrics for name, metrics in document.judges.items()}
-    order = sorted(found, key=lambda who: _height(found[who]["recovery"]), reverse=True)
+    order = sorted(found, key=lambda who: _height(found[who][_RECOVERY]), reverse=True)
     return {who: found[who] for who in order}
 
 
@@ -148,7 +149,7 @@ def _height(found: EstimateRecord) -> float:
 
 
 def _forest(everyone: Mapping[str, Mapping[str, EstimateRecord]]) -> list[Drawing[Forest]]:
-    shown = {who: of["recovery"] for who, of in everyone.items() if of["recovery"].estimate is not None}
+    shown = {who: of[_RECOVERY] for who, of in everyone.items() if of[_RECOVERY].estimate is not None}
     return forest_figure(
         [(printable(who, longest=_LONGEST), one.estimate, one.low, one.high) for who, one in shown.items()],
         "stack-recovery",
