@@ -43,10 +43,10 @@ def test_the_others_go_on(tmp_path, prompts, seed):
                 start(judging(tmp_path, server.url, "--max-concurrency", str(AT_ONCE), out=out)) for out in outs
             ]
             trap.set((calls // 2, 0.0, workers[0].kill))
-        codes = [ended(worker)[0] for worker in workers]
+        ends = [ended(worker) for worker in workers]
         done(judging(tmp_path, server.url, out="new.csv"))
     assert trap.sprung
-    assert codes == [KILLED, 0, 0]
+    assert [end[0] for end in ends] == [KILLED, 0, 0], ends
     scores = (tmp_path / "alone.csv").read_bytes()
     assert {(tmp_path / out).read_bytes() for out in (*outs[1:], "new.csv")} == {scores}
     assert script.counts.faults.total() > 0
