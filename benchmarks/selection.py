@@ -15,18 +15,23 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import openai
 
 import bonwise as bw
 from bonwise.calls.engine import Engine
 from bonwise.calls.providers.http import http_library
 from bonwise.calls.providers.protocol import Connection
+from bonwise.data.feature_scaling import FeatureScaling, StackFeature
+from bonwise.data.judge_stack import JudgeStack
+from bonwise.judges.calling import as_judge
 from bonwise.judges.judging import judge_with
 from bonwise.selection.select import select
 from bonwise.selection.selector import Selector
 
 HTTP = http_library(openai)
 CANDIDATES, SELECTIONS, ROUNDS = 8, 200, 7
+JUDGES = 10
 QUICK_SELECTIONS, QUICK_ROUNDS = 20, 2
 POOL = [f"Answer {at}: " + "so many words that say something of it " * 10 for at in range(CANDIDATES)]
 MODEL = bw.Pointwise("openai/m", base_url="http://memory/v1")
@@ -106,7 +111,30 @@ def bare_questions(selections: int) -> None:
     asyncio.run(main())
 
 
-LOCAL, MEMORY = "local judge", "model in memory"
+class MeanOfTen:
+    """Ten judges whose scores are averaged: what a stack does without its weights and chances."""
+
+    name, version = "mean of ten", "1"
+    of = [as_judge(judge)] * JUDGES
+
+    def judge(self, prompt: str, candidates: Sequence[str]) -> list[bw.Score]:
+        """Average the scores of each candidate."""
+        found = [one.judge(prompt, candidates) for one in self.of]
+        return [bw.Score(statistics.fmean(one.value for one in scores)) for scores in zip(*found, strict=True)]
+
+
+def stack_of_ten() -> bw.Stack:
+    """Return a stack of ten judges, with weights and chances."""
+    names = [f"judge {at}" for at in range(JUDGES)]
+    scaling = FeatureScaling(
+        tuple(StackFeature(name, "score") for name in names), np.full(JUDGES, 50.0), np.eye(JUDGES)
+    )
+    return bw.Stack(
+        JudgeStack(scaling, np.linspace(-1, 1, JUDGES), 0.01 * np.eye(JUDGES)), judges=dict.fromkeys(names, judge)
+    )
+
+
+LOCAL, TEN, MEMORY = "local judge", "ten local judges", "model in memory"
 CONTENDERS: dict[str, dict[str, Callable[[int], None]]] = {
     LOCAL: {
         "bare loop": bare_loop,
@@ -114,6 +142,10 @@ CONTENDERS: dict[str, dict[str, Callable[[int], None]]] = {
         "Selector.select": by_selector,
         "Selector.aselect": by_aselect(judge),
         "Selector.aselect, async judge": by_aselect(waiting_judge),
+    },
+    TEN: {
+        "Selector.aselect, mean": by_aselect(MeanOfTen()),
+        "Selector.aselect, stack": by_aselect(stack_of_ten()),
     },
     MEMORY: {
         "engine, bare loop": bare_questions,

@@ -35,6 +35,9 @@ _TIME = r'\1"<time>"'
 
 _RELEASE = re.compile(rf"(?<![\w.]){re.escape(release())}(?![\w]|\.\d)")
 _CLOCK = re.compile(rf'("(?:{"|".join(sorted(CLOCK))})": )(?:-?\d[\d.e+-]*|"[^"]*")')
+_DIGEST = re.compile("[0-9a-f]{16}")
+"""Of the model of a stack: it is another one where a last digit is."""
+
 _CLOCKS = re.compile(r'"latency": \{[^}]*\}')
 _NUMBER = re.compile(r"\d+\.\d+")
 _ANSWER = re.compile(r'(\\"id\\":\\"(?:msg_|chatcmpl-))\w+')
@@ -68,7 +71,7 @@ def masked(value: Any) -> Any:
 
 
 def _masked_leaf(key: str, value: Any) -> Any:
-    if key in PROSE:
+    if key in PROSE or (key == "digest" and isinstance(value, str) and _DIGEST.fullmatch(value)):
         return _words(value)
     if key in REASONS_BY_NAME and isinstance(value, dict):
         return {name: _words(one) for name, one in value.items()}

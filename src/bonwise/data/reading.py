@@ -149,11 +149,12 @@ def _read_separated(path: Path, separator: str) -> pd.DataFrame:
     separator, header = _csv_header(path, separator)
     frame = _csv_cells(path, separator, len(header))
     frame = frame[~_blank_rows(frame)].iloc[1:].set_axis(header, axis=1)
+    if separator == ";":
+        # Before any column is looked at: older pandas keeps a column as it was when it was first looked at.
+        frame.attrs[DECIMAL_COMMA] = True
     for name in header:
         if frame[name].str.startswith("'").any():
             frame[name] = frame[name].map(plain_cell)
-    if separator == ";":
-        frame.attrs[DECIMAL_COMMA] = True
     return frame
 
 
