@@ -92,6 +92,14 @@ TESTED = (
         "ranker in a pipeline, YAML; sync and async",
         "a judge that is a function is not written to YAML",
     ),
+    TestedHost(
+        "pydantic-ai",
+        "pydantic-ai-slim",
+        "bonwise.hosts.pydantic_ai",
+        "tests/hosts/test_pydantic_ai.py",
+        "model of an agent (run, run_sync, stream, tools, structured output, fallback); async, as the host is",
+        "batches, responses finished later",
+    ),
 )
 
 

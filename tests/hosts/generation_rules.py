@@ -6,6 +6,7 @@ after the other, an exception being raised, asks for the best of as many, and re
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -121,3 +122,38 @@ GENERATION_RULES = (
     some_draws_fail,
     all_draws_fail,
 )
+
+
+async def ends_with_its_caller(request):
+    """A caller that gives up ends every draw before it gets its own error; nothing goes on behind its back.
+
+    ``request(judge, n, answer)`` is awaited for a result; its model awaits ``answer()`` once per draw.
+    """
+    begun, ended = [], []
+
+    async def answer():
+        begun.append(1)
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(1)
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.5):
+            await request(by_length, 3, answer)
+    assert (len(begun), len(ended)) == (3, 3)
+
+
+async def draws_side_by_side(request):
+    """All draws wait at the same time, in the caller's loop."""
+    waiting, everyone = [], asyncio.Event()
+
+    async def answer():
+        waiting.append(1)
+        if len(waiting) == 4:
+            everyone.set()
+        await everyone.wait()
+        return "red"
+
+    async with asyncio.timeout(10):
+        await request(by_length, 4, answer)

@@ -14,6 +14,7 @@ import pytest
 
 import bonwise as bw
 from bonwise.errors import UsageError
+from bonwise.hosts import HOSTS
 from bonwise.hosts.cross_encoder import JudgeCrossEncoder
 from bonwise.hosts.generation import BestOfN
 from bonwise.hosts.reranking import DocumentRanker
@@ -179,6 +180,19 @@ def test_an_error_by_which_a_host_steers_is_passed_on_at_once(asynchronous):
         asyncio.run(best_of.achoose("p", adraw)) if asynchronous else best_of.choose("p", draw)
 
 
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_prompt_that_no_judge_reads_is_refused_before_anything_is_paid(asynchronous):
+    """A host that gets this error has lost no candidate."""
+    asked, best_of = [], BestOfN(by_length, 3)
+
+    async def draw(at):
+        asked.append(at)
+
+    with pytest.raises(UsageError, match="the prompt must be text or chat messages, not int"):
+        asyncio.run(best_of.achoose(7, draw)) if asynchronous else best_of.choose(7, asked.append)
+    assert asked == []
+
+
 def test_a_pick_without_a_judge_is_no_blank():
     """Where the judge fails the seed draws among the candidates that have words."""
 
@@ -229,7 +243,7 @@ def test_importing_the_room_loads_no_host():
     code = (
         "import sys, bonwise, bonwise.hosts, bonwise.hosts.reranking, bonwise.hosts.generation\n"
         "import bonwise.hosts.cross_encoder\n"
-        "hosts = {'langchain_core', 'llama_index', 'haystack', 'sentence_transformers', 'starlette'}\n"
+        f"hosts = {{'sentence_transformers', 'starlette', *{ABSENT}}}\n"
         "print(hosts & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -241,7 +255,10 @@ MISSING = {
     "langchain": ("bonwise.hosts.langchain", "langchain"),
     "langchain_agents": ("bonwise.hosts.langchain_agents", "langchain"),
     "llama_index": ("bonwise.hosts.llama_index", "llama-index"),
+    "pydantic_ai": ("bonwise.hosts.pydantic_ai", "pydantic-ai"),
 }
+
+ABSENT = sorted({module.partition(".")[0] for feature in HOSTS.values() for module in feature.modules})
 
 
 @pytest.mark.parametrize("name", MISSING)
@@ -252,7 +269,7 @@ def test_a_missing_host_is_one_line_to_type(name):
         "import sys\n"
         "class Absent:\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name.partition('.')[0] in ('haystack', 'langchain', 'langchain_core', 'llama_index'):\n"
+        f"        if name.partition('.')[0] in {ABSENT}:\n"
         "            raise ModuleNotFoundError(name)\n"
         "sys.meta_path.insert(0, Absent())\n"
         f"try:\n    import {module}\n"

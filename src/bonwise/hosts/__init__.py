@@ -16,5 +16,6 @@ HOSTS = {
     "langchain": Feature(("langchain_core",), "langchain"),
     "langchain_agents": Feature(("langchain_core", "langchain"), "langchain"),
     "llama_index": Feature(("llama_index.core",), "llama-index"),
+    "pydantic_ai": Feature(("pydantic_ai",), "pydantic-ai"),
 }
 """What each module of this package needs that bonwise does not bring."""

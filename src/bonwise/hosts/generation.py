@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from bonwise.data.chat import prompt_text
 from bonwise.data.checks import check_whole
 from bonwise.errors import JudgeError
 from bonwise.hosts.selectors import selector_of
@@ -18,9 +19,25 @@ from bonwise.printable import printable
 from bonwise.selection.selection import Selection
 from bonwise.selection.selector import Selector
 
-__all__ = ["BestOfN", "Chosen"]
+__all__ = ["BestOfN", "Chosen", "Drawn"]
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn(Generic[T]):
+    """A candidate that is the answer of a model in the host's own type.
+
+    Parameters
+    ----------
+    answer : object
+        What the host gets back if this candidate wins.
+    message : message
+        What the judge reads of it: text and tool calls, as of `bonwise.data.chat.answer_text`.
+    """
+
+    answer: T
+    message: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +128,8 @@ class BestOfN:
 
         Raises
         ------
+        bonwise.errors.UsageError
+            A prompt that is neither text nor messages; nothing is drawn.
         Exception
             What the first draw raised, where none gave a candidate.
         bonwise.errors.JudgeError
@@ -118,6 +137,7 @@ class BestOfN:
         bonwise.errors.CallError
             The judge was not answered, and `on_failure` is ``raise``.
         """
+        asked = prompt_text(prompt)  # what the judge cannot read is refused before anything is paid
         tasks = [asyncio.ensure_future(draw(at)) for at in range(self.n)]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION if self._pass_on else asyncio.ALL_COMPLETED)
@@ -127,10 +147,11 @@ class BestOfN:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        return await self.apick(prompt, *self._sorted([_outcome(one) for one in tasks]))
+        return await self.apick(asked, *self._sorted([_outcome(one) for one in tasks]))
 
     def choose(self, prompt: Any, draw: Callable[[int], T]) -> Chosen[T]:
         """Do what `achoose` does with a draw that returns its candidate; draws run in threads, side by side."""
+        asked = prompt_text(prompt)
         if self.n == 1:
             outcomes = [_tried(draw, 0)]
         else:
@@ -143,7 +164,7 @@ class BestOfN:
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
         self._raise_what_steers([one for _, one in outcomes])
-        return self.pick(prompt, *self._sorted(outcomes))
+        return self.pick(asked, *self._sorted(outcomes))
 
     def pick(self, prompt: Any, drawn: Sequence[T], failed_draws: Sequence[str] = ()) -> Chosen[T]:
         """Do what `apick` does, and wait for it."""

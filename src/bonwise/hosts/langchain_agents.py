@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bonwise.hosts import HOSTS
-from bonwise.hosts.generation import BestOfN, Chosen
+from bonwise.hosts.generation import BestOfN, Chosen, Drawn
 
 HOSTS["langchain_agents"].require("bonwise.hosts.langchain_agents")
 
@@ -45,26 +45,22 @@ class BestOfNMiddleware(AgentMiddleware):
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Call the model n times, side by side, and return the best response."""
         asked = _past_the_cache(request)
-        return _response(self.best_of.choose(_prompt(request), lambda _: DrawnResponse(handler(asked))))
+        return _response(self.best_of.choose(_prompt(request), lambda _: _drawn(handler(asked))))
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Do the same in the running event loop."""
         asked = _past_the_cache(request)
 
-        async def draw(_: int) -> DrawnResponse:
-            return DrawnResponse(await handler(asked))
+        async def draw(_: int) -> Drawn[Any]:
+            return _drawn(await handler(asked))
 
         return _response(await self.best_of.achoose(_prompt(request), draw))
 
 
-class DrawnResponse:
-    """A response whose message the judge reads."""
-
-    def __init__(self, response: Any) -> None:
-        self.response = response
-        messages = [response] if isinstance(response, AIMessage) else response.result
-        # With structured output a tool's message follows the model's.
-        self.message = next(one for one in messages if isinstance(one, AIMessage))
+def _drawn(response: Any) -> Drawn[Any]:
+    messages = [response] if isinstance(response, AIMessage) else response.result
+    # With structured output a tool's message follows the model's.
+    return Drawn(response, next(one for one in messages if isinstance(one, AIMessage)))
 
 
 def _prompt(request: Any) -> list[Any]:
@@ -77,11 +73,11 @@ def _past_the_cache(request: Any) -> Any:
     return request.override(model=model.model_copy(update={"cache": False})) if hasattr(model, "cache") else request
 
 
-def _response(chosen: Chosen[DrawnResponse]) -> Any:
+def _response(chosen: Chosen[Drawn[Any]]) -> Any:
     """Return the winner's response, in which its message holds the usage of all and the trail."""
     best = chosen.best
     message = best_message(replace(chosen, best=best.message, drawn=tuple(one.message for one in chosen.drawn)))
-    if isinstance(best.response, AIMessage):
+    if isinstance(best.answer, AIMessage):
         return message
-    result = [message if one is best.message else one for one in best.response.result]
-    return ModelResponse(result=result, structured_response=best.response.structured_response)
+    result = [message if one is best.message else one for one in best.answer.result]
+    return ModelResponse(result=result, structured_response=best.answer.structured_response)
