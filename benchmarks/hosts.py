@@ -100,6 +100,14 @@ TESTED = (
         "model of an agent (run, run_sync, stream, tools, structured output, fallback); async, as the host is",
         "batches, responses finished later",
     ),
+    TestedHost(
+        "openai-agents",
+        "openai-agents",
+        "bonwise.hosts.openai_agents",
+        "tests/hosts/test_openai_agents.py",
+        "model of an agent (run, run_sync, stream, tools, structured output, sessions, retries); async, as the host is",
+        "conversations that the service keeps",
+    ),
 )
 
 

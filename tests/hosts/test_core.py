@@ -255,6 +255,7 @@ MISSING = {
     "langchain": ("bonwise.hosts.langchain", "langchain"),
     "langchain_agents": ("bonwise.hosts.langchain_agents", "langchain"),
     "llama_index": ("bonwise.hosts.llama_index", "llama-index"),
+    "openai_agents": ("bonwise.hosts.openai_agents", "openai-agents"),
     "pydantic_ai": ("bonwise.hosts.pydantic_ai", "pydantic-ai"),
 }
 

@@ -16,6 +16,7 @@ HOSTS = {
     "langchain": Feature(("langchain_core",), "langchain"),
     "langchain_agents": Feature(("langchain_core", "langchain"), "langchain"),
     "llama_index": Feature(("llama_index.core",), "llama-index"),
+    "openai_agents": Feature(("agents",), "openai-agents"),
     "pydantic_ai": Feature(("pydantic_ai",), "pydantic-ai"),
 }
 """What each module of this package needs that bonwise does not bring."""
