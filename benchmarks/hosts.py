@@ -105,7 +105,7 @@ TESTED = (
         "openai-agents",
         "bonwise.hosts.openai_agents",
         "tests/hosts/test_openai_agents.py",
-        "model of an agent (run, run_sync, stream, tools, structured output, sessions, retries); async, as the host is",
+        "model of an agent (run, stream, tools, structured output, sessions, retries); async, as the host is",
         "conversations that the service keeps",
     ),
 )
