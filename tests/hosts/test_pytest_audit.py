@@ -13,7 +13,7 @@ from bonwise.testing import simulate
 
 pytest.importorskip("scipy", reason="bonwise[audit] is not installed")
 
-SUITE = '''
+SUITE = """
 import pytest
 
 FOLDER = __file__.rpartition("/")[0]
@@ -66,7 +66,7 @@ def test_no_number(bonwise_audit):
 @pytest.mark.bonwise_audit(recovery=0.1)
 def test_without_file():
     pass
-'''
+"""
 
 PASSED = {"test_met", "test_labels_beside", "test_fixture", "test_frame"}
 SAID = {
@@ -85,7 +85,7 @@ SAID = {
 def pytest_in(folder, *arguments):
     """Run a suite as its owner would, without the settings of this one."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    return subprocess.run(  # noqa: S603 - its own suite
+    return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--strict-markers", *arguments],
         cwd=folder,
         env=environment,
@@ -144,13 +144,17 @@ def test_the_sentence_of_each_gate_stands_in_the_junit_file(suite):
 
 def test_the_mark_is_listed(tmp_path):
     """``pytest --markers`` says what the mark is."""
-    assert "@pytest.mark.bonwise_audit(file, **gates): audit a table of scores" in pytest_in(tmp_path, "--markers").stdout
+    assert (
+        "@pytest.mark.bonwise_audit(file, **gates): audit a table of scores"
+        in pytest_in(tmp_path, "--markers").stdout
+    )
 
 
 def test_a_suite_that_does_not_use_it_loads_no_statistics(tmp_path):
     """Registering the mark costs nothing that a suite would notice."""
     (tmp_path / "test_other.py").write_text(
-        "import sys\n\ndef test_other():\n    loaded = {'numpy', 'pandas', 'openai', 'pydantic'} & sys.modules.keys()\n"
+        "import sys\n\ndef test_other():\n"
+        "    loaded = {'numpy', 'pandas', 'openai', 'pydantic'} & sys.modules.keys()\n"
         "    assert not loaded, loaded\n",
         "utf-8",
     )

@@ -20,6 +20,7 @@ from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Response
 from bonwise.calls.retry import until_answered
 from bonwise.calls.spending import SpendingLimitReached
+from bonwise.calls.traced_attempts import attempt_span
 from bonwise.calls.waiting import PATIENCE
 from bonwise.data.verdicts import Unscored
 from bonwise.errors import UsageError
@@ -195,7 +196,8 @@ class CallAttempts:
             if self._call is not None or await self._claim():
                 self._terms.totals.retries += number > 1
                 self.on_the_wire = True
-                await self._send(exchange)
+                with attempt_span(self._endpoint, self._request, number, exchange):
+                    await self._send(exchange)
         except AttemptError as error:
             exchange.problem = error.problem
             self._wait(for_another_attempt=error.problem.transient, trouble=error.problem.message)

@@ -100,7 +100,9 @@ class AuditCheck:
         gates = {name: value for name, value in keywords.items() if name not in options}
         if not gates:
             raise UsageError("no gate is named", hint="such as recovery=.2")
-        unread = [name for name, value in gates.items() if isinstance(value, bool) or not isinstance(value, int | float)]
+        unread = [
+            name for name, value in gates.items() if isinstance(value, bool) or not isinstance(value, int | float)
+        ]
         if unread:
             raise UsageError(
                 f"{unread[0]}={gates[unread[0]]!r} is no gate", hint="a metric and a number, such as recovery=.2"

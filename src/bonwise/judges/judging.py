@@ -17,6 +17,7 @@ from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
 from bonwise.judges.calling import FunctionJudge, asked, checked, concluded, innermost
 from bonwise.judges.judgment import Judgment
 from bonwise.judges.protocol import AskingJudge, Judge, is_asking
+from bonwise.judges.traced_judging import traced_judging
 from bonwise.judges.worker import Outcome, run_all_in_thread
 from bonwise.printable import printable
 
@@ -53,6 +54,7 @@ class _Running:
 _RUNNING: ContextVar[_Running | None] = ContextVar("bonwise engine at work", default=None)
 
 
+@traced_judging
 async def judge_with(
     engine: Engine,
     judge: Judge,

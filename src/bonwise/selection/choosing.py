@@ -18,6 +18,7 @@ from bonwise.selection.protocol import Standing
 from bonwise.selection.ranking import ranked
 from bonwise.selection.selection import Routed, Selection
 from bonwise.selection.settings import Routing, SelectionSettings, default_strategy
+from bonwise.selection.traced_selection import traced_selection
 
 __all__ = ["choose"]
 
@@ -29,6 +30,7 @@ Turn = Callable[[], Awaitable[None]]
 """Waits until it is this pool's turn to be looked at by the router."""
 
 
+@traced_selection
 async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller names it
     settings: SelectionSettings,
     runner: JudgeRunner,

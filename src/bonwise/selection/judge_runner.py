@@ -15,6 +15,8 @@ from bonwise.errors import BonwiseError, UsageError
 from bonwise.judges.judging import CallsInThread, asked_or_failed, blocks, called, failed, judge_now, run_together
 from bonwise.judges.judgment import Judgment
 from bonwise.judges.protocol import AskingJudge, Judge, is_asking
+from bonwise.judges.traced_judging import note_outcomes
+from bonwise.tracing import UNTRACED, span
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
@@ -223,7 +225,7 @@ class EngineJudgeRunner:
             return (error,)
 
     async def _in_tasks(self, works: Sequence[_Work], until: float | None) -> list[Sequence[Result]]:
-        tasks = [asyncio.create_task(work.run()) for work in works]
+        tasks = [asyncio.create_task(work.traced()) for work in works]
         ended: set[asyncio.Task[Sequence[Result]]] = set()
         await run_together(tasks, ended, None if until is None else max(0.0, until - self.now()))
         return [_of(task, work) if task in ended else work.in_time for task, work in zip(tasks, works, strict=True)]
@@ -252,13 +254,23 @@ class _Work:
     in_time: Sequence[Result]
     foreign: bool = False
 
+    async def traced(self) -> Sequence[Result]:
+        """Make them inside a span."""
+        current = span(f"judge {self.judge.name}", "EVALUATOR")
+        if current is UNTRACED:
+            return await self.run()
+        with current:
+            found = await self.run()
+            note_outcomes(current, self.judge.name, found)
+        return found
+
 
 async def _awaited(work: _Work, until: float | None) -> Sequence[Result]:
     """Make calls without a task of their own."""
     limit = asyncio.timeout_at(until)
     try:
         async with limit:
-            return await work.run()
+            return await work.traced()
     except TimeoutError:
         if not limit.expired():
             raise
@@ -284,7 +296,16 @@ class ThreadJudgeRunner:
 
     async def judge(self, calls: Sequence[Call], until: float | None) -> list[Result]:
         """Run one after the other; a call that would begin too late is not made."""
-        return [None if until is not None and self.now() >= until else self._judged(call) for call in calls]
+        return [None if until is not None and self.now() >= until else self._traced(call) for call in calls]
+
+    def _traced(self, call: Call) -> Result:
+        current = span(f"judge {call.judge.name}", "EVALUATOR")
+        if current is UNTRACED:
+            return self._judged(call)
+        with current:
+            found = self._judged(call)
+            note_outcomes(current, call.judge.name, (found,))
+        return found
 
     def _judged(self, call: Call) -> Result:
         try:
