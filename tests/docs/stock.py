@@ -25,6 +25,7 @@ def stock():
     table = named(drawn.frame())
     table.to_csv("scores.csv", index=False)
     table[["prompt_id", "candidate", "oracle_label"]].to_csv("labels.csv", index=False)
+    write_pools(Path("scored_pools.jsonl"), table)
     many = simulate("arena", n=400, seed=20261122, candidates=8).frame()
     many.drop(columns="oracle_label").to_csv("many.csv", index=False)
     ids = list(dict.fromkeys(table["prompt_id"]))
@@ -49,6 +50,19 @@ def stock():
     stated.assign(low=stated["judge_score"] - half, high=stated["judge_score"] + half).to_csv(
         "intervals.csv", index=False
     )
+
+
+def write_pools(path, table):
+    """Write the pools whose candidates a table scores."""
+    pools = [
+        {
+            "prompt_id": name,
+            "prompt": "Name a colour",
+            "candidates": [{"id": one, "text": f"{one} blue"} for one in rows],
+        }
+        for name, rows in table.groupby("prompt_id", sort=False)["candidate"]
+    ]
+    path.write_text("".join(json.dumps(pool) + "\n" for pool in pools), encoding="utf-8")
 
 
 def write_judges(path, drawn):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -15,11 +15,16 @@ from bonwise.errors import UsageError
 from bonwise.printable import printable, shell_path, shell_word
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from bonwise.planning.sampling.label_draw import LabelDraw
+    from bonwise.report.blocks import Said
 
 __all__ = ["app"]
 
 app = typer.Typer(name="labels", help="Choose which prompts to label.", rich_markup_mode=None)
+
+_EXAMPLE = "bonwise labels draw scores.csv --labels 100 --out design.csv"
 
 Scores = Annotated[Path, typer.Argument(help="Scores: CSV, JSONL, Parquet or a folder.", show_default=False)]
 JudgeName = Annotated[str | None, typer.Option("--judge", help="The audited judge, where the file holds several.")]
@@ -30,16 +35,24 @@ LabelFile = Annotated[Path | None, typer.Option("--label-file", help="Labels, jo
 @shared_flags(NO_PROPENSITY)
 def draw(
     *,
-    file: Scores,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Scores: CSV, JSONL, Parquet or a folder. With --pools alone none are needed.", show_default=False
+        ),
+    ] = None,
     labels: Annotated[
-        int,
+        int | None,
         typer.Option(
             help="Prompts to label, each with all its candidates; of pick, pair and --by cell, candidates. With "
-            "--after in all.",
+            "--after in all. Without scores all prompts, where nothing is said.",
             show_default=False,
         ),
-    ],
-    out: Annotated[Path, typer.Option(help="Write the design here (CSV), for bonwise audit.", show_default=False)],
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the design here (CSV), for bonwise audit; needed with scores.", show_default=False),
+    ] = None,
     design: Annotated[
         str | None,
         typer.Option(help="rule (the default), uniform, stratified, neyman; pick or pair for single candidates."),
@@ -47,7 +60,15 @@ def draw(
     judge: JudgeName = None,
     seed: given.Seed = SEED,
     sheet: Annotated[
-        Path | None, typer.Option(help="Write a label sheet (CSV) here, with the labels of earlier phases.")
+        Path | None,
+        typer.Option(
+            help="Write a label sheet here, with the labels of earlier phases: .csv, .html (a page to label on) or "
+            ".json (Label Studio)."
+        ),
+    ] = None,
+    pools: Annotated[
+        Path | None,
+        typer.Option(help="Pools (JSONL) with the words of prompts and candidates; the sheet then shows no names."),
     ] = None,
     after: Annotated[Path | None, typer.Option(help="An earlier draw, to be topped up.")] = None,
     label_file: LabelFile = None,
@@ -65,14 +86,25 @@ def draw(
 
     It looks at what labels say only where an earlier draw is continued.
     """
+    asked = {
+        "--design": design,
+        "--judge": judge,
+        "--after": after,
+        "--label-file": label_file,
+        "--by": by,
+        "--for": for_,
+    }
+    if file is None:
+        _refuse_without_scores(pools, sheet, {"--out": out, **asked}, reading)
     _refuse_dash(out=out, sheet=sheet)
-    from bonwise.data.label_design import DESIGN_HEADER
-    from bonwise.data.own_files import SHEET
-
-    output.refuse_overwriting(file, after, label_file, also=(out, sheet), headers=[DESIGN_HEADER, SHEET])
+    _refuse_overwriting(output, (file, after, label_file, pools), out, sheet)
+    if file is None:
+        return _draw_of_pools(cast("Path", pools), cast("Path", sheet), labels, seed, reading, output)
+    if labels is None or out is None:
+        flag, why = ("--labels", "how many") if labels is None else ("--out", "where the design goes")
+        raise UsageError(f"a draw from scores needs {flag}", hint=f"say {why}, such as {_EXAMPLE}")
     from bonwise.data.reading_options import ReadingOptions
     from bonwise.planning.sampling.label_draw import draw_labels
-    from bonwise.report.blocks import Said
 
     keywords = reading.keywords()
     found = draw_labels(
@@ -86,15 +118,14 @@ def draw(
         texts=sheet is not None,
         by=by,
         for_=for_,
+        pools=pools,
         **keywords,
     )
     found.write(out, sheet=sheet)
     options = ReadingOptions.of(draw_labels, keywords)
     if sheet is not None and not found.settings.labels_in_table:
         options = options.without_label_column()  # the sheet names its own column of labels
-    when, command = _next(found, file, out, sheet, options.as_flags())
-    then = (Said("note", f"Next, {printable(when, longest=1000)}:"), Said("command", command))
-    output.deliver(found.document(), then=then)
+    output.deliver(found.document(), then=_then(*_next(found, file, out, sheet, options.as_flags())))
     return 0
 
 
@@ -135,6 +166,76 @@ def compare(
     return 0
 
 
+def _draw_of_pools(
+    pools: Path, sheet: Path, labels: int | None, seed: int, reading: Reading[PoolKeywords], output: JsonOutput
+) -> int:
+    """Write a sheet of pools that have no scores yet."""
+    from bonwise.planning.sampling.pool_sheet import sheet_of_pools
+
+    said = reading.keywords()
+    scale = said.get("label_scale")
+    found = sheet_of_pools(pools, labels=labels, seed=seed, exclude=said.get("exclude", ()), label_scale=scale)
+    found.write(sheet)
+    when, filled = _filled(sheet)
+    words = ["bonwise audit SCORES.csv --labels", shell_path(filled), "" if found.of_all else "--design uniform"]
+    if scale is not None:
+        words.append(f"--label-scale {shell_word(str(scale))}")
+    output.deliver(found.document(), then=_then(when, " ".join(filter(None, words))))
+    return 0
+
+
+def _refuse_without_scores(
+    pools: Path | None, sheet: Path | None, flags: Mapping[str, object], reading: Reading[PoolKeywords]
+) -> None:
+    """Refuse what a sheet of pools cannot do."""
+    if pools is None or sheet is None:
+        raise UsageError(
+            "neither scores to draw from, nor --pools and --sheet for a sheet of pools",
+            hint=f"such as {_EXAMPLE}, or bonwise labels draw --pools pools.jsonl --sheet sheet.html",
+        )
+    meant = {name: value for name, value in flags.items() if value is not None}
+    meant |= {name: value for name, value in reading.values.items() if name not in ("--exclude", "--label-scale")}
+    if meant:
+        raise UsageError(
+            f"{next(iter(meant))} needs scores, and none were given",
+            hint="name the file of scores first; without scores, prompts are drawn uniformly at random",
+        )
+
+
+def _refuse_overwriting(
+    output: JsonOutput, inputs: Sequence[Path | None], out: Path | None, sheet: Path | None
+) -> None:
+    from bonwise.data.label_design import DESIGN_HEADER
+    from bonwise.data.own_files import BLIND_SHEET, SHEET
+
+    output.refuse_overwriting(*inputs, also=(out,), headers=[DESIGN_HEADER])
+    targets = (*output.targets.values(), out)
+    files = (sheet, sheet.with_suffix(".xml") if sheet is not None and sheet.suffix.lower() == ".json" else None)
+    given.refuse_overwriting((*inputs, *targets), files, headers=[SHEET, BLIND_SHEET], force=output.force)
+
+
+def _then(when: str, command: str) -> tuple[Said, ...]:
+    from bonwise.report.blocks import Said
+
+    return Said("note", f"Next, {printable(when, longest=1000)}:"), Said("command", command)
+
+
+def _filled(sheet: Path) -> tuple[str, Path]:
+    """Return when a sheet is filled in, and the file that then holds the labels."""
+    kind = sheet.suffix.lower()
+    exported = sheet.with_name(f"{sheet.stem}-labels{'.json' if kind == '.json' else '.csv'}")
+    if kind in (".html", ".htm"):
+        return f"after you have labelled on {sheet} in a browser and exported {exported.name}", exported
+    if kind == ".json":
+        interface = sheet.with_suffix(".xml")
+        when = (
+            f"after you have imported {sheet} into Label Studio, with {interface} as the labeling interface, and "
+            f"exported JSON as {exported.name}"
+        )
+        return when, exported
+    return f"after you have filled in {sheet}", sheet
+
+
 def _refuse_dash(**outputs: Path | None) -> None:
     for name, path in outputs.items():
         if str(path) == "-":
@@ -146,13 +247,14 @@ def _refuse_dash(**outputs: Path | None) -> None:
 def _next(found: LabelDraw, file: Path, out: Path, sheet: Path | None, flags: list[str]) -> tuple[str, str]:
     """Return when, and the command that reads the design back, or of a pilot the one that draws the rest."""
     settings = found.settings
-    filled = sheet or Path(settings.label_file or "labels.csv")
+    filled = Path(settings.label_file or "labels.csv")
+    when = f"after you have filled in {filled}"
+    if sheet is not None:
+        when, filled = _filled(sheet)
     if settings.labels_in_table:
         when = f"after you have added the labels to {file}"
     elif sheet is None and settings.phase > 1:
         when = f"after you have put the labels of all phases into {filled}"
-    else:
-        when = f"after you have filled in {filled}"
     inside = settings.labels_in_table
     if settings.design == "neyman" and settings.phase == 1:
         labels = "" if inside else f"--label-file {shell_path(filled)}"

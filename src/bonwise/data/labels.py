@@ -18,7 +18,7 @@ from bonwise.data.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.data.roles import COLUMN_FLAGS, LABEL_ROLES
 from bonwise.data.rows import RowSource
 from bonwise.data.scales import to_unit
-from bonwise.data.sources import open_source
+from bonwise.data.sources import open_labels
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import ColumnError, InputError, RowError
 
@@ -174,7 +174,7 @@ def _read_labels(
     labels: RowSource,
     reading: ReadingOptions,
 ) -> _Labels:
-    opened = open_source(labels, {}, "labels")
+    opened = open_labels(labels)
     raw, source = opened.frame, opened.name
     wanted = _wanted(raw, table, reading.named_columns, source)
     roles = (*LABEL_ROLES, "propensity", "cluster")

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from bonwise.data.reading import read_raw
+from bonwise.data.sheet_keys import with_ids
 from bonwise.data.wording import quoted
 from bonwise.errors import ColumnError, UsageError
 from bonwise.extras import TABLES
@@ -44,6 +45,8 @@ def name_of(source: object, name: str) -> str:
 def open_rows(source: RowSource, name: str = "table") -> tuple[pd.DataFrame, str]:
     """Return the rows of a file, a frame or a sequence as they stand, and how errors name them.
 
+    Only the keys of a blind label sheet become the ids that they stand for.
+
     Parameters
     ----------
     source : str, pathlib.Path, pandas.DataFrame or sequence of mappings
@@ -65,11 +68,11 @@ def open_rows(source: RowSource, name: str = "table") -> tuple[pd.DataFrame, str
     ('table', [0, 1])
     """
     if isinstance(source, str | Path):
-        return read_raw(Path(source)), name_of(source, name)
+        return with_ids(read_raw(Path(source)), str(source)), name_of(source, name)
     if isinstance(source, pd.DataFrame):
-        return counted_rows(source, name), name
+        return with_ids(counted_rows(source, name), name), name
     if isinstance(source, list | tuple):
-        return counted_rows(_frame_of(source, name), name), name
+        return with_ids(counted_rows(_frame_of(source, name), name), name), name
     raise UsageError(
         f"{type(source).__name__} is not a table",
         hint="give the path of a file, a pandas DataFrame, or a list of rows, each a mapping of column to value",

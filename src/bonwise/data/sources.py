@@ -22,7 +22,7 @@ from bonwise.data.structured_text import StructuredText
 from bonwise.errors import ColumnError, FileError
 from bonwise.extras import TABLES
 
-__all__ = ["OpenedSource", "open_source", "with_columns"]
+__all__ = ["OpenedSource", "open_labels", "open_source", "with_columns"]
 
 _MARKS = ({"annotation_id", "annotator"}, {"namedScores", "vars"})
 """Columns by which rows of a tool are known although they could pass for a table of scores."""
@@ -89,6 +89,29 @@ def open_source(source: RowSource, named: Mapping[str, str], name: str = "table"
     return OpenedSource(*open_rows(source, name))
 
 
+def open_labels(source: RowSource) -> OpenedSource:
+    """Return the rows of a file of labels; one that a tool of annotators exported goes through its importer.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or sequence of mappings
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        It cannot be read at all, or holds nothing that could be a table.
+    """
+    opened = open_source(source, {}, "labels")
+    if opened.imported is None and _is_of_a_tool(opened.frame):
+        return _by_columns(opened, ReadingOptions()) or opened
+    return opened
+
+
+def _is_of_a_tool(frame: pd.DataFrame) -> bool:
+    """Tell whether rows are known to be those of a tool although they could pass for a table."""
+    return any(marks <= set(frame.columns) for marks in _MARKS)
+
+
 def _document(path: Path, kind: str, named: Mapping[str, str]) -> OpenedSource:
     name = name_of(path, "")
     readers: Mapping[str, Any] = {"json": json_document, "archive": parts_of_archive, "folder": parts_of_folder}
@@ -143,8 +166,7 @@ def with_columns(
             taken = resolved(opened.frame, options, opened.name)
         except ColumnError as error:
             problem = error
-        known = any(marks <= set(opened.frame.columns) for marks in _MARKS)
-        if taken is not None and not known and not _has_lists(opened.frame, taken):
+        if taken is not None and not _is_of_a_tool(opened.frame) and not _has_lists(opened.frame, taken):
             return opened, taken
         found = _by_columns(opened, options)
         if found is None and taken is not None:

@@ -112,6 +112,8 @@ class DrawSettings(PopulationSettings):
     ----------
     drawn_for : {"recovery", "gain"}, optional
         What the labels are for; of a draw by cell alone.
+    pools : str, optional
+        Where the words of the sheet come from; the sheet then shows no names.
     """
 
     design: DrawRule
@@ -122,6 +124,7 @@ class DrawSettings(PopulationSettings):
     after: str | None
     version: str
     drawn_for: Literal["recovery", "gain"] | None = None
+    pools: str | None = None
 
 
 class WidthRatio(Record):

@@ -26,6 +26,7 @@ WORDS: tuple[str, ...] = (
     "factor_leaderboard",
     "factor_prediction",
     "label_designs",
+    "label_sheet",
     "labels",
     "learn",
     "ledger",

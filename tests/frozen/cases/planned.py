@@ -55,6 +55,17 @@ CASES = (
         inputs=("unlabelled.csv", "labels.csv"),
     ),
     Case(
+        "label_sheets",
+        """
+        judge pools.jsonl --judge local:length --out scores.csv
+        labels draw scores.csv --labels 4 --pools pools.jsonl --out design.csv --sheet sheet.csv --json draw.json
+        labels draw --pools pools.jsonl --labels 3 --seed 2 --sheet some.csv --json some.json
+        labels draw --pools pools.jsonl --sheet tasks.json --json all.json
+        """,
+        inputs=("pools.jsonl",),
+        unkept=("scores.csv",),
+    ),
+    Case(
         "labels_compare",
         "labels compare scores.csv --share 0.25 --share 0.5 --draws 10 --json designs.json",
         inputs=("scores.csv",),

@@ -12,6 +12,7 @@ import pandas as pd
 from bonwise.data.columns import resolve_columns
 from bonwise.data.importers.gathered import GatheredScores, as_words
 from bonwise.data.importers.material import Imported, Material, Record, mappings
+from bonwise.data.sheet_keys import with_ids_of_record
 from bonwise.data.structured_text import StructuredText
 
 __all__ = ["read_label_studio"]
@@ -21,14 +22,19 @@ def read_label_studio(material: Material) -> Imported | None:
     """Read tasks with annotations: the data of a task names prompt and candidate, annotations are the labels.
 
     Predictions and numbers in the data of a task, such as ``judge_score``, are judges. Several annotations of a task
-    are several annotators. Annotations that were cancelled do not count.
+    are several annotators. Annotations that were cancelled do not count. A ``sheet_key`` of a label sheet stands for
+    prompt and candidate.
     """
     if {"annotation_id", "annotator"} <= material.columns:
         return _read_rows(material)
     if not {"data", "annotations"} <= material.columns:
         return None
     gathered = GatheredScores(material)
-    tasks = [one for one in material.records if isinstance(one.get("data"), Mapping)]
+    tasks = [
+        {**one, "data": with_ids_of_record(one["data"], f"{material.source}, task {at}")}
+        for at, one in enumerate(material.records, start=1)
+        if isinstance(one.get("data"), Mapping)
+    ]
     taken = _columns(tasks, material)
     for task in tasks:
         _add(gathered, task, taken)
@@ -43,7 +49,7 @@ def _add(gathered: GatheredScores, task: Record, taken: Mapping[str, str]) -> No
     if None in asked:
         gathered.skipped += 1
         return
-    cell = gathered.cell(*asked, prompt=data.get("prompt"), text=data.get("text"))
+    cell = gathered.cell(*asked, prompt=data.get("prompt"), text=data.get("text", data.get("response")))
     score = taken.get("judge_score")
     if score is not None and data.get(score) is not None:
         gathered.rate(cell, as_words(data.get("judge", score)), data[score], human=False)
@@ -58,7 +64,10 @@ def _add(gathered: GatheredScores, task: Record, taken: Mapping[str, str]) -> No
 
 def _read_rows(material: Material) -> Imported | None:
     """Read JSON-MIN or CSV: a row per annotation, with the data of its task beside it."""
-    records = [{key: _answer(value) for key, value in one.items()} for one in material.records]
+    records = [
+        {key: _answer(value) for key, value in with_ids_of_record(one, f"{material.source}, record {at}").items()}
+        for at, one in enumerate(material.records, start=1)
+    ]
     taken = _columns([{"data": one} for one in records], material)
     if not {"prompt_id", "candidate"} <= taken.keys():
         return None
@@ -68,7 +77,7 @@ def _read_rows(material: Material) -> Imported | None:
         if None in asked:
             gathered.skipped += 1
             continue
-        cell = gathered.cell(*asked, prompt=record.get("prompt"), text=record.get("text"))
+        cell = gathered.cell(*asked, prompt=record.get("prompt"), text=record.get("text", record.get("response")))
         if "judge_score" in taken and record.get(taken["judge_score"]) is not None:
             gathered.rate(cell, taken["judge_score"], record[taken["judge_score"]], human=False)
         for name, value in record.items():

@@ -15,23 +15,27 @@ import pandas as pd
 from bonwise.data.checks import SEED, check_text, checked_whole
 from bonwise.data.label_design import BY_CANDIDATE, WHOLE_AND_PAIR, LabelDesign
 from bonwise.data.reading_options import PoolKeywords, ReadingOptions, opens_a_table
+from bonwise.data.scales import parse_scale
 from bonwise.data.wording import quoted
+from bonwise.data.writing import csv_frame
 from bonwise.documented import DocumentedResult
 from bonwise.documents.labels import DrawCounts, DrawnClusters, DrawnStratum, DrawSettings, LabelsDocument, WidthRatio
 from bonwise.documents.record import given
 from bonwise.errors import InputError, UsageError
 from bonwise.planning.sampling.applied_rule import applied_rule, counted_prompts, units_asked
+from bonwise.planning.sampling.blind_sheet import BlindSheet, kind_of_sheet
 from bonwise.planning.sampling.draw_by_cell import CellPhase, DrawnBy, drawn_by, with_chances
-from bonwise.planning.sampling.label_files import write_draw
+from bonwise.planning.sampling.label_files import SheetFile, write_draw
 from bonwise.planning.sampling.label_phase import LabelPhase, share_out
 from bonwise.planning.sampling.label_population import LabelPopulation, label_population
 from bonwise.planning.sampling.label_rules import known_rule
-from bonwise.planning.sampling.label_sheet import drawn_cells, label_sheet, with_texts
+from bonwise.planning.sampling.label_sheet import drawn_cells, label_sheet, with_texts, with_words
 from bonwise.release import release
 
 if TYPE_CHECKING:
     from bonwise.data.opening import ScoreSource
     from bonwise.data.rows import RowSource
+    from bonwise.data.table import ScoreTable
 
 __all__ = ["LabelDraw", "draw_labels"]
 
@@ -62,7 +66,8 @@ class LabelDraw(DocumentedResult):
         What was drawn, by what, and what to do next.
     sheet : pandas.DataFrame
         ``prompt_id, candidate, oracle_label``: what to label now, labels blank, after what was drawn in earlier
-        phases, with the labels that it has. Where the table itself holds labels, what to label now alone.
+        phases, with the labels that it has. Where the table itself holds labels, what to label now alone. Words of
+        prompts and candidates stand in further columns where they were asked for.
     """
 
     design: LabelDesign
@@ -109,14 +114,25 @@ class LabelDraw(DocumentedResult):
         path : str or pathlib.Path
             Of the design.
         sheet : str or pathlib.Path, optional
-            Of the sheet, a CSV; cells that a spreadsheet would run are defused.
+            Of the sheet: ``.html`` is a page for a browser, ``.json`` holds tasks for Label Studio (the labeling
+            interface is written beside it as ``.xml``), any other is CSV, whose cells no spreadsheet runs. A page,
+            tasks, and a sheet of a draw with `pools` show words under keys; any other shows names.
 
         Raises
         ------
         bonwise.errors.UsageError
             Another design stands there, or a sheet with labels; nothing is written then.
+        bonwise.errors.InputError
+            A page or tasks are asked for, and the words are not known.
         """
-        write_draw(self.design, self.sheet, Path(path), None if sheet is None else Path(sheet))
+        write_draw(self.design, Path(path), None if sheet is None else self._sheet_file(Path(sheet)))
+
+    def _sheet_file(self, path: Path) -> SheetFile:
+        if self.settings.pools is None and kind_of_sheet(path) == "csv":
+            return SheetFile(path, csv_frame(self.sheet))
+        scale = None if self.settings.label_scale is None else parse_scale(self.settings.label_scale)
+        blind = BlindSheet.of_frame(self.sheet, seed=self.settings.seed, phase=self.settings.phase, scale=scale)
+        return SheetFile(path, blind.text(path), blind.beside(path))
 
 
 @opens_a_table
@@ -132,6 +148,7 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
     texts: bool = False,
     by: str | None = None,
     for_: str | None = None,
+    pools: str | Path | None = None,
     **reading: Unpack[PoolKeywords],
 ) -> LabelDraw:
     """Draw what to label.
@@ -161,6 +178,9 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
     for_ : {"recovery", "gain"}, optional
         What labels by cell are for. Recovery, the default, needs 8 candidates per prompt: some prompts are labelled
         whole, and of others one candidate with the highest score and one other. For gain all labels go to such pairs.
+    pools : str or pathlib.Path, optional
+        Pools (JSONL) with the words of prompts and candidates. The sheet is then blind: it shows words under keys, in
+        random order.
     **reading
         How the table is opened, see `bonwise.data.reading_options.ReadingOptions`.
 
@@ -217,7 +237,7 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
         texts=bool(texts),
         after=None if earlier is None else earlier.source,
         version=release(),
-        **given(drawn_for=asked.purpose),
+        **given(drawn_for=asked.purpose, pools=None if pools is None else str(pools)),
     )
     sentences = (*phase.said(counts, labels), *said, *_said_of_labels(already), *phase.said_of_the_next(labels))
     return LabelDraw(
@@ -228,8 +248,16 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
         phase.ess,
         phase.width(),
         sentences,
-        with_texts(sheet, source, population.table) if texts else sheet,
+        _with_words(sheet, source, population.table, texts=texts, pools=pools),
     )
+
+
+def _with_words(
+    sheet: pd.DataFrame, source: ScoreSource, table: ScoreTable, *, texts: bool, pools: str | Path | None
+) -> pd.DataFrame:
+    if pools is not None:
+        return with_words(sheet, table, pools)
+    return with_texts(sheet, source, table) if texts else sheet
 
 
 def _earlier(after: object) -> LabelDesign | None:

@@ -12,17 +12,22 @@ import pandas as pd
 from bonwise.data.opening import HoldsScores
 from bonwise.data.rows import open_rows
 from bonwise.data.table import ScoreTable
+from bonwise.data.wording import quoted
+from bonwise.data.words import PromptWords, Words
+from bonwise.errors import InputError
 from bonwise.stats.sums import Floats
 from bonwise.stats.top_of_scores import at_top
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bonwise.data.label_design import LabelDesign
     from bonwise.data.opening import ScoreSource
     from bonwise.data.panel import Panel
     from bonwise.data.scales import Scale
     from bonwise.planning.sampling.label_population import LabelPopulation
 
-__all__ = ["drawn_cells", "drawn_pairs", "label_sheet", "with_texts"]
+__all__ = ["drawn_cells", "drawn_pairs", "label_sheet", "with_texts", "with_words"]
 
 _TEXTS = ("prompt", "text", "response")
 """Columns with the words of the prompt and of the candidate; what a judge said is not for the annotator's eyes."""
@@ -154,3 +159,34 @@ def with_texts(sheet: pd.DataFrame, source: ScoreSource, table: ScoreTable) -> p
     keys = table.frame[["prompt_id", "candidate"]].astype(object)
     first = pd.concat([keys, words], axis=1)[~pd.Series(table.cell_keys()).duplicated().to_numpy()]
     return sheet.merge(first, on=["prompt_id", "candidate"], how="left")
+
+
+def with_words(sheet: pd.DataFrame, table: ScoreTable, pools: str | Path) -> pd.DataFrame:
+    """Return the sheet with the columns ``prompt`` and ``text``, from a file of pools.
+
+    Parameters
+    ----------
+    sheet : pandas.DataFrame
+    table : ScoreTable
+        Its columns of words count where the pools hold none.
+    pools : str or pathlib.Path
+        JSONL, a pool per line.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        The file cannot be read, or lacks the words of a prompt or a candidate to label.
+    """
+    known = Words(table, pools).of(sheet["prompt_id"])
+    prompts, texts = [], []
+    for name, candidate in zip(sheet["prompt_id"], sheet["candidate"], strict=True):
+        words = known.get(name, PromptWords())
+        if words.prompt is None or candidate not in words.texts:
+            raise InputError(
+                f"{pools}: no words of the prompt {quoted(name)} and its candidate {quoted(candidate)}, which are to "
+                "be labelled",
+                hint="give the pools whose candidates the table scores, under the same ids",
+            )
+        prompts.append(words.prompt)
+        texts.append(words.texts[candidate])
+    return sheet.assign(prompt=prompts, text=texts)

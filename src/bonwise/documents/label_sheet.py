@@ -1,0 +1,87 @@
+"""A label sheet made from pools alone: ``bonwise.label_sheet/1``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from bonwise.documents.document import Document, FrameRow
+from bonwise.documents.record import Record
+from bonwise.documents.values import Count
+
+__all__ = ["MODEL", "LabelSheetDocument", "SheetCounts", "SheetSettings"]
+
+
+class SheetSettings(Record):
+    """What was asked for.
+
+    Parameters
+    ----------
+    pools : str
+    labels : int or None
+        Prompts to label; None for all.
+    seed : int
+    exclude : list of str
+        Candidates left out.
+    label_scale : str or None
+    version : str
+        Of bonwise.
+    """
+
+    pools: str
+    labels: Count | None
+    seed: Count
+    exclude: list[str]
+    label_scale: str | None
+    version: str
+
+
+class SheetCounts(Record):
+    """What there is, and what is on the sheet.
+
+    Parameters
+    ----------
+    prompts : int
+        With two candidates or more.
+    single : int
+        Prompts with fewer, which are not labelled.
+    prompts_to_label, responses_to_label : int
+    """
+
+    prompts: Count
+    single: Count
+    prompts_to_label: Count
+    responses_to_label: Count
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if not self.prompts_to_label <= self.prompts or self.responses_to_label < 2 * self.prompts_to_label:
+            raise ValueError(
+                f"{self.prompts_to_label} of {self.prompts} prompts with {self.responses_to_label} responses"
+            )
+        return self
+
+
+class LabelSheetDocument(Document):
+    """What is to be labelled of pools that have no scores yet.
+
+    Parameters
+    ----------
+    settings : SheetSettings
+    data : SheetCounts
+    """
+
+    schema_: Literal["bonwise.label_sheet/1"] = Field(default="bonwise.label_sheet/1", alias="schema")
+    settings: SheetSettings
+    data: SheetCounts
+
+    frame_columns = ("prompts", "single", "prompts_to_label", "responses_to_label")
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield the one row of counts."""
+        yield self.data.to_dict()
+
+
+MODEL = LabelSheetDocument

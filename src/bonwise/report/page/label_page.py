@@ -1,0 +1,62 @@
+"""A page on which a person labels candidates: one file, which loads nothing and sends nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from bonwise.release import release
+from bonwise.report.page.environment import environment, visible
+
+__all__ = ["LabelledResponse", "label_page"]
+
+LabelledResponse = tuple[str, str, float | None]
+"""Key, text, and the label so far."""
+
+
+def label_page(
+    prompts: Sequence[tuple[str, Sequence[LabelledResponse]]], points: Sequence[int], digest: str, export: str
+) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    prompts : sequence of (str, sequence of LabelledResponse)
+        The words of each prompt and its responses, in the order in which they are shown.
+    points : sequence of int
+        The labels that can be given, from 0 to 9, rising.
+    digest : str
+        Of the sheet: the browser keeps the labels under it.
+    export : str
+        How the name of the exported file begins.
+    """
+    templates = environment()
+    script = templates.get_template("label_page.js").render()
+    content = {
+        "digest": digest,
+        "points": list(points),
+        "export": export,
+        "prompts": [
+            {"text": visible(text), "responses": [[key, visible(said), label] for key, said, label in responses]}
+            for text, responses in prompts
+        ],
+    }
+    return templates.get_template("label_page.html").render(
+        content=_in_script(content),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii"),
+        digest=digest,
+        points=points,
+        prompts=len(prompts),
+        responses=sum(len(responses) for _, responses in prompts),
+        version=release(),
+    )
+
+
+def _in_script(content: object) -> Markup:
+    """Return JSON that ends no element: nothing in it looks like a tag or a comment."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))  # noqa: S704 - escaped
