@@ -108,6 +108,14 @@ TESTED = (
         "model of an agent (run, stream, tools, structured output, sessions, retries); async, as the host is",
         "conversations that the service keeps",
     ),
+    TestedHost(
+        "litellm",
+        "litellm",
+        "bonwise.hosts.litellm",
+        "tests/hosts/test_litellm.py",
+        "provider (completion, acompletion, streams, tools, router, callbacks, cost); sync and async",
+        "`n` of a request; LiteLLM's cache is not used for draws",
+    ),
 )
 
 

@@ -254,6 +254,7 @@ MISSING = {
     "haystack": ("bonwise.hosts.haystack", "haystack"),
     "langchain": ("bonwise.hosts.langchain", "langchain"),
     "langchain_agents": ("bonwise.hosts.langchain_agents", "langchain"),
+    "litellm": ("bonwise.hosts.litellm", "litellm"),
     "llama_index": ("bonwise.hosts.llama_index", "llama-index"),
     "openai_agents": ("bonwise.hosts.openai_agents", "openai-agents"),
     "pydantic_ai": ("bonwise.hosts.pydantic_ai", "pydantic-ai"),

@@ -15,6 +15,7 @@ HOSTS = {
     "haystack": Feature(("haystack",), "haystack"),
     "langchain": Feature(("langchain_core",), "langchain"),
     "langchain_agents": Feature(("langchain_core", "langchain"), "langchain"),
+    "litellm": Feature(("litellm",), "litellm"),
     "llama_index": Feature(("llama_index.core",), "llama-index"),
     "openai_agents": Feature(("agents",), "openai-agents"),
     "pydantic_ai": Feature(("pydantic_ai",), "pydantic-ai"),
