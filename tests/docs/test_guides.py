@@ -27,6 +27,7 @@ GUIDES = (
     "docs/runs.md",
     "docs/selection.md",
     "docs/sequential.md",
+    "docs/serve.md",
     "docs/spending.md",
     "docs/stack.md",
     "docs/strategies.md",
@@ -41,6 +42,7 @@ WRITTEN = [(page, block) for page in GUIDES for block in blocks(page, "python")]
 def test_every_command_of_a_guide_runs(page, words, folder, capsys):
     """Each command of a guide does what it says, given the run folder and the prompt file that it names."""
     Path("my-prompt.md").write_bytes(Path(__file__).parents[2].joinpath("prompts", "pointwise.md").read_bytes())
+    Path("serve.toml").write_text(blocks("docs/serve.md", "toml")[0], encoding="utf-8")
     if words[1] == "ledger":
         assert run(["judge", "pools.jsonl", "--judge", "pointwise:openai/m", "--run", words[3]]) == 0
     without_outputs(words)

@@ -100,6 +100,7 @@ BASE_TIER = {
     "factor predict": ("factor", "predict", "fitted.json"),
     "judges": ("judges",),
     "strategies": ("strategies",),
+    "serve": ("serve", "--config", "serve.toml", "--check"),
     "schema": ("schema",),
     "schema of a document": ("schema", "confidence"),
     "prompts list": ("prompts", "list"),
@@ -133,6 +134,8 @@ def fill(folder):
     written(folder / "scores.csv", [{k: v for k, v in row.items() if k != "oracle_label"} for row in rows])
     written(folder / "labels.csv", [{k: row[k] for k in ("prompt_id", "candidate", "oracle_label")} for row in rows])
     lines(folder / "scores.jsonl", rows)
+    settings = '[models.fast]\nupstream = "openai/m"\njudge = "pointwise:openai/m"\n'
+    (folder / "serve.toml").write_text(settings, encoding="utf-8")
     votes = [
         {"prompt_id": f"p{x}", "model_a": "one", "model_b": "other", "winner": "a", "oracle": "b"} for x in range(12)
     ]

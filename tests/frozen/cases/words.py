@@ -22,7 +22,7 @@ COMMANDS = (
         "plan",
         "monitor",
     ),
-    *("preferences", "judges", "strategies", "schema", "labels", "labels draw", "labels compare", "study"),
+    *("serve", "preferences", "judges", "strategies", "schema", "labels", "labels draw", "labels compare", "study"),
     *("study requirements", "study label-strategy", "study calibration", "study mix"),
     *("stack", "stack fit", "stack apply", "stack audit"),
     *("factor", "factor fit", "factor leaderboard", "factor compare", "factor predict"),

@@ -180,6 +180,17 @@ def chat_reply(content: bytes) -> Reply:
     )
 
 
+def chat_usage(usage: object) -> Usage | None:
+    """Return the usage that a successful response states; None where it states none, or only a part.
+
+    Examples
+    --------
+    >>> chat_usage({"prompt_tokens": 12, "completion_tokens": 3}).total
+    15
+    """
+    return _usage(usage, said=True)[0]
+
+
 def _limit(dropped: frozenset[str]) -> str:
     old = "max_completion_tokens" in dropped and "max_tokens" not in dropped
     return "max_tokens" if old else "max_completion_tokens"

@@ -1,0 +1,240 @@
+"""The endpoint as an ASGI application."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from bonwise.calls.prices import Prices
+from bonwise.serving import EXTRA
+from bonwise.serving.api_errors import ApiError
+from bonwise.serving.best_of_model import BestOfModel, Outcome
+from bonwise.serving.bodies import client_has_left, read_body
+from bonwise.serving.chat_request import PREFIX, ChatRequest, read_request
+from bonwise.serving.client_keys import ClientKey, KeyRing
+from bonwise.serving.completions import completion, headers_of, ranked_draws, stream_of, trail_of_request, written
+from bonwise.serving.config import ServeConfig
+from bonwise.serving.key_limits import KeyLimits
+from bonwise.serving.metrics import rendered
+from bonwise.serving.records import RequestRecord, RequestRecords
+
+EXTRA.require("bonwise serve")
+
+from starlette.applications import Starlette  # noqa: E402
+from starlette.exceptions import HTTPException  # noqa: E402
+from starlette.requests import Request  # noqa: E402
+from starlette.responses import Response, StreamingResponse  # noqa: E402
+from starlette.routing import Route  # noqa: E402
+
+__all__ = ["Endpoint"]
+
+logger = logging.getLogger("bonwise.serving")
+
+_JSON = "application/json"
+
+
+class Endpoint:
+    """The models of a file of settings behind OpenAI's paths.
+
+    Parameters
+    ----------
+    config : ServeConfig
+    run : str, optional
+        Run folder for the judges' answers.
+    limits : KeyLimits, optional
+        The accounts of the keys; of this process alone unless given.
+
+    Attributes
+    ----------
+    app : starlette.applications.Starlette
+        To be served, or mounted in another application.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        A setting that cannot be used.
+    bonwise.errors.CallError
+        There is no key for an upstream or a judge.
+    """
+
+    def __init__(self, config: ServeConfig, run: str | None = None, limits: KeyLimits | None = None) -> None:
+        prices = Prices.load()
+        self.models = {name: BestOfModel(one, prices, run) for name, one in config.models.items()}
+        for model in self.models.values():
+            model.check_access()
+            if any(one.max_cost is not None for one in config.keys):
+                model.check_prices()
+        self.records = RequestRecords()
+        self.closing = False
+        self._config, self._ring = config, KeyRing(config.keys)
+        self._limits = KeyLimits() if limits is None else limits
+        self._under_way = 0
+        self._made = int(time.time())
+        self.app = self._application()
+
+    def _application(self) -> Starlette:
+        routes = [
+            Route("/v1/chat/completions", self._answering(self._chat), methods=["POST"]),
+            Route("/v1/models", self._answering(self._list), methods=["GET"]),
+            Route("/v1/models/{name:path}", self._answering(self._list), methods=["GET"]),
+            Route("/health", self._answering(self._health), methods=["GET"]),
+            Route("/metrics", self._answering(self._metrics), methods=["GET"]),
+        ]
+        handlers: dict[Any, Any] = {HTTPException: self._no_such_path}
+        app = Starlette(routes=routes, exception_handlers=handlers, lifespan=self._open)
+        app.router.redirect_slashes = False
+        return app
+
+    @asynccontextmanager
+    async def _open(self, _app: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as opened:
+            for model in self.models.values():
+                await opened.enter_async_context(model)
+            yield
+
+    def _answering(self, work: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+        """Give every path its errors in OpenAI's shape."""
+
+        async def answer(request: Request) -> Response:
+            try:
+                response = await work(request)
+            except ApiError as error:
+                response = _refusal(error)
+            except Exception:
+                logger.exception("internal error")
+                response = _refusal(ApiError(500, "internal error", "internal_error", kind="server_error"))
+            if self.closing:
+                response.headers["connection"] = "close"
+            return response
+
+        return answer
+
+    async def _no_such_path(self, request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        code = "method_not_allowed" if status == 405 else "unknown_url"
+        known = "POST /v1/chat/completions, GET /v1/models, GET /health, GET /metrics"
+        message = f"{request.method} {request.url.path[:200]} is not served here; there is {known}"
+        return _refusal(ApiError(status, message, code))
+
+    def _key(self, request: Request) -> ClientKey | None:
+        """Return the client's key; None where clients need none."""
+        if not self._ring:
+            return None
+        found = self._ring.find(request.headers.get("authorization", ""))
+        if found is None:
+            said = "no API key was given" if "authorization" not in request.headers else "the API key is not known"
+            raise ApiError(401, f"{said}: send Authorization: Bearer KEY", "invalid_api_key")
+        return found
+
+    async def _health(self, _request: Request) -> Response:
+        said = {"status": "closing" if self.closing else "ok"}
+        return Response(json.dumps(said), 503 if self.closing else 200, media_type=_JSON)
+
+    async def _metrics(self, request: Request) -> Response:
+        self._key(request)
+        return Response(rendered([self.records.metrics.values]), media_type="text/plain; version=0.0.4")
+
+    async def _list(self, request: Request) -> Response:
+        self._key(request)
+        entries = [self._entry(name) for name in self.models]
+        asked = request.path_params.get("name")
+        if asked is None:
+            return Response(written({"object": "list", "data": entries}), media_type=_JSON)
+        found = next((one for one in entries if one["id"] == asked), None)
+        if found is None:
+            raise ApiError(404, f"the model {asked[:80]!r} does not exist here", "model_not_found", param="model")
+        return Response(written(found), media_type=_JSON)
+
+    def _entry(self, name: str) -> dict[str, Any]:
+        return {"id": f"{PREFIX}{name}", "object": "model", "created": self._made, "owned_by": "bonwise"}
+
+    async def _chat(self, request: Request) -> Response:
+        record = self.records.begin(request.headers.get("x-request-id", "")[:100] or f"bon-{uuid.uuid4().hex}")
+        limits = self._config.limits
+        if self._under_way >= limits.max_requests:
+            refusal = ApiError(
+                503,
+                f"the server works on {limits.max_requests} requests, as many as it takes",
+                "overloaded",
+                kind="server_error",
+                headers={"retry-after": "1"},
+            )
+            return self._ended(record, refusal, _refusal(refusal))
+        self._under_way += 1
+        error: ApiError | None = None
+        try:
+            key = self._key(request)
+            record.key = key.name if key else ""
+            body = await read_body(
+                request.headers, request.receive, most=limits.max_body, seconds=limits.body_timeout
+            )
+            asked_for = read_request(body, self._config.models)
+            record.model = asked_for.config.name
+            await self._within_limits(key, asked_for, record.outcome, request)
+            response = self._response(asked_for, record.outcome)
+        except ApiError as found:
+            error, response = found, _refusal(found)
+        except BaseException:
+            self.records.end(record, 500, "internal_error")
+            raise
+        finally:
+            self._under_way -= 1
+        return self._ended(record, error, response)
+
+    def _ended(self, record: RequestRecord, error: ApiError | None, response: Response) -> Response:
+        self.records.end(record, 200 if error is None else error.status, "" if error is None else error.code)
+        response.headers["x-request-id"] = record.request_id
+        return response
+
+    async def _within_limits(
+        self, key: ClientKey | None, asked_for: ChatRequest, outcome: Outcome, request: Request
+    ) -> None:
+        if key is None or not key.limited:
+            await self._while_there(asked_for, outcome, request)
+            return
+        model = self.models[asked_for.config.name]
+        admitted = self._limits.admit(key, model.worst_cost(asked_for) if key.max_cost is not None else 0.0)
+        try:
+            await self._while_there(asked_for, outcome, request)
+        finally:
+            self._limits.settle(admitted, outcome.cost)
+
+    async def _while_there(self, asked_for: ChatRequest, outcome: Outcome, request: Request) -> None:
+        """Answer as long as the client waits for it: one that leaves ends its draws and its judging."""
+        work = asyncio.ensure_future(self.models[asked_for.config.name].answer(asked_for, outcome))
+        gone = asyncio.ensure_future(request.receive())
+        try:
+            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise client_has_left()
+            work.result()
+        finally:
+            gone.cancel()
+            if not work.done():
+                work.cancel()
+                await asyncio.gather(work, return_exceptions=True)
+
+    def _response(self, asked_for: ChatRequest, outcome: Outcome) -> Response:
+        chosen, drawn = outcome.chosen, outcome.drawn
+        if chosen is None or drawn is None:
+            raise AssertionError("an answer without a choice")
+        ranking = ranked_draws(chosen, asked_for.choices)
+        trail = trail_of_request(chosen, drawn, ranking)
+        answer, headers = completion(drawn, ranking, trail), headers_of(trail)
+        if not asked_for.stream:
+            return Response(written(answer), headers=headers, media_type=_JSON)
+        return StreamingResponse(
+            stream_of(answer, usage_chunk=asked_for.usage_chunk),
+            headers={**headers, "cache-control": "no-cache"},
+            media_type="text/event-stream",
+        )
+
+
+def _refusal(error: ApiError) -> Response:
+    return Response(written(error.body()), error.status, headers=error.headers, media_type=_JSON)

@@ -1,0 +1,157 @@
+"""A request of a client: what of it goes to the upstream, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from bonwise.calls.tokens import most_input_tokens
+from bonwise.data.chat import prompt_text
+from bonwise.errors import UsageError
+from bonwise.serving.api_errors import ApiError, bad_request
+from bonwise.serving.config import ModelConfig
+
+__all__ = ["PREFIX", "ChatRequest", "read_request"]
+
+PREFIX = "bon/"
+"""What the name of a model of this endpoint begins with."""
+
+_OWN = frozenset({"model", "n", "stream", "stream_options"})
+"""Fields that the endpoint answers itself; all others go to the upstream as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A request, checked.
+
+    Parameters
+    ----------
+    config : ModelConfig
+        Of the model that it asks for.
+    prompt : str
+        What the judge sees as the prompt.
+    passed_on : dict
+        The body for the upstream, but for ``n``.
+    choices : int
+        How many it asks for.
+    stream, usage_chunk : bool
+        Whether the answer is streamed, and ends with a chunk of usage.
+    input_bound : int
+        Input tokens that one call of the upstream has at most; media that are named by an address are not in it.
+    """
+
+    config: ModelConfig
+    prompt: str
+    passed_on: dict[str, Any]
+    choices: int
+    stream: bool
+    usage_chunk: bool
+    input_bound: int
+
+    @property
+    def candidates(self) -> int:
+        """How many are drawn."""
+        return max(self.config.n, self.choices)
+
+    @property
+    def output_bound(self) -> int | None:
+        """Output tokens that a candidate has at most; None where nobody says."""
+        found = self.passed_on.get("max_completion_tokens", self.passed_on.get("max_tokens"))
+        return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else None
+
+
+def read_request(content: bytes, models: Mapping[str, ModelConfig]) -> ChatRequest:
+    """Read the body of a request.
+
+    Raises
+    ------
+    ApiError
+        400 for what cannot be answered as it is, 404 for a model that is not there.
+    """
+    body = _loaded(content)
+    config = _model(body.get("model"), models)
+    prompt = _prompt(body.get("messages"))
+    stream = _flag(body, "stream")
+    options = body.get("stream_options") or {}
+    if not isinstance(options, Mapping):
+        raise bad_request("stream_options is not an object", "stream_options", "invalid_type")
+    _refuse_what_cannot_be_chosen(body, config)
+    passed_on = {"model": config.model.name, **{name: value for name, value in body.items() if name not in _OWN}}
+    if config.max_tokens is not None and not {"max_tokens", "max_completion_tokens"} & passed_on.keys():
+        passed_on["max_completion_tokens"] = config.max_tokens
+    return ChatRequest(
+        config,
+        prompt,
+        passed_on,
+        _choices(body, config),
+        stream,
+        _flag(options, "include_usage"),
+        most_input_tokens(len(content), len(body["messages"])),
+    )
+
+
+def _loaded(content: bytes) -> dict[str, Any]:
+    try:
+        body = json.loads(content, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        raise bad_request("the body is not a JSON object", code="invalid_json")
+    return body
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _model(name: object, models: Mapping[str, ModelConfig]) -> ModelConfig:
+    if not isinstance(name, str):
+        raise bad_request("model is missing: name one as bon/NAME", "model", "missing_required_parameter")
+    found = models.get(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None
+    if found is None:
+        known = ", ".join(f"{PREFIX}{one}" for one in models)
+        raise ApiError(404, f"the model {name[:80]!r} does not exist here: {known}", "model_not_found", param="model")
+    return found
+
+
+def _prompt(messages: object) -> str:
+    if not isinstance(messages, list):
+        raise bad_request("messages is missing, or is not a list", "messages", "missing_required_parameter")
+    try:
+        return prompt_text(messages)
+    except (UsageError, RecursionError) as error:
+        raise bad_request(f"messages cannot be read: {error}", "messages") from None
+
+
+def _flag(given: Mapping[str, Any], name: str) -> bool:
+    value = given.get(name)
+    if not isinstance(value, bool | None):
+        raise bad_request(f"{name} is neither true nor false", name, "invalid_type")
+    return bool(value)
+
+
+def _choices(body: Mapping[str, Any], config: ModelConfig) -> int:
+    asked = body.get("n")
+    if asked is None:
+        return 1
+    if isinstance(asked, bool) or not isinstance(asked, int) or not 1 <= asked <= config.most_choices:
+        raise bad_request(
+            f"n must be a whole number from 1 to {config.most_choices}: so many of the candidates come back, ranked",
+            "n",
+        )
+    return asked
+
+
+def _refuse_what_cannot_be_chosen(body: Mapping[str, Any], config: ModelConfig) -> None:
+    """Refuse answers that a judge of text cannot read."""
+    modalities = body.get("modalities")
+    if body.get("audio") is not None or (isinstance(modalities, list) and modalities not in ([], ["text"])):
+        raise bad_request(
+            "only text can be judged: leave audio and modalities out", "modalities", "unsupported_value"
+        )
+    if config.tools == "refuse":
+        for name in ("tools", "functions"):
+            if body.get(name):
+                raise bad_request(f"{PREFIX}{config.name} takes no {name}", name, "unsupported_parameter")

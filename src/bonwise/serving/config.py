@@ -1,0 +1,260 @@
+"""What ``serve.toml`` says: models, keys, and the limits of the server."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from bonwise.calls.ask import Model, model_from_spec
+from bonwise.calls.providers.service import read_address
+from bonwise.data.checks import Limit, check, number, whole
+from bonwise.errors import BonwiseError, FileError, InputError
+from bonwise.serving.client_keys import ClientKey, read_keys
+
+__all__ = ["ModelConfig", "ServeConfig", "ServerLimits", "read_config"]
+
+_NEEDED = object()
+
+
+def _text(words: str, fits: Callable[[str], bool] = bool) -> Limit:
+    return Limit(words, lambda value: isinstance(value, str) and fits(value))
+
+
+def _one_of(*names: str) -> Limit:
+    return Limit(f"one of {', '.join(names)}", lambda value: value in names)
+
+
+_COUNT = whole(1, "a whole number, 1 or more", int)
+_SECONDS = number(lambda value: value > 0, "a number of seconds above 0")
+_BYTES = whole(1024, "a whole number of bytes, 1024 or more", int)
+
+
+def _setting(limit: Limit, default: Any = _NEEDED) -> Any:
+    if default is _NEEDED:
+        return field(metadata={"limit": limit})
+    return field(default=default, metadata={"limit": limit})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerLimits:
+    """What the server takes at once; see docs/serve.md.
+
+    Parameters
+    ----------
+    max_requests : int
+        Requests that are worked on at once, in each worker; more get 503.
+    max_connections : int
+        Connections at once, in each worker; more are closed.
+    max_body : int
+        Bytes of a request; more get 413.
+    body_timeout : float
+        Seconds for the head of a request, and for its body.
+    shutdown_timeout : float
+        Seconds for the requests under way after a signal to stop.
+    """
+
+    max_requests: int = _setting(_COUNT, 256)
+    max_connections: int = _setting(_COUNT, 2048)
+    max_body: int = _setting(_BYTES, 10_000_000)
+    body_timeout: float = _setting(_SECONDS, 30.0)
+    shutdown_timeout: float = _setting(_SECONDS, 60.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """One ``[models.NAME]``; see docs/serve.md.
+
+    Parameters
+    ----------
+    name : str
+    upstream : str
+        ``openai/MODEL``.
+    judge : str
+        As of ``--judge``.
+    base_url, judge_base_url : str, optional
+    n : int
+        Candidates per request.
+    max_n : int, optional
+        The most choices that a request may ask for; `n` unless given.
+    draw : {"auto", "n", "calls"}
+    strategy : str, optional
+    router : mapping, optional
+    deadline : float, optional
+        Seconds for judging.
+    on_failure : {"random", "first", "raise"}
+    seed : int
+    timeout : float
+        Seconds for one call of the upstream.
+    attempts : int
+        Of one call of the upstream, where waiting may help.
+    max_tokens : int, optional
+        Output tokens per candidate, where the request says nothing.
+    tools : {"choose", "refuse"}
+    transport : {"aiohttp"}, optional
+    judge_concurrency : int
+    """
+
+    name: str
+    upstream: str = _setting(_text("a model such as openai/gpt-5-mini"))
+    judge: str = _setting(_text("a judge as of --judge, such as pointwise:openai/gpt-5-mini"))
+    base_url: str | None = _setting(_text("an address"), None)
+    judge_base_url: str | None = _setting(_text("an address"), None)
+    n: int = _setting(_COUNT, 4)
+    max_n: int | None = _setting(_COUNT, None)
+    draw: Literal["auto", "n", "calls"] = _setting(_one_of("auto", "n", "calls"), "auto")
+    strategy: str | None = _setting(_text("a strategy as of --strategy"), None)
+    router: Mapping[str, Any] | None = _setting(
+        Limit("a table with strong, signal and share", lambda value: isinstance(value, Mapping)), None
+    )
+    deadline: float | None = _setting(_SECONDS, None)
+    on_failure: Literal["random", "first", "raise"] = _setting(_one_of("random", "first", "raise"), "random")
+    seed: int = _setting(whole(0, "a whole number, 0 or more", int), 0)
+    timeout: float = _setting(_SECONDS, 120.0)
+    attempts: int = _setting(_COUNT, 3)
+    max_tokens: int | None = _setting(_COUNT, None)
+    tools: Literal["choose", "refuse"] = _setting(_one_of("choose", "refuse"), "choose")
+    transport: Literal["aiohttp"] | None = _setting(_one_of("aiohttp"), None)
+    judge_concurrency: int = _setting(_COUNT, 64)
+
+    @property
+    def most_choices(self) -> int:
+        """The most choices that a request may ask for."""
+        return self.n if self.max_n is None else self.max_n
+
+    @property
+    def model(self) -> Model:
+        """The model that draws candidates."""
+        return model_from_spec(self.upstream, base_url=self.base_url)
+
+    def selector_mapping(self, run: str | None) -> dict[str, Any]:
+        """Return the settings of the selector, as `bonwise.Selector.from_dict` takes them."""
+        address = {} if self.judge_base_url is None else {"base_url": self.judge_base_url}
+        given = {
+            "judge": {"spec": self.judge, **address},
+            "strategy": None if self.strategy is None else {"spec": self.strategy, **address},
+            "router": self.router,
+            "deadline": self.deadline,
+            "on_failure": self.on_failure,
+            "seed": self.seed,
+            "max_concurrency": self.judge_concurrency,
+            "ledger": run,
+        }
+        if self.transport is not None:
+            given["connection"] = {"transport": self.transport, "connections": self.judge_concurrency}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeConfig:
+    """A file of settings, checked.
+
+    Parameters
+    ----------
+    models : mapping of str to ModelConfig
+        By name.
+    keys : tuple of ClientKey
+        Empty where clients need none.
+    limits : ServerLimits
+    """
+
+    models: Mapping[str, ModelConfig]
+    keys: tuple[ClientKey, ...] = ()
+    limits: ServerLimits = field(default_factory=ServerLimits)
+
+
+def read_config(path: str | Path) -> ServeConfig:
+    """Read a file of settings.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        The file is absent or unreadable.
+    bonwise.errors.InputError
+        It is no TOML, or a setting cannot be used; the message names its place.
+    """
+    path = Path(path)
+    try:
+        document = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read: {error.strerror or error}", hint="correct --config") from error
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path}: is not UTF-8", hint="save it as UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: is not TOML: {error}", hint="see docs/serve.md for an example") from error
+    try:
+        return _config(document)
+    except FileError:
+        raise
+    except BonwiseError as error:
+        raise InputError(f"{path}: {error.message}", hint=error.hint) from error
+
+
+def _config(document: Mapping[str, Any]) -> ServeConfig:
+    unknown = sorted(document.keys() - {"server", "models", "keys"})
+    if unknown:
+        raise InputError(f"there is no table [{unknown[0]}]", hint="tables are [server], [models.NAME] and [keys]")
+    models = {name: _model(name, one) for name, one in _table(document, "models").items()}
+    if not models:
+        raise InputError("there is no model", hint='add [models.NAME] with upstream = "openai/MODEL" and judge = ...')
+    return ServeConfig(
+        models=models,
+        keys=read_keys(_table(document, "keys")),
+        limits=ServerLimits(**_checked("server", _table(document, "server"), ServerLimits)),
+    )
+
+
+def _table(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = document.get(name, {})
+    if not isinstance(found, Mapping):
+        raise InputError(f"{name} is not a table", hint=f"write [{name}] on a line of its own")
+    return found
+
+
+def _checked(place: str, given: Mapping[str, Any], kind: type) -> dict[str, Any]:
+    """Return the settings of a table, each within its limit."""
+    known = {one.name: one.metadata["limit"] for one in fields(kind) if "limit" in one.metadata}
+    for name, value in given.items():
+        if name not in known:
+            raise InputError(f"{place}.{name} is not a setting", hint=f"settings are {', '.join(known)}")
+        check(f"{place}.{name}", value, known[name])
+    return dict(given)
+
+
+def _model(name: str, given: object) -> ModelConfig:
+    place = f"models.{name}"
+    if not isinstance(given, Mapping):
+        raise InputError(f"{place} is not a table", hint=f"write [{place}] on a line of its own")
+    if not name or not name.isprintable() or any(c.isspace() for c in name):
+        raise InputError(f"the model name {name!r} holds a blank or no letter", hint="clients ask for bon/NAME")
+    checked = _checked(place, given, ModelConfig)
+    for needed in ("upstream", "judge"):
+        if needed not in checked:
+            raise InputError(f"{place}.{needed} is missing", hint=_example(needed))
+    made = ModelConfig(name=name, **checked)
+    _check_model(place, made)
+    return made
+
+
+def _example(needed: str) -> str:
+    value = "openai/gpt-5-mini" if needed == "upstream" else "pointwise:openai/gpt-5-mini"
+    return f'such as {needed} = "{value}"'
+
+
+def _check_model(place: str, made: ModelConfig) -> None:
+    provider, _, model = made.upstream.partition("/")
+    if provider != "openai" or not model:
+        raise InputError(
+            f"{place}.upstream is {made.upstream!r}",
+            hint="requests are passed on in OpenAI's format: write openai/MODEL, and base_url for another server",
+        )
+    if made.max_n is not None and made.max_n < made.n:
+        raise InputError(f"{place}.max_n is {made.max_n}, below n = {made.n}", hint=f"write {made.n} or more")
+    for name in ("base_url", "judge_base_url"):
+        address = getattr(made, name)
+        if address is not None and read_address(address, f"{place}.{name}").secrets:
+            raise InputError(
+                f"{place}.{name} holds a login or a key", hint="keys of services come from the environment alone"
+            )

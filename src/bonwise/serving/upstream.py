@@ -1,0 +1,250 @@
+"""The model behind the endpoint: draws candidates by one call or by several."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bonwise.calls.failure import AttemptError, Problem
+from bonwise.calls.prices import Price, Prices
+from bonwise.calls.providers.failures import problem_of
+from bonwise.calls.providers.openai import ENDPOINT, NAMES, SERVICE, chat_usage
+from bonwise.calls.providers.protocol import Client, Connection
+from bonwise.calls.providers.registry import provider
+from bonwise.calls.providers.wire import loaded
+from bonwise.calls.request import Request
+from bonwise.calls.retry import until_answered
+from bonwise.printable import printable
+from bonwise.serving.config import ModelConfig
+
+__all__ = ["Drawn", "Upstream", "UpstreamError"]
+
+_CAN_DO_WITHOUT = {"n": NAMES["n"]}
+"""Whatever else of a request the upstream does not take is the client's to mend."""
+
+CLIENTS = 16
+"""Clients of one upstream: a request takes longer in a large pool of connections than in one of many small ones."""
+
+
+@dataclass(slots=True)
+class Drawn:
+    """What the upstream gave for one request.
+
+    Parameters
+    ----------
+    choices : list of mapping
+        The upstream's own objects, in the order of the draws.
+    answers : list of mapping
+        The answer that each choice came in.
+    usages : list of mapping or None
+        One per answer; None where the upstream stated none.
+    failed : list of str
+        Why others are missing.
+    calls : int
+        Answers.
+    unknown : int
+        Calls that were sent and never answered, which the upstream may bill.
+    cost : float or None
+        US dollars; None where a price or a usage is not known.
+    """
+
+    choices: list[dict[str, Any]] = field(default_factory=list)
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    usages: list[dict[str, Any] | None] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    calls: int = 0
+    unknown: int = 0
+    cost: float | None = 0.0
+
+    def add(self, answer: dict[str, Any], price: Price | None, wanted: int) -> None:
+        """Take the choices of an answer, at most as many as are wanted."""
+        found = answer["choices"][:wanted]
+        self.choices += found
+        self.answers += [answer] * len(found)
+        usage = answer.get("usage")
+        self.usages.append(usage if isinstance(usage, dict) else None)
+        self.calls += 1
+        counted = None if price is None else chat_usage(usage)
+        known = None if price is None or counted is None else Prices.cost(price, counted)
+        self.cost = None if self.cost is None or known is None else self.cost + known
+
+
+class UpstreamError(Exception):
+    """No candidate could be drawn.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of the first call.
+    drawn : Drawn
+        What was paid, or may have been.
+    """
+
+    def __init__(self, problem: Problem, drawn: Drawn) -> None:
+        self.problem, self.drawn = problem, drawn
+        super().__init__(problem.message)
+
+
+class Upstream:
+    """Draws candidates from one model. Belongs to one event loop.
+
+    Parameters
+    ----------
+    config : ModelConfig
+    price : Price or None
+        Of the model.
+    """
+
+    def __init__(self, config: ModelConfig, price: Price | None) -> None:
+        self._config, self._price = config, price
+        self._clients: list[Client] = []
+        self._in_use = [0] * CLIENTS
+        self._base_url = SERVICE.address(config.base_url).url
+        self._takes_n: bool | None = {"n": True, "calls": False}.get(config.draw)
+
+    def open(self) -> None:
+        """Make the clients, in the running event loop."""
+        config = self._config
+        connection = Connection(
+            timeout=config.timeout, attempt_timeout=config.timeout, connections=CLIENTS, transport=config.transport
+        )
+        # aiohttp does not mind a large pool.
+        count = 1 if config.transport == "aiohttp" else CLIENTS
+        self._clients = [provider("openai").client(config.model, connection) for _ in range(count)]
+        self._in_use = [0] * count
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        for client in self._clients:
+            await client.aclose()
+
+    async def draw(self, body: Mapping[str, Any], wanted: int) -> Drawn:
+        """Draw candidates.
+
+        Where the upstream honours ``n``, one call draws them all. One that gives fewer choices than it was asked for
+        is asked for the rest by calls of their own, and from then on for all. A ``seed`` grows by one per call:
+        calls with one seed would draw one and the same candidate.
+
+        Parameters
+        ----------
+        body : mapping
+            Without ``n``.
+        wanted : int
+
+        Raises
+        ------
+        UpstreamError
+            No call brought a candidate.
+        """
+        drawn = Drawn()
+        first: Problem | None = None
+        if wanted > 1 and self._takes_n is not False:
+            first = await self._draw_at_once(body, wanted, drawn)
+            if first is not None and first.kind != "unsupported":
+                raise UpstreamError(first, drawn)
+        missing = wanted - len(drawn.choices)
+        if missing:
+            problems = await self._draw_one_by_one(body, missing, drawn, begun=len(drawn.choices))
+            drawn.failed += [printable(one.message, longest=200) for one in problems]
+            first = problems[0] if problems else None
+        if not drawn.choices and first is not None:
+            raise UpstreamError(first, drawn)
+        return drawn
+
+    async def _draw_at_once(self, body: Mapping[str, Any], wanted: int, drawn: Drawn) -> Problem | None:
+        try:
+            answer = await self._answered(self._request({**body, "n": wanted}), drawn)
+        except AttemptError as error:
+            problem = error.problem
+            if problem.kind == "unsupported" and self._config.draw == "auto":
+                self._takes_n = False
+            elif problem.kind == "unsupported":
+                return Problem("rejected", problem.message, problem.status, problem.parameter)
+            return problem
+        drawn.add(answer, self._price, wanted)
+        if self._takes_n is None:
+            self._takes_n = len(answer["choices"]) >= wanted
+        return None
+
+    async def _draw_one_by_one(
+        self, body: Mapping[str, Any], count: int, drawn: Drawn, *, begun: int
+    ) -> list[Problem]:
+        """Draw by calls of their own, at once; return what went wrong."""
+        seed = body.get("seed")
+        counts = isinstance(seed, int) and not isinstance(seed, bool)
+        plain = self._request(dict(body))
+        requests = [
+            self._request({**body, "seed": seed + at}) if counts and at else plain  # type: ignore[operator]
+            for at in range(begun, begun + count)
+        ]
+        tasks = [asyncio.ensure_future(self._answered(one, drawn)) for one in requests]
+        try:
+            await asyncio.wait(tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+        problems = []
+        for task in tasks:
+            error = task.exception()
+            if error is None:
+                drawn.add(task.result(), self._price, 1)
+            elif isinstance(error, AttemptError):
+                problems.append(error.problem)
+            else:
+                raise error
+        return problems
+
+    def _request(self, body: dict[str, Any]) -> Request:
+        return Request("openai", self._base_url, "", ENDPOINT, body, self._config.model.name)
+
+    async def _answered(self, request: Request, drawn: Drawn) -> dict[str, Any]:
+        """Ask, again where waiting may help."""
+
+        async def attempt(_number: int) -> dict[str, Any]:
+            try:
+                return await self._attempt(request)
+            except AttemptError as error:
+                drawn.unknown += error.problem.sent
+                raise
+
+        try:
+            return await attempt(1)
+        except AttemptError as error:
+            if self._config.attempts == 1 or not error.problem.transient:
+                raise
+            return await until_answered(attempt, attempts=self._config.attempts, failed=error)
+
+    async def _attempt(self, request: Request) -> dict[str, Any]:
+        at = self._in_use.index(min(self._in_use))
+        self._in_use[at] += 1
+        try:
+            async with asyncio.timeout(self._config.timeout):
+                response = await self._clients[at].send(request)
+        except TimeoutError:
+            raise AttemptError(Problem("timeout", "the upstream gave no answer in time", sent=True)) from None
+        finally:
+            self._in_use[at] -= 1
+        if not 200 <= response.status < 300:
+            raise AttemptError(problem_of(response, time.time(), _CAN_DO_WITHOUT))
+        answer = _read(response.content)
+        if answer is None:
+            raise AttemptError(Problem("broken", "the upstream's reply is not a chat completion", sent=True))
+        return answer
+
+
+def _read(content: bytes) -> dict[str, Any] | None:
+    """Return a chat completion as it came; None where it is none."""
+    try:
+        body: Any = loaded(content)
+    except ValueError:
+        return None
+    choices = body.get("choices") if isinstance(body, dict) else None
+    return body if isinstance(choices, list) and choices and _are_choices(choices) else None
+
+
+def _are_choices(choices: Sequence[Any]) -> bool:
+    messages = [one.get("message") if isinstance(one, dict) else None for one in choices]
+    return all(isinstance(one, dict) and {"role", "content"} & one.keys() for one in messages)

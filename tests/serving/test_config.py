@@ -1,0 +1,116 @@
+"""A file of settings: one sentence with the place of what is wrong, exit code 2, and no key in any message."""
+
+from __future__ import annotations
+
+import pytest
+
+from bonwise.errors import FileError, InputError
+from bonwise.serving.client_keys import ClientKey, KeyRing
+from bonwise.serving.config import read_config
+from cli.commands import typed
+
+MODEL = '[models.fast]\nupstream = "openai/m"\njudge = "local:length"\n'
+
+WRONG = {
+    "models.fast =": ("is not TOML", "models.fast ="),
+    "": ("there is no model", ""),
+    "[model.fast]": ("there is no table [model]", "[model.fast]"),
+    'models = "fast"': ("models is not a table", 'models = "fast"'),
+    "models.fast = 3": ("models.fast is not a table", "models.fast = 3"),
+    "no upstream": ("models.fast.upstream is missing", '[models.fast]\njudge = "local:length"'),
+    "no judge": ("models.fast.judge is missing", '[models.fast]\nupstream = "openai/m"'),
+    "misspelt": ("models.fast.upstrem is not a setting", MODEL + 'upstrem = "x"'),
+    "n": ("models.fast.n is 0", MODEL + "n = 0"),
+    "n as text": ("models.fast.n is '4'", MODEL + 'n = "4"'),
+    "max_n": ("models.fast.max_n is 2, below n = 4", MODEL + "max_n = 2"),
+    "draw": ("models.fast.draw is 'both'", MODEL + 'draw = "both"'),
+    "on_failure": ("models.fast.on_failure is 'owe'", MODEL + 'on_failure = "owe"'),
+    "deadline": ("models.fast.deadline is -1", MODEL + "deadline = -1"),
+    "upstream": ("models.fast.upstream is 'anthropic/m'", MODEL.replace("openai/m", "anthropic/m")),
+    "address": ("models.fast.base_url is no http or https address", MODEL + 'base_url = "localhost"'),
+    "login": ("models.fast.base_url holds a login or a key", MODEL + 'base_url = "http://me:hush@localhost/v1"'),
+    "blank": ("holds a blank", MODEL.replace("models.fast", 'models."a b"')),
+    "judge": ("models.fast:", MODEL.replace("local:length", "local:nothing")),
+    "strategy": ("models.fast:", MODEL + 'strategy = "nothing"'),
+    "router": ("models.fast:", MODEL + "[models.fast.router]\nshare = 0.2"),
+    "server": ("server.max_body is 3", MODEL + "[server]\nmax_body = 3"),
+    "server setting": ("server.port is not a setting", MODEL + "[server]\nport = 3"),
+    "key kind": ("keys.alice is neither a text nor a table", MODEL + "[keys]\nalice = 3"),
+    "key empty": ("keys.alice holds no key", MODEL + '[keys]\nalice = " "'),
+    "key setting": ("keys.alice.cost is not a setting", MODEL + '[keys]\nalice = {value = "hush", cost = 3}'),
+    "key source": ("keys.alice needs one text", MODEL + '[keys]\nalice = {value = "hush", env = "X"}'),
+    "key file": ("keys.alice.file: 'absent' cannot be read", MODEL + '[keys]\nalice = {file = "absent"}'),
+    "key env": ("keys.alice.env names 'NO_SUCH_KEY'", MODEL + '[keys]\nalice = {env = "NO_SUCH_KEY"}'),
+    "key limit": ("keys.alice.max_cost is -1", MODEL + '[keys]\nalice = {value = "hush", max_cost = -1}'),
+    "key twice": ("keys.bob is the same key as keys.alice", MODEL + '[keys]\nalice = "hush"\nbob = "hush"'),
+    "no price": ("whose price is not known", MODEL + '[keys]\nalice = {value = "hush", max_cost = 1}'),
+    "no bound": (
+        "models.fast.max_tokens is missing",
+        MODEL.replace("openai/m", "openai/gpt-4o-mini") + '[keys]\nalice = {value = "hush", max_cost = 1}',
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_what_is_wrong_is_said_with_its_place(capsys, tmp_path, monkeypatch, kind):
+    """The command ends with 2 and one sentence; no key is in it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-upstream")
+    words, text = WRONG[kind]
+    (tmp_path / "serve.toml").write_text(text, encoding="utf-8")
+    done = typed(capsys, "serve", "--config", "serve.toml", "--port", "0")
+    assert done.code == 2
+    assert words in done.err
+    assert "serve.toml" in done.err or kind in {"no price", "no bound", "judge", "strategy", "router"}
+    assert "hush" not in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_a_file_that_cannot_be_read(capsys, tmp_path):
+    """It is absent, or no text."""
+    assert "cannot be read" in typed(capsys, "serve", "--config", str(tmp_path / "absent.toml")).err
+    (tmp_path / "serve.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(FileError, match="is not UTF-8"):
+        read_config(tmp_path / "serve.toml")
+
+
+def test_no_key_for_the_upstream(capsys, tmp_path, monkeypatch):
+    """The message names the variable."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    (tmp_path / "serve.toml").write_text(MODEL, encoding="utf-8")
+    done = typed(capsys, "serve", "--config", str(tmp_path / "serve.toml"), "--port", "0")
+    assert (done.code, "OPENAI_API_KEY" in done.err) == (2, True)
+
+
+def test_every_setting(tmp_path, monkeypatch):
+    """What is written is what is meant, and what is left out has its default."""
+    monkeypatch.setenv("BOB", "sk-bob ")
+    (tmp_path / "carol").write_text("sk-carol\n", encoding="utf-8")
+    text = (
+        MODEL
+        + 'base_url = "http://127.0.0.1:1/v1"\nn = 3\nmax_n = 5\nstrategy = "adaptive:margin=0.2"\ndeadline = 4\n'
+        + 'on_failure = "first"\n[models.fast.router]\nstrong = "local:lexical"\nshare = 0.2\n'
+        + '[keys]\nalice = "sk-alice"\nbob = {env = "BOB", max_concurrency = 2}\n'
+        + f'carol = {{file = "{tmp_path / "carol"}", max_cost = 1.5}}\n[server]\nmax_requests = 7\n'
+    )
+    (tmp_path / "serve.toml").write_text(text, encoding="utf-8")
+    config = read_config(tmp_path / "serve.toml")
+    model = config.models["fast"]
+    assert (model.n, model.most_choices, model.draw, model.tools, model.attempts) == (3, 5, "auto", "choose", 3)
+    assert model.selector_mapping(None)["strategy"] == {"spec": "adaptive:margin=0.2"}
+    assert config.limits.max_requests == 7
+    assert config.keys == (
+        ClientKey("alice", "sk-alice"),
+        ClientKey("bob", "sk-bob", None, 2),
+        ClientKey("carol", "sk-carol", 1.5, None),
+    )
+    assert "sk-" not in repr(config)
+    assert KeyRing(config.keys).find("bearer sk-bob").name == "bob"
+
+
+def test_messages_name_the_file(tmp_path):
+    """Also those of tables within tables."""
+    (tmp_path / "serve.toml").write_text(MODEL + "n = 1.5", encoding="utf-8")
+    with pytest.raises(InputError, match=r"serve.toml: models.fast.n is 1.5"):
+        read_config(tmp_path / "serve.toml")
