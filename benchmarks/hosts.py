@@ -116,6 +116,14 @@ TESTED = (
         "provider (completion, acompletion, streams, tools, router, callbacks, cost); sync and async",
         "`n` of a request; LiteLLM's cache is not used for draws",
     ),
+    TestedHost(
+        "dspy",
+        "dspy",
+        "bonwise.hosts.dspy",
+        "tests/hosts/test_dspy.py",
+        "module (call, acall, threads, trace, cache, usage), reward function; sync and async",
+        "a reward is no error: what has no score gets the lowest number",
+    ),
 )
 
 

@@ -12,6 +12,7 @@ from bonwise.extras import Feature
 __all__ = ["HOSTS"]
 
 HOSTS = {
+    "dspy": Feature(("dspy",), "dspy"),
     "haystack": Feature(("haystack",), "haystack"),
     "langchain": Feature(("langchain_core",), "langchain"),
     "langchain_agents": Feature(("langchain_core", "langchain"), "langchain"),
