@@ -257,6 +257,7 @@ MISSING = {
     "langchain_agents": ("bonwise.hosts.langchain_agents", "langchain"),
     "litellm": ("bonwise.hosts.litellm", "litellm"),
     "llama_index": ("bonwise.hosts.llama_index", "llama-index"),
+    "mcp_server": ("bonwise.hosts.mcp_server", "mcp"),
     "openai_agents": ("bonwise.hosts.openai_agents", "openai-agents"),
     "pydantic_ai": ("bonwise.hosts.pydantic_ai", "pydantic-ai"),
 }

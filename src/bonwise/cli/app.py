@@ -25,7 +25,7 @@ _COMMANDS = (
         "plan",
         "monitor",
     ),
-    *("serve", "preferences", "judges", "strategies", "schema"),
+    *("serve", "mcp", "preferences", "judges", "strategies", "schema"),
 )
 """In the order of the help; each is a function of that name in the module of that name."""
 

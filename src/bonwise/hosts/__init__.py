@@ -18,6 +18,7 @@ HOSTS = {
     "langchain_agents": Feature(("langchain_core", "langchain"), "langchain"),
     "litellm": Feature(("litellm",), "litellm"),
     "llama_index": Feature(("llama_index.core",), "llama-index"),
+    "mcp_server": Feature(("mcp",), "mcp"),
     "openai_agents": Feature(("agents",), "openai-agents"),
     "pydantic_ai": Feature(("pydantic_ai",), "pydantic-ai"),
 }
