@@ -124,6 +124,14 @@ TESTED = (
         "module (call, acall, threads, trace, cache, usage), reward function; sync and async",
         "a reward is no error: what has no score gets the lowest number",
     ),
+    TestedHost(
+        "mcp",
+        "mcp",
+        "bonwise.hosts.mcp_server",
+        "tests/hosts/test_mcp_server.py",
+        "doctor, audit, compare, plan, select by a client over standard streams",
+        "files outside of the root, writing files",
+    ),
 )
 
 
@@ -148,7 +156,8 @@ class HostRun:
 def floors(extra: str) -> list[str]:
     """Return the requirements of an extra, each at the lowest version that it admits."""
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
-    return [one.replace(">=", "==") for one in project["optional-dependencies"][extra]]
+    asked = project["optional-dependencies"][extra]
+    return [one.replace(">=", "==") for one in asked if not one.startswith("bonwise[")]
 
 
 def environment(uv: Uv, host: TestedHost, folder: Path, *, floor: bool, fresh: bool) -> Path:

@@ -19,7 +19,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 import bonwise as bw
-from bonwise.hosts.mcp_server import LONGEST, AssistantTools, mcp_server
+from bonwise.hosts.mcp_server import AssistantTools, mcp_server
 
 
 @pytest.fixture
@@ -154,19 +154,16 @@ def test_hostile_words_of_a_file_are_shown_as_text(root):
     assert "\x1b" not in text
 
 
-def test_a_long_answer_is_cut_at_a_line_and_said(root):
+def test_a_long_answer_is_cut_at_a_line_and_said(root, monkeypatch):
     """An assistant's context is not filled with the rows of a table."""
-    rows = [
-        f"p{at},c{one},j{judge},{(at * judge + one) % 7},{one}"
-        for judge in range(1000)
-        for at in range(3)
-        for one in range(2)
-    ]
-    (root / "many.csv").write_text("prompt_id,candidate,judge,judge_score,oracle_label\n" + "\n".join(rows), "utf-8")
-    ((failed, text),) = called(root, [("doctor", {"file": "many.csv"})])
-    assert not failed, text
-    assert len(text) <= LONGEST + 100
-    assert text.endswith(" further lines are left out.")
+    whole = bw.doctor(root / "scores.csv").to_markdown()
+    monkeypatch.setattr("bonwise.hosts.mcp_server.LONGEST", 600)
+    answer = anyio.run(mcp_server(root).call_tool, "doctor", {"file": "scores.csv"})
+    text = (getattr(answer, "content", None) or answer)[0].text
+    kept, _, said = text.rpartition("\n\n")
+    assert whole.startswith(kept)
+    assert 500 < len(kept) <= 600
+    assert said == f"{whole.count(chr(10)) - kept.count(chr(10))} further lines are left out."
 
 
 def test_a_root_that_is_no_folder_is_refused(root):

@@ -37,6 +37,7 @@ AUDIT_TIER = {
     "labels compare": ("labels", "compare", "scores.csv", "--label-file", "labels.csv", *ERROR),
     "labels draw": ("labels", "draw", "scores.csv", "--labels", "2", "--out", "design.csv", *ERROR),
     "learn": ("learn", "scores.csv", "--save", "draws.json", *ERROR),
+    "mcp": ("mcp",),
     "monitor": ("monitor", "labels.csv", "--scores", "scores.csv", "--significance", *ERROR),
     "monitor of votes": ("monitor", "votes.csv", "--question", "preference", "--verdict-col", "winner"),
     "plan from a file": ("plan", "--question", "recovery>0", "--pilot", "scores.csv", *ERROR),

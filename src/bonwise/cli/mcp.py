@@ -30,6 +30,9 @@ def mcp(
 ) -> int:
     """Serve doctor, audit, compare, plan and select to an assistant (Model Context Protocol)."""
     from bonwise.errors import UsageError
+    from bonwise.extras import TABLES
+
+    TABLES.require("bonwise mcp")
     from bonwise.hosts.mcp_server import mcp_server
 
     of_the_judge = {"strategy": strategy, "run": run, "max_cost": max_cost, "max_calls": max_calls}
