@@ -132,6 +132,14 @@ TESTED = (
         "doctor, audit, compare, plan, select by a client over standard streams",
         "files outside of the root, writing files",
     ),
+    TestedHost(
+        "pydantic-evals",
+        "pydantic-evals",
+        "bonwise.hosts.pydantic_evals",
+        "tests/hosts/test_pydantic_evals.py",
+        "evaluator (scores, intervals, failures, datasets in files); async, as the host is",
+        "judges that only compare",
+    ),
 )
 
 

@@ -260,6 +260,7 @@ MISSING = {
     "mcp_server": ("bonwise.hosts.mcp_server", "mcp"),
     "openai_agents": ("bonwise.hosts.openai_agents", "openai-agents"),
     "pydantic_ai": ("bonwise.hosts.pydantic_ai", "pydantic-ai"),
+    "pydantic_evals": ("bonwise.hosts.pydantic_evals", "pydantic-evals"),
 }
 
 ABSENT = sorted({module.partition(".")[0] for feature in HOSTS.values() for module in feature.modules})

@@ -21,5 +21,6 @@ HOSTS = {
     "mcp_server": Feature(("mcp",), "mcp"),
     "openai_agents": Feature(("agents",), "openai-agents"),
     "pydantic_ai": Feature(("pydantic_ai",), "pydantic-ai"),
+    "pydantic_evals": Feature(("pydantic_evals",), "pydantic-evals"),
 }
 """What each module of this package needs that bonwise does not bring."""

@@ -1,0 +1,70 @@
+"""Pydantic Evals: a judge as an evaluator of the outputs of a task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic_core import to_json
+
+from bonwise.hosts import HOSTS
+from bonwise.hosts.reranking import DocumentRanker
+from bonwise.hosts.trail import place_of
+
+HOSTS["pydantic_evals"].require("bonwise.hosts.pydantic_evals")
+
+from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext  # noqa: E402
+
+__all__ = ["JudgeEvaluator"]
+
+_FIGURES = ("low", "high", "standard_error")
+
+
+@dataclass(repr=False)
+class JudgeEvaluator(Evaluator[Any, Any, Any]):
+    """Scores each output by a judge, given the inputs of its case.
+
+    A report gets the score under `name`, with what the judge said as its reason; of a judge that says how sure it is
+    also ``NAME_low``, ``NAME_high`` and ``NAME_standard_error``. An output without a score has none: the label
+    ``NAME_unscored`` says why. A judge that fails is a failure of the evaluator in the report, unless the settings have
+    another ``on_failure``.
+
+    Parameters
+    ----------
+    judge : Judge, callable, str or Selector
+        A judge, a function ``(inputs, output) -> number``, a text as of ``--judge`` on a command line, or a selector.
+        A judge that compares cannot score one output. Only a text can be written to a file with its dataset.
+    name : str
+        Under which a report has the score.
+    settings : mapping
+        Of `bonwise.Selector`: deadline, on_failure, ledger, max_cost ...
+
+    Attributes
+    ----------
+    ranker : DocumentRanker
+        Counts, and what judging has cost.
+    """
+
+    judge: Any
+    name: str = "judge"
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Make the ranker, which is no field: it is not written to files."""
+        self.ranker = DocumentRanker(self.judge, **self.settings)
+
+    async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason | float | str]:
+        """Score the output of one case."""
+        ranked = await self.ranker.arank(_worded(ctx.inputs), [{"text": _worded(ctx.output)}])
+        (one,) = ranked
+        if one.score is None or ranked.selection is None:
+            return {f"{self.name}_unscored": one.reason}
+        place = place_of(one, ranked.selection)
+        figures = {f"{self.name}_{figure}": place[figure] for figure in _FIGURES if figure in place}
+        said = getattr(ranked.selection.verdicts[one.index], "raw", "") if ranked.selection.verdicts else ""
+        return {self.name: EvaluationReason(one.score, said or None), **figures}
+
+
+def _worded(value: Any) -> str | None:
+    """Return a value as the judge reads it: text as it is, anything else as JSON."""
+    return value if value is None or isinstance(value, str) else to_json(value, fallback=str).decode()
