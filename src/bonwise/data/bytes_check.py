@@ -156,6 +156,9 @@ def _refuse_other_encodings(
 
 def _refuse_long_lines(path: Path, chunk: bytes, line: int, length: int) -> tuple[int, int]:
     """Follow line number and length through a chunk; a line counts across chunks."""
+    if length + len(chunk) <= LONGEST_LINE:  # no line of it can be too long
+        last = chunk.rfind(b"\n")
+        return line + chunk.count(b"\n"), (length if last < 0 else -last - 1) + len(chunk)
     pieces = chunk.split(b"\n")
     for piece in pieces[:-1]:
         _refuse_if_long(path, line, length + len(piece))

@@ -27,6 +27,8 @@ class RealFile:
         Of prompt, candidate, score and label, where they are columns of the file.
     says : str
         Of a file that is no table of scores: what the one sentence names.
+    labels : str
+        Of picks: the file of labels that the one flag ``--labels`` gives; rows and labels are those of candidates.
     """
 
     name: str
@@ -35,6 +37,7 @@ class RealFile:
     read: tuple[int, int, int, int, int] | None = None
     columns: tuple[str, str, str, str] | None = None
     says: str = ""
+    labels: str = ""
 
     @property
     def path(self):
@@ -107,5 +110,11 @@ REAL_FILES = (
     RealFile("judges.csv", PANDAS, "to_csv, a column per judge", (8, 2, 2, 2, 8)),
     RealFile("bonwise_judge.csv", BONWISE, "bonwise judge pools.jsonl --out", (8, 2, 2, 2, 0)),
     RealFile("bonwise_pools.jsonl", BONWISE, "pools for bonwise judge", says="bonwise judge POOLS"),
-    RealFile("bonwise_select.jsonl", BONWISE, "bonwise select pools.jsonl", says="bonwise audit PICKS.jsonl"),
+    RealFile(
+        "bonwise_select.jsonl",
+        BONWISE,
+        "bonwise select pools.jsonl",
+        (4, 2, 2, 1, 4),
+        labels="bonwise_select_labels.csv",
+    ),
 )
