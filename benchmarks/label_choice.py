@@ -6,8 +6,8 @@
 
 Stage 1 is fitted once per set to all judges. Each rule orders the cells that a human could rate, stage 2 is fitted to
 the first of them, and what it predicts for every cell is compared with the true probabilities: the excess
-cross-entropy in nats per rating, without any noise of held-out ratings. A ratio below 1 means that the rule loses less
-than ratings chosen at random.
+cross-entropy in nats per rating, without any noise of held-out ratings. A ratio below 1 means that the rule loses
+less than ratings chosen at random.
 """
 
 from __future__ import annotations
@@ -279,9 +279,8 @@ def table(measured: Sequence[Measured]) -> str:
     lines = ["| human | ratings | rule | ratio | interval | worst set |", "|---|---|---|---|---|---|"]
     for one in measured:
         ratio, low, high = one.interval
-        lines.append(
-            f"| {one.human} | {one.labels} | {one.rule} | {ratio:.2f} | {low:.2f} to {high:.2f} | {max(one.ratios):.2f} |"
-        )
+        figures = f"{ratio:.2f} | {low:.2f} to {high:.2f} | {max(one.ratios):.2f}"
+        lines.append(f"| {one.human} | {one.labels} | {one.rule} | {figures} |")
     return "\n".join(lines)
 
 

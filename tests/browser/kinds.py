@@ -86,6 +86,13 @@ def _mix(path):
     bw.study_mix("scores.csv", control="c3").to_html(path)
 
 
+def _factor(words):
+    def make(path):
+        assert run(["factor", *words.split(), "--html", str(path)]) == 0
+
+    return make
+
+
 KINDS = {
     "audit": (_audit, "Audit of "),
     "audit-several": (_audit_of_several_judges, "Audit of "),
@@ -100,6 +107,15 @@ KINDS = {
     "study-label-strategy": (_label_strategy, "Ways of asking a judge"),
     "study-calibration": (_calibration, "Calibration of judges"),
     "study-mix": (_mix, "Mixed difficulty of "),
+    "factor": (_factor("fit ratings.csv --human human --rank 2 --prior 1"), "Factor model of ratings.csv"),
+    "factor-explain": (
+        _factor("explain fit.json m0 m1 --prompts prompts.csv"),
+        "What explains the gap between m0 and m1",
+    ),
+    "factor-strengths": (
+        _factor("strengths fit.json m0 --prompts prompts.csv"),
+        "Strengths and weaknesses of m0",
+    ),
 }
 """Kind to its maker and to how the heading of its page begins."""
 

@@ -55,6 +55,8 @@ COMMANDS = {
     "factor leaderboard": "factor leaderboard fit.json",
     "factor compare": "factor compare fit.json a b",
     "factor predict": "factor predict fit.json",
+    "factor explain": "factor explain fit.json a b",
+    "factor strengths": "factor strengths fit.json a",
     "stack fit": "stack fit judges.csv",
     "stack apply": "stack apply judges.csv --stack stack.json --out applied.csv",
     "stack audit": "stack audit judges.csv --stack stack.json",

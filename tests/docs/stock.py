@@ -43,6 +43,7 @@ def stock():
     ratings = simulate_ratings(1, prompts=60, judges=4, labelled=0.5).frame()
     topic = np.where(ratings["prompt_id"].str[-1].isin(list("02468")), "maths", "law")
     ratings.assign(category=topic).to_csv("ratings.csv", index=False)
+    write_prompts(Path("prompts.csv"), sorted(set(ratings["prompt_id"])))
     fit_factors("ratings.csv", human="human", rank=1, prior=1.0, interval="propagated").view.save("fit.json")
     draw_labels("scores.csv", labels=60, seed=1).write("todo.csv")
     half = table.pop("ci_width") / 2
@@ -84,6 +85,13 @@ def write_judges(path, drawn):
 def named(table):
     """Return a table whose prompts bear the names of the pools': p0, p1 and so on."""
     return table.assign(prompt_id="p" + table["prompt_id"].str[1:].astype(int).astype(str))
+
+
+def write_prompts(path, ids):
+    """Write a table of prompts: a tag, and words of different length."""
+    rng = np.random.default_rng(20261125)
+    words = ["Say why. " * repeats for repeats in rng.integers(1, 30, len(ids))]
+    pd.DataFrame({"prompt_id": ids, "code": rng.integers(0, 2, len(ids)), "prompt": words}).to_csv(path, index=False)
 
 
 def write_votes(path):

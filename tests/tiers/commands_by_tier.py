@@ -34,6 +34,7 @@ AUDIT_TIER = {
         *("factor", "fit", "ratings.csv", "--human", "ann", "--rank", "1", "--prior", "1", "--save", "fit.json"),
         *ERROR,
     ),
+    "factor explain by a table": ("factor", "explain", "fitted.json", "m0", "m1", "--prompts", "tags.csv", *ERROR),
     "labels compare": ("labels", "compare", "scores.csv", "--label-file", "labels.csv", *ERROR),
     "labels draw": ("labels", "draw", "scores.csv", "--labels", "2", "--out", "design.csv", *ERROR),
     "learn": ("learn", "scores.csv", "--save", "draws.json", *ERROR),
@@ -99,6 +100,8 @@ BASE_TIER = {
     "factor leaderboard": ("factor", "leaderboard", "fitted.json"),
     "factor compare": ("factor", "compare", "fitted.json", "m0", "m1"),
     "factor predict": ("factor", "predict", "fitted.json"),
+    "factor explain": ("factor", "explain", "fitted.json", "m0", "m1"),
+    "factor strengths": ("factor", "strengths", "fitted.json", "m0"),
     "judges": ("judges",),
     "strategies": ("strategies",),
     "serve": ("serve", "--config", "serve.toml", "--check"),
@@ -153,6 +156,7 @@ def fill(folder):
         for rater in ("ann", "judge")
     ]
     written(folder / "ratings.csv", ratings)
+    written(folder / "tags.csv", [{"prompt_id": f"p{x}", "hard": x % 3 == 0} for x in range(24)])
     (folder / "fitted.json").write_text(fitted().to_json(), encoding="utf-8")
     picks = [{"prompt_id": f"p{x:03d}", "ids": ["c0", "c1", "c2"], "best": "c1"} for x in range(PROMPTS)]
     lines(folder / "picks.jsonl", picks)
@@ -163,19 +167,19 @@ def fill(folder):
 
 
 def fitted():
-    """Return draws of two models on three prompts, as a fit saves them."""
+    """Return draws of two models on prompts of two categories, as a fit saves them."""
     rng = np.random.default_rng(0)
     return FactorDrawsDocument(
         human="ann",
         side_by_side=False,
         categories=["0", "1"],
         points=[0.0, 1.0],
-        prompts=["p0", "p1", "p2"],
+        prompts=[f"p{x}" for x in range(24)],
         models=["m0", "m1"],
-        prompt_categories=["", "", ""],
+        prompt_categories=["law", "maths"] * 12,
         human_ratings=[12, 12],
         of_models=DrawnArray.of(rng.standard_normal((50, 2, 1))),
-        of_prompts=DrawnArray.of(rng.standard_normal((50, 3, 1))),
+        of_prompts=DrawnArray.of(rng.standard_normal((50, 24, 1))),
         cutoffs=DrawnArray.of(rng.standard_normal((50, 1))),
         confidence=0.95,
         seed=0,

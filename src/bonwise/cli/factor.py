@@ -16,6 +16,15 @@ __all__ = ["app"]
 
 app = typer.Typer(name="factor", help="Fuse judges' ratings of models with few human ratings.", rich_markup_mode=None)
 
+Prompts = Annotated[
+    Path | None,
+    typer.Option(
+        "--prompts", help="Table of prompts: prompt_id, and columns of tags, categories, numbers or the text."
+    ),
+]
+Tags = Annotated[
+    str | None, typer.Option("--tags", help="Columns of that table to use, separated by commas; all if not given.")
+]
 Fitted = Annotated[Path, typer.Argument(help="What bonwise factor fit --save wrote.", show_default=False)]
 
 
@@ -125,6 +134,45 @@ def compare(
     return 0
 
 
+@app.command("explain")
+@shared_flags()
+def explain(
+    *,
+    file: Fitted,
+    model: Annotated[str, typer.Argument(help="A model.", show_default=False)],
+    other: Annotated[str, typer.Argument(help="The model to compare it with.", show_default=False)],
+    prompts: Prompts = None,
+    tags: Tags = None,
+    output: Output,
+) -> int:
+    """Explain the gap between two models by tags of the prompts and by their length."""
+    output.refuse_overwriting(file, prompts)
+    from bonwise.factors.gap_explanations import explain_gaps
+    from bonwise.factors.human_view import load_factors
+
+    output.deliver(explain_gaps(load_factors(file), model, other, prompts=prompts, tags=_columns(tags)))
+    return 0
+
+
+@app.command("strengths")
+@shared_flags()
+def strengths(
+    *,
+    file: Fitted,
+    model: Annotated[str, typer.Argument(help="A model.", show_default=False)],
+    prompts: Prompts = None,
+    tags: Tags = None,
+    output: Output,
+) -> int:
+    """Find the groups of prompts, and the prompts, on which a model is strong or weak."""
+    output.refuse_overwriting(file, prompts)
+    from bonwise.factors.human_view import load_factors
+    from bonwise.factors.strengths import find_strengths
+
+    output.deliver(find_strengths(load_factors(file), model, prompts=prompts, tags=_columns(tags)))
+    return 0
+
+
 @app.command("predict")
 @shared_flags()
 def predict(
@@ -142,6 +190,11 @@ def predict(
 
     output.deliver(predict_averages(load_factors(file)))
     return 0
+
+
+def _columns(text: str | None) -> list[str] | None:
+    """Read ``maths,length``."""
+    return None if text is None else [one.strip() for one in text.split(",") if one.strip()] or None
 
 
 def _words(texts: list[str] | None) -> dict[str, list[str]]:

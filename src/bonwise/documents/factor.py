@@ -9,6 +9,7 @@ from pydantic import Field
 
 from bonwise.documents.document import Document, FrameRow
 from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.factor_pictures import CategoryCohesion, JudgeInformation, PromptMap
 from bonwise.documents.record import Record
 from bonwise.documents.values import Confidence, Count, NonNegative, Number, Positive, Share
 
@@ -209,6 +210,12 @@ class FactorDocument(Document):
         Empty where nothing was held out.
     leaderboard : list of ModelCapability
         Best first; empty where no interval was asked for.
+    cohesion : list of CategoryCohesion, optional
+        Of every category of prompts, the most cohesive first; where there is an interval.
+    information : list of JudgeInformation, optional
+        What each judge adds, the most first; where there are an interval, a prior and two judges at least.
+    prompt_map : PromptMap, optional
+        Where there are an interval and two skills at least.
     notes : list of str
         What a reader should know.
     """
@@ -225,6 +232,9 @@ class FactorDocument(Document):
     holdout: HoldoutRecord | None
     baselines: dict[str, BaselineRecord]
     leaderboard: list[ModelCapability]
+    cohesion: list[CategoryCohesion] | None = None
+    information: list[JudgeInformation] | None = None
+    prompt_map: PromptMap | None = None
     notes: list[str]
 
     frame_columns = ("model", "estimate", "low", "high", "se", "n", "human_ratings")

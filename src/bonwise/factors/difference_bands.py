@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
 from bonwise.stats.sums import Floats
 
-__all__ = ["COVERS", "STAGE_ONE_ERRORS", "Band", "StageOneError", "band_of_draws"]
+__all__ = ["COVERS", "STAGE_ONE_ERRORS", "Band", "StageOneError", "band_of_covariance", "band_of_draws"]
 
 StageOneError = Literal["laplace_gibbs", "propagated", "fixed"]
 """How an interval treats the error of stage 1."""
@@ -23,6 +23,9 @@ STAGE_ONE_ERRORS: tuple[StageOneError, ...] = get_args(StageOneError)
 
 COVERS: dict[StageOneError, float] = {"laplace_gibbs": 0.95, "propagated": 0.87, "fixed": 0.51}
 """Share of within-prompt differences in the 95 % interval: mean of 16 simulated sets of the size of BiGGen-Bench."""
+
+
+_DRAWS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +65,29 @@ def band_of_draws(draws: Floats, confidence: float) -> Band:
     """
     mean, sd = draws.mean(axis=0), draws.std(axis=0, ddof=1)
     return Band(mean, sd, _normal(confidence), _largest((draws - mean) / np.where(sd > 0, sd, 1.0), confidence))
+
+
+def band_of_covariance(estimate: Floats, covariance: Floats, confidence: float, degrees: int, seed: int) -> Band:
+    """Return both intervals of estimates with a known covariance, by Student's law.
+
+    Parameters
+    ----------
+    estimate : ndarray of float64, shape (items,)
+    covariance : ndarray of float64, shape (items, items)
+    confidence : float
+    degrees : int
+        Of freedom; at least 1.
+    seed : int
+        Of the draws that say how far the largest of all errors reaches.
+    """
+    se = np.sqrt(np.maximum(np.diag(covariance), 0))
+    pointwise = float(stats.t.ppf((1 + confidence) / 2, degrees))
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    rng = np.random.default_rng(seed)
+    drawn = rng.standard_normal((_DRAWS, len(se))) @ root.T / np.where(se > 0, se, 1.0)
+    drawn /= np.sqrt(rng.chisquare(degrees, (_DRAWS, 1)) / degrees)
+    return Band(estimate, se, pointwise, max(float(np.quantile(np.abs(drawn).max(axis=1), confidence)), pointwise))
 
 
 def _normal(confidence: float) -> float:

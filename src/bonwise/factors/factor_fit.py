@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
 from bonwise.data.ratings import RatingTable
+from bonwise.data.rows import RowSource
 from bonwise.documented import DocumentedResult
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.factor import (
@@ -23,16 +25,23 @@ from bonwise.documents.factor import (
     RaterRecord,
 )
 from bonwise.documents.factor_comparison import FactorComparisonDocument
+from bonwise.documents.factor_explanation import FactorExplanationDocument
 from bonwise.documents.factor_leaderboard import FactorLeaderboardDocument
 from bonwise.documents.factor_prediction import FactorPredictionDocument
+from bonwise.documents.factor_strengths import FactorStrengthsDocument
+from bonwise.documents.record import given
 from bonwise.errors import UsageError
 from bonwise.factors.comparisons import compare_models
 from bonwise.factors.difference_bands import COVERS, StageOneError
+from bonwise.factors.gap_explanations import explain_gaps
 from bonwise.factors.human_view import HumanView
-from bonwise.factors.leaderboards import rank_models, unrated
+from bonwise.factors.judge_information import information_of_judges
+from bonwise.factors.leaderboards import cohesion_of_categories, rank_models, unrated
 from bonwise.factors.model_choice import ChosenModel
 from bonwise.factors.predictions import predict_averages
+from bonwise.factors.prompt_map import map_of_prompts
 from bonwise.factors.rating_arrays import RatingArrays
+from bonwise.factors.strengths import find_strengths
 from bonwise.release import release
 from bonwise.stats.sums import Floats
 
@@ -129,6 +138,8 @@ class FactorFit(DocumentedResult):
         What leaderboards, comparisons and predictions are made from; None without an interval.
     fitted : int
         Human ratings that were fitted.
+    gap_variances : tuple of ndarray, optional
+        See `bonwise.factors.judge_information.gap_variances`; None without an interval, a prior, or a second judge.
     """
 
     table: RatingTable = field(repr=False)
@@ -137,6 +148,7 @@ class FactorFit(DocumentedResult):
     held_out: HeldOut | None = field(repr=False)
     view: HumanView | None = field(repr=False)
     fitted: int
+    gap_variances: tuple[Floats, Floats] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return (
@@ -157,6 +169,18 @@ class FactorFit(DocumentedResult):
     def compare(self, model: str, other: str) -> FactorComparisonDocument:
         """Compare two models on every prompt; see `bonwise.factors.comparisons.compare_models`."""
         return compare_models(self._shown, model, other)
+
+    def explain(
+        self, model: str, other: str, *, prompts: RowSource | None = None, tags: Sequence[str] | None = None
+    ) -> FactorExplanationDocument:
+        """Explain the gap between two models; see `bonwise.factors.gap_explanations.explain_gaps`."""
+        return explain_gaps(self._shown, model, other, prompts=prompts, tags=tags)
+
+    def strengths(
+        self, model: str, *, prompts: RowSource | None = None, tags: Sequence[str] | None = None
+    ) -> FactorStrengthsDocument:
+        """Find where a model is strong and weak; see `bonwise.factors.strengths.find_strengths`."""
+        return find_strengths(self._shown, model, prompts=prompts, tags=tags)
 
     def predict(self) -> FactorPredictionDocument:
         """Predict the average of every model; see `bonwise.factors.predictions.predict_averages`."""
@@ -196,6 +220,7 @@ class FactorFit(DocumentedResult):
             holdout=self._holdout(),
             baselines=self._baselines(),
             leaderboard=list(self._leaderboard()),
+            **self._pictures(),
             notes=list(self._notes()),
         )
 
@@ -269,6 +294,22 @@ class FactorFit(DocumentedResult):
                 ),
                 human_ratings=one.human_ratings,
             )
+
+    def _pictures(self) -> dict[str, Any]:
+        """Return what a page draws; a key is absent where there is nothing."""
+        if self.view is None:
+            return {}
+        judges = [one.rater for at, one in enumerate(self.table.raters) if at != self.table.human and one.size > 1]
+        information = (
+            None
+            if self.gap_variances is None
+            else list(information_of_judges(judges, self.gap_variances, self.settings.confidence))
+        )
+        return given(
+            cohesion=cohesion_of_categories(self.view) or None,
+            information=information,
+            prompt_map=map_of_prompts(self.view),
+        )
 
     def _notes(self) -> Iterator[str]:
         silent = [one.rater for one in self.table.raters if one.size < 2]

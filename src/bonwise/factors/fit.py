@@ -20,13 +20,15 @@ from bonwise.factors.difference_bands import STAGE_ONE_ERRORS, StageOneError
 from bonwise.factors.factor_fit import FactorFit, FitSettings, HeldOut
 from bonwise.factors.human_design import HumanDesign
 from bonwise.factors.human_view import HumanView
+from bonwise.factors.judge_information import gap_variances
 from bonwise.factors.model_choice import PRIORS, RANKS, ChosenModel, StageOneSettings, choose_model
 from bonwise.factors.plugged_in import PluggedIn
 from bonwise.factors.posterior_sampler import PosteriorDraws, draw_posterior
 from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.factors.stage_two import HumanRatings, fit_human
+from bonwise.factors.stage_two import HumanModel, HumanRatings, fit_human
 from bonwise.factors.verdict_columns import RatedCells, VerdictColumns
 from bonwise.release import release
+from bonwise.stats.sums import Floats
 
 __all__ = ["fit_factors"]
 
@@ -117,10 +119,14 @@ def fit_factors(  # noqa: PLR0913 - every setting is named
     held = None
     if holdout is not None:
         held = _held_out(HumanRatings.of(whole.only(whole.human & ~known)), chosen, design, ratings, data.prompts)
-    view = None
-    if interval is not None:
-        view = _view(table, data, _draws(data, chosen, ratings, settings, say), settings)
-    return FactorFit(table, settings, chosen, held, view, len(ratings))
+    if interval is None:
+        return FactorFit(table, settings, chosen, held, None, len(ratings))
+    skills = fit_human(chosen.human.design, ratings, ["skills"], _WEAK_RIDGE)
+    view = _view(table, data, _draws(data, chosen, skills, settings, say), settings)
+    variances = None
+    if chosen.best.prior > 0 and judges.raters > 1:
+        variances = gap_variances(judges, chosen.capabilities, _weights(skills), chosen.best.prior)
+    return FactorFit(table, settings, chosen, held, view, len(ratings), variances)
 
 
 def _check(settings: FitSettings) -> None:
@@ -182,21 +188,24 @@ def _held_out(
 def _draws(
     data: RatingArrays,
     chosen: ChosenModel,
-    ratings: HumanRatings,
+    skills: HumanModel,
     settings: FitSettings,
     say: Callable[[str], None] | None,
 ) -> PosteriorDraws:
     """Draw capabilities of the model on skills alone, because the interval is about these."""
-    skills = fit_human(chosen.human.design, ratings, ["skills"], _WEAK_RIDGE)
     if settings.interval == "laplace_gibbs":
-        scales = chosen.human.design.scales
-        weights = skills.regression.coefficients / (1.0 if scales is None else scales)
-        start = (weights, skills.regression.cutoffs)
+        start = (_weights(skills), skills.regression.cutoffs)
         return draw_posterior(data, chosen.capabilities, start, seed=settings.seed, say=say)
     propagated = settings.interval == "propagated"
     prior = max(chosen.best.prior, 1e-6)
     plugged = PluggedIn.of(data.without_human(), chosen.capabilities, skills, prior=prior, propagated=propagated)
     return plugged.draws(np.random.default_rng(settings.seed))
+
+
+def _weights(skills: HumanModel) -> Floats:
+    """Return the human's weight of each skill, before features were scaled."""
+    scales = skills.design.scales
+    return np.asarray(skills.regression.coefficients / (1.0 if scales is None else scales))
 
 
 def _view(table: RatingTable, data: RatingArrays, draws: PosteriorDraws, settings: FitSettings) -> HumanView:

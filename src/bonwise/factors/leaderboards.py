@@ -7,13 +7,14 @@ import numpy.typing as npt
 
 from bonwise.data.wording import quoted
 from bonwise.documents.factor_leaderboard import CohesionRecord, FactorLeaderboardDocument, LeaderboardRow
+from bonwise.documents.factor_pictures import CategoryCohesion
 from bonwise.documents.record import given
 from bonwise.errors import UsageError
 from bonwise.factors.difference_bands import band_of_draws
 from bonwise.factors.human_view import HumanView
 from bonwise.stats.sums import Floats
 
-__all__ = ["PERMUTATIONS", "composites", "rank_models"]
+__all__ = ["PERMUTATIONS", "cohesion_of_categories", "composites", "rank_models"]
 
 PERMUTATIONS = 999
 """Random sets of prompts with which the cohesion of a category is compared."""
@@ -53,7 +54,7 @@ def rank_models(
     if category is not None:
         rows = view.prompts_of(category)
         draws, shares = composites(view, rows)
-        cohesion = _cohesion(view, rows, shares)
+        cohesion, _ = _cohesion(view, rows, shares)
         notes.append(_COMPOSITE)
     elif prompt is not None:
         if prompt not in view.prompts:
@@ -108,23 +109,38 @@ def composites(view: HumanView, rows: npt.NDArray[np.int64]) -> tuple[Floats, Fl
     return np.einsum("dmk,dk->dm", view.draws.models, leading), values[:, -1] / values.sum(axis=1)
 
 
-def _cohesion(view: HumanView, rows: npt.NDArray[np.int64], shares: Floats) -> CohesionRecord:
+def cohesion_of_categories(view: HumanView) -> list[CategoryCohesion]:
+    """Return the cohesion of every category with at least two prompts, the most cohesive first."""
+    found = []
+    for name in sorted({one for one in view.prompt_categories if one}):
+        rows = view.prompts_of(name)
+        if 1 < len(rows) < len(view.prompts):
+            cohesion, random = _cohesion(view, rows, composites(view, rows)[1])
+            found.append(CategoryCohesion(category=name, prompts=len(rows), cohesion=cohesion, random=random))
+    return sorted(found, key=lambda one: -one.cohesion.share)
+
+
+def _cohesion(view: HumanView, rows: npt.NDArray[np.int64], shares: Floats) -> tuple[CohesionRecord, float]:
+    """Return the cohesion of some prompts, and the mean of random sets of as many."""
     rng = np.random.default_rng(view.seed)
-    as_cohesive = 0
+    as_cohesive, total = 0, 0.0
     for at in range(PERMUTATIONS):
         # Each random set is compared in the coordinates of one draw.
         draw = at % len(shares)
         chosen = view.draws.prompts[draw][rng.choice(len(view.prompts), len(rows), replace=False)]
         values = np.linalg.eigvalsh(chosen.T @ chosen)
-        as_cohesive += bool(values[-1] / values.sum() >= shares[draw] * (1 - 1e-12))
+        share = float(values[-1] / values.sum())
+        total += share
+        as_cohesive += bool(share >= shares[draw] * (1 - 1e-12))
     low, high = np.quantile(shares, [(1 - view.confidence) / 2, (1 + view.confidence) / 2])
-    return CohesionRecord(
+    record = CohesionRecord(
         share=float(min(shares.mean(), 1.0)),
         low=float(low),
         high=float(min(high, 1.0)),
         p=(1 + as_cohesive) / (PERMUTATIONS + 1),
         permutations=PERMUTATIONS,
     )
+    return record, min(total / PERMUTATIONS, 1.0)
 
 
 def _ranked(view: HumanView, draws: Floats) -> list[LeaderboardRow]:

@@ -57,6 +57,8 @@ CASES = (
         factor leaderboard fit.json --category law --html category.html
         factor compare fit.json m0 m1 --json comparison.json
         factor predict fit.json --json prediction.json
+        factor explain fit.json m0 m1 --json explanation.json
+        factor strengths fit.json m2 --json strengths.json --html strengths.html
         """,
         inputs=("ratings.csv",),
     ),

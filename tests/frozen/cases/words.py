@@ -27,6 +27,7 @@ COMMANDS = (
     *("study requirements", "study label-strategy", "study calibration", "study mix"),
     *("stack", "stack fit", "stack apply", "stack audit"),
     *("factor", "factor fit", "factor leaderboard", "factor compare", "factor predict"),
+    *("factor explain", "factor strengths"),
     *("prompts", "prompts list", "prompts show", "prompts check"),
     *(
         "ledger",

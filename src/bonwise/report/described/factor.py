@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from bonwise.documents.factor import FactorDocument, ModelCandidateRecord, RaterRecord
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
+from bonwise.report.described.factor_pictures import cohesion_part, information_part, map_part
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.numbers import (
     count,
@@ -67,6 +68,12 @@ def _blocks(document: FactorDocument) -> Iterator[Block]:
         yield from _drawn(document)
     if document.holdout is not None:
         yield from _held_out(document)
+    if document.prompt_map is not None:
+        yield map_part(document.prompt_map)
+    if document.cohesion:
+        yield cohesion_part(document.cohesion)
+    if document.information:
+        yield information_part(document.information)
     yield _chosen(document)
     yield _raters(document.raters)
     for note in document.notes:

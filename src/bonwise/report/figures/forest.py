@@ -71,6 +71,7 @@ class Forest:
     said: Sequence[str]
     beside: Sequence[Row]
     unit: Unit
+    bars: bool = False
 
     def rows(self) -> Iterator[Mapping[str, Value]]:
         """Yield a row per figure, those that are not drawn too; each word of a mark is a column."""
@@ -108,6 +109,7 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
     said: Sequence[str] = (),
     beside: Sequence[Row] = (),
     unit: Unit = "number",
+    bars: bool = False,
 ) -> list[Drawing[Forest]]:
     """Draw one dot with its interval a row.
 
@@ -132,6 +134,8 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
         Of a figure in several drawings all the rows, these among them: their range is that of each drawing.
     unit : {"number", "share"}
         Of the figures, as they are written above the lines.
+    bars : bool
+        Whether a bar reaches from `zero` to the estimate.
 
     Returns
     -------
@@ -144,7 +148,7 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
     >>> found[0].says
     'By topic. An open dot has no interval.'
     """
-    data = Forest(rows, zero, across, roles, marks, said, beside, unit)
+    data = Forest(rows, zero, across, roles, marks, said, beside, unit, bars)
     if all(value is None for _, value, _, _ in data.drawn):
         return []
     height = _RowText.of(data).height * len(data.drawn) + _EDGES + (0.22 if marks else 0) + (0.2 if across else 0)
@@ -157,6 +161,9 @@ def _paint(axes: Axes, data: Forest) -> None:
     reach = 0.6 * _ABOVE / 72 / words.height
     for at, (row, role) in enumerate(zip(shown, data.roles or ["judge"] * len(shown), strict=True)):
         words.paint(axes, at)
+        if data.bars and row[1] is not None:
+            start = 0.0 if zero is None else zero
+            axes.barh(-at, row[1] - start, height=1.2 * reach, left=start, color=COLOURS["band"], zorder=0.5)
         _paint_row(axes, -at, row, role, view)
         if zero is not None:
             # Not from top to bottom: it would run through the words.

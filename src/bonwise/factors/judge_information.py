@@ -1,0 +1,97 @@
+"""What each judge adds: how much less would be known of the human's gaps on a prompt without its ratings.
+
+The ratings of a judge add ``sum h z z'`` to the precision of the factors of a prompt, with ``z = U_r * (M_m - M_m')``
+(or ``U_r * M_m``) and ``h`` the curvature of the log-probability. The variance of the human's gap between two models
+on the prompt is ``c' Sigma_p c`` with ``c = U_0 * (M_m - M_m')``; here its mean over all pairs of models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import stats
+
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.factor_pictures import JudgeInformation
+from bonwise.factors.capabilities import CapabilityFactors
+from bonwise.factors.rating_arrays import RatingArrays
+from bonwise.stats.ordinal.likelihood import slope_and_curvature
+from bonwise.stats.sums import Floats
+
+__all__ = ["gap_variances", "information_of_judges"]
+
+
+def gap_variances(
+    judges: RatingArrays, found: CapabilityFactors, weights: Floats, prior: float
+) -> tuple[Floats, Floats]:
+    """Return the mean variance of the human's gaps on each prompt, with all judges and without each.
+
+    Parameters
+    ----------
+    judges : RatingArrays
+        Ratings of the judges alone.
+    found : CapabilityFactors
+        Stage 1.
+    weights : ndarray of float64, shape (rank,)
+        The human's weight of each skill.
+    prior : float
+        Precision of the prior of the prompts' factors; above 0.
+
+    Returns
+    -------
+    whole : ndarray of float64, shape (prompts,)
+    without : ndarray of float64, shape (judges, prompts)
+    """
+    counted, rank = judges.counted(), found.rank
+    z = found.raters[counted.rater] * counted.differences(found.models)
+    upper, lower = counted.layout.ends(found.cutoffs)
+    eta = (z * found.prompts[counted.prompt]).sum(axis=1)
+    bend = counted.weight * slope_and_curvature(eta, upper[counted.category], lower[counted.category])[1]
+    rows = bend[:, None] * (z[:, :, None] * z[:, None, :]).reshape(len(z), -1)
+    each = np.zeros((counted.raters, counted.prompts, rank, rank))
+    for judge in range(counted.raters):
+        mine = counted.rater == judge
+        each[judge] = (counted.by_prompt[:, mine] @ rows[mine]).reshape(-1, rank, rank)
+    precision = each.sum(axis=0) + prior * np.eye(rank)
+    heeded = weights * found.models
+    off = heeded - heeded.mean(axis=0)
+    # The mean of c c' over all pairs of models.
+    of_pairs = 2 * off.T @ off / max(len(off) - 1, 1)
+    whole = np.einsum("kl,pkl->p", of_pairs, np.linalg.inv(precision))
+    without = np.stack([np.einsum("kl,pkl->p", of_pairs, np.linalg.inv(precision - one)) for one in each])
+    return whole, without
+
+
+def information_of_judges(
+    names: list[str], variances: tuple[Floats, Floats], confidence: float
+) -> Iterator[JudgeInformation]:
+    """Yield by which share the variance would grow without each judge, most first.
+
+    Parameters
+    ----------
+    names : list of str
+        Of the judges.
+    variances : tuple of ndarray
+        See `gap_variances`.
+    confidence : float
+    """
+    whole, without = variances
+    growth = without.sum(axis=1) / whole.sum() - 1
+    count = len(whole)
+    for at in np.argsort(-growth, kind="stable"):
+        off = (without[at] - (1 + growth[at]) * whole) / whole.sum()
+        se = float(np.sqrt(count / max(count - 1, 1) * (off**2).sum()))
+        half = float(stats.t.ppf((1 + confidence) / 2, max(count - 1, 1))) * se
+        yield JudgeInformation(
+            rater=names[at],
+            growth=EstimateRecord(
+                estimate=float(growth[at]),
+                low=float(growth[at]) - half,
+                high=float(growth[at]) + half,
+                se=se,
+                n=count,
+                interval="cluster_t",
+                method="complete",
+            ),
+        )

@@ -1,0 +1,253 @@
+"""Properties of prompts as columns that gaps are regressed on, and as groups of prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.data.prompt_property import PromptProperty, PropertyKind
+from bonwise.data.wording import listed, quoted
+from bonwise.errors import InputError, UsageError
+from bonwise.factors.human_view import HumanView
+from bonwise.stats.sums import Floats
+
+if TYPE_CHECKING:
+    from bonwise.data.rows import RowSource
+
+__all__ = ["FEWEST", "PromptColumn", "PromptColumns", "prompt_groups", "properties_of_prompts"]
+
+FEWEST = 5
+"""Prompts with a tag, and without it, below which nothing is said of the tag."""
+
+_FEWEST_PROMPTS = 20
+_PER_COLUMN = 3
+CATEGORY = "category"
+
+
+def properties_of_prompts(
+    view: HumanView, prompts: RowSource | None, tags: Sequence[str] | None
+) -> tuple[list[PromptProperty], list[str]]:
+    """Return what is known of the prompts, and what a reader should know of that.
+
+    Parameters
+    ----------
+    view : HumanView
+        The categories of its ratings are one property, where no column of `prompts` has that name.
+    prompts : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
+        See `bonwise.data.prompt_properties.read_prompt_properties`.
+    tags : sequence of str, optional
+        Columns to use; all where it is None.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        Nothing is known of the prompts, or a column is absent.
+    """
+    rated = any(view.prompt_categories)
+    if prompts is None and not rated:
+        raise UsageError(
+            "nothing is known of the prompts",
+            hint="give a table with prompt_id and columns of tags: --prompts FILE, or give the ratings a category",
+        )
+    found: list[PromptProperty] = []
+    notes: list[str] = []
+    if prompts is not None:
+        named = tags if tags is None or not rated else [one for one in tags if one != CATEGORY] or None
+        if tags is None or named is not None:
+            # pandas reads the table; without one it is not needed.
+            from bonwise.data.prompt_properties import read_prompt_properties  # noqa: PLC0415
+
+            found = read_prompt_properties(prompts, view.prompts, named)
+    elif tags is not None and (absent := [one for one in tags if one != CATEGORY]):
+        raise UsageError(
+            f"no column named {quoted(absent[0])}", hint="give the table that holds it: --prompts FILE, or prompts="
+        )
+    if rated and (tags is None or CATEGORY in tags):
+        if any(one.name == CATEGORY for one in found):
+            notes.append("The categories of the prompts are those of the table of prompts, not of the ratings.")
+        else:
+            found.insert(0, PromptProperty.of_names(CATEGORY, view.prompt_categories))
+    return found, notes
+
+
+@dataclass(frozen=True, eq=False)
+class PromptColumn:
+    """One column of the regression.
+
+    Parameters
+    ----------
+    name : str
+        Of the property.
+    level : str
+        Of a category; blank otherwise.
+    kind : {"tag", "category", "number", "length"}
+    unit : str
+        What a coefficient is per: the baseline of a category, or the step of a number.
+    values : ndarray of float64, shape (prompts,)
+    count : int
+        Prompts that have the tag or are in the category; of a number, all.
+    """
+
+    name: str
+    level: str
+    kind: PropertyKind
+    unit: str
+    values: Floats = field(repr=False)
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
+class PromptColumns:
+    """Columns for a regression, and what was left out.
+
+    Parameters
+    ----------
+    rows : ndarray of int64
+        Prompts that count.
+    columns : tuple of PromptColumn
+        Over these prompts.
+    left_out : dict of str to int
+        Prompts that do not count, by reason.
+    notes : tuple of str
+        Columns that were left out, with the reason.
+    """
+
+    rows: npt.NDArray[np.int64] = field(repr=False)
+    columns: tuple[PromptColumn, ...]
+    left_out: dict[str, int]
+    notes: tuple[str, ...]
+
+    @property
+    def design(self) -> Floats:
+        """The constant and the columns, shape (prompts, columns + 1)."""
+        return np.column_stack([np.ones(len(self.rows)), *(one.values for one in self.columns)])
+
+    @classmethod
+    def of(cls, properties: Sequence[PromptProperty], prompts: int) -> PromptColumns:
+        """Return the columns of some properties.
+
+        A prompt without a value, or in a category with fewer than `FEWEST` prompts, does not count. A column that is
+        the same on nearly all prompts, or that follows from those before it, is left out.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            No column is left, or there are too few prompts for so many.
+        """
+        known, left_out = _known(properties, prompts)
+        rows = np.flatnonzero(known)
+        made = [column for one in properties for column in _columns(one, rows)]
+        kept: list[PromptColumn] = []
+        notes: list[str] = []
+        stacked = np.ones((len(rows), 1))
+        for column in made:
+            reason = _unfit(column, stacked)
+            if reason:
+                notes.append(f"{quoted(_said(column))} is left out: {reason}.")
+                continue
+            kept.append(column)
+            stacked = np.column_stack([stacked, column.values])
+        if not kept:
+            why = " ".join(notes) or "No prompt has a value in every column."
+            raise InputError(f"nothing to explain gaps by. {why}", hint="name other columns with --tags, or tags=")
+        needed = max(_FEWEST_PROMPTS, _PER_COLUMN * (len(kept) + 1))
+        if len(rows) < needed:
+            raise InputError(
+                f"{len(rows)} prompts are too few for {len(kept)} columns: at least {needed}",
+                hint="name fewer columns with --tags, or tags=",
+            )
+        return cls(rows, tuple(kept), left_out, tuple(notes))
+
+
+def prompt_groups(properties: Sequence[PromptProperty]) -> tuple[list[tuple[str, str, Floats]], list[str]]:
+    """Return groups of prompts, and sentences about what makes none.
+
+    Returns
+    -------
+    groups : list of (name, level, ndarray of float64, shape (prompts,))
+        1 for a prompt in the group, 0 for one outside it, NaN where that is not known.
+    notes : list of str
+    """
+    groups: list[tuple[str, str, Floats]] = []
+    small: list[str] = []
+    for one in properties:
+        if one.kind in ("number", "length"):
+            continue
+        known = ~np.isnan(one.values)
+        for at, level in enumerate(one.levels or ("",)):
+            inside = np.where(known, one.values == (at if one.levels else 1), np.nan)
+            count = int(np.nansum(inside))
+            if min(count, int(known.sum()) - count) < FEWEST:
+                small.append(f"{one.name} = {level}" if level else one.name)
+            else:
+                groups.append((one.name, level, inside))
+    notes = [f"Left out, because fewer than {FEWEST} prompts are in or outside it: {listed(small)}."] if small else []
+    if numbers := [one.name for one in properties if one.kind in ("number", "length")]:
+        notes.append(f"Numbers make no group of prompts: {listed(numbers)}. See bonwise factor explain.")
+    return groups, notes
+
+
+def _known(properties: Sequence[PromptProperty], prompts: int) -> tuple[npt.NDArray[np.bool_], dict[str, int]]:
+    known = np.ones(prompts, dtype=bool)
+    left_out: dict[str, int] = {}
+    for one in properties:
+        blank = known & np.isnan(one.values)
+        if blank.any():
+            left_out[f"no {one.name}"] = int(blank.sum())
+        known &= ~blank
+    for one in properties:
+        if one.kind != "category":
+            continue
+        counts = np.bincount(one.values[known].astype(np.int64), minlength=len(one.levels))
+        rare = known.copy()
+        rare[known] = counts[one.values[known].astype(np.int64)] < FEWEST
+        if rare.any():
+            left_out[f"{one.name} with fewer than {FEWEST} prompts"] = int(rare.sum())
+        known &= ~rare
+    return known, left_out
+
+
+def _columns(one: PromptProperty, rows: npt.NDArray[np.int64]) -> Iterator[PromptColumn]:
+    values = one.values[rows]
+    if one.kind == "tag":
+        yield PromptColumn(one.name, "", one.kind, "with the tag", values, int(values.sum()))
+    elif one.kind == "category":
+        places, counts = np.unique(values, return_counts=True)
+        base = places[np.argmax(counts)] if len(places) else 0.0
+        for place, count in zip(places, counts, strict=True):
+            if place != base:
+                unit = f"instead of {one.levels[int(base)]}"
+                level = one.levels[int(place)]
+                yield PromptColumn(one.name, level, one.kind, unit, (values == place).astype(np.float64), int(count))
+    elif one.kind == "length":
+        doublings = np.log2(np.maximum(values, 1))
+        yield PromptColumn(
+            one.name, "", one.kind, "per doubling of the length", doublings - doublings.mean(), len(rows)
+        )
+    else:
+        spread = float(values.std()) if len(rows) else 0.0
+        scaled = (values - values.mean()) / spread if spread > 0 else np.zeros(len(rows))
+        yield PromptColumn(one.name, "", one.kind, f"per standard deviation, {spread:.3g}", scaled, len(rows))
+
+
+def _unfit(column: PromptColumn, before: Floats) -> str:
+    """Return why a column cannot be used; blank where it can."""
+    if column.kind in ("tag", "category"):
+        inside = int(column.values.sum())
+        if min(inside, len(column.values) - inside) < FEWEST:
+            return f"fewer than {FEWEST} prompts have it, or lack it"
+    elif not column.values.any():
+        return "it is the same on every prompt"
+    fitted = before @ np.linalg.lstsq(before, column.values, rcond=None)[0]
+    rest = float(((column.values - fitted) ** 2).sum())
+    if rest < 1e-8 * float(((column.values - column.values.mean()) ** 2).sum()):
+        return "it follows from the columns before it"
+    return ""
+
+
+def _said(column: PromptColumn) -> str:
+    return f"{column.name} = {column.level}" if column.level else column.name

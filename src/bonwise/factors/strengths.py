@@ -1,0 +1,158 @@
+"""Where a model is strong and weak: the prompts, and groups of them, with its largest and smallest advantage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from bonwise.documents.factor_strengths import (
+    AdvantageRecord,
+    FactorStrengthsDocument,
+    GroupAdvantage,
+    PromptAdvantage,
+)
+from bonwise.factors.difference_bands import Band, band_of_covariance, band_of_draws
+from bonwise.factors.human_view import HumanView
+from bonwise.factors.leaderboards import unrated
+from bonwise.factors.prompt_columns import prompt_groups, properties_of_prompts
+from bonwise.stats.latent_regression import PromptFactors, joined_coefficients
+from bonwise.stats.sums import Floats
+
+if TYPE_CHECKING:
+    from bonwise.data.rows import RowSource
+
+__all__ = ["find_strengths"]
+
+_LIMIT = "Intervals assume that no trait matters to people that every judge overlooks."
+
+
+def find_strengths(
+    view: HumanView, model: str, *, prompts: RowSource | None = None, tags: Sequence[str] | None = None
+) -> FactorStrengthsDocument:
+    """Find the groups of prompts, and the prompts, on which a model's advantage is largest and smallest.
+
+    The advantage is the model's capability less the mean of the other models. A strength is a group or a prompt on
+    which the advantage is above the model's own mean, by an interval that holds together with all the others.
+
+    Parameters
+    ----------
+    view : HumanView
+    model : str
+    prompts : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
+        Columns ``prompt_id`` and tags; the category of the ratings counts too.
+    tags : sequence of str, optional
+        Columns to use; all where it is None.
+
+    Returns
+    -------
+    FactorStrengthsDocument
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        No such model or column, or a table that cannot be read.
+    """
+    at = view.model_at(model)
+    others = [place for place in range(len(view.models)) if place != at]
+    contrast = view.draws.models[:, at] - view.draws.models[:, others].mean(axis=1)
+    factors = PromptFactors.of(contrast, view.draws.prompts)
+    groups: list[GroupAdvantage] = []
+    notes: list[str] = []
+    if prompts is not None or any(view.prompt_categories):
+        properties, notes = properties_of_prompts(view, prompts, tags)
+        inside, further = prompt_groups(properties)
+        notes += further
+        groups = _groups(view, factors, inside)
+    whole = factors.regression(np.ones((len(view.prompts), 1)))
+    mean = band_of_covariance(whole.estimate, whole.covariance, view.confidence, len(view.prompts) - 1, view.seed)
+    return FactorStrengthsDocument(
+        model=model,
+        models=len(view.models),
+        advantage=AdvantageRecord(
+            estimate=float(mean.estimate[0]),
+            se=float(mean.se[0]),
+            low=float(mean.interval[0][0]),
+            high=float(mean.interval[1][0]),
+            prompts=len(view.prompts),
+        ),
+        groups=groups,
+        prompts=_prompts(view, factors.gaps),
+        confidence=view.confidence,
+        notes=[*notes, _LIMIT, *unrated(view)],
+        human=view.human,
+        source=view.source,
+        version=view.version,
+    )
+
+
+def _groups(
+    view: HumanView, factors: PromptFactors, inside: Sequence[tuple[str, str, Floats]]
+) -> list[GroupAdvantage]:
+    """Return the mean advantage in each group, and how far it lies from the mean of the prompts that are known."""
+    if not inside:
+        return []
+    parts, shares = [], []
+    for _, _, values in inside:
+        # A prompt of which it is not known whether it is in the group has no weight.
+        known = ~np.isnan(values)
+        parts.append(factors.regression(np.column_stack([np.ones(len(values)), np.nan_to_num(values)]), weight=known))
+        shares.append(values[known].mean())
+    found, share = joined_coefficients(parts), np.array(shares)
+    count = len(inside)
+    to_levels, to_differences = np.zeros((count, 2 * count)), np.zeros((count, 2 * count))
+    places = np.arange(count)
+    to_levels[places, 2 * places] = to_levels[places, 2 * places + 1] = 1
+    to_differences[places, 2 * places + 1] = 1 - share
+    degrees = len(view.prompts) - 2
+
+    def band(turn: Floats) -> Band:
+        return band_of_covariance(
+            turn @ found.estimate, turn @ found.covariance @ turn.T, view.confidence, degrees, view.seed
+        )
+
+    level, apart = band(to_levels), band(to_differences)
+    (low, high), (least, most) = level.interval, apart.band
+    rows = [
+        GroupAdvantage(
+            column=name,
+            level=word,
+            prompts=int(np.nansum(values)),
+            estimate=float(level.estimate[at]),
+            se=float(level.se[at]),
+            low=float(low[at]),
+            high=float(high[at]),
+            difference=float(apart.estimate[at]),
+            band_low=float(least[at]),
+            band_high=float(most[at]),
+            verdict=_verdict(least[at], most[at]),
+        )
+        for at, (name, word, values) in enumerate(inside)
+    ]
+    return sorted(rows, key=lambda one: -one.difference)
+
+
+def _prompts(view: HumanView, draws: Floats) -> list[PromptAdvantage]:
+    level = band_of_draws(draws, view.confidence)
+    apart = band_of_draws(draws - draws.mean(axis=1, keepdims=True), view.confidence)
+    (low, high), (least, most) = level.interval, apart.band
+    return [
+        PromptAdvantage(
+            prompt_id=view.prompts[at],
+            category=view.prompt_categories[at],
+            estimate=float(level.estimate[at]),
+            se=float(level.se[at]),
+            low=float(low[at]),
+            high=float(high[at]),
+            difference=float(apart.estimate[at]),
+            band_low=float(least[at]),
+            band_high=float(most[at]),
+            verdict=_verdict(least[at], most[at]),
+        )
+        for at in np.argsort(-apart.estimate, kind="stable")
+    ]
+
+
+def _verdict(low: float, high: float) -> Literal["strength", "weakness", "open"]:
+    return "strength" if low > 0 else "weakness" if high < 0 else "open"

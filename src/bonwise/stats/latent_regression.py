@@ -1,0 +1,207 @@
+"""Least squares of gaps between models on properties of prompts, from posterior draws of the prompts' factors.
+
+A gap is ``g_p = P_p c``: factors of the prompt, and a contrast of models that all prompts share. The posterior pulls
+the factors of every prompt towards the mean of all prompts, because its prior knows of no tags:
+``E[P_p] - mu = (I - B_p)(P_p - mu)`` with ``B_p = V_p Omega^-1``, the variance that is left over that of all prompts.
+Least squares on posterior means therefore finds gaps between tags that are too small. Here the prior mean of a prompt
+is that of its tags, ``G' z_p``, which moves its factors by ``B_p (G' z_p - mu)``; ``G`` solves
+
+    sum_p z_p (P_p + B_p (G' z_p - mu) - G' z_p)' = 0
+
+and the coefficients of the gaps are ``G c``. Their variance is the sandwich of these equations, plus that of what all
+prompts share. The sandwich counts both that prompts differ and that their factors are estimated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.sums import Floats
+
+__all__ = ["PromptFactors", "TagCoefficients", "joined_coefficients"]
+
+_MOST_SHRUNK = 0.98
+"""Of the variance in a direction, the largest share that may be left open; more is taken as this much."""
+
+_ALIGNMENTS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class TagCoefficients:
+    """Coefficients with what their covariance is made of.
+
+    Parameters
+    ----------
+    estimate : ndarray of float64, shape (coefficients,)
+    influences : ndarray of float64, shape (prompts, coefficients)
+        How much each prompt adds; their products add up to the variance between prompts.
+    draws : ndarray of float64, shape (draws, coefficients)
+        Of the posterior.
+    noise : ndarray of float64, shape (coefficients, prompts, rank)
+        Weight of each prompt's factors in each coefficient.
+    spread : ndarray of float64, shape (prompts, rank, rank)
+        Variance of the factors of each prompt, all else given.
+    explained : ndarray of float64, shape (draws,)
+        Share of the variance of the gaps between prompts, less what as many columns of chance would explain.
+    """
+
+    estimate: Floats
+    influences: Floats = field(repr=False)
+    draws: Floats = field(repr=False)
+    noise: Floats = field(repr=False)
+    spread: Floats = field(repr=False)
+    explained: Floats = field(repr=False)
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariance of the estimates: between prompts, and of what all prompts share."""
+        return np.asarray(self.influences.T @ self.influences + self.shared)
+
+    @property
+    def shared(self) -> Floats:
+        """Covariance of the draws beyond that of single prompts' factors, at least 0."""
+        whole = np.atleast_2d(np.cov(self.draws.T))
+        single = np.einsum("tpk,pkl,spl->ts", self.noise, self.spread, self.noise)
+        values, vectors = np.linalg.eigh(whole - single)
+        return np.asarray((vectors * np.maximum(values, 0)) @ vectors.T)
+
+
+def joined_coefficients(parts: list[TagCoefficients]) -> TagCoefficients:
+    """Return the coefficients of several regressions on the same prompts as those of one; nothing is explained."""
+    return TagCoefficients(
+        np.concatenate([one.estimate for one in parts]),
+        np.concatenate([one.influences for one in parts], axis=1),
+        np.concatenate([one.draws for one in parts], axis=1),
+        np.concatenate([one.noise for one in parts]),
+        parts[0].spread,
+        np.zeros(len(parts[0].draws)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PromptFactors:
+    """Draws of the prompts' factors and of a contrast of models, in coordinates that all draws share.
+
+    Make one with `of`.
+
+    Parameters
+    ----------
+    contrast : ndarray of float64, shape (draws, rank)
+    prompts : ndarray of float64, shape (draws, prompts, rank)
+    spread : ndarray of float64, shape (prompts, rank, rank)
+        Variance of the factors of each prompt, all else given.
+    shrunk : ndarray of float64, shape (prompts, rank, rank)
+        ``B_p``: 0 where the factors are known, near the identity where ratings say nothing of them.
+    centre : ndarray of float64, shape (draws, rank)
+        Mean factors of all prompts.
+    """
+
+    contrast: Floats = field(repr=False)
+    prompts: Floats = field(repr=False)
+    spread: Floats = field(repr=False)
+    shrunk: Floats = field(repr=False)
+    centre: Floats = field(repr=False)
+
+    @classmethod
+    def of(cls, contrast: Floats, prompts: Floats) -> PromptFactors:
+        """Return draws turned to common coordinates, with what is open of each prompt.
+
+        Parameters
+        ----------
+        contrast : ndarray of float64, shape (draws, rank)
+            Of one draw, the weights of the skills in the gap.
+        prompts : ndarray of float64, shape (draws, prompts, rank)
+            Draws in the order of the chain; at least two.
+        """
+        contrast, prompts = _aligned(contrast, prompts)
+        # What all prompts share moves slowly along the chain, and leaves the difference of two neighbours.
+        steps = np.diff(prompts, axis=0)
+        spread = np.einsum("dpk,dpl->pkl", steps, steps) / (2 * len(steps))
+        off = prompts - prompts.mean(axis=1, keepdims=True)
+        between = np.einsum("dpk,dpl->kl", off, off) / off[..., 0].size
+        return cls(contrast, prompts, spread, _shrunk(spread, between), prompts.mean(axis=1))
+
+    def only(self, rows: npt.NDArray[np.int64]) -> PromptFactors:
+        """Return some of the prompts; what is open of each still refers to the mean of all."""
+        return PromptFactors(self.contrast, self.prompts[:, rows], self.spread[rows], self.shrunk[rows], self.centre)
+
+    @property
+    def gaps(self) -> Floats:
+        """The gap on each prompt, shape (draws, prompts)."""
+        return np.asarray(np.einsum("dk,dpk->dp", self.contrast, self.prompts))
+
+    def regression(self, z: Floats, weight: npt.NDArray[np.bool_] | None = None) -> TagCoefficients:
+        """Return the coefficients of the gaps on properties of the prompts.
+
+        Parameters
+        ----------
+        z : ndarray of float64, shape (prompts, coefficients)
+            Of full column rank, the constant first; fewer columns than prompts.
+        weight : ndarray of bool, shape (prompts,), optional
+            Which prompts count; all where it is None.
+
+        Returns
+        -------
+        TagCoefficients
+
+        Examples
+        --------
+        >>> known = np.tile(np.array([[[1.0], [2.0], [4.0], [5.0]]]), (3, 1, 1))
+        >>> z = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0], [1.0, 1.0]])
+        >>> found = PromptFactors.of(np.ones((3, 1)), known).regression(z)
+        >>> found.estimate.round(3).tolist(), np.sqrt(np.diag(found.covariance)).round(3).tolist()
+        ([1.5, 3.0], [0.5, 0.707])
+        """
+        count, width = len(z) if weight is None else int(weight.sum()), z.shape[1]
+        rank = self.prompts.shape[2]
+        z = z if weight is None else z * weight[:, None]
+        kept = np.eye(rank) - self.shrunk
+        bread = np.einsum("pt,ps,pkl->tksl", z, z, kept).reshape(width * rank, width * rank)
+        moved = self.prompts - np.einsum("pkl,dl->dpk", self.shrunk, self.centre)
+        right = np.einsum("pt,dpk->dtk", z, moved).reshape(len(moved), -1)
+        inverse = np.linalg.inv(bread)
+        by_skill = (right @ inverse.T).reshape(-1, width, rank)
+        mean = self.contrast.mean(axis=0)
+        rows = np.einsum("tksl,k->tsl", inverse.reshape(width, rank, width, rank), mean)
+        noise = np.einsum("tsk,ps->tpk", rows, z)
+        # Of a prompt without weight the residual is not used: its row of `noise` is 0.
+        residual = moved.mean(axis=0) - np.einsum("pkl,ps,sl->pk", kept, z, by_skill.mean(axis=0))
+        influences = np.einsum("tpk,pk->pt", noise, residual) * np.sqrt(count / (count - width))
+        draws = np.einsum("dtk,dk->dt", by_skill, self.contrast)
+        shares = self._explained(z, by_skill, moved, kept, count)
+        return TagCoefficients(draws.mean(axis=0), influences, draws, noise, self.spread, shares)
+
+    def _explained(self, z: Floats, by_skill: Floats, moved: Floats, kept: Floats, count: int) -> Floats:
+        """Return the adjusted share of the variance that the columns explain in each draw."""
+        fitted = np.einsum("ps,dsk->dpk", z, by_skill)
+        rest = np.einsum("dpk,dk->dp", moved - np.einsum("pkl,dpl->dpk", kept, fitted), self.contrast)
+        line = np.einsum("dpk,dk->dp", fitted, self.contrast)
+        inside = z[:, 0] != 0
+        unexplained = rest[:, inside].var(axis=1) / max(count - z.shape[1], 1)
+        whole = (line + rest)[:, inside].var(axis=1) / max(count - 1, 1)
+        return np.asarray(np.clip(1 - unexplained / np.where(whole > 0, whole, 1.0), 0, 1))
+
+
+def _aligned(contrast: Floats, prompts: Floats) -> tuple[Floats, Floats]:
+    """Turn every draw to the mean of all: signs and order of the skills may change along a chain, gaps do not."""
+    target = prompts[-1]
+    for _ in range(_ALIGNMENTS):
+        left, _, right = np.linalg.svd(np.einsum("dpk,pl->dkl", prompts, target))
+        turn = left @ right
+        prompts = prompts @ turn
+        contrast = np.einsum("dk,dkl->dl", contrast, turn)
+        target = prompts.mean(axis=0)
+    return contrast, prompts
+
+
+def _shrunk(spread: Floats, between: Floats) -> Floats:
+    """Return ``V_p Omega^-1``, its eigenvalues at most `_MOST_SHRUNK`."""
+    values, vectors = np.linalg.eigh(between)
+    values = np.maximum(values, max(values[-1], 1e-300) * 1e-12)
+    root, back = (vectors * np.sqrt(values)) @ vectors.T, (vectors / np.sqrt(values)) @ vectors.T
+    shares, along = np.linalg.eigh(back @ spread @ back)
+    clipped = (along * np.clip(shares, 0, _MOST_SHRUNK)[:, None, :]) @ along.transpose(0, 2, 1)
+    return np.asarray(root @ clipped @ back)

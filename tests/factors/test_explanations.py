@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bonwise as bw
+from bonwise.errors import InputError
+from bonwise.factors.difference_bands import band_of_covariance
+from bonwise.factors.gap_explanations import explain_gaps
+from bonwise.factors.human_view import HumanView
+from bonwise.factors.posterior_sampler import PosteriorDraws
+from bonwise.factors.prompt_columns import PromptColumns, prompt_groups
+from bonwise.factors.strengths import find_strengths
+from cli.commands import strict, typed
+from factors.tagged_models import measured, table_of, tagged
+
+PROMPTS = 30
+
+
+def known(gaps=None, categories=None):
+    """Return a view of two models whose factors are known, so that figures can be worked by hand."""
+    gaps = np.arange(PROMPTS, dtype=float) if gaps is None else np.asarray(gaps, dtype=float)
+    draws = PosteriorDraws(
+        np.tile([[[1.0], [0.0]]], (5, 1, 1)), np.tile(gaps[None, :, None], (5, 1, 1)), np.zeros((5, 1))
+    )
+    return HumanView(
+        "ann", False, ("1", "2"), (1.0, 2.0), tuple(f"p{at:02d}" for at in range(len(gaps))), ("x", "y"),
+        tuple(categories or [""] * len(gaps)), (9, 9), draws, 0.95, 0, "table", "0",
+    )  # fmt: skip
+
+
+def table(**columns):
+    """Return a table of prompts."""
+    return pd.DataFrame({"prompt_id": [f"p{at:02d}" for at in range(PROMPTS)], **columns})
+
+
+def test_a_tag_worked_by_hand():
+    """Gaps 0 to 29, a tag on the last ten: means 9.5 and 24.5, squared errors 665 and 82.5."""
+    tag = (np.arange(PROMPTS) >= 20).astype(int)
+    found = explain_gaps(known(), "x", "y", prompts=table(tag=tag))
+    one = found.coefficients[0]
+    assert (one.column, one.kind, one.prompts) == ("tag", "tag", 10)
+    assert one.estimate == pytest.approx(15)
+    assert one.se == pytest.approx(np.sqrt((665 / 400 + 82.5 / 100) * 30 / 28))
+    assert (one.high - one.estimate) / one.se == pytest.approx(2.0484, abs=1e-4)
+    assert (one.band_low, one.band_high) == pytest.approx((one.low, one.high), rel=0.01)
+    assert found.constant.estimate == pytest.approx(9.5)
+    assert found.explained == pytest.approx(1 - (747.5 / 28) / (2247.5 / 29))
+    assert explain_gaps(known(), "y", "x", prompts=table(tag=tag)).coefficients[0].estimate == pytest.approx(-15)
+
+
+def test_kinds_of_columns():
+    """A category is beside its most common name, a length per doubling, a number per standard deviation."""
+    text = ["x" * (4 if at % 2 else 16) for at in range(PROMPTS)]
+    topic = ["law"] * 14 + ["art"] * 10 + ["war"] * 6
+    gaps = 3.0 * (np.arange(PROMPTS) % 2 == 0) + np.repeat([0.0, 1.0, 5.0], [14, 10, 6])
+    found = explain_gaps(known(gaps), "x", "y", prompts=table(prompt=text, topic=topic))
+    assert [(one.column, one.level, one.unit) for one in found.coefficients] == [
+        ("prompt", "", "per doubling of the length"),
+        ("topic", "art", "instead of law"),
+        ("topic", "war", "instead of law"),
+    ]
+    assert [one.estimate for one in found.coefficients] == pytest.approx([1.5, 1.0, 5.0])
+    number = explain_gaps(known(), "x", "y", prompts=table(number=2 * np.arange(PROMPTS)))
+    assert number.coefficients[0].estimate == pytest.approx(np.arange(PROMPTS).std())
+    assert number.explained == pytest.approx(1)
+
+
+def test_the_category_of_the_ratings_is_a_tag():
+    """Alone, beside a table, or not where it is not named; a column of that name goes before."""
+    view = known(categories=["even", "odd"] * 15)
+    tag = (np.arange(PROMPTS) >= 20).astype(int)
+    assert [one.level for one in explain_gaps(view, "x", "y").coefficients] == ["odd"]
+    assert len(explain_gaps(view, "x", "y", prompts=table(tag=tag)).coefficients) == 2
+    for tags, count in ((["tag"], 1), (["category"], 1), (["tag", "category"], 2)):
+        assert len(explain_gaps(view, "x", "y", prompts=table(tag=tag), tags=tags).coefficients) == count
+    other = explain_gaps(view, "x", "y", prompts=table(category=["a", "b", "c"] * 10))
+    assert [one.level for one in other.coefficients] == ["b", "c"]
+    assert "not of the ratings" in other.notes[0]
+
+
+def test_what_is_left_out_is_said():
+    """Prompts without a value, rare categories, columns that are the same everywhere or follow from others."""
+    tag = (np.arange(PROMPTS) % 3 == 0).astype(float)
+    tag[0] = np.nan
+    found = explain_gaps(
+        known(),
+        "x",
+        "y",
+        prompts=table(
+            tag=tag, again=1 - tag, same=["yes"] * PROMPTS, topic=["a"] * 13 + ["b"] * 15 + ["rare"] * 2, blank=None
+        ),
+    )
+    assert found.left_out == {"no tag": 1, "topic with fewer than 5 prompts": 2}
+    assert found.prompts == 27
+    assert [one.column for one in found.coefficients] == ["tag", "topic"]
+    assert any("'again' is left out: it follows from the columns before it." in note for note in found.notes)
+    assert any("'same' is left out: fewer than 5 prompts" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("columns", "tags", "words"),
+    [
+        ({"tag": [1] * PROMPTS}, None, "nothing to explain gaps by"),
+        ({"tag": [1, 0] * 15}, ["tagg"], "no column named 'tagg'"),
+        ({"author": [f"a{at}z" for at in range(PROMPTS)]}, None, None),
+        ({}, None, "no column beside prompt_id"),
+        ({f"t{at}": np.arange(PROMPTS) ** 2 % (at + 5) for at in range(12)}, None, "too few for"),
+    ],
+)
+def test_tables_that_explain_nothing_are_refused(columns, tags, words):
+    """In one sentence, with what to type."""
+    if words is None:
+        words = "nothing to explain|too many"
+    with pytest.raises(InputError, match=words) as refused:
+        explain_gaps(known(), "x", "y", prompts=table(**columns), tags=tags)
+    assert refused.value.hint
+    assert "\n" not in str(refused.value)
+
+
+def test_other_questions_that_are_refused():
+    """No properties at all, a model against itself, a prompt twice, no prompt of the fit, a text as a number."""
+    doubled = pd.concat([table(tag=[1, 0] * 15), table(tag=[1, 0] * 15)[:1]])
+    for asked, words in (
+        ({}, "nothing is known of the prompts"),
+        ({"prompts": doubled}, "row 30: prompt 'p00' has a row already"),
+        ({"prompts": table(tag=[1, 0] * 15).assign(prompt_id="q")[:1]}, "no row is of a prompt of the fit"),
+        ({"prompts": "nowhere.csv"}, "nowhere.csv"),
+        ({"prompts": table(author=[f"{at}-{at}" for at in range(PROMPTS)]), "tags": ["author", "x"]}, "named 'x'"),
+    ):
+        with pytest.raises(InputError, match=words):
+            explain_gaps(known(), "x", "y", **asked)
+    with pytest.raises(InputError, match="compared with itself"):
+        explain_gaps(known(), "x", "x")
+    with pytest.raises(InputError, match="no column named 'tag'"):
+        explain_gaps(known(categories=["a", "b"] * 15), "x", "y", tags=["tag"])
+
+
+def test_strengths_worked_by_hand():
+    """Advantage 0 to 29: the last ten lie at 24.5, which is 10 above the mean; nothing of a prompt is open."""
+    tag = (np.arange(PROMPTS) >= 20).astype(int)
+    found = find_strengths(known(), "x", prompts=table(tag=tag))
+    assert found.advantage.estimate == pytest.approx(14.5)
+    assert found.advantage.se == pytest.approx(np.sqrt(2247.5 / 30 / 29))
+    group = found.groups[0]
+    assert (group.prompts, group.verdict) == (10, "strength")
+    assert group.estimate == pytest.approx(24.5)
+    assert group.se == pytest.approx(np.sqrt(82.5 / 100 * 30 / 28))
+    assert group.difference == pytest.approx(10)
+    assert [one.prompt_id for one in found.prompts[:2]] == ["p29", "p28"]
+    assert [one.verdict for one in found.prompts] == ["strength"] * 15 + ["weakness"] * 15
+    other = find_strengths(known(), "y", prompts=table(tag=tag))
+    assert other.groups[0].verdict == "weakness"
+    assert other.advantage.estimate == pytest.approx(-14.5)
+
+
+def test_groups_of_prompts():
+    """Small groups and numbers make none, and the notes say so; unknown prompts are in no group."""
+    view = known(categories=["a"] * 15 + ["b"] * 12 + [""] * 3)
+    found = find_strengths(view, "x", prompts=table(rare=[1] * 2 + [0] * 28, number=np.arange(PROMPTS) / 7))
+    assert {(one.column, one.level, one.prompts) for one in found.groups} == {
+        ("category", "a", 15),
+        ("category", "b", 12),
+    }
+    assert "rare" in found.notes[0]
+    assert "number" in found.notes[1]
+    first = next(one for one in found.groups if one.level == "b")
+    assert first.difference == pytest.approx(20.5 - 13)
+    assert find_strengths(known(), "x").groups == []
+    assert prompt_groups([]) == ([], [])
+    with pytest.raises(InputError):
+        PromptColumns.of([], PROMPTS)
+
+
+def test_simultaneous_intervals_follow_the_correlation():
+    """Estimates that vary alike need no wider interval; independent ones do, as the largest of five."""
+    alike = band_of_covariance(np.zeros(5), np.ones((5, 5)), 0.95, 10_000, 0)
+    apart = band_of_covariance(np.zeros(5), np.eye(5), 0.95, 10_000, 0)
+    assert alike.simultaneous == pytest.approx(1.96, abs=0.03)
+    assert apart.simultaneous == pytest.approx(2.569, abs=0.03)
+    few = band_of_covariance(np.zeros(1), np.eye(1), 0.95, 5, 0)
+    assert few.pointwise == pytest.approx(2.5706, abs=1e-4)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Return a fit of simulated ratings with tagged prompts, and the table of these."""
+    drawn, tags, _ = tagged(0, prompts=60, judges=4)
+    return bw.fit_factors(drawn.frame(), human="human", rank=1, prior=1.0, restarts=1), table_of(tags)
+
+
+def test_the_methods_of_a_fit(fitted, tmp_path):
+    """What a fit finds, its document says in every form; a document is read back."""
+    fit, prompts = fitted
+    for document in (fit.explain("m0", "m1", prompts=prompts), fit.strengths("m2", prompts=prompts)):
+        assert str(document)
+        assert document.to_markdown().startswith("#")
+        assert len(document.to_frame()) > 1
+        assert document.drawings
+        (tmp_path / "found.json").write_text(document.to_json(), encoding="utf-8")
+        assert bw.load(tmp_path / "found.json") == document
+
+
+def test_the_commands(fitted, tmp_path, monkeypatch, capsys):
+    """As JSON, as a page, and refused in one sentence."""
+    fit, prompts = fitted
+    monkeypatch.chdir(tmp_path)
+    fit.view.save("fit.json")
+    prompts.assign(prompt=["<script>alert(1)</script>" * 2] * 30 + ["short"] * 30).to_csv("prompts.csv", index=False)
+    for words, schema in (
+        (("explain", "fit.json", "m0", "m1", "--prompts", "prompts.csv"), "factor_explanation"),
+        (("strengths", "fit.json", "m0", "--prompts", "prompts.csv", "--tags", "first, second"), "factor_strengths"),
+    ):
+        done = typed(capsys, "factor", *words, "--json", "-", "--html", f"{schema}.html")
+        assert done.code == 0, done.err
+        assert strict(done.out)["schema"] == f"bonwise.{schema}/1"
+        assert "<svg" in (tmp_path / f"{schema}.html").read_text("utf-8")
+    for words in (
+        ("explain", "fit.json", "m0", "m1"),
+        ("explain", "fit.json", "m0", "m1", "--prompts", "nowhere.csv"),
+        ("strengths", "fit.json", "m9"),
+        ("strengths", "fit.json", "m0", "--prompts", "fit.json"),
+    ):
+        done = typed(capsys, "factor", *words)
+        assert done.code == 2
+        assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_small_simulated_set(seed):
+    """Intervals cover the effect of tags, and verdicts on groups are right."""
+    found = measured(seed, prompts=100, judges=5)
+    assert found["covers"] >= 0.75
+    assert found["bands of groups hold"] >= 0.75
+    assert found["false verdicts"] == 0
+
+
+@pytest.mark.slow
+def test_sixteen_simulated_sets():
+    """What intervals cover; least squares on the draws alone finds effects that are too small."""
+    rows = pd.DataFrame([measured(seed) for seed in range(16)])
+    mean = rows.mean()
+    assert 0.92 <= mean["covers"] <= 1.0
+    assert mean["draws alone cover"] < 0.85
+    assert abs(mean["slope"] - 1) < 0.12
+    assert mean["slope of least squares"] < 0.9
+    assert mean["levels of groups"] >= 0.9
+    assert mean["bands of groups hold"] >= 0.9
+    assert mean["bands of prompts hold"] >= 0.9
+    assert rows["verdicts"].sum() > 20
+    assert rows["false verdicts"].sum() <= 0.05 * rows["verdicts"].sum()
+
+
+@pytest.mark.slow
+def test_no_strength_is_found_where_tags_do_nothing():
+    """Sixteen sets, four models and two tags in each: at most one in ten verdicts is not open."""
+    rows = pd.DataFrame([measured(seed, effect=0.0) for seed in range(16)])
+    assert rows["verdicts"].sum() <= 0.1 * 16 * 4 * 2
+    assert rows["covers"].mean() >= 0.92
