@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import json
 import os
@@ -16,6 +17,7 @@ from pathlib import Path
 import openai
 import pytest
 
+from bonwise.serving.server import allow_many_files
 from serving.upstreams import DrawingUpstream, in_thread, served
 
 SETTINGS = """
@@ -261,3 +263,46 @@ def test_nothing_is_left_behind(drawing, tmp_path):
             states.append(state(command.process.pid))
     assert states[-1][0] <= states[0][0] + 4, states
     assert states[-1][1] <= states[0][1] * 1.1 + 8, states
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
+def test_ten_thousand_slow_clients(drawing, tmp_path):
+    """They are refused or closed: connections and memory stay bounded, and a client that asks is answered."""
+    _, url = drawing
+    allow_many_files()
+    settings = SETTINGS.format(url=url) + "\n[server]\nmax_connections = 1000\nbody_timeout = 3\n"
+
+    def state(pid):
+        pages = int(Path(f"/proc/{pid}/statm").read_text("utf-8").split()[1])
+        return len(list(Path(f"/proc/{pid}/fd").iterdir())), pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    async def attack(command):
+        before, states, streams = state(command.process.pid), [], []
+        place = Clients(command.address).place
+        for at in range(10_000):
+            with contextlib.suppress(OSError):
+                streams.append(await asyncio.open_connection(*place))
+                streams[-1][1].write(b"POST /v1/chat/completions HTTP/1.1\r\nhost:")
+            if at % 500 == 0:
+                states.append(state(command.process.pid))
+        found = await answers_of_one(command.address)
+        states.append(state(command.process.pid))
+        for _, writer in streams:
+            writer.close()
+        return before, states, found
+
+    with Command(tmp_path, settings) as command:
+        before, states, found = asyncio.run(attack(command))
+    assert found.choices[0].message.content
+    # At one look the server takes as many as wait for it, at most 2,048, and closes those that are too many.
+    assert max(files for files, _ in states) <= before[0] + 1000 + 2048 + 100
+    assert states[-1][0] <= before[0] + 1000 + 100
+    assert max(memory for _, memory in states) <= before[1] + 120
+
+
+async def answers_of_one(address):
+    """Ask until there is room, for at most half a minute."""
+    async with openai.AsyncOpenAI(base_url=f"{address}/v1", api_key="x", max_retries=30, timeout=10) as client:
+        messages = [{"role": "user", "content": "Is anybody there?"}]
+        return await client.chat.completions.create(model="bon/auto", messages=messages)

@@ -40,6 +40,7 @@ class DrawingUpstream:
         self.honours_n, self.latency, self.faults = honours_n, latency, faults
         self.drawn, self.tokens, self.authorizations = defaultdict(list), Counter(), set()
         self.refuses_n, self.refuse, self.bodies, self.calls, self.given_up = False, None, [], 0, 0
+        self.at_once = self.most_at_once = 0
         self._random = Random(seed)  # noqa: S311
         self.app = Starlette(routes=[Route("/v1/chat/completions", self._answer, methods=["POST"])])
 
@@ -56,11 +57,15 @@ class DrawingUpstream:
             return JSONResponse({"error": said}, status)
         if self._random.random() < self.faults:
             return self._fault()
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
         try:
             await asyncio.sleep(self.latency)
         except asyncio.CancelledError:
             self.given_up += 1
             raise
+        finally:
+            self.at_once -= 1
         prompt = str(body["messages"][-1]["content"])
         n = body.get("n", 1) if self.honours_n else 1
         texts = [self._draw(prompt) for _ in range(n)]

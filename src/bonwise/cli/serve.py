@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +23,7 @@ def serve(
     run: Annotated[
         Path | None, typer.Option("--run", help="Run folder: judges' answers, and what each key has spent.")
     ] = None,
+    workers: Annotated[int, typer.Option("--workers", help="Processes that serve the same address.", min=1)] = 1,
     check: Annotated[bool, typer.Option("--check", help="Check settings and keys, then end; serve nothing.")] = False,
 ) -> int:
     """Serve best-of-n as a model.
@@ -36,7 +36,7 @@ def serve(
     EXTRA.require("bonwise serve")
     from bonwise.serving.app import Endpoint
     from bonwise.serving.config import read_config
-    from bonwise.serving.process import serve_alone
+    from bonwise.serving.process import log_to_standard_error, serve_alone
     from bonwise.serving.server import bound_socket, check_host
 
     settings = read_config(config)
@@ -48,16 +48,11 @@ def serve(
         return 0
     with bound_socket(host, port) as door:
         shown = f"[{host}]" if ":" in host else host
-        _log_to_standard_error()
-        return serve_alone(
-            settings,
-            door,
-            None if run is None else str(run),
-            ready=lambda: say(f"serving {models} at http://{shown}:{door.getsockname()[1]}/v1"),
-        )
+        log_to_standard_error()
+        folder = None if run is None else str(run)
+        ready = partial(say, f"serving {models} at http://{shown}:{door.getsockname()[1]}/v1")
+        if workers == 1:
+            return serve_alone(settings, door, folder, ready=ready)
+        from bonwise.serving.workers import serve_by_workers
 
-
-def _log_to_standard_error() -> None:
-    """Write one line per request, and what goes wrong."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
-    logging.getLogger("bonwise.serving").setLevel(logging.INFO)
+        return serve_by_workers(str(config), door, folder, workers, ready=ready)

@@ -54,6 +54,13 @@ class Endpoint:
     ----------
     app : starlette.applications.Starlette
         To be served, or mounted in another application.
+    models : dict of str to BestOfModel
+    records : RequestRecords
+        Counts of this process.
+    metrics_of_others : callable
+        Returns the metrics of other processes that serve the same address.
+    closing : bool
+        Whether the server ends: each answer is then the last one on its connection.
 
     Raises
     ------
@@ -71,6 +78,7 @@ class Endpoint:
             if any(one.max_cost is not None for one in config.keys):
                 model.check_prices()
         self.records = RequestRecords()
+        self.metrics_of_others: Callable[[], list[dict[str, float]]] = list
         self.closing = False
         self._config, self._ring = config, KeyRing(config.keys)
         self._limits = KeyLimits() if limits is None else limits
@@ -138,7 +146,8 @@ class Endpoint:
 
     async def _metrics(self, request: Request) -> Response:
         self._key(request)
-        return Response(rendered([self.records.metrics.values]), media_type="text/plain; version=0.0.4")
+        counted = [self.records.metrics.values, *self.metrics_of_others()]
+        return Response(rendered(counted), media_type="text/plain; version=0.0.4")
 
     async def _list(self, request: Request) -> Response:
         self._key(request)

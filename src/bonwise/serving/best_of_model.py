@@ -42,7 +42,10 @@ class Outcome:
         """US dollars for candidates and judging; None where it is not known."""
         if self.drawn is None or self.drawn.unknown or self.drawn.cost is None:
             return None
-        judging = 0.0 if self.chosen is None else self.chosen.selection.cost
+        if self.chosen is None:
+            # What judging took until it failed nobody says.
+            return None if self.drawn.choices else self.drawn.cost
+        judging = self.chosen.selection.cost
         return None if judging is None else self.drawn.cost + judging
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -14,12 +16,21 @@ from bonwise.serving.config import ServeConfig
 from bonwise.serving.key_limits import KeyLimits
 from bonwise.serving.server import serve_here
 
-__all__ = ["run_folder", "serve_alone"]
+__all__ = ["ACCOUNTS", "METRICS", "log_to_standard_error", "run_folder", "serve_alone"]
 
 ACCOUNTS = "serve.sqlite"
 """What each key has spent, in the run folder."""
 
+METRICS = "serve-metrics.sqlite"
+"""What each worker has counted since the server was started."""
+
 _LOCK = "serve.lock"
+
+
+def log_to_standard_error() -> None:
+    """Write one line per request, and what goes wrong."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
+    logging.getLogger("bonwise.serving").setLevel(logging.INFO)
 
 
 @contextmanager

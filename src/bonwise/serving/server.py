@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
-import os
 import signal
 import socket
 import sys
@@ -244,8 +243,3 @@ class _Server(uvicorn.Server):
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
         return made
-
-
-def is_orphan(parent: int) -> bool:
-    """Tell whether the process that started this one is gone."""
-    return os.getppid() != parent

@@ -124,9 +124,9 @@ class Upstream:
     async def draw(self, body: Mapping[str, Any], wanted: int) -> Drawn:
         """Draw candidates.
 
-        Where the upstream honours ``n``, one call draws them all. One that gives fewer choices than it was asked for
-        is asked for the rest by calls of their own, and from then on for all. A ``seed`` grows by one per call:
-        calls with one seed would draw one and the same candidate.
+        Where the upstream honours ``n``, one call draws them all. What is missing is drawn by calls of its own; an
+        upstream that gave one choice where several were asked for is from then on asked by several calls. A ``seed``
+        grows by one per call: calls with one seed would draw one and the same candidate.
 
         Parameters
         ----------
@@ -165,8 +165,8 @@ class Upstream:
                 return Problem("rejected", problem.message, problem.status, problem.parameter)
             return problem
         drawn.add(answer, self._price, wanted)
-        if self._takes_n is None:
-            self._takes_n = len(answer["choices"]) >= wanted
+        if self._takes_n is None and len(answer["choices"]) == 1:
+            self._takes_n = False
         return None
 
     async def _draw_one_by_one(
