@@ -37,6 +37,7 @@ def stock():
     }.items():
         write_picks(Path(f"{name}.jsonl"), ids, scores)
     write_judges(Path("judges.csv"), drawn)
+    write_annotators(table)
     pd.DataFrame(pairs(ids, drawn.draws[:, :, 1]), columns=PAIR_HEADER).to_csv("pairs.csv", index=False)
     write_stated(Path("stated.csv"), ids)
     write_votes(Path("votes.csv"))
@@ -80,6 +81,24 @@ def write_judges(path, drawn):
     fit = fit_stack(str(path))
     fit.save("stack.json")
     Path("with_stack.csv").write_text(score_file(fit.scores()), encoding="utf-8")
+
+
+def write_annotators(table):
+    """Write ratings from 1 to 5 by three annotators: beside the scores, in a file of their own, and in columns."""
+    rng = np.random.default_rng(20261125)
+    scored = table[["prompt_id", "candidate", "judge_score"]]
+    seen = {
+        name: scored.assign(
+            rating=(table["oracle_label"] * 4 + 1 + rng.normal(0, 0.4, len(table))).round().clip(1, 5).astype(int)
+        )
+        for name in ("ann", "bo", "cy")
+    }
+    rows = pd.concat([one.assign(rater=name) for name, one in seen.items()]).sort_index(kind="stable")
+    rated = rows.rename(columns={"rating": "oracle_label"})
+    rated.rename(columns={"rater": "annotator"}).to_csv("rated.csv", index=False)
+    rated.drop(columns="judge_score").to_csv("ratings_of_people.csv", index=False)
+    scored.to_csv("scored.csv", index=False)
+    scored.assign(**{name: one["rating"] for name, one in seen.items()}).to_csv("by_rater.csv", index=False)
 
 
 def named(table):

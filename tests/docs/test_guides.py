@@ -9,6 +9,7 @@ from bonwise.documents.study import study_names
 from docs.pages import blocks, commands, without_outputs
 
 GUIDES = (
+    "docs/annotators.md",
     "docs/calls.md",
     "docs/confidence.md",
     "docs/hosts.md",

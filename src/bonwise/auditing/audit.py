@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from bonwise.auditing.candidate_effects.attributes import check_judge_family
 from bonwise.auditing.comparison import choice_of_judges, compare_judges
 from bonwise.auditing.further_panels import FurtherPanels
-from bonwise.auditing.judge_audit import audit_judge, of_candidates
+from bonwise.auditing.judge_audit import JudgeAudit, audit_judge, of_candidates
 from bonwise.auditing.logged import logged_judge
 from bonwise.auditing.picks_file import holds_picks, read_picks
 from bonwise.auditing.result import Audit
@@ -26,6 +26,7 @@ from bonwise.data.panel import Panel, lay_out
 from bonwise.data.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import listed, quoted
+from bonwise.documents.audited.annotators import Annotators
 from bonwise.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
             picks=picks,
             labels_left_out=table.labels_left_out,
             table=table,
+            annotators=_annotators(table, [judge], settings),
         )
     if as_picked:
         raise UsageError("as_picked works only with logged picks", hint="leave --as-picked out")
@@ -188,7 +190,16 @@ def _audit(table: ScoreTable, settings: Settings, stated: StatedDraw | None) -> 
         covariates=covariates,
         table=table,
         choice=choice_of_judges(judges, comparisons, settings),
+        annotators=_annotators(table, judges, settings),
     )
+
+
+def _annotators(table: ScoreTable, judges: Sequence[JudgeAudit], settings: Settings) -> Annotators | None:
+    if table.annotators is None:
+        return None
+    from bonwise.auditing.annotators import annotators_of  # noqa: PLC0415 - few tables have annotators
+
+    return annotators_of(table, table.annotators, judges, settings)
 
 
 def _refuse_unknown(keep_easy: Sequence[str], table: ScoreTable) -> None:

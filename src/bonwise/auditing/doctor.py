@@ -13,6 +13,8 @@ import pandas as pd
 from bonwise.auditing.labelling import label_state
 from bonwise.auditing.stated_draw import StatedDraw, stated_draw
 from bonwise.auditing.suspicions import Suspicion, suspicions
+from bonwise.data.annotator_columns import LabelColumns
+from bonwise.data.annotators import AnnotatorLabels
 from bonwise.data.column_facts import column_contents
 from bonwise.data.columns import resolve_columns
 from bonwise.data.near_duplicates import near_duplicates
@@ -24,7 +26,14 @@ from bonwise.data.rows import RowSource, name_of
 from bonwise.data.sources import open_source, with_columns
 from bonwise.data.table import ScoreTable
 from bonwise.data.wording import quoted
-from bonwise.documents.doctor import ColumnFacts, DoctorDocument, JudgeScores, LabelCoverage, TableCounts
+from bonwise.documents.doctor import (
+    AnnotatorCounts,
+    ColumnFacts,
+    DoctorDocument,
+    JudgeScores,
+    LabelCoverage,
+    TableCounts,
+)
 from bonwise.documents.record import given
 from bonwise.errors import InputError
 from bonwise.printable import shell_path, shell_word
@@ -91,7 +100,7 @@ def doctor(source: ScoreSource, **reading: Unpack[TableKeywords]) -> DoctorDocum
         labels=_labels(table, max(panels, key=lambda panel: len(panel.sizes))),
         suspicious=[*(one.sentence for one in found), *_near_duplicates(table), *_unread_labels(table)],
         next_command=_next_command(table, name_of(source, _UNNAMED), options, found),
-        **given(column_facts=None if opened is None else _facts(opened.frame, table.columns, strata=True)),
+        **given(column_facts=None if opened is None else _facts(opened.frame, _columns_of(table), strata=True)),
         **given(readings=dict(table.readings) or None),
     )
 
@@ -131,6 +140,14 @@ def _facts(frame: pd.DataFrame, taken: Mapping[str, str], *, strata: bool) -> li
         ColumnFacts(name=one.name, kind=one.kind, missing=one.missing, examples=list(one.examples), taken=one.taken)
         for one in column_contents(frame, taken, strata=strata)
     ]
+
+
+def _columns_of(table: ScoreTable) -> dict[str, str]:
+    """Return the columns by role, several columns of labels as such."""
+    columns = dict(table.columns)
+    if table.annotators is not None and not table.annotators.in_rows:
+        columns["oracle_label"] = LabelColumns.of(table.annotators.columns)
+    return columns
 
 
 def _unread_labels(table: ScoreTable) -> Iterator[str]:
@@ -185,7 +202,23 @@ def _labels(table: ScoreTable, panel: Panel) -> LabelCoverage:
             highest=float(values.max()) if some else None,
             distinct=int(values.nunique()) if some else None,
             words=dict(table.label_words) or None,
+            annotators=_annotators(table.annotators),
         ),
+    )
+
+
+def _annotators(found: AnnotatorLabels | None) -> AnnotatorCounts | None:
+    if found is None:
+        return None
+    return AnnotatorCounts(
+        layout="rows" if found.in_rows else "columns",
+        columns=list(map(str, found.columns)),
+        annotators=len(found.names),
+        labels=len(found.values),
+        several_labels=found.several,
+        kind=found.kind,
+        rule=found.rule,
+        split=found.split,
     )
 
 

@@ -20,7 +20,7 @@ from bonwise.data.labels import join_labels
 from bonwise.data.panel import Panel, PromptLeftOut, Shape, lay_out
 from bonwise.data.picks import Picks
 from bonwise.data.reading_options import ReadingOptions
-from bonwise.data.roles import LABEL_ROLES
+from bonwise.data.roles import OF_LABELS
 from bonwise.data.table import ScoreTable
 from bonwise.documents.picks_made import PicksMade
 from bonwise.documents.record import given
@@ -97,7 +97,7 @@ def logged_table(named: Sequence[tuple[str, Picks]], reading: ReadingOptions) ->
     source = " and ".join(dict.fromkeys(picks.source for _, picks in named))
     if reading.labels is None:
         raise InputError(f"{source}: no oracle labels to compare the picks with", hint="add --labels FILE")
-    strange = [role for role in reading.named_columns if role not in LABEL_ROLES]
+    strange = [role for role in reading.named_columns if role not in OF_LABELS]
     if strange:
         raise UsageError(
             f"{source}: logged picks have no column for {strange[0]}", hint="name the label file's alone"

@@ -18,6 +18,7 @@ from bonwise.data.picks import Picks
 from bonwise.data.table import ScoreTable
 from bonwise.documented import DocumentedResult
 from bonwise.documents.audit import AuditDocument
+from bonwise.documents.audited.annotators import Annotators
 from bonwise.documents.audited.data import AuditData
 from bonwise.documents.audited.gate import Gate
 from bonwise.documents.audited.settings import AuditSettings, ThresholdValues
@@ -72,6 +73,8 @@ class Audit(DocumentedResult):
     choice : mapping of str to BestChoice
         The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
         together; empty where fewer than two are compared.
+    annotators : Annotators or None
+        Where candidates have labels of several annotators: how these became one, and how far they agree.
     """
 
     judges: Mapping[str, JudgeAudit]
@@ -88,6 +91,7 @@ class Audit(DocumentedResult):
     covariates: Mapping[str, str] = field(default_factory=dict)
     table: ScoreTable | None = field(default=None, repr=False)
     choice: Mapping[str, BestChoice] = field(default_factory=dict, repr=False)
+    annotators: Annotators | None = field(default=None, repr=False)
 
     def __getitem__(self, metric: str) -> Estimate:
         return self.metrics[metric]
@@ -218,6 +222,7 @@ class Audit(DocumentedResult):
             covariates=self.covariates,
             gates=gates,
             choice={metric: one.record() for metric, one in self.choice.items()},
+            annotators=self.annotators,
         )
 
     def _settings_record(self) -> AuditSettings:

@@ -19,7 +19,7 @@ import typer
 
 from bonwise.cli import arguments as given
 from bonwise.data.reading_options import ReadingFlag, ReadingOptions
-from bonwise.data.roles import COLUMN_FLAGS, LABEL_ROLES
+from bonwise.data.roles import COLUMN_FLAGS, OF_LABELS
 
 if TYPE_CHECKING:
     from bonwise.documents.document import Document
@@ -32,11 +32,7 @@ K = TypeVar("K")
 NO_PROPENSITY: Mapping[str, str] = MappingProxyType({"--propensity-col": "no figure is weighted by propensities"})
 
 NOT_OF_LABELS: Mapping[str, str] = MappingProxyType(
-    {
-        flag.name: "a file of labels has no such column"
-        for role, flag in COLUMN_FLAGS.items()
-        if role not in LABEL_ROLES
-    }
+    {flag.name: "a file of labels has no such column" for role, flag in COLUMN_FLAGS.items() if role not in OF_LABELS}
 )
 """Flags without which a command does, and why; see `shared_flags`."""
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bonwise.data.annotator_columns import names_of_columns
 from bonwise.data.label_words import label_words
 from bonwise.data.numbers import distinct, is_blank, read_numbers
 from bonwise.data.repeats import draw_columns
@@ -67,7 +68,7 @@ def column_contents(frame: pd.DataFrame, taken: Mapping[str, str], *, strata: bo
     >>> [one.kind for one in column_contents(frame, {"prompt_id": "item"}, strata=False)]
     ['names', 'numbers (percent, 85% = 0.85)']
     """
-    roles = {column: role for role, column in taken.items()}
+    roles = {name: role for role, column in taken.items() for name in names_of_columns(column)}
     draws = draw_columns(frame.columns)
     for name in frame.columns:
         column = frame[name]

@@ -9,7 +9,7 @@ from functools import cache
 
 from bonwise.data.roles import ALIASES, FURTHER_ALIASES
 
-__all__ = ["PLAIN", "by_key", "claims", "key_of", "names_a_label", "score_of"]
+__all__ = ["PLAIN", "by_key", "claims", "key_of", "name_tokens", "names_a_label", "score_of"]
 
 PLAIN = 2
 """Groups of `claims` with the canonical name and the names of `ALIASES`; those after them hold further names."""
@@ -68,14 +68,21 @@ def _keys(role: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(map(key_of, group)) for group in groups)
 
 
-def _tokens(name: object) -> list[str]:
+def name_tokens(name: object) -> list[str]:
+    """Return the words of a name in lower case, without a remark in brackets at its end.
+
+    Examples
+    --------
+    >>> name_tokens("humanLabel_1 (0-5)")
+    ['human', 'label', '1']
+    """
     plain = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", _IN_BRACKETS.sub("", str(name)[:_LONGEST]))
     return re.sub(r"[\W_]+", " ", plain).casefold().split()
 
 
 def _is_score(name: object) -> bool:
     """Tell whether a name ends in a word for a score, such as ``gpt4_score`` or ``Human Overall Rating``."""
-    tokens = _tokens(name)
+    tokens = name_tokens(name)
     return len(tokens) > 1 and (tokens[-1] in _SCORE_WORDS or (tokens[-1] == "label" and names_a_label(name)))
 
 
@@ -96,4 +103,4 @@ def score_of(name: object) -> tuple[str, str] | None:
 
 def names_a_label(name: object) -> bool:
     """Tell whether a name is that of a value which a person gave, such as ``human_label`` or ``Gold Score``."""
-    return bool(_LABEL_WORDS & {*_tokens(name)})
+    return bool(_LABEL_WORDS & {*name_tokens(name)})

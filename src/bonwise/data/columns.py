@@ -12,7 +12,16 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from bonwise.data.column_content import has_numbers, rows_told_apart, telling, tells_more
+from bonwise.data.annotator_columns import LabelColumns, label_column_groups, names_of_columns
+from bonwise.data.column_content import (
+    alike,
+    has_numbers,
+    rows_told_apart,
+    splits,
+    telling,
+    tells_more,
+    varies_within,
+)
 from bonwise.data.column_names import PLAIN, by_key, claims
 from bonwise.data.label_words import fits_labels, read_labels
 from bonwise.data.numbers import first_text_row
@@ -67,10 +76,17 @@ class _Search:
     passed_over: dict[str, list[str]] = field(default_factory=dict)
 
     def find(self, role: str, names: Mapping[str, Sequence[str]], *, labels_elsewhere: bool) -> None:
-        """Look for the column that plays a role."""
+        """Look for the column that plays a role, or for several columns of labels."""
         if role in self.overrides:
             self._take_named(role)
-            return
+        elif role == "annotator":
+            self._find_annotator(names)
+        else:
+            self._find_by_name(role, names, labels_elsewhere=labels_elsewhere)
+            if role == "oracle_label" and role not in self.taken and not labels_elsewhere:
+                self._find_label_columns()
+
+    def _find_by_name(self, role: str, names: Mapping[str, Sequence[str]], *, labels_elsewhere: bool) -> None:
         groups = [self._free(group, role) for group in claims(role, names)]
         if role == "candidate" and "prompt_id" not in self.taken:
             # Numbers of responses and their texts name candidates only where they stand beside a prompt.
@@ -104,17 +120,58 @@ class _Search:
             return len(cells) > 1 and not rows_told_apart(self.frame, cells)
         return True
 
+    def _find_annotator(self, names: Mapping[str, Sequence[str]]) -> None:
+        """Take a column that names annotators where rows with one score and several labels are told apart by it."""
+        label, score = self.taken.get("oracle_label", ""), self.taken.get("judge_score", "")
+        groups = [free for group in claims("annotator", names) if (free := self._free(group, "annotator"))]
+        known = [self.taken[one] for one in ("prompt_id", "candidate", "judge") if one in self.taken]
+        if not groups or label not in self.frame.columns or len(known) < 2:
+            return
+        draws = [self._free(group, "draw") for group in claims("draw", names)]
+        cells = [*known, *(column for group in draws[:PLAIN] for column in group)]
+        if rows_told_apart(self.frame, cells) or (
+            score in self.frame.columns and varies_within(self.frame, cells, score)
+        ):
+            return  # one row per score, or several scores: those are of judges or draws
+        drawn = any(rows_told_apart(self.frame, [*cells, column]) for group in draws[PLAIN:] for column in group)
+        if drawn and not varies_within(self.frame, cells, label):
+            return
+        for group in groups:
+            telling_apart = [column for column in group if splits(self.frame, cells, column)]
+            if telling_apart:
+                self._choose("annotator", telling_apart[:1] if alike(self.frame, telling_apart) else telling_apart)
+                return
+
+    def _find_label_columns(self) -> None:
+        """Take the columns of labels of several annotators, where no single column holds the labels."""
+        used = self._used("oracle_label")
+        found = label_column_groups(self.frame, self.taken.get("candidate"), self.worth, used)
+        if not found:
+            return
+        self.problems = [problem for problem in self.problems if problem.role != "oracle_label"]
+        if len(found) == 1:
+            self.taken["oracle_label"] = found[0]
+            return
+        said = f"{' and '.join(quoted(group) for group in found)} both fit oracle_label"
+        flags = " ".join(f"{COLUMN_FLAGS['oracle_label']} {column}" for column in found[0].names)
+        self.problems.append(_ColumnProblem("oracle_label", said, f"choose with {flags}"))
+
     def _take_named(self, role: str) -> None:
         column = self.overrides[role]
-        if column in self.frame.columns:
+        if column in self.frame.columns or isinstance(column, LabelColumns):
             self.taken[role] = column
         else:
             said = f"no column named {quoted(column)} for {role}"
             self.problems.append(_ColumnProblem(role, said, f"the columns are {listed(self.frame.columns)}"))
 
     def _free(self, columns: Sequence[str], role: str) -> list[str]:
-        used = {*self.overrides.values(), *(column for one, column in self.taken.items() if one != role)}
+        used = self._used(role)
         return [column for column in columns if column not in used]
+
+    def _used(self, role: str) -> set[str]:
+        """Return the columns that the user named, and those that play another role."""
+        found = [*self.overrides.values(), *(column for one, column in self.taken.items() if one != role)]
+        return {name for column in found for name in names_of_columns(column)}
 
     def fits(self, role: str, column: str) -> bool:
         """Tell whether the content of a column can play a role."""
@@ -179,6 +236,7 @@ def resolve_columns(
     bonwise.errors.UsageError
         A column is named for a role that does not exist.
     """
+    overrides = _with_label_columns(overrides, frame)
     _refuse_bad_overrides(overrides, source)
     search, names = _Search(frame, source, overrides, worth), by_key(frame.columns)
     for role in roles:
@@ -209,12 +267,20 @@ def _refuse_bad_overrides(overrides: Mapping[str, str], source: str) -> None:
                 f"{source}: a column is named for {quoted(role)}, which is not a role",
                 hint=f"the roles are {', '.join(ROLES)}",
             )
-        if column in roles:
-            raise ColumnError(
-                f"{source}: {quoted(column)} is named for both {roles[column]} and {role}",
-                hint="name one column for each",
-            )
-        roles[column] = role
+        for name in names_of_columns(column):
+            if name in roles:
+                raise ColumnError(
+                    f"{source}: {quoted(name)} is named for both {roles[name]} and {role}",
+                    hint="name one column for each",
+                )
+            roles[name] = role
+
+
+def _with_label_columns(overrides: Mapping[str, str], frame: pd.DataFrame) -> Mapping[str, str]:
+    """Take several columns of labels that the user named for what they are."""
+    named = overrides.get("oracle_label")
+    several = None if named is None else LabelColumns.named(named, frame.columns)
+    return overrides if several is None else {**overrides, "oracle_label": several}
 
 
 def _refusal(search: _Search, lacking: Sequence[str]) -> ColumnError:

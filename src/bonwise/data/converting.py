@@ -9,6 +9,7 @@ from typing import Unpack
 import numpy as np
 import pandas as pd
 
+from bonwise.data.annotator_columns import LabelColumns
 from bonwise.data.label_words import read_labels
 from bonwise.data.numbers import is_blank, read_numbers
 from bonwise.data.reading_options import ReadingOptions, RowKeywords, opens_a_table
@@ -86,6 +87,11 @@ def convert(source: RowSource, **reading: Unpack[RowKeywords]) -> ConvertedTable
                 columns[role] = _as_numbers(column, role, options, opened)
             except RowError as error:
                 lacks.append(str(error))
+    labels = taken.get("oracle_label", "")
+    if isinstance(labels, LabelColumns) and "oracle_label" in options.named_columns:
+        # Names under which the columns of several annotators are found again.
+        columns |= {f"label_{at}": frame[name] for at, name in enumerate(labels.names, start=1)}
+        taken = taken | {f"label {name}": name for name in labels.names}
     used = {*taken.values(), *columns}
     others = [name for name in frame.columns if name not in used]
     for name in sorted(others, key=lambda name: name not in SPOKEN):
@@ -94,7 +100,8 @@ def convert(source: RowSource, **reading: Unpack[RowKeywords]) -> ConvertedTable
         # A file that begins with prompt, candidate and label is a label sheet, which nothing writes over.
         columns["oracle_label"] = columns.pop("oracle_label")
     made = pd.DataFrame(columns)
-    lacks += [sentence for sentence in _lacking(made) if sentence.partition(":")[0] not in "; ".join(lacks)]
+    held = None if not isinstance(labels, LabelColumns) else frame[list(labels.names)]
+    lacks += [sentence for sentence in _lacking(made, held) if sentence.partition(":")[0] not in "; ".join(lacks)]
     return ConvertedTable(made, opened.said, tuple(lacks), int((~told).sum()))
 
 
@@ -114,12 +121,14 @@ def _as_numbers(column: pd.Series, role: str, reading: ReadingOptions, opened: O
     return pd.Series(values, index=column.index) if said or words else column
 
 
-def _lacking(frame: pd.DataFrame) -> Iterator[str]:
-    """Yield what an audit of these rows would need."""
+def _lacking(frame: pd.DataFrame, labels: pd.DataFrame | None) -> Iterator[str]:
+    """Yield what an audit of these rows would need; labels of several annotators are in columns of their own."""
     pairs = frame[["prompt_id", "candidate"]].astype(str).drop_duplicates()
     if not pairs["prompt_id"].duplicated().any():
         yield "no prompt has a second candidate"
     if "judge_score" not in frame.columns or is_blank(frame["judge_score"]).all():
         yield "no judge's score: score the responses with bonwise judge"
-    if "oracle_label" not in frame.columns or is_blank(frame["oracle_label"]).all():
+    if labels is None and "oracle_label" in frame.columns:
+        labels = frame[["oracle_label"]]
+    if labels is None or all(is_blank(labels[name]).all() for name in labels.columns):
         yield "no label of a person: give them with --labels, or compare two judges with --oracle judge:NAME"

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from bonwise.data.annotator_columns import LabelColumns
+from bonwise.data.annotators import AnnotatorLabels, with_one_label_each
 from bonwise.data.canonical import refuse_two_clusters
 from bonwise.data.columns import resolve_columns
 from bonwise.data.identifiers import as_categories
 from bonwise.data.label_words import read_labels
 from bonwise.data.numbers import check_propensities, parse_numbers
 from bonwise.data.reading_options import AS_IT_STANDS, ReadingOptions
-from bonwise.data.roles import COLUMN_FLAGS, LABEL_ROLES
+from bonwise.data.roles import COLUMN_FLAGS, LABEL_ROLES, OF_LABELS
 from bonwise.data.rows import RowSource
 from bonwise.data.scales import to_unit
 from bonwise.data.sources import open_labels
@@ -47,6 +49,7 @@ class _Labels:
     words: Mapping[str, float] = field(default_factory=dict)
     also: Mapping[str, str] = field(default_factory=dict)
     reading: str = ""
+    annotators: AnnotatorLabels | None = None
 
     def keep(self, rows: npt.NDArray[np.bool_]) -> _Labels:
         """Return some of the rows only."""
@@ -84,8 +87,8 @@ def join_labels(
     ------
     bonwise.errors.InputError
         The table has labels already; a named column is in neither file; no row matches, or one of a known prompt
-        names no candidate of it; a candidate is labelled twice (rows named); a propensity is none, or is in both; a
-        prompt has no cluster, or two.
+        names no candidate of it; a candidate is labelled twice without an annotator (rows named); a propensity is
+        none, or is in both; a prompt has no cluster, or two.
 
     Examples
     --------
@@ -121,6 +124,7 @@ def join_labels(
         label_words=read.words,
         readings={**table.readings, **({"oracle_label": read.reading} if read.reading else {})},
         labels_left_out=_left_out(read, strange),
+        annotators=read.annotators,
         label_rows=pd.Series(found.rows, index=found.keys, name=found.source),
     )
 
@@ -177,8 +181,11 @@ def _read_labels(
     opened = open_labels(labels)
     raw, source = opened.frame, opened.name
     wanted = _wanted(raw, table, reading.named_columns, source)
-    roles = (*LABEL_ROLES, "propensity", "cluster")
+    roles = (*LABEL_ROLES, "annotator", "propensity", "cluster")
     taken = resolve_columns(raw, wanted, source=source, required=LABEL_ROLES, roles=roles, worth=reading.word_values)
+    several = with_one_label_each(raw, taken, reading, source)
+    if several is not None:
+        raw, taken = several.frame, several.taken
     prompts = as_categories(raw[taken["prompt_id"]], role="prompt_id", source=source)
     names = as_categories(raw[taken["candidate"]], role="candidate", source=source)
     labelled = read_labels(raw[taken["oracle_label"]], source=source, worth=reading.word_values)
@@ -193,23 +200,27 @@ def _read_labels(
         refuse_two_clusters(prompts, clusters, raw.index, source)
     keys = _keys_in(table, prompts, names)
     also = {"cluster": taken["cluster"]} if clusters is not None else {}
-    return _Labels(
-        source, raw.index, prompts, names, values, keys, chances, clusters, labelled.words, also, labelled.reading
-    )
+    words, said = (labelled.words, labelled.reading) if several is None else (several.words, several.reading)
+    annotators = None if several is None else several.annotators
+    return _Labels(source, raw.index, prompts, names, values, keys, chances, clusters, words, also, said, annotators)
 
 
 def _wanted(raw: pd.DataFrame, table: ScoreTable, columns: Mapping[str, str], source: str) -> dict[str, str]:
     """Return the named columns that are in the label file; one set of names serves both files."""
     for role, column in columns.items():
-        if column in raw.columns or role not in (*LABEL_ROLES, "cluster"):
+        if _is_there(column, raw) or role not in (*OF_LABELS, "cluster"):
             continue
         # The labels come from this file alone; the ids may go by another name in the table.
-        if role == "oracle_label" or table.columns.get(role) != column:
+        if role in ("oracle_label", "annotator") or table.columns.get(role) != column:
             raise ColumnError(
                 f"{source}: no column named {quoted(column)} for {role}",
                 hint=f"{COLUMN_FLAGS[role]} names one of {listed(raw.columns)}",
             )
-    return {role: column for role, column in columns.items() if column in raw.columns}
+    return {role: column for role, column in columns.items() if _is_there(column, raw)}
+
+
+def _is_there(column: str, raw: pd.DataFrame) -> bool:
+    return column in raw.columns or LabelColumns.named(column, raw.columns) is not None
 
 
 def _keys_in(table: ScoreTable, prompts: pd.Categorical, names: pd.Categorical) -> npt.NDArray[np.int64]:
@@ -250,5 +261,5 @@ def _refuse_repeated(labels: _Labels) -> None:
         raise RowError(
             f"{labels.source}, row {labels.rows[at]}: {labels.pair(at)} is labelled again "
             f"(first in row {labels.rows[first]})",
-            hint="keep one label per candidate",
+            hint="keep one label per candidate, or name the annotator of each in a column annotator",
         )

@@ -15,6 +15,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
+from bonwise.data.annotator_rules import AnnotatorRule, check_rule
 from bonwise.data.checks import Shape, check_shape, names_of
 from bonwise.data.roles import COLUMN_FLAGS
 from bonwise.data.wording import quoted
@@ -45,6 +46,9 @@ __all__ = [
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_OF_LABEL_FILE = ("oracle_label", "annotator")
+"""Roles that a table of scores has no column for where the labels come from elsewhere."""
+
 
 class ColumnKeywords(TypedDict, total=False):
     """How any file is read; of repeated judgments nothing else matters."""
@@ -62,6 +66,7 @@ class LabelKeywords(RowKeywords, total=False):
     """How a file of labels is read."""
 
     label_scale: Scale | None
+    annotator_rule: AnnotatorRule | None
 
 
 class TableKeywords(LabelKeywords, total=False):
@@ -152,13 +157,17 @@ class ReadingOptions:
     shape : {"rectangular", "ragged"}, optional
         Forced; see `docs/tables.md`.
     columns : mapping of str to str, optional
-        Role to column name; several columns of ``judge_score``, joined by commas, are those of judges or candidates.
+        Role to column name; several columns of ``judge_score``, joined by commas, are those of judges or candidates,
+        and several of ``oracle_label`` those of annotators.
     judge_scale : Scale or mapping of str to Scale, optional
         Declared scale of the scores; values are mapped to [0, 1]. A mapping declares the scale of each judge by name.
     label_scale : Scale, optional
         Declared scale of the labels; values are mapped to [0, 1].
     label_map : mapping of str to float, optional
         What words among labels and scores are worth, such as ``{"poor": 1, "fair": 2, "good": 3}``.
+    annotator_rule : {"mean", "median", "majority"}, optional
+        How the labels that several annotators gave a candidate become one; by default the mean of numbers, the median
+        of ordered categories and the majority of yes and no. See `docs/annotators.md`.
 
     Raises
     ------
@@ -191,7 +200,10 @@ class ReadingOptions:
     columns: Mapping[str, str] | None = field(
         default=None,
         metadata=_by(
-            *(ReadingFlag(one.name, one.help, repeatable=role == "judge_score") for role, one in COLUMN_FLAGS.items())
+            *(
+                ReadingFlag(one.name, one.help, repeatable=role in ("judge_score", "oracle_label"))
+                for role, one in COLUMN_FLAGS.items()
+            )
         ),
     )
     judge_scale: Mapping[str, Scale] | Scale | None = field(
@@ -209,10 +221,17 @@ class ReadingOptions:
         default=None,
         metadata=_by(ReadingFlag("--label-map", "What words of labels and scores are worth: poor=1,fair=2,good=3.")),
     )
+    annotator_rule: AnnotatorRule | None = field(
+        default=None,
+        metadata=_by(
+            ReadingFlag("--annotator-rule", "What labels of several annotators become: mean, median or majority.")
+        ),
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "exclude", names_of("exclude", self.exclude))
         check_shape(self.shape)
+        check_rule(self.annotator_rule)
         if self.columns is not None and not isinstance(self.columns, Mapping):
             raise UsageError(
                 f"columns is {quoted(self.columns)}", hint="columns maps a role to the name of its column"
@@ -272,15 +291,16 @@ class ReadingOptions:
     def named_among(self, columns: Iterable[str]) -> Mapping[str, str]:
         """Return the named columns that a table of scores has to have.
 
-        A column of clusters may stand in the label file in its place.
+        A column of clusters or of annotators may stand in the label file in its place.
         """
         named = self.named_columns
-        elsewhere = self.labels is not None and named.get("cluster") not in set(columns)
-        return {role: column for role, column in named.items() if not (elsewhere and role == "cluster")}
+        elsewhere = () if self.labels is None else ("cluster", "annotator")
+        here = set(columns)
+        return {role: column for role, column in named.items() if role not in elsewhere or column in here}
 
     def without_label_column(self) -> ReadingOptions:
-        """Leave out which column holds the labels."""
-        columns = {role: column for role, column in self.named_columns.items() if role != "oracle_label"}
+        """Leave out which columns hold the labels and who gave them."""
+        columns = {role: column for role, column in self.named_columns.items() if role not in _OF_LABEL_FILE}
         return replace(self, columns=columns)
 
     def as_flags(self) -> list[str]:
@@ -297,6 +317,8 @@ class ReadingOptions:
         if self.label_map:
             worth = ",".join(f"{word}={value:g}" for word, value in self.label_map.items())
             flags.append(f"--label-map {shell_word(worth)}")
+        if self.annotator_rule is not None:
+            flags.append(f"--annotator-rule {self.annotator_rule}")
         flags += [f"--exclude {shell_word(name)}" for name in self.exclude]
         return [*flags, *([f"--{self.shape}"] if self.shape else [])]
 

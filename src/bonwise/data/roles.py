@@ -18,6 +18,7 @@ __all__ = [
     "IDENTIFIERS",
     "LABEL_ROLES",
     "NUMERIC",
+    "OF_LABELS",
     "ROLES",
     "SPENT",
     "SPOKEN",
@@ -31,6 +32,7 @@ ROLES = (
     "judge",
     "judge_score",
     "oracle_label",
+    "annotator",
     "draw",
     "low",
     "high",
@@ -76,7 +78,8 @@ COLUMN_FLAGS: Mapping[str, ColumnFlag] = MappingProxyType(
         "judge_score": ColumnFlag(
             "--score-col", "Column of the judge's score (repeatable: one per judge or candidate)."
         ),
-        "oracle_label": ColumnFlag("--label-col", "Column of the oracle label."),
+        "oracle_label": ColumnFlag("--label-col", "Column of the oracle label (repeatable: one per annotator)."),
+        "annotator": ColumnFlag("--annotator-col", "Column of the annotator who gave a label."),
         "judge": ColumnFlag("--judge-col", "Column of the judge's name."),
         "propensity": ColumnFlag("--propensity-col", "Column of the probability of being labelled."),
         "cluster": ColumnFlag("--cluster-col", "Column of the cluster of prompts that a prompt belongs to."),
@@ -89,6 +92,9 @@ COLUMN_FLAGS: Mapping[str, ColumnFlag] = MappingProxyType(
 
 LABEL_ROLES = ("prompt_id", "candidate", "oracle_label")
 """What a file of labels holds."""
+
+OF_LABELS = (*LABEL_ROLES, "annotator")
+"""Roles whose columns a file of labels may have named for it."""
 
 NUMERIC = frozenset({"judge_score", "oracle_label", "low", "high", "ci_width", "propensity", "length", "position"})
 
@@ -107,6 +113,16 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "judge_score": ("score", "verdict", "judge_label"),
         "oracle_label": ("gold", "human", "label", "human_label", "human_rating"),
+        "annotator": (
+            "annotator_id",
+            "annotator_name",
+            "rater",
+            "rater_id",
+            "labeler",
+            "labeller",
+            "worker",
+            "worker_id",
+        ),
         "draw": ("run", "sample_index"),
         "propensity": ("label_propensity",),
     }
@@ -156,12 +172,20 @@ FURTHER_ALIASES: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
             ),
             ("rating",),
         ),
+        "annotator": (
+            (
+                *("labeler_id", "labeller_id", "labeled_by", "labelled_by", "annotated_by", "rated_by", "rater_name"),
+                *("annotator_email", "annotator_index", "crowdworker", "turker", "assessor", "assessor_id", "coder"),
+                *("reviewer", "reviewer_id", "expert", "expert_id", "participant", "participant_id"),
+            ),
+            ("user", "user_id", "user_name", "person", "email"),
+        ),
         "draw": (("repeat", "replicate", "draw_id", "iteration", "trial", "attempt", "epoch"),),
     }
 )
 """Further names by role, in order: a later group is looked at only where no column has an earlier name.
 
-Names of judges and of draws are taken only where rows cannot be told apart without them.
+Names of judges, annotators and draws are taken only where rows cannot be told apart without them.
 """
 
 SPOKEN = ("prompt", "text", "response", "raw")
@@ -170,7 +194,7 @@ SPOKEN = ("prompt", "text", "response", "raw")
 SPENT = ("tokens", "input_tokens", "output_tokens")
 """Columns that say what a score took, never strata."""
 
-IDENTIFIERS = frozenset({"prompt_id", "candidate", "judge", "cluster", "family", "judge_family"})
+IDENTIFIERS = frozenset({"prompt_id", "candidate", "judge", "annotator", "cluster", "family", "judge_family"})
 """Roles of names, of which a word such as NA is one like any other."""
 
 WORDS = frozenset({*SPOKEN, "unscored"})

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bonwise.data.annotator_columns import LabelColumns
 from bonwise.data.archives import json_document, parts_of_archive, parts_of_folder
 from bonwise.data.canonical import resolved
 from bonwise.data.importers.material import Imported, Material
@@ -60,7 +61,9 @@ class OpenedSource:
         """Leave out the columns that an importer has used up."""
         if self.imported is None:
             return options
-        kept = {role: column for role, column in options.named_columns.items() if column in self.frame.columns}
+        there = self.frame.columns
+        named = options.named_columns.items()
+        kept = {role: column for role, column in named if column in there or LabelColumns.named(column, there)}
         return replace(options, columns=kept)
 
 

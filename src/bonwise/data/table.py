@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bonwise.data.annotators import AnnotatorLabels, with_one_label_each
 from bonwise.data.canonical import canonical, spoken_columns
 from bonwise.data.cells import distinct_cells, mean_by_cell, positions
 from bonwise.data.reading_options import ReadingOptions, TableKeywords, opens_a_table
@@ -67,6 +68,8 @@ class ScoreTable:
         By role: how numbers are read that are not written plainly, such as ``percent, 85% = 0.85``.
     unread_labels : str
         Why a column with a name of labels was not taken for them; empty where there is none.
+    annotators : AnnotatorLabels, optional
+        The labels of several annotators, of which ``oracle_label`` holds one per candidate.
 
     Examples
     --------
@@ -90,6 +93,7 @@ class ScoreTable:
     label_words: Mapping[str, float] = field(default_factory=dict, repr=False)
     readings: Mapping[str, str] = field(default_factory=dict, repr=False)
     unread_labels: str = field(default="", repr=False)
+    annotators: AnnotatorLabels | None = field(default=None, repr=False)
 
     @classmethod
     @opens_a_table
@@ -143,6 +147,9 @@ class ScoreTable:
         refuse_duplicate_columns(opened.frame, opened.name)
         opened, taken = with_columns(opened, reading)
         frame, source = opened.frame, opened.name
+        several = with_one_label_each(frame, taken, reading, source)
+        if several is not None:
+            frame, taken = several.frame, several.taken
         made = canonical(frame, taken, reading, source)
         table = cls(
             made.frame,
@@ -155,6 +162,9 @@ class ScoreTable:
             readings={**({"file": opened.said} if opened.said else {}), **made.readings},
             unread_labels=made.unread_labels,
         )
+        if several is not None:
+            readings = {**table.readings, "oracle_label": several.reading}
+            table = replace(table, label_words=several.words, readings=readings, annotators=several.annotators)
         _refuse_duplicates(table)
         return table
 
@@ -231,7 +241,8 @@ class ScoreTable:
     @property
     def strata(self) -> tuple[str, ...]:
         """Columns that may say one thing of each prompt: no other role, no draws, no words and no costs."""
-        known = {*ROLES, *SPENT, *draw_columns(self.frame.columns)} - {*CANDIDATE_ROLES}
+        # Who gave a label is no column of a table: one of that name that plays no role is a stratum.
+        known = {*ROLES, *SPENT, *draw_columns(self.frame.columns)} - {*CANDIDATE_ROLES, "annotator"}
         return tuple(c for c in self.frame.columns if c not in known)
 
     def with_reference(self, judge: str) -> ScoreTable:
@@ -259,7 +270,7 @@ class ScoreTable:
         others = self.frame[~is_reference].copy()
         others["oracle_label"] = found[positions(keys[~is_reference], cells)]
         others["judge"] = others["judge"].cat.remove_unused_categories()
-        return replace(self, frame=others, reference=judge, label_rows=None, label_words={})
+        return replace(self, frame=others, reference=judge, label_rows=None, label_words={}, annotators=None)
 
     def cell_keys(self) -> npt.NDArray[np.int64]:
         """One integer a row that is equal exactly where prompt and candidate are."""

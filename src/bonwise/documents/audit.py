@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from bonwise.documents.audited.annotators import Annotators
 from bonwise.documents.audited.candidate_effects import CandidateEffects
 from bonwise.documents.audited.cells import LabelledCells
 from bonwise.documents.audited.compared import JudgesCompared
@@ -70,6 +71,8 @@ class AuditDocument(Document):
     choice : dict of str to ChoiceRecord, optional
         The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
         together; absent where fewer than two are compared.
+    annotators : Annotators, optional
+        Where candidates have labels of several annotators: how these became one, and how far they agree.
     """
 
     schema_: Literal["bonwise.audit/1"] = Field(default="bonwise.audit/1", alias="schema")
@@ -92,6 +95,7 @@ class AuditDocument(Document):
     labelled_cells: LabelledCells | None = None
     choice: dict[str, ChoiceRecord] | None = None
     candidate_effects: CandidateEffects | None = None
+    annotators: Annotators | None = None
 
     @model_validator(mode="after")
     def _one_or_several(self) -> Self:
@@ -119,7 +123,7 @@ class AuditDocument(Document):
         return self
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913 - a document has many parts; all but two are named
         cls,
         judges: Mapping[str, JudgeFound],
         settings: AuditSettings,
@@ -129,6 +133,7 @@ class AuditDocument(Document):
         covariates: Mapping[str, str] | None = None,
         gates: Sequence[Gate] = (),
         choice: Mapping[str, ChoiceRecord] | None = None,
+        annotators: Annotators | None = None,
     ) -> AuditDocument:
         """Return the document of one judge or of several.
 
@@ -140,8 +145,9 @@ class AuditDocument(Document):
         not_audited, covariates : mapping of str to str, optional
         gates : sequence of Gate
         choice : mapping of str to ChoiceRecord, optional
+        annotators : Annotators, optional
         """
-        optional = given(covariates=dict(covariates or {}) or None, gates=list(gates) or None)
+        optional = given(covariates=dict(covariates or {}) or None, gates=list(gates) or None, annotators=annotators)
         if len(judges) == 1 and not not_audited:
             ((name, found),) = judges.items()
             return cls(judge=name, **found.given_values(), settings=settings, **optional)

@@ -11,7 +11,7 @@ from bonwise.documents.document import Document, FrameRow
 from bonwise.documents.record import Record
 from bonwise.documents.values import Count, Number, Share
 
-__all__ = ["MODEL", "ColumnFacts", "DoctorDocument", "JudgeScores", "LabelCoverage", "TableCounts"]
+__all__ = ["MODEL", "AnnotatorCounts", "ColumnFacts", "DoctorDocument", "JudgeScores", "LabelCoverage", "TableCounts"]
 
 
 class TableCounts(Record):
@@ -77,6 +77,36 @@ class JudgeScores(Record):
         return self
 
 
+class AnnotatorCounts(Record):
+    """The labels of several annotators, and what an audit makes of them.
+
+    Parameters
+    ----------
+    layout : {"rows", "columns"}
+        Whether annotators are in rows or in columns of their own.
+    columns : list of str
+        The column that names annotators, or the columns of their labels.
+    annotators, labels : int
+    several_labels : int
+        Candidates with two labels or more.
+    kind : {"yes or no", "ordered categories", "numbers"}
+        What the labels are taken for.
+    rule : {"mean", "median", "majority"}
+        How the labels of a candidate become one.
+    split : int
+        Candidates tied between labels, or with a median between two labels: they have the mean of these.
+    """
+
+    layout: Literal["rows", "columns"]
+    columns: list[str]
+    annotators: Count
+    labels: Count
+    several_labels: Count
+    kind: Literal["yes or no", "ordered categories", "numbers"]
+    rule: Literal["mean", "median", "majority"]
+    split: Count
+
+
 class LabelCoverage(Record):
     """The oracle labels.
 
@@ -91,6 +121,8 @@ class LabelCoverage(Record):
         Different labels.
     words : dict of str to float, optional
         What labels that are words are taken for, such as pass for 1.
+    annotators : AnnotatorCounts, optional
+        Where candidates have labels of several annotators.
     """
 
     labelled_rows: Count
@@ -101,6 +133,7 @@ class LabelCoverage(Record):
     highest: Number | None = None
     distinct: Count | None = None
     words: dict[str, Number] | None = None
+    annotators: AnnotatorCounts | None = None
 
     @model_validator(mode="after")
     def _figures_stand_where_labels_do(self) -> LabelCoverage:

@@ -12,6 +12,7 @@ from bonwise.documents.audited.settings import AuditSettings
 from bonwise.documents.exhibits import ExhibitsDocument
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Part, Said
+from bonwise.report.described.audited.annotators import agreement_of_annotators
 from bonwise.report.described.audited.candidate_effects import preferences_at_equal_label
 from bonwise.report.described.audited.cells import who_was_labelled
 from bonwise.report.described.audited.data import data, missing_labels
@@ -56,7 +57,8 @@ def describe_with(
     reference = document.settings.reference
     found = _several(document, exhibits, studies) if document.several else _alone(document, exhibits)
     whole = [replace(part, role="detail") for study in studies for part in study.whole]
-    blocks = [facts(document), *of_the_table(document), *found, *gates(document), *whole]
+    annotators = [] if document.annotators is None else [agreement_of_annotators(document.annotators)]
+    blocks = [facts(document), *of_the_table(document), *found, *annotators, *gates(document), *whole]
     if exhibits is not None:
         blocks += worst_prompts(exhibits.prompts, several=document.several, reference=reference, more=more)
     return Part(title(document.settings), blocks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bonwise.documents.doctor import ColumnFacts, DoctorDocument, JudgeScores, LabelCoverage
+from bonwise.documents.doctor import AnnotatorCounts, ColumnFacts, DoctorDocument, JudgeScores, LabelCoverage
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.described.table_facts import label_words
@@ -47,6 +47,7 @@ def _blocks(document: DoctorDocument) -> Iterator[Block]:
     yield from _dropped(document.dropped)
     yield _scores(document.judges)
     yield _labels(document.labels)
+    yield from _annotators(document.labels.annotators)
     for sentence in document.suspicious:
         yield Said("caveat", f"suspicious: {printable(sentence, longest=_LONGEST)}")
     if not document.suspicious:
@@ -125,3 +126,19 @@ def _labels(labels: LabelCoverage) -> Said:
         f"prompts labelled {count(labels.labelled_prompts)}, in part {count(labels.partly_labelled_prompts)}, "
         f"not at all {count(labels.unlabelled_prompts)}{words}",
     )
+
+
+def _annotators(found: AnnotatorCounts | None) -> Iterator[Said]:
+    """Yield what becomes of the labels of several annotators, and how to have it otherwise."""
+    if found is None:
+        return
+    others = " or ".join(rule for rule in ("mean", "median", "majority") if rule != found.rule)
+    said = (
+        f"{counted(found.annotators, 'annotator')} gave {counted(found.labels, 'label')}; candidates with two labels "
+        f"or more: {count(found.several_labels)}. An audit takes the {found.rule} ({found.kind}); --annotator-rule "
+        f"{others} takes another."
+    )
+    if found.split:
+        what = "tied between labels" if found.rule == "majority" else "with a median between two labels"
+        said += f" Candidates {what}: {count(found.split)}; an audit takes the mean of these labels."
+    yield Said("note", said)

@@ -1,0 +1,388 @@
+"""Labels of several annotators, in rows or in columns of their own: read, checked, and made one per candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.data.annotator_columns import LabelColumns
+from bonwise.data.annotator_rules import DEFAULT_RULES, AnnotatorRule, LabelKind, aggregate, kind_of_labels
+from bonwise.data.cells import distinct_cells, label_by_cell, positions
+from bonwise.data.identifiers import as_categories
+from bonwise.data.label_words import ReadLabels, read_labels
+from bonwise.data.numbers import distinct, is_blank
+from bonwise.data.reading_options import ReadingOptions
+from bonwise.data.repeats import draw_columns
+from bonwise.data.scales import to_unit
+from bonwise.data.wording import listed, quoted
+from bonwise.errors import RowError
+
+__all__ = ["AnnotatorLabels", "OneLabelEach", "with_one_label_each"]
+
+_KEYS = ("prompt_id", "candidate", "judge", "draw")
+_Floats = npt.NDArray[np.float64]
+_Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotatorLabels:
+    """Every label of every annotator, as it was before a candidate got one label.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        The column that names annotators, or the columns of their labels.
+    in_rows : bool
+        Whether annotators are in rows of their own.
+    names : tuple of str
+        The annotators who gave a label.
+    kind : {"yes or no", "ordered categories", "numbers"}
+    rule : {"mean", "median", "majority"}
+        How labels become one.
+    stated : bool
+        Whether the user named the rule.
+    prompts, candidates : pandas.Categorical, shape (labels,)
+    annotators : ndarray of int64, shape (labels,)
+        Positions in `names`.
+    values : ndarray of float64, shape (labels,)
+        On the declared scale of labels.
+    several : int
+        Candidates with two labels or more.
+    split : int
+        Candidates whose labels do not settle on one, see `bonwise.data.annotator_rules.Aggregated`.
+    """
+
+    columns: tuple[str, ...]
+    in_rows: bool
+    names: tuple[str, ...]
+    kind: LabelKind
+    rule: AnnotatorRule
+    stated: bool
+    prompts: pd.Categorical = field(repr=False)
+    candidates: pd.Categorical = field(repr=False)
+    annotators: _Ints = field(repr=False)
+    values: _Floats = field(repr=False)
+    several: int
+    split: int
+
+    def cell_keys(self, prompts: pd.Index, candidates: pd.Index) -> _Ints:
+        """Return the cell of each label, keyed as a table with these prompts and candidates keys it; -1 for none."""
+        prompt = prompts.get_indexer(self.prompts.categories)[self.prompts.codes].astype(np.int64)
+        name = candidates.get_indexer(self.candidates.categories)[self.candidates.codes].astype(np.int64)
+        return np.where((prompt < 0) | (name < 0), -1, prompt * len(candidates) + name)
+
+    @property
+    def reading(self) -> str:
+        """How labels became one, in one line."""
+        where = f"column {self.columns[0]}" if self.in_rows else f"columns {listed(self.columns)}"
+        who = "1 annotator" if len(self.names) == 1 else f"{len(self.names):,} annotators"
+        said = f"the {self.rule} of the labels of {who} ({self.kind}, {where})"
+        if not self.split:
+            return said
+        are = "1 candidate is" if self.split == 1 else f"{self.split:,} candidates are"
+        why = "tied between labels" if self.rule == "majority" else "between two labels"
+        return f"{said}; {are} {why} and {'has' if self.split == 1 else 'have'} their mean"
+
+
+class OneLabelEach(NamedTuple):
+    """A table in which a candidate has one label.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row per candidate, judge and draw.
+    taken : mapping of str to str
+        Role to column, in this frame.
+    words : mapping of str to float
+        What the words of the labels were taken for.
+    reading : str
+        How the labels were read and became one.
+    annotators : AnnotatorLabels
+    """
+
+    frame: pd.DataFrame
+    taken: dict[str, str]
+    words: Mapping[str, float]
+    reading: str
+    annotators: AnnotatorLabels
+
+
+class _Cells(NamedTuple):
+    """Prompt and candidate of each row."""
+
+    prompts: pd.Categorical
+    names: pd.Categorical
+
+    @property
+    def keys(self) -> _Ints:
+        """One integer a row that is equal exactly where prompt and candidate are."""
+        return self.prompts.codes.astype(np.int64) * len(self.names.categories) + self.names.codes
+
+
+class _Given(NamedTuple):
+    """Labels as they were given: the row, the annotator and the worth of each."""
+
+    rows: _Ints
+    annotators: _Ints
+    labels: _Floats
+    names: tuple[str, ...]
+
+
+def with_one_label_each(
+    frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions, source: str
+) -> OneLabelEach | None:
+    """Return the rows with one label per candidate; None where there are no annotators.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As it was read.
+    taken : mapping of str to str
+        Role to column.
+    reading : ReadingOptions
+    source : str
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        A label without an annotator, an annotator who labels a candidate twice, or rows that differ in more than the
+        label; the row is named.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"p": ["q", "q"], "c": ["a", "a"], "who": ["ann", "bo"], "label": [0.25, 0.5]})
+    >>> taken = {"prompt_id": "p", "candidate": "c", "annotator": "who", "oracle_label": "label"}
+    >>> found = with_one_label_each(frame, taken, ReadingOptions(), "t")
+    >>> found.frame.values.tolist(), found.reading
+    ([['q', 'a', 0.375]], 'the mean of the labels of 2 annotators (numbers, column who)')
+    """
+    columns = taken.get("oracle_label")
+    several = isinstance(columns, LabelColumns)
+    if columns is None or not (several or "annotator" in taken):
+        return None
+    cells = _Cells(
+        as_categories(frame[taken["prompt_id"]], role="prompt_id", source=source),
+        as_categories(frame[taken["candidate"]], role="candidate", source=source),
+    )
+    if isinstance(columns, LabelColumns):
+        read, given = _in_columns(frame, columns, reading, source)
+        kept = frame.drop(columns=list(columns.names))
+        at_rows = np.arange(len(frame))
+        label = str(columns) if str(columns) not in kept.columns else f"{columns} "
+    else:
+        read, given = _in_rows(frame, taken, reading, source)
+        at_rows, kept = _one_row_each(frame, taken, cells, source)
+        label = columns
+    given = _without_repeats(given, cells, frame.index, source)
+    annotators, labels = _made_one(given, cells, reading, words=bool(read.words))
+    annotators = replace(
+        annotators,
+        columns=columns.names if isinstance(columns, LabelColumns) else (taken["annotator"],),
+        in_rows=not several,
+        values=to_unit(
+            given.labels, reading.label_scale, rows=frame.index[given.rows], role="oracle_label", source=source
+        ),
+    )
+    made = kept.assign(**{label: labels[at_rows]})
+    said = "; ".join(filter(None, (read.reading, annotators.reading)))
+    return OneLabelEach(made, {**taken, "oracle_label": label}, read.words, said, annotators)
+
+
+def _made_one(
+    given: _Given, cells: _Cells, reading: ReadingOptions, *, words: bool
+) -> tuple[AnnotatorLabels, _Floats]:
+    """Return the labels by annotator, and the one label of the candidate of each row."""
+    keys = cells.keys
+    known = distinct_cells(keys)
+    at = positions(keys, known)
+    kind = kind_of_labels(given.labels, words=words)
+    rule = reading.annotator_rule or DEFAULT_RULES[kind]
+    found = aggregate(rule, at[given.rows], given.labels, len(known))
+    annotators = AnnotatorLabels(
+        columns=(),
+        in_rows=True,
+        names=given.names,
+        kind=kind,
+        rule=rule,
+        stated=reading.annotator_rule is not None,
+        prompts=cells.prompts[given.rows],
+        candidates=cells.names[given.rows],
+        annotators=given.annotators,
+        values=given.labels,
+        several=int((np.bincount(at[given.rows], minlength=len(known)) > 1).sum()),
+        split=int(found.split.sum()),
+    )
+    return annotators, found.labels[at]
+
+
+def _in_rows(
+    frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions, source: str
+) -> tuple[ReadLabels, _Given]:
+    """Read labels whose annotators are in rows of their own."""
+    read = read_labels(frame[taken["oracle_label"]], source=source, worth=reading.word_values)
+    every, _, _ = read
+    rows = np.flatnonzero(~np.isnan(every))
+    nobody = _is_empty(frame[taken["annotator"]])[rows]
+    if nobody.any():
+        raise RowError(
+            f"{source}, row {frame.index[rows[nobody.argmax()]]}: a label without an annotator "
+            f"in {quoted(taken['annotator'])}",
+            hint="name the annotator of every label",
+        )
+    who = as_categories(frame[taken["annotator"]].iloc[rows], role="annotator", source=source)
+    names = tuple(map(str, who.categories))
+    return read, _Given(rows, who.codes.astype(np.int64), every[rows], names)
+
+
+def _in_columns(
+    frame: pd.DataFrame, columns: LabelColumns, reading: ReadingOptions, source: str
+) -> tuple[ReadLabels, _Given]:
+    """Read labels whose annotators have a column each; a column counts as one annotator."""
+    read = [
+        read_labels(frame[name], source=source, worth=reading.word_values, role=str(name)) for name in columns.names
+    ]
+    _refuse_mixed(columns.names, read, frame.index, source)
+    rows = [np.flatnonzero(~np.isnan(every)) for every, _, _ in read]
+    values = [every[some] for (every, _, _), some in zip(read, rows, strict=True)]
+    who = np.repeat(np.arange(len(read)), [len(some) for some in rows])
+    words = {word: worth for one in read for word, worth in one.words.items()}
+    said = next((one.reading for one in read if one.reading), "")
+    given = _Given(np.concatenate(rows), who, np.concatenate(values), tuple(map(str, columns.names)))
+    return ReadLabels(np.concatenate(values), words, said), given
+
+
+def _refuse_mixed(names: Sequence[str], read: Sequence[ReadLabels], rows: pd.Index, source: str) -> None:
+    """Refuse columns that are written in different ways: another scale could be meant."""
+    told = [(name, *one) for name, one in zip(names, read, strict=True) if not np.isnan(one[0]).all()]
+    for name, values, words, said in told:
+        first_name, first, first_words, first_said = told[0]
+        alike = bool(words) == bool(first_words) or (_are_yes_or_no(values) and _are_yes_or_no(first))
+        if said != first_said or not alike:
+            at = int(np.flatnonzero(~np.isnan(values))[0])
+            raise RowError(
+                f"{source}, row {rows[at]}: {quoted(name)} is not written like {quoted(first_name)}: another scale "
+                "could be meant",
+                hint="write the labels of all annotators in one way",
+            )
+
+
+def _are_yes_or_no(values: _Floats) -> bool:
+    return bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
+
+
+def _is_empty(column: pd.Series) -> npt.NDArray[np.bool_]:
+    """Tell which cells name nobody; a name such as NA is one like any other."""
+    return np.asarray((column.isna() | (column.astype(str).str.strip() == "")).to_numpy(dtype=bool))
+
+
+def _pair(cells: _Cells, row: int) -> str:
+    return f"{quoted(cells.prompts[row])} / {quoted(cells.names[row])}"
+
+
+def _without_repeats(given: _Given, cells: _Cells, index: pd.Index, source: str) -> _Given:
+    """Return one label per annotator and candidate: rows of several judges repeat it.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        An annotator gives a candidate two different labels.
+    """
+    keys = cells.keys[given.rows] * len(given.names) + given.annotators
+    known = distinct_cells(keys)
+    if len(known) == len(keys):
+        return given
+    at = positions(keys, known)
+    _, contradictions = label_by_cell(at, given.labels, len(known))
+    if contradictions.size:
+        second = int(contradictions[0])
+        first = int(np.flatnonzero(keys == keys[second])[0])
+        row, who = given.rows[second], given.names[given.annotators[second]]
+        raise RowError(
+            f"{source}, row {index[row]}: {quoted(who)} gives {_pair(cells, row)} another label than in row "
+            f"{index[given.rows[first]]}",
+            hint="keep one label per annotator and candidate",
+        )
+    kept = np.unique(at, return_index=True)[1]
+    kept.sort()
+    return _Given(given.rows[kept], given.annotators[kept], given.labels[kept], given.names)
+
+
+def _one_row_each(
+    frame: pd.DataFrame, taken: Mapping[str, str], cells: _Cells, source: str
+) -> tuple[_Ints, pd.DataFrame]:
+    """Return one row per candidate, judge and draw, without the column of annotators, and which rows these are.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        An annotator stands twice in such a group of rows, or its rows differ in what is not the annotator's.
+    """
+    units = _grouped(frame, taken, cells.keys)
+    who, _ = distinct(frame[taken["annotator"]])
+    again = pd.DataFrame({"unit": units, "who": np.where(_is_empty(frame[taken["annotator"]]), -1, who)})
+    repeated = again.duplicated().to_numpy()
+    if repeated.any():
+        second = int(repeated.argmax())
+        first = int(np.flatnonzero((again == again.iloc[second]).all(axis=1).to_numpy())[0])
+        raise RowError(
+            f"{source}, row {frame.index[second]}: {quoted(frame[taken['annotator']].iloc[second])} labels "
+            f"{_pair(cells, second)} again (first in row {frame.index[first]})",
+            hint="keep one row per annotator and candidate",
+        )
+    first_rows = np.unique(units, return_index=True)[1]
+    first_rows.sort()
+    found = frame.iloc[first_rows].drop(columns=taken["annotator"])
+    if len(first_rows) == len(frame):
+        return first_rows, found
+    of_unit = units[first_rows]
+    for column in _common(frame, taken):
+        found[column] = _one_value(frame[column], units, taken, source).reindex(of_unit).to_numpy()
+    return first_rows, found
+
+
+def _grouped(frame: pd.DataFrame, taken: Mapping[str, str], cells: _Ints) -> _Ints:
+    """Return a number for each row that is the same where candidate, judge and draw are."""
+    found = cells
+    for role in ("judge", "draw"):
+        if taken.get(role) in frame.columns:
+            codes, names = distinct(frame[taken[role]])
+            # Renumbered each time, so that no product grows beyond its type.
+            found = np.asarray(pd.factorize(found)[0], dtype=np.int64) * (len(names) + 1) + codes + 1
+    return found
+
+
+def _common(frame: pd.DataFrame, taken: Mapping[str, str]) -> Iterator[str]:
+    """Yield the columns that say one thing of all the rows of a candidate, judge and draw."""
+    own = {taken.get(role) for role in (*_KEYS, "oracle_label", "annotator")}
+    yield from (column for column in taken.values() if column in frame.columns and column not in own)
+    yield from draw_columns(frame.columns)
+
+
+def _one_value(column: pd.Series, units: _Ints, taken: Mapping[str, str], source: str) -> pd.Series:
+    """Return what the rows of each group say in a column, blanks left out, by group."""
+    told = ~is_blank(column)
+    some, codes = units[told], distinct(column[told])[0]
+    by_unit = pd.DataFrame({"unit": some, "code": codes, "place": np.flatnonzero(told)})
+    first = by_unit.drop_duplicates("unit").set_index("unit")
+    differs = first["code"].reindex(some).to_numpy() != codes
+    if differs.any():
+        second = int(by_unit["place"].iloc[int(differs.argmax())])
+        at = int(first["place"].loc[units[second]])
+        role = next((role for role, name in taken.items() if name == column.name), str(column.name))
+        raise RowError(
+            f"{source}, row {column.index[second]}: the {role} is {quoted(column.iloc[second])}, but "
+            f"{quoted(column.iloc[at])} in row {column.index[at]}, and only annotator and label may differ",
+            hint="name the judge or the draw of each score, or write one score per candidate",
+        )
+    blank = column[~told]
+    values = pd.Series(column.iloc[first["place"].to_numpy()].to_numpy(), index=first.index)
+    rest = pd.Index(units).unique().difference(first.index)
+    if not len(rest):
+        return values
+    empty = blank.iloc[:1].to_numpy()[0] if len(blank) else None
+    return pd.concat([values, pd.Series([empty] * len(rest), index=rest, dtype=column.dtype)])

@@ -1,0 +1,324 @@
+"""Annotators in an audit: agreement, and what one of them recovers of the labels of the others."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bonwise as bw
+from bonwise.auditing.annotator_pools import CellLabelsGiven, annotator_pools
+from bonwise.cli.entry import run
+from bonwise.data.annotator_rules import aggregate
+from bonwise.stats.krippendorff import krippendorff_alpha
+
+METRICS = ("recovery", "within_r", "top1_accuracy")
+
+
+def labelled(n=60, annotators=3, noise=0.7, judge_noise=1.0, seed=20261124, candidates=3, *, whole=None):
+    """Return rows of candidates with a true worth, the labels of annotators who see it with noise, and a judge."""
+    rng = np.random.default_rng(seed)
+    worth = rng.normal(size=(n, candidates))
+    scores = worth + judge_noise * rng.normal(size=worth.shape)
+    labels = worth[:, :, None] + noise * rng.normal(size=(n, candidates, annotators))
+    seen = np.ones(labels.shape, dtype=bool) if whole is None else np.repeat(whole[:, None, :], candidates, axis=1)
+    prompt, candidate, who = np.nonzero(seen)
+    return pd.DataFrame(
+        {
+            "prompt_id": [f"p{one:04d}" for one in prompt],
+            "candidate": [f"c{one}" for one in candidate],
+            "judge_score": scores[prompt, candidate],
+            "oracle_label": labels[seen],
+            "annotator": [f"ann {one}" for one in who],
+        }
+    )
+
+
+def found_of(frame, **options):
+    """Audit a table and return what it says of annotators."""
+    return bw.audit(frame, **options).document().annotators
+
+
+class TestByHand:
+    """Two prompts of two candidates and three annotators, worked on paper."""
+
+    LABELS = (
+        ("p", "a", [1, 2, 4]),
+        ("p", "b", [2, 4, 3]),
+        ("q", "a", [5, 4, 4]),
+        ("q", "b", [1, 2, 5]),
+    )
+
+    def frame(self, times=1):
+        """Return the prompts, each as often as wanted."""
+        return pd.DataFrame(
+            [
+                {
+                    "prompt_id": f"{p}{at}",
+                    "candidate": c,
+                    "judge_score": score,
+                    "oracle_label": label,
+                    "rater": f"r{who}",
+                }
+                for at in range(times)
+                for score, (p, c, labels) in zip((0.3, 0.6, 0.2, 0.1), self.LABELS, strict=True)
+                for who, label in enumerate(labels)
+            ]
+        )
+
+    def test_left_out_one_by_one(self):
+        """Means of the others: r0 sees 3, 3.5 and 4, 3.5; r1 2.5, 2.5 and 4.5, 3; r2 1.5, 3 and 4.5, 1.5.
+
+        The annotator's own pick is b, b, a in p and a, a, b in q. Its gain over the mean of the others' labels is
+        0.25, 0, -0.75 and 0.25, 0.75, -1.5; the most that could be gained is 0.25, 0, 0.75 and 0.25, 0.75, 1.5.
+        """
+        found = found_of(self.frame(), annotator_rule="mean")
+        one = found.one_annotator
+        gains = np.array([0.25, 0, -0.75, 0.25, 0.75, -1.5])
+        most = np.array([0.25, 0, 0.75, 0.25, 0.75, 1.5])
+        # The annotator's pick is the others' best in 1, 1/2 (both are), 0 and 1, 1, 0 of the pools.
+        assert one.top1_accuracy.estimate == pytest.approx((1 + 0.5 + 0 + 1 + 1 + 0) / 6)
+        assert (one.prompts, one.pools) == (2, 6)
+        many = found_of(self.frame(times=40), annotator_rule="mean")
+        # Prompts that are alike leave nothing to doubt but the bound; the sums are those of the two prompts.
+        assert many.one_annotator.recovery.estimate == pytest.approx(gains.sum() / most.sum())
+        judge = np.array([0.25, 0, 0.75, 0.25, 0.75, 1.5])  # its pick is b in p and a in q
+        assert many.judges["judge"].recovery.estimate == pytest.approx(judge.sum() / most.sum())
+        assert many.judges["judge"].minus_annotator["recovery"].estimate == pytest.approx(
+            (judge - gains).sum() / most.sum()
+        )
+
+    def test_counts_and_alpha(self):
+        """Alpha is that of the labels by candidate; the median of three is a label, and none is split."""
+        found = found_of(self.frame(times=6))
+        assert (found.annotators, found.labels, found.labelled_candidates, found.several_labels) == (3, 72, 24, 24)
+        assert (found.kind, found.rule, found.level, found.split) == ("ordered categories", "median", "ordinal", 0)
+        units = np.repeat(np.arange(24), 3)
+        labels = np.tile([label for *_, three in self.LABELS for label in three], 6).astype(float)
+        alone = krippendorff_alpha(labels, units, units // 2, "ordinal")
+        assert found.alpha.estimate == pytest.approx(alone.estimate)
+        assert (found.alpha.low, found.alpha.n) == (pytest.approx(alone.low), 12)
+        assert [(one.annotator, one.labels, one.pools) for one in found.each] == [
+            ("r0", 24, 12),
+            ("r1", 24, 12),
+            ("r2", 24, 12),
+        ]
+
+
+@given(
+    cells=st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 3), st.integers(0, 3)), max_size=40
+    ),
+    rule=st.sampled_from(["mean", "median", "majority"]),
+)
+def test_plain_loops(cells, rule):
+    """The pools of every annotator, and what the others say, are those of loops."""
+    kept = {(prompt, candidate, who): label for prompt, candidate, who, label in cells}
+    ordered = sorted(kept)
+    at = np.array([prompt * 3 + candidate for prompt, candidate, _ in ordered], dtype=np.int64)
+    who = np.array([one[2] for one in ordered], dtype=np.int64)
+    values = np.array([kept[one] for one in ordered], dtype=float)
+    found = annotator_pools(CellLabelsGiven(at, who, values, at // 3), np.full(4, 3), rule)
+    expected = []
+    for prompt in range(4):
+        for one in range(4):
+            own = [kept.get((prompt, candidate, one)) for candidate in range(3)]
+            others = [[kept[k] for k in ordered if k[:2] == (prompt, c) and k[2] != one] for c in range(3)]
+            if None not in own and all(others):
+                rest = [aggregate(rule, np.zeros(len(o), int), np.array(o, float), 1).labels[0] for o in others]
+                expected.append((prompt, one, own, rest))
+    assert [(p, a) for p, a in zip(found.prompts, found.annotators, strict=True)] == [one[:2] for one in expected]
+    assert found.own.tolist() == [label for *_, own, _ in expected for label in own]
+    assert found.others == pytest.approx([label for *_, rest in expected for label in rest])
+
+
+def test_chunks_do_not_matter(monkeypatch):
+    """Few labels are gathered at a time; the labels of the others are the same."""
+    frame = labelled(n=20)
+    whole = found_of(frame).one_annotator
+    monkeypatch.setattr("bonwise.auditing.annotator_pools._AT_A_TIME", 7)
+    assert found_of(frame).one_annotator == whole
+
+
+def truth(noise, others):
+    """Return what recovery and within_r of one annotator are in the population of `labelled`.
+
+    Worth and noise are normal and independent, so that recovery is the correlation within prompts.
+    """
+    return 1 / np.sqrt((1 + noise**2) * (1 + noise**2 / others))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("annotators", [2, 4])
+def test_coverage(annotators):
+    """Intervals hold what one annotator, and the judge, recover in the population about as often as they say."""
+    one, judge = truth(0.7, annotators - 1), 1 / np.sqrt(2 * (1 + 0.49 / (annotators - 1)))
+    held = []
+    for seed in range(300):
+        found = found_of(labelled(n=80, annotators=annotators, seed=seed))
+        pairs = [
+            (found.one_annotator.recovery, one),
+            (found.one_annotator.within_r, one),
+            (found.judges["judge"].recovery, judge),
+            (found.judges["judge"].minus_annotator["recovery"], judge - one),
+            # The variance of labels is 1 of the candidates and 0.49 of the annotators.
+            (found.alpha, 1 / 1.49),
+        ]
+        held.append([estimate.low <= value <= estimate.high for estimate, value in pairs])
+    assert (np.mean(held, axis=0) >= 0.92).all(), np.mean(held, axis=0)
+
+
+def test_known_truth():
+    """One large table: the estimates are those of the population."""
+    found = found_of(labelled(n=4000, annotators=3))
+    one = truth(0.7, 2)
+    assert found.one_annotator.recovery.estimate == pytest.approx(one, abs=0.02)
+    assert found.one_annotator.within_r.estimate == pytest.approx(one, abs=0.02)
+    assert found.alpha.estimate == pytest.approx(1 / 1.49, abs=0.02)
+    assert found.judges["judge"].recovery.estimate == pytest.approx(1 / np.sqrt(2 * (1 + 0.49 / 2)), abs=0.02)
+
+
+def test_a_judge_may_exceed_one_annotator():
+    """The labels of one annotator are no ceiling: a judge with less noise recovers more."""
+    found = found_of(labelled(n=300, judge_noise=0.1))
+    assert found.judges["judge"].minus_annotator["recovery"].low > 0
+    assert "more than one annotator" in str(bw.audit(labelled(n=300, judge_noise=0.1)))
+
+
+def test_annotators_of_some_prompts():
+    """A prompt counts for those who labelled all its candidates; a prompt with one annotator tells nothing."""
+    whole = np.zeros((30, 3), dtype=bool)
+    whole[:, 0] = True
+    whole[:20, 1] = True
+    whole[:5, 2] = True
+    found = found_of(labelled(n=30, whole=whole))
+    assert (found.one_annotator.prompts, found.one_annotator.pools) == (20, 45)
+    assert [one.pools for one in found.each] == [20, 20, 5]
+    assert found.several_labels == 60
+    assert found.alpha.n == 20
+
+
+def test_what_cannot_be_told_has_a_reason():
+    """Annotators who label single candidates leave the comparison out, and say why."""
+    frame = labelled(n=20)
+    turn = frame["candidate"].str[1].astype(int) + frame["annotator"].str[-1].astype(int)
+    found = bw.audit(frame[turn % 3 < 2])
+    assert found.annotators.one_annotator is None
+    assert "no annotator has labels of every candidate" in found.annotators.reason
+    assert "What one annotator recovers cannot be told" in str(found)
+    assert found.annotators.alpha.estimate is not None
+
+
+def test_several_judges_and_clusters():
+    """Each judge is compared on its own prompts; clusters of prompts are the unit of every interval."""
+    frame = labelled(n=40)
+    other = frame[frame["prompt_id"] < "p0030"].assign(judge="b", judge_score=-frame["judge_score"])
+    both = pd.concat([frame.assign(judge="a"), other])
+    found = found_of(both)
+    assert {name: one.prompts for name, one in found.judges.items()} == {"a": 40, "b": 30}
+    assert found.judges["b"].recovery.high < 0
+    clustered = frame.assign(cluster=frame["prompt_id"].str[:-1])
+    few = found_of(clustered)
+    assert few.alpha.low is None
+    assert "4 clusters" in few.alpha.reason
+
+
+def test_one_label_per_candidate_changes_nothing():
+    """A table with one label per candidate has no such part, whoever is named beside the labels."""
+    frame = labelled(n=20, annotators=1)
+    alone = bw.audit(frame.drop(columns="annotator")).document().to_dict()
+    named = bw.audit(frame).document().to_dict()
+    assert "annotators" not in alone
+    assert alone["metrics"] == named["metrics"]
+
+
+def test_the_label_is_what_the_rule_says():
+    """The metrics are those of the table with the aggregated labels."""
+    frame = labelled(n=30)
+    keys = ["prompt_id", "candidate", "judge_score"]
+    by_hand = frame.groupby(keys, as_index=False)["oracle_label"].mean()
+    several, one = bw.audit(frame), bw.audit(by_hand)
+    for name, metric in one.metrics.items():
+        assert several[name].estimate == pytest.approx(metric.estimate, abs=1e-12), name
+    assert several["recovery"].low == pytest.approx(one["recovery"].low, abs=1e-12)
+
+
+def test_drops_and_exclusions():
+    """Only candidates that are audited count."""
+    found = found_of(labelled(n=20), exclude="c2")
+    assert (found.labels, found.labelled_candidates) == (120, 40)
+
+
+class TestCommand:
+    """The audit on the command line, in every form."""
+
+    @pytest.fixture
+    def folder(self, tmp_path, monkeypatch):
+        """Write scores and labels of annotators, one of them with a hostile name."""
+        monkeypatch.chdir(tmp_path)
+        frame = labelled(n=30).round({"oracle_label": 0}).assign(who=lambda f: f["annotator"])
+        frame.loc[frame["annotator"] == "ann 1", ["annotator", "who"]] = "<script>alert(1)</script>\x1b[31m"
+        frame.drop(columns="who").to_csv("rows.csv", index=False)
+        keys = ["prompt_id", "candidate", "judge_score"]
+        wide = frame.pivot_table(index=keys, columns="who", values="oracle_label").reset_index()
+        wide.set_axis([*keys, "alice", "bob", "carol"], axis=1).to_csv("columns.csv", index=False)
+        frame.drop_duplicates(keys)[keys].to_csv("scores.csv", index=False)
+        frame[["prompt_id", "candidate", "oracle_label", "who"]].to_csv("labels.csv", index=False)
+        return tmp_path
+
+    def document(self, capsys, *arguments):
+        """Return the JSON document of an audit."""
+        assert run(["audit", *arguments, "--json", "-"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    @pytest.mark.usefixtures("folder")
+    def test_rows_columns_and_label_files_are_one(self, capsys):
+        """Whatever the layout, the figures are the same."""
+        rows = self.document(capsys, "rows.csv")
+        names = [flag for name in ("alice", "bob", "carol") for flag in ("--label-col", name)]
+        columns = self.document(capsys, "columns.csv", *names)
+        joined = self.document(capsys, "scores.csv", "--labels", "labels.csv", "--annotator-col", "who")
+        for other in (columns, joined):
+            assert other["metrics"] == rows["metrics"]
+            for key in ("alpha", "one_annotator", "judges", "labels", "rule"):
+                assert other["annotators"][key] == rows["annotators"][key]
+        assert columns["settings"]["columns"]["oracle_label"] == "alice, bob, carol"
+
+    @pytest.mark.usefixtures("folder")
+    def test_the_rule_is_settable(self, capsys):
+        """The rule is stated, and the level of alpha follows it."""
+        found = self.document(capsys, "rows.csv", "--annotator-rule", "majority")["annotators"]
+        assert (found["rule"], found["rule_stated"], found["level"]) == ("majority", True, "nominal")
+        assert found["split"] > 0
+        assert run(["audit", "rows.csv", "--annotator-rule", "mode"]) == 2
+        assert "choose mean, median or majority" in capsys.readouterr().err
+
+    def test_every_form(self, folder, capsys):
+        """Terminal, page and Markdown say it, and a hostile name executes nothing."""
+        assert run(["audit", "rows.csv", "--html", "audit.html", "--markdown", "audit.md"]) == 0
+        words = " ".join(capsys.readouterr().out.split())
+        assert "Krippendorff's alpha" in words
+        assert "One annotator's labels recover" in words
+        assert "\x1b[31m" not in words
+        page = (folder / "audit.html").read_text("utf-8")
+        assert "Against the labels of the other annotators" in page
+        assert "<script>alert(1)" not in page
+        assert "Krippendorff" in (folder / "audit.md").read_text("utf-8")
+
+    def test_doctor(self, folder, capsys):
+        """What will be done is said before."""
+        assert run(["doctor", "rows.csv", "--json", "doctor.json"]) == 0
+        words = " ".join(capsys.readouterr().out.split())
+        assert "3 annotators gave 270 labels; candidates with two labels or more: 90." in words
+        assert "An audit takes the median (ordered categories); --annotator-rule mean or majority" in words
+        counts = json.loads((folder / "doctor.json").read_text("utf-8"))["labels"]["annotators"]
+        assert counts["several_labels"] == 90
+        names = [flag for name in ("alice", "bob") for flag in ("--label-col", name)]
+        assert run(["doctor", "columns.csv", *names, "--annotator-rule", "mean"]) == 0
+        words = " ".join(capsys.readouterr().out.split())
+        assert "--label-col alice,bob --annotator-rule mean" in words
+        assert words.count(" oracle_label carol") == 1
