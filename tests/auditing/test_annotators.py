@@ -299,7 +299,8 @@ class TestCommand:
 
     def test_every_form(self, folder, capsys):
         """Terminal, page and Markdown say it, and a hostile name executes nothing."""
-        assert run(["audit", "rows.csv", "--html", "audit.html", "--markdown", "audit.md"]) == 0
+        outputs = ["--html", "audit.html", "--markdown", "audit.md", "--json", "audit.json"]
+        assert run(["audit", "rows.csv", *outputs]) == 0
         words = " ".join(capsys.readouterr().out.split())
         assert "Krippendorff's alpha" in words
         assert "One annotator's labels recover" in words
@@ -308,6 +309,7 @@ class TestCommand:
         assert "Against the labels of the other annotators" in page
         assert "<script>alert(1)" not in page
         assert "Krippendorff" in (folder / "audit.md").read_text("utf-8")
+        assert "Krippendorff" in str(bw.load(folder / "audit.json"))
 
     def test_doctor(self, folder, capsys):
         """What will be done is said before."""

@@ -206,6 +206,10 @@ class TestRefusals:
     def test_a_column_for_two_roles(self):
         """A column for two roles."""
         frame = columns([[1, 2]] * 4, ["label_1", "label_2"])
+        with pytest.raises(ColumnError, match="no column named 'label_3' for oracle_label"):
+            ScoreTable.from_frame(frame, columns={"oracle_label": "label_1,label_3"})
+        with pytest.raises(ColumnError, match="a column is named twice for oracle_label"):
+            ScoreTable.from_frame(frame, columns={"oracle_label": "label_1,label_1"})
         with pytest.raises(ColumnError, match="'label_2' is named for both"):
             ScoreTable.from_frame(frame, columns={"oracle_label": "label_1,label_2", "judge_score": "label_2"})
 
@@ -309,6 +313,14 @@ class TestLabelFiles:
         assert labels_of(self.joined(named, columns={"annotator": "who"}, annotator_rule="mean"))[1] == 10 / 3
         with pytest.raises(ColumnError, match="no column named 'nobody' for annotator"):
             self.joined(named, columns={"annotator": "nobody"})
+
+    def test_sheets_put_together(self):
+        """Rows that nobody filled in say nothing, in however many sheets they are."""
+        labels = rows(GRADES).drop(columns="judge_score")
+        blank = pd.DataFrame(CELLS, columns=["prompt_id", "candidate"])
+        table = self.joined(pd.concat([labels, blank, blank.assign(annotator="dee"), blank]))
+        assert labels_of(table) == [1.5, 4, 3, 2]
+        assert table.annotators.names == ("ann", "bo", "cy")
 
     def test_duplicates_stay_refused(self):
         """Duplicates stay refused."""

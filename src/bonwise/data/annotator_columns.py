@@ -56,10 +56,10 @@ class LabelColumns(str):
 
     @classmethod
     def named(cls, named: str, columns: Collection[object]) -> Self | None:
-        """Return the columns that a user named, joined by commas; None where one of them is not there."""
+        """Return the columns that a user named, joined by commas; None where one is not there, or is named twice."""
         parts = [part.strip() for part in named.split(",")]
-        several = len(parts) > 1 and named not in columns and all(part in columns for part in parts)
-        return cls.of(dict.fromkeys(parts)) if several else None
+        several = 1 < len(parts) == len({*parts}) and named not in columns
+        return cls.of(parts) if several and all(part in columns for part in parts) else None
 
 
 def names_of_columns(column: str) -> tuple[str, ...]:

@@ -323,9 +323,11 @@ def _one_row_each(
         An annotator stands twice in such a group of rows, or its rows differ in what is not the annotator's.
     """
     units = _grouped(frame, taken, cells.keys)
-    who, _ = distinct(frame[taken["annotator"]])
-    again = pd.DataFrame({"unit": units, "who": np.where(_is_empty(frame[taken["annotator"]]), -1, who)})
+    who, nobody = distinct(frame[taken["annotator"]])[0], _is_empty(frame[taken["annotator"]])
+    again = pd.DataFrame({"unit": units, "who": np.where(nobody, -1, who)})
     repeated = again.duplicated().to_numpy()
+    if "judge_score" not in taken:
+        repeated = repeated & ~nobody  # of a file of labels a row without label and annotator says nothing
     if repeated.any():
         second = int(repeated.argmax())
         first = int(np.flatnonzero((again == again.iloc[second]).all(axis=1).to_numpy())[0])

@@ -161,7 +161,11 @@ class _Search:
         if column in self.frame.columns or isinstance(column, LabelColumns):
             self.taken[role] = column
         else:
-            said = f"no column named {quoted(column)} for {role}"
+            parts = [part.strip() for part in column.split(",")] if role == "oracle_label" else [column]
+            missing = [part for part in parts if part not in self.frame.columns]
+            said = f"no column named {' and '.join(map(quoted, missing))} for {role}"
+            if not missing:
+                said = f"a column is named twice for {role}"
             self.problems.append(_ColumnProblem(role, said, f"the columns are {listed(self.frame.columns)}"))
 
     def _free(self, columns: Sequence[str], role: str) -> list[str]:
