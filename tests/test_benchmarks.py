@@ -24,6 +24,7 @@ PAGES = AUDIT.with_name("pages.py")
 REQUIREMENTS = AUDIT.with_name("requirements.py")
 CHANGES = AUDIT.with_name("changes_of_file.py")
 GROWTH = AUDIT.with_name("growth.py")
+FACTORS = AUDIT.with_name("factors.py")
 CONTENDERS = [
     "bonwise, default",
     "bonwise, bootstrap, 200 resamples",
@@ -252,6 +253,18 @@ def test_a_service_that_picks_for_a_minute_holds_nothing_more():
     for name in ("tasks", "sockets", "files"):
         middle, slope = rows[name]
         assert slope / 60 < max(0.5 * middle, 5), name
+
+
+def test_the_benchmark_of_factor_models_measures_stage_one(tmp_path):
+    """Its smoke run fits a small set by numpy, in a process of its own."""
+    file = tmp_path / "factors.json"
+    command = [sys.executable, str(FACTORS), "--quick", "--backend", "numpy", "--rank", "1", "--json", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (one,) = json.loads(file.read_text(encoding="utf-8"))
+    assert (one["ratings"], one["rank"], one["backend"]) == (480, 1, "numpy")
+    assert min(one[name] for name in ("cpu", "wall", "peak", "steps", "loss")) > 0
+    assert "480" in done.stdout
 
 
 def test_the_benchmark_of_labels_measures_widths_and_cost():

@@ -18,6 +18,7 @@ import pytest
 
 import bonwise as bw
 from bonwise import errors
+from bonwise.extras import TORCH
 from bonwise.hosts import HOSTS
 
 ROOT = Path(__file__).parents[1]
@@ -26,7 +27,12 @@ FILES = sorted(SOURCE.rglob("*.py"))
 HOSTED = {f"bonwise.hosts.{name}" for name, feature in HOSTS.items() if feature.missing()}
 """Modules of frameworks that are not installed here: `benchmarks/hosts.py` tests each where it is."""
 
-MODULES = sorted({"bonwise", *(found.name for found in pkgutil.walk_packages(bw.__path__, "bonwise."))} - HOSTED)
+BY_TORCH = {"bonwise.factors.torch_stage_one"} if TORCH.missing() else set()
+"""Its tests run with ``-m torch``."""
+
+MODULES = sorted(
+    {"bonwise", *(found.name for found in pkgutil.walk_packages(bw.__path__, "bonwise."))} - HOSTED - BY_TORCH
+)
 """One test looks at all of them: a test of each would be a thousand tests, each collected by every worker."""
 
 SCRIPTS = Path(sys.executable).parent

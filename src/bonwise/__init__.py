@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     from bonwise.documents.reading import load
     from bonwise.errors import BonwiseError, CallError, InputError, JudgeError, LedgerError, MissingExtraError
     from bonwise.factors.factor_fit import FactorFit
+    from bonwise.factors.factor_study import FactorStudy
     from bonwise.factors.fit import fit_factors
     from bonwise.factors.human_view import HumanView, load_factors
     from bonwise.factors.stack_fit import StackFit, fit_stack
     from bonwise.factors.stack_use import AppliedStack, apply_stack, audit_stack
+    from bonwise.factors.study import study_factors
     from bonwise.judges.interval import Interval
     from bonwise.judges.logprob import Logprob
     from bonwise.judges.pairwise import Pairwise
@@ -87,6 +89,7 @@ __all__ = [
     "DesignComparison",
     "DrawModel",
     "FactorFit",
+    "FactorStudy",
     "Greedy",
     "HumanView",
     "InputError",
@@ -164,6 +167,7 @@ __all__ = [
     "select_many",
     "strategy_from_spec",
     "study_calibration",
+    "study_factors",
     "study_label_strategy",
     "study_mix",
     "study_preferences",
@@ -187,6 +191,7 @@ _HOMES = {
     "DesignComparison": "bonwise.planning.sampling.design_comparison",
     "DrawModel": "bonwise.stats.draw_model",
     "FactorFit": "bonwise.factors.factor_fit",
+    "FactorStudy": "bonwise.factors.factor_study",
     "Greedy": "bonwise.selection.strategies.greedy",
     "HumanView": "bonwise.factors.human_view",
     "InputError": "bonwise.errors",
@@ -261,6 +266,7 @@ _HOMES = {
     "select_many": "bonwise.runs.select_many",
     "strategy_from_spec": "bonwise.selection.registry",
     "study_calibration": "bonwise.auditing.studies.calibration",
+    "study_factors": "bonwise.factors.study",
     "study_label_strategy": "bonwise.auditing.studies.label_strategy.study",
     "study_mix": "bonwise.auditing.studies.mix",
     "study_preferences": "bonwise.planning.studies.preference_study",

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from bonwise.errors import MissingExtraError
 
-__all__ = ["BOOTSTRAP", "FAST", "PAGES", "TABLES", "TREES", "Feature"]
+__all__ = ["BOOTSTRAP", "FAST", "PAGES", "TABLES", "TORCH", "TREES", "Feature"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,7 @@ TABLES = Feature(("pyarrow",))
 PAGES = Feature(("jinja2", "matplotlib"))
 BOOTSTRAP = Feature(("threadpoolctl",))
 FAST = Feature(("aiohttp",), "fast")
+TORCH = Feature(("torch",), "torch")
 TREES = Feature(("sklearn", "threadpoolctl"))
 
 

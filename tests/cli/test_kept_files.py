@@ -52,6 +52,7 @@ COMMANDS = {
     "route": "route judges.csv",
     "select": "select pools.jsonl --judge local:length",
     "factor fit": "factor fit ratings.csv --human human",
+    "factor study": "factor study ratings.csv --human human",
     "factor leaderboard": "factor leaderboard fit.json",
     "factor compare": "factor compare fit.json a b",
     "factor predict": "factor predict fit.json",

@@ -35,6 +35,10 @@ AUDIT_TIER = {
         *ERROR,
     ),
     "factor explain by a table": ("factor", "explain", "fitted.json", "m0", "m1", "--prompts", "tags.csv", *ERROR),
+    "factor study": (
+        *("factor", "study", "ratings.csv", "--human", "ann", "--rank", "1", "--prior", "1", "--splits", "1"),
+        *("--budget", "0.5", *ERROR),
+    ),
     "labels compare": ("labels", "compare", "scores.csv", "--label-file", "labels.csv", *ERROR),
     "labels draw": ("labels", "draw", "scores.csv", "--labels", "2", "--out", "design.csv", *ERROR),
     "learn": ("learn", "scores.csv", "--save", "draws.json", *ERROR),
@@ -151,7 +155,7 @@ def fill(folder):
     )
     ratings = [
         {"prompt_id": f"p{x}", "model": f"m{m}", "rater": rater, "rating": (x * (m + 1) + len(rater)) % 3}
-        for x in range(12)
+        for x in range(24)
         for m in range(2)
         for rater in ("ann", "judge")
     ]

@@ -60,6 +60,9 @@ def fit(
     ] = None,
     bins: Annotated[int, typer.Option("--bins", help="Bins of a rater with more different numbers.")] = 10,
     binning: Annotated[str, typer.Option("--binning", help="equal_count or equal_width.")] = "equal_count",
+    backend: Annotated[
+        str, typer.Option("--backend", help="auto, numpy or torch. auto: torch above 300,000 ratings if installed.")
+    ] = "auto",
     save: Annotated[
         Path | None, typer.Option("--save", help="Write what the other commands of bonwise factor read (JSON).")
     ] = None,
@@ -87,6 +90,7 @@ def fit(
         interval=None if interval == "none" else interval,  # type: ignore[arg-type]
         confidence=confidence,
         seed=seed,
+        backend=backend,  # type: ignore[arg-type]
         categories=_words(categories),
         bins=bins,
         binning=binning,  # type: ignore[arg-type]
@@ -94,6 +98,82 @@ def fit(
     )
     if save is not None and found.view is not None:
         found.view.save(save)
+    output.deliver(found.document())
+    return 0
+
+
+@app.command("study")
+@shared_flags()
+def study(
+    *,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Ratings with columns prompt_id, model, rater, rating (CSV, JSONL or Parquet).", show_default=False
+        ),
+    ],
+    human: Annotated[str, typer.Option("--human", help="The human rater, as the file names it.", show_default=False)],
+    budgets: Annotated[
+        list[float] | None,
+        typer.Option(
+            "--budget", help="Share of the human ratings to fit (repeatable); 0.05, 0.1, 0.2 and 0.4 if not given."
+        ),
+    ] = None,
+    rater_shares: Annotated[
+        list[float] | None,
+        typer.Option(
+            "--rater-share", help="Share of the judges to fit (repeatable); 0.25, 0.5, 0.75 and 1 if not given."
+        ),
+    ] = None,
+    rater_budget: Annotated[
+        float | None,
+        typer.Option("--rater-budget", help="The budget at which shares of judges are compared; nearest to 0.1."),
+    ] = None,
+    splits: Annotated[int, typer.Option("--splits", help="Random orders of the human ratings and judges.")] = 5,
+    rank: Annotated[int | None, typer.Option("--rank", help="Skills; cross-validation chooses if not given.")] = None,
+    prior: Annotated[
+        float | None,
+        typer.Option("--prior", help="Precision of the factors' prior; cross-validation chooses if not given."),
+    ] = None,
+    restarts: Annotated[int, typer.Option("--restarts", help="Starts of stage 1; the best is kept.")] = 2,
+    backend: Annotated[
+        str, typer.Option("--backend", help="auto, numpy or torch. auto: torch above 300,000 ratings if installed.")
+    ] = "auto",
+    categories: Annotated[
+        list[str] | None,
+        typer.Option("--categories", help="Words of a rater, lowest first: NAME=poor,fair,good (repeatable)."),
+    ] = None,
+    bins: Annotated[int, typer.Option("--bins", help="Bins of a rater with more different numbers.")] = 10,
+    binning: Annotated[str, typer.Option("--binning", help="equal_count or equal_width.")] = "equal_count",
+    confidence: given.Confidence = CONFIDENCE,
+    seed: given.Seed = SEED,
+    output: Output,
+) -> int:
+    """Study what further human ratings and further judges are worth.
+
+    Fits shares of the human ratings, and of the judges, and predicts the same other human ratings from each.
+    """
+    output.refuse_overwriting(file)
+    from bonwise.factors.study import RATER_SHARES, study_factors
+
+    found = study_factors(
+        file,
+        human=human,
+        budgets=budgets or None,
+        rater_shares=rater_shares or RATER_SHARES,
+        rater_budget=rater_budget,
+        splits=splits,
+        rank=rank,
+        prior=prior,
+        restarts=restarts,
+        confidence=confidence,
+        seed=seed,
+        backend=backend,  # type: ignore[arg-type]
+        categories=_words(categories),
+        bins=bins,
+        binning=binning,  # type: ignore[arg-type]
+        say=given.say,
+    )
     output.deliver(found.document())
     return 0
 

@@ -93,6 +93,8 @@ class FactorSettings(Record):
         How intervals treat the error of stage 1.
     confidence : float
     seed : int
+    backend : str
+        What computed stage 1.
     source, version : str
     """
 
@@ -105,6 +107,7 @@ class FactorSettings(Record):
     interval: StageOneErrorName | None
     confidence: Confidence
     seed: Count
+    backend: Literal["numpy", "torch"]
     source: str
     version: str
 

@@ -27,6 +27,7 @@ WORDS: tuple[str, ...] = (
     "factor_leaderboard",
     "factor_prediction",
     "factor_strengths",
+    "factor_study",
     "label_designs",
     "label_sheet",
     "labels",

@@ -41,6 +41,7 @@ from bonwise.factors.model_choice import ChosenModel
 from bonwise.factors.predictions import predict_averages
 from bonwise.factors.prompt_map import map_of_prompts
 from bonwise.factors.rating_arrays import RatingArrays
+from bonwise.factors.stage_one import UsedBackend
 from bonwise.factors.strengths import find_strengths
 from bonwise.release import release
 from bonwise.stats.sums import Floats
@@ -64,6 +65,8 @@ class FitSettings:
     interval : str, optional
     confidence : float
     seed : int
+    backend : {"numpy", "torch"}
+        What computes stage 1.
     """
 
     rank: int | None
@@ -74,6 +77,7 @@ class FitSettings:
     interval: StageOneError | None
     confidence: float
     seed: int
+    backend: UsedBackend
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,6 +240,7 @@ class FactorFit(DocumentedResult):
             interval=asked.interval,
             confidence=asked.confidence,
             seed=asked.seed,
+            backend=asked.backend,
             source=self.table.source,
             version=release(),
         )

@@ -25,12 +25,13 @@ from bonwise.factors.model_choice import PRIORS, RANKS, ChosenModel, StageOneSet
 from bonwise.factors.plugged_in import PluggedIn
 from bonwise.factors.posterior_sampler import PosteriorDraws, draw_posterior
 from bonwise.factors.rating_arrays import RatingArrays
+from bonwise.factors.stage_one import Backend, backend_for, say_torch_is_faster
 from bonwise.factors.stage_two import HumanModel, HumanRatings, fit_human
 from bonwise.factors.verdict_columns import RatedCells, VerdictColumns
 from bonwise.release import release
 from bonwise.stats.sums import Floats
 
-__all__ = ["fit_factors"]
+__all__ = ["fit_factors", "read_ratings"]
 
 _WEAK_RIDGE = 1e-3
 
@@ -47,6 +48,7 @@ def fit_factors(  # noqa: PLR0913 - every setting is named
     interval: StageOneError | None = "laplace_gibbs",
     confidence: float = CONFIDENCE,
     seed: int = SEED,
+    backend: Backend = "auto",
     categories: Mapping[str, Sequence[str]] | None = None,
     bins: int = MOST_CATEGORIES,
     binning: Binning = "equal_count",
@@ -77,6 +79,9 @@ def fit_factors(  # noqa: PLR0913 - every setting is named
     confidence : float
         Of the two-sided intervals, in [0.5, 1).
     seed : int
+    backend : {"auto", "numpy", "torch"}
+        What computes stage 1. ``auto`` is torch for more than 300,000 ratings of judges where it is installed
+        (``pip install 'bonwise[torch]'``), otherwise numpy.
     categories : mapping of str to sequence of str, optional
         The words that a rater uses, lowest first.
     bins : int
@@ -93,6 +98,8 @@ def fit_factors(  # noqa: PLR0913 - every setting is named
     ------
     bonwise.errors.InputError
         Ratings that cannot be read, or to which no factor model can be fitted.
+    bonwise.errors.MissingExtraError
+        The backend torch is asked for and not installed.
 
     Examples
     --------
@@ -101,20 +108,24 @@ def fit_factors(  # noqa: PLR0913 - every setting is named
     >>> fit_factors(ratings, human="human", rank=1, prior=1.0, holdout=0.5, interval=None)
     <FactorFit of 4 models by 5 raters: rank 1>
     """
-    settings = FitSettings(rank, prior, normalize, restarts, holdout, interval, confidence, seed)
+    used = backend_for(backend, 0)
+    settings = FitSettings(rank, prior, normalize, restarts, holdout, interval, confidence, seed, used)
     _check(settings)
-    table = _table(source, human, {"categories": categories, "bins": bins, "binning": binning})
+    table = read_ratings(source, human, {"categories": categories, "bins": bins, "binning": binning})
     whole = RatingArrays.of(table)
     refuse_unfit(table, whole, rank)
     known = _known(whole, settings)
     data = whole.only(~whole.human | known)
     refuse_unfit(table, data, rank)
     judges = data.without_human()
+    settings = replace(settings, backend=backend_for(backend, len(judges)))
+    if say is not None:
+        say_torch_is_faster(backend, len(judges), say)
     design = HumanDesign(data.models, VerdictColumns.of(judges))
     ratings = HumanRatings.of(data, seed=seed)
     ranks = [one for one in RANKS if one <= largest_rank(judges)] if rank is None else [rank]
     priors = [0.0] if normalize else list(PRIORS) if prior is None else [prior]
-    stage_one = StageOneSettings(ranks, priors, normalize, restarts, seed)
+    stage_one = StageOneSettings(ranks, priors, normalize, restarts, seed, settings.backend)
     chosen = choose_model(judges, design, ratings, stage_one, say=say)
     held = None
     if holdout is not None:
@@ -147,7 +158,14 @@ def _check(settings: FitSettings) -> None:
         raise UsageError("normalised columns have no prior", hint="leave out normalize, or prior")
 
 
-def _table(source: RowSource | RatingTable, human: str | None, scales: Mapping[str, object]) -> RatingTable:
+def read_ratings(source: RowSource | RatingTable, human: str | None, scales: Mapping[str, object]) -> RatingTable:
+    """Return the table of ratings, with the human one named.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        Ratings that cannot be read, or no such rater.
+    """
     if isinstance(source, RatingTable):
         if human is not None and human != source.human_scale.rater:
             names = [one.rater for one in source.raters]
@@ -168,13 +186,8 @@ def _known(data: RatingArrays, settings: FitSettings) -> npt.NDArray[np.bool_]:
     if settings.holdout is None:
         return known
     rows = np.flatnonzero(data.human)
-    groups = RatedCells.of(data.only(rows)).groups(data.models)
-    order = np.random.default_rng(settings.seed).permutation(int(groups.max()) + 1)
-    sizes = np.bincount(groups)[order]
-    target = settings.holdout * len(rows)
-    before = np.cumsum(sizes) - sizes / 2
-    held = order[before < target]
-    known[rows[np.isin(groups, held)]] = False
+    places = RatedCells.of(data.only(rows)).places(data.models, np.random.default_rng(settings.seed))
+    known[rows[places < settings.holdout * len(rows)]] = False
     return known
 
 

@@ -11,10 +11,20 @@ from dataclasses import dataclass, field
 from bonwise.factors.capabilities import CapabilityFactors
 from bonwise.factors.human_design import Block, HumanDesign
 from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.factors.stage_one import fit_capabilities
+from bonwise.factors.stage_one import Backend, fit_capabilities
 from bonwise.factors.stage_two import RIDGES, HumanModel, HumanRatings, cross_validated, fit_human
 
-__all__ = ["PRIORS", "RANKS", "ChosenModel", "ModelCandidate", "StageOneSettings", "choose_model"]
+__all__ = [
+    "PRIORS",
+    "RANKS",
+    "ChosenModel",
+    "ModelCandidate",
+    "StageOneFit",
+    "StageOneSettings",
+    "choose_among",
+    "choose_model",
+    "fit_stage_one",
+]
 
 RANKS = (1, 2, 3, 5)
 PRIORS = (1.0, 6.0)
@@ -39,6 +49,7 @@ class StageOneSettings:
     normalize : bool
     restarts : int
     seed : int
+    backend : {"auto", "numpy", "torch"}
     """
 
     ranks: Sequence[int] = RANKS
@@ -46,6 +57,16 @@ class StageOneSettings:
     normalize: bool = False
     restarts: int = 2
     seed: int = 0
+    backend: Backend = "auto"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StageOneFit:
+    """A stage 1 with its rank and the precision of its prior."""
+
+    rank: int
+    prior: float
+    capabilities: CapabilityFactors = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,23 +145,46 @@ def choose_model(
     -------
     ChosenModel
     """
-    found: list[tuple[ModelCandidate, CapabilityFactors, HumanDesign]] = []
-    for rank in settings.ranks:
-        for prior in settings.priors:
-            capabilities = fit_capabilities(
+    return choose_among(fit_stage_one(judges, settings, say=say), design, ratings, columns=columns)
+
+
+def fit_stage_one(
+    judges: RatingArrays, settings: StageOneSettings, *, say: Callable[[str], None] | None = None
+) -> list[StageOneFit]:
+    """Fit stage 1 with each rank and prior."""
+    return [
+        StageOneFit(
+            rank,
+            prior,
+            fit_capabilities(
                 judges,
                 rank,
                 prior=prior,
                 normalize=settings.normalize,
                 restarts=settings.restarts,
                 seed=settings.seed,
+                backend=settings.backend,
                 say=say,
-            )
-            skilled = design.with_skills(capabilities)
-            found += [
-                (_candidate(skilled, ratings, blocks, (rank, prior, capabilities.loss)), capabilities, skilled)
-                for blocks in columns
-            ]
+            ),
+        )
+        for rank in settings.ranks
+        for prior in settings.priors
+    ]
+
+
+def choose_among(
+    fits: Sequence[StageOneFit],
+    design: HumanDesign,
+    ratings: HumanRatings,
+    *,
+    columns: Sequence[tuple[Block, ...]] = COLUMNS,
+) -> ChosenModel:
+    """Take of fits of stage 1 what predicts human ratings best out of fold; see `choose_model`."""
+    found: list[tuple[ModelCandidate, CapabilityFactors, HumanDesign]] = []
+    for one in fits:
+        skilled = design.with_skills(one.capabilities)
+        stage_one = (one.rank, one.prior, one.capabilities.loss)
+        found += [(_candidate(skilled, ratings, blocks, stage_one), one.capabilities, skilled) for blocks in columns]
     best, capabilities, skilled = min(found, key=lambda one: one[0].cross_entropy)
     human = fit_human(skilled, ratings, best.columns, best.ridge)
     return ChosenModel(capabilities, human, best, tuple(one for one, *_ in found))

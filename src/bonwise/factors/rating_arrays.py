@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -98,9 +99,17 @@ class RatingArrays:
 
     def without_human(self) -> RatingArrays:
         """Return the other raters alone, counted from 0."""
-        rest = self.only(~self.human)
-        layout = CutoffLayout(self.layout.sizes[1:], self.layout.symmetric[1:])
-        return replace(rest, rater=rest.rater - 1, layout=layout)
+        return self.of_raters(range(1, self.raters))
+
+    def of_raters(self, raters: Iterable[int]) -> RatingArrays:
+        """Return some of the raters alone, counted from 0 in the given order."""
+        kept = list(raters)
+        place = np.full(self.raters, -1, dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        rest = self.only(place[self.rater] >= 0)
+        sizes, symmetric = self.layout.sizes, self.layout.symmetric
+        layout = CutoffLayout(tuple(sizes[at] for at in kept), tuple(symmetric[at] for at in kept))
+        return replace(rest, rater=place[rest.rater], layout=layout)
 
     def counted(self) -> RatingArrays:
         """Return one row per distinct rating, sorted by rater and prompt; a comparison has its lower model first."""

@@ -2,23 +2,47 @@
 
 The paper minimises the mean negative log-likelihood by Adam and normalises the columns of two factors. Here all three
 factors have a Gaussian prior with precision `prior` instead, and L-BFGS with analytic gradients finds the mode: this
-is better conditioned and predicts better. `normalize=True` is the paper's way.
+is better conditioned and predicts better. `normalize=True` is the paper's way. For very many ratings torch takes the
+gradient, and steps on batches of ratings come first (`bonwise.factors.torch_stage_one`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 import numpy as np
 from scipy import optimize
 
+from bonwise.data.wording import quoted
+from bonwise.errors import UsageError
+from bonwise.extras import TORCH
 from bonwise.factors.capabilities import CapabilityFactors, CapabilityShape
 from bonwise.factors.rating_arrays import RatingArrays
 from bonwise.stats.ordinal.likelihood import ordinal_terms
 from bonwise.stats.sums import Floats
 
-__all__ = ["StageOneLoss", "fit_capabilities"]
+__all__ = [
+    "BACKENDS",
+    "MANY_RATINGS",
+    "Backend",
+    "StageOneLoss",
+    "UsedBackend",
+    "backend_for",
+    "fit_capabilities",
+    "say_torch_is_faster",
+]
+
+Backend = Literal["auto", "numpy", "torch"]
+"""What computes the loss of stage 1; ``auto`` is torch for many ratings where it is installed, otherwise numpy."""
+
+UsedBackend = Literal["numpy", "torch"]
+
+BACKENDS: tuple[Backend, ...] = get_args(Backend)
+
+MANY_RATINGS = 300_000
+"""Ratings of judges above which ``auto`` is torch."""
 
 _ITERATIONS = 400
 _MEMORY = 20
@@ -93,7 +117,31 @@ class StageOneLoss:
         return CapabilityFactors(raters, prompts, models, self.shape.layout.cutoffs(raw), loss, steps)
 
 
-def fit_capabilities(
+def backend_for(backend: Backend, ratings: int) -> UsedBackend:
+    """Return what computes the loss for so many ratings of judges.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        No such backend.
+    bonwise.errors.MissingExtraError
+        ``torch`` is asked for and not installed.
+    """
+    if backend not in BACKENDS:
+        raise UsageError(f"there is no backend {quoted(backend)}", hint=f"one of {', '.join(BACKENDS)}")
+    if backend == "torch":
+        TORCH.require("the backend torch")
+    many = ratings > MANY_RATINGS and not TORCH.missing()
+    return "torch" if backend == "torch" or (backend == "auto" and many) else "numpy"
+
+
+def say_torch_is_faster(backend: Backend, ratings: int, say: Callable[[str], None]) -> None:
+    """Say which package to install where ``auto`` would take torch if it were installed."""
+    if backend == "auto" and ratings > MANY_RATINGS and TORCH.missing():
+        say(f"stage 1 fits {ratings:,} ratings with numpy; torch needs less time: pip install 'bonwise[torch]'")
+
+
+def fit_capabilities(  # noqa: PLR0913 - every setting is named
     data: RatingArrays,
     rank: int,
     *,
@@ -101,6 +149,7 @@ def fit_capabilities(
     normalize: bool = False,
     restarts: int = 2,
     seed: int = 0,
+    backend: Backend = "auto",
     say: Callable[[str], None] | None = None,
 ) -> CapabilityFactors:
     """Fit the factors of all raters of `data`.
@@ -118,8 +167,9 @@ def fit_capabilities(
     restarts : int
         Starts, of which the one with the smallest loss is kept.
     seed : int
+    backend : {"auto", "numpy", "torch"}
     say : callable, optional
-        Called with one line per start.
+        Called with one line per start, and per pass of torch.
 
     Returns
     -------
@@ -128,11 +178,18 @@ def fit_capabilities(
     counted = data.counted()
     shape = CapabilityShape(counted.raters, counted.prompts, counted.models, rank, counted.layout)
     loss = StageOneLoss(counted, shape, prior, normalize)
+    minimised: Callable[[Floats], tuple[float, Floats]] = loss
+    nearer: Callable[[Floats, np.random.Generator], Floats] = lambda start, _: start  # noqa: E731 - its other form follows
+    if backend_for(backend, len(data)) == "torch":
+        from bonwise.factors.torch_stage_one import TorchStageOneLoss, by_batches  # noqa: PLC0415 - an extra
+
+        by_torch = TorchStageOneLoss(counted, shape, prior, normalize)
+        minimised, nearer = by_torch, lambda start, rng: by_batches(by_torch, start, rng, say)
     best: CapabilityFactors | None = None
     for number, rng in enumerate(np.random.default_rng(seed).spawn(max(restarts, 1))):
         found = optimize.minimize(
-            loss,
-            loss.start(rng),
+            minimised,
+            nearer(loss.start(rng), rng),
             jac=True,
             method="L-BFGS-B",
             options={"maxiter": _ITERATIONS, "maxcor": _MEMORY, "gtol": 1e-6, "ftol": 1e-9},

@@ -37,6 +37,21 @@ class RatedCells:
     def __len__(self) -> int:
         return len(self.prompt)
 
+    def places(self, models: int, rng: np.random.Generator) -> Floats:
+        """Return where each cell stands in a random order of prompts and models, or pairs, counted in cells.
+
+        All cells of one model on one prompt, or of one pair in either order, stand at one place: half of them before
+        it. A share s of the cells is those at a place below s times their number.
+        """
+        groups = self.groups(models)
+        if not len(groups):
+            return np.zeros(0)
+        order = rng.permutation(int(groups.max()) + 1)
+        sizes = np.bincount(groups)[order]
+        place = np.empty(len(order))
+        place[order] = np.cumsum(sizes) - sizes / 2
+        return place[groups]
+
     def groups(self, models: int) -> _Ints:
         """Return a number that is equal for ratings of one prompt and one model, or one pair in either order."""
         low = np.where(self.opponent >= 0, np.minimum(self.model, self.opponent), self.model)

@@ -63,6 +63,14 @@ CASES = (
         inputs=("ratings.csv",),
     ),
     Case(
+        "factor_study",
+        """
+        factor study ratings.csv --human human --rank 1 --prior 1 --splits 2 --budget 0.3 --budget 0.6 \\
+            --rater-share 0.5 --rater-share 1 --json study.json --html page.html
+        """,
+        inputs=("ratings.csv",),
+    ),
+    Case(
         "learn",
         """
         learn pilot.csv --save model.json --json learnt.json

@@ -26,7 +26,7 @@ COMMANDS = (
     *("labels", "labels draw", "labels compare", "study"),
     *("study requirements", "study label-strategy", "study calibration", "study mix"),
     *("stack", "stack fit", "stack apply", "stack audit"),
-    *("factor", "factor fit", "factor leaderboard", "factor compare", "factor predict"),
+    *("factor", "factor fit", "factor study", "factor leaderboard", "factor compare", "factor predict"),
     *("factor explain", "factor strengths"),
     *("prompts", "prompts list", "prompts show", "prompts check"),
     *(

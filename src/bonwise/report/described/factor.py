@@ -21,12 +21,12 @@ from bonwise.report.numbers import (
     with_interval,
 )
 
-__all__ = ["describe"]
+__all__ = ["BASELINE_WORDS", "describe"]
 
 _LONGEST = 32
 """Characters of a name in a table."""
 
-_BASELINES = {
+BASELINE_WORDS = {
     "frequencies": "shares of the categories",
     "constant": "strengths of the models",
     "prompt_specific": "strengths, and each prompt's own",
@@ -124,7 +124,12 @@ def _held_out(document: FactorDocument) -> Iterator[Block]:
     losses = [setting(round(one.cross_entropy, 4)) for one in document.baselines.values()]
     columns = (Column("baseline", "words"), *map(Column, ("cross-entropy", "more than the model", "interval")))
     rows = [
-        (_BASELINES.get(name, printable(name)), loss, estimate(one.difference, sign=True), interval(one.difference))
+        (
+            BASELINE_WORDS.get(name, printable(name)),
+            loss,
+            estimate(one.difference, sign=True),
+            interval(one.difference),
+        )
         for (name, one), loss in zip(document.baselines.items(), losses, strict=True)
     ]
     yield Table.of(columns, rows, "Baselines on the same held-out ratings")

@@ -12,11 +12,11 @@ from scipy import sparse, special
 
 from bonwise.stats.sums import Floats
 
-__all__ = ["CutoffLayout", "mirrored"]
+__all__ = ["LEAST_GAP", "CutoffLayout", "mirrored"]
 
 _Ints = npt.NDArray[np.int64]
 
-_LEAST_GAP = 1e-4
+LEAST_GAP = 1e-4
 """Between two cutoffs: a category whose cutoffs coincide has no probability."""
 
 
@@ -106,11 +106,12 @@ class CutoffLayout:
         )
 
     @cached_property
-    def _map(self) -> sparse.csr_array:
+    def to_cutoffs(self) -> sparse.csr_array:
+        """The map from the increments of all raters to their cutoffs."""
         return sparse.csr_array(sparse.block_diag(self.maps, format="csr"))
 
     @cached_property
-    def _ends(self) -> tuple[_Ints, _Ints]:
+    def end_places(self) -> tuple[_Ints, _Ints]:
         """Of each category the place of its upper and its lower cutoff among the cutoffs, +inf and -inf."""
         total = sum(self.sizes) - len(self.sizes)
         upper, lower = [], []
@@ -122,11 +123,11 @@ class CutoffLayout:
         return np.concatenate(upper), np.concatenate(lower)
 
     def _increments_of(self, raw: Floats) -> Floats:
-        return np.where(self.increments, np.logaddexp(0, raw) + _LEAST_GAP, raw)
+        return np.where(self.increments, np.logaddexp(0, raw) + LEAST_GAP, raw)
 
     def cutoffs(self, raw: Floats) -> Floats:
         """Return the cutoffs that free numbers make."""
-        return np.asarray(self._map @ self._increments_of(raw))
+        return np.asarray(self.to_cutoffs @ self._increments_of(raw))
 
     def raw(self, cutoffs: Floats) -> Floats:
         """Return the free numbers of cutoffs; the inverse of `cutoffs`."""
@@ -134,23 +135,23 @@ class CutoffLayout:
         for (places, free), to_cutoffs in zip(self.spans, self.maps, strict=True):
             if free.stop > free.start:
                 found[free] = np.linalg.lstsq(to_cutoffs, cutoffs[places], rcond=None)[0]
-        gap = np.maximum(found - _LEAST_GAP, 1e-8)
+        gap = np.maximum(found - LEAST_GAP, 1e-8)
         return np.where(self.increments, gap + np.log(-np.expm1(-gap)), found)
 
     def raw_gradient(self, raw: Floats, gradient: Floats) -> Floats:
         """Return the gradient by the free numbers, given that by the cutoffs."""
         slope = np.where(self.increments, special.expit(raw), 1.0)
-        return np.asarray(slope * (self._map.T @ gradient))
+        return np.asarray(slope * (self.to_cutoffs.T @ gradient))
 
     def ends(self, cutoffs: Floats) -> tuple[Floats, Floats]:
         """Return the upper and the lower cutoff of every category, infinite at the ends, shape (sum of sizes,)."""
         padded = np.concatenate([cutoffs, [np.inf, -np.inf]])
-        upper, lower = self._ends
+        upper, lower = self.end_places
         return padded[upper], padded[lower]
 
     def gradient_of_ends(self, by_upper: Floats, by_lower: Floats) -> Floats:
         """Return the gradient by the cutoffs, given the sums of those by the ends of every category."""
-        upper, lower = self._ends
+        upper, lower = self.end_places
         total = sum(self.sizes) - len(self.sizes)
         found = np.bincount(upper, by_upper, total + 2) + np.bincount(lower, by_lower, total + 2)
         return np.asarray(found[:total])

@@ -1,0 +1,260 @@
+"""How well human ratings are predicted from fewer of them, and from fewer judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bonwise.data.checks import CONFIDENCE, SEED, check_confidence, check_number, check_seed, check_whole
+from bonwise.data.rating_scales import MOST_CATEGORIES, Binning
+from bonwise.data.ratings import RatingTable
+from bonwise.data.rows import RowSource
+from bonwise.errors import InputError, UsageError
+from bonwise.factors.baselines import baseline_losses
+from bonwise.factors.checks import FEWEST_HUMAN, largest_rank, refuse_unfit
+from bonwise.factors.factor_study import BudgetStudySettings, FactorStudy, StudiedShare
+from bonwise.factors.fit import read_ratings
+from bonwise.factors.human_design import HumanDesign
+from bonwise.factors.model_choice import PRIORS, RANKS, StageOneFit, StageOneSettings, choose_among, fit_stage_one
+from bonwise.factors.rating_arrays import RatingArrays
+from bonwise.factors.stage_one import Backend, backend_for
+from bonwise.factors.stage_two import HumanRatings
+from bonwise.factors.verdict_columns import RatedCells, VerdictColumns
+from bonwise.stats.sums import Floats
+
+__all__ = ["BUDGETS", "RATER_SHARES", "study_factors"]
+
+BUDGETS = (0.05, 0.1, 0.2, 0.4)
+RATER_SHARES = (0.25, 0.5, 0.75, 1.0)
+
+_MOST = 0.9
+"""Largest share of the human ratings that is fitted: the others are predicted."""
+
+_USUAL = 0.1
+"""The shares of judges are compared at the budget nearest to this one."""
+
+
+def study_factors(  # noqa: PLR0913 - every setting is named
+    source: RowSource | RatingTable,
+    *,
+    human: str | None = None,
+    budgets: Sequence[float] | None = None,
+    rater_shares: Sequence[float] = RATER_SHARES,
+    rater_budget: float | None = None,
+    splits: int = 5,
+    rank: int | None = None,
+    prior: float | None = None,
+    restarts: int = 2,
+    confidence: float = CONFIDENCE,
+    seed: int = SEED,
+    backend: Backend = "auto",
+    categories: Mapping[str, Sequence[str]] | None = None,
+    bins: int = MOST_CATEGORIES,
+    binning: Binning = "equal_count",
+    say: Callable[[str], None] | None = None,
+) -> FactorStudy:
+    """Study what human ratings and judges are worth: held-out cross-entropy by the share of each.
+
+    Each split puts the human ratings in a random order. A budget fits the first of them, so a larger one holds all
+    that a smaller one has; what no budget fits is predicted by all. Shares of judges are nested in the same way.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame, RatingTable or rows as mappings
+        Columns ``prompt_id``, ``model``, ``rater``, ``rating``, and optionally ``opponent``, ``category`` and
+        ``replicate``.
+    human : str, optional
+        The rater whose ratings are to be predicted; a `RatingTable` names it.
+    budgets : sequence of float, optional
+        Shares of the human ratings to fit, in (0, 0.9]; 0.05, 0.1, 0.2 and 0.4, as far as they hold 20 ratings, where
+        it is None.
+    rater_shares : sequence of float
+        Shares of the judges to fit, in (0, 1]; each takes at least one. Empty for no such comparison.
+    rater_budget : float, optional
+        The budget, one of `budgets`, at which shares of judges are compared; the one nearest to 0.1 where it is None.
+    splits : int
+        Random orders, at least 1.
+    rank : int, optional
+        Skills K; cross-validation on human ratings chooses where it is None.
+    prior : float, optional
+        Precision of the Gaussian prior of the factors, above 0; cross-validation chooses where it is None.
+    restarts : int
+        Starts of stage 1, of which the best is kept.
+    confidence : float
+        Of the two-sided intervals, in [0.5, 1).
+    seed : int
+    backend : {"auto", "numpy", "torch"}
+        What computes stage 1. ``auto`` is torch for more than 300,000 ratings of judges where it is installed
+        (``pip install 'bonwise[torch]'``), otherwise numpy.
+    categories : mapping of str to sequence of str, optional
+        The words that a rater uses, lowest first.
+    bins : int
+        A rater's numbers are binned where there are more distinct ones.
+    binning : {"equal_count", "equal_width"}
+    say : callable, optional
+        Called with a line now and then.
+
+    Returns
+    -------
+    FactorStudy
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        Ratings that cannot be read, or to which no factor model can be fitted.
+    bonwise.errors.UsageError
+        A budget with fewer than 20 human ratings, or one that leaves fewer than 20 to predict.
+    bonwise.errors.MissingExtraError
+        The backend torch is asked for and not installed.
+
+    Examples
+    --------
+    >>> from bonwise.testing import simulate_ratings
+    >>> ratings = simulate_ratings(1, prompts=60, judges=4, labelled=0.5).frame()
+    >>> study_factors(ratings, human="human", budgets=[0.2, 0.4], splits=1, rank=1, prior=1.0, rater_shares=[])
+    <FactorStudy of 5 raters: 2 budgets, 0 shares of judges, 1 split>
+    """
+    backend_for(backend, 0)
+    _check(budgets, rater_shares, splits, (rank, prior, restarts, confidence, seed))
+    table = read_ratings(source, human, {"categories": categories, "bins": bins, "binning": binning})
+    whole = RatingArrays.of(table)
+    refuse_unfit(table, whole, rank)
+    taken, left_out = _budgets(table, int(whole.human.sum()), budgets)
+    shares = tuple(sorted(set(rater_shares)))
+    settings = BudgetStudySettings(
+        taken, shares, _at_budget(taken, rater_budget), splits, rank, prior, restarts, confidence, seed,
+        backend_for(backend, int((~whole.human).sum())),
+    )  # fmt: skip
+    held_out, found = _StudiedSplits(whole, settings, say).studied()
+    by_labels, by_judges = found[: len(taken)], found[len(taken) :]
+    return FactorStudy(table, settings, by_labels, by_judges, held_out, left_out)
+
+
+@dataclass(frozen=True, eq=False)
+class _StudiedSplits:
+    """Fits and predicts, split by split.
+
+    Parameters
+    ----------
+    data : RatingArrays
+        All ratings.
+    settings : BudgetStudySettings
+    say : callable, optional
+    """
+
+    data: RatingArrays
+    settings: BudgetStudySettings
+    say: Callable[[str], None] | None
+
+    def studied(self) -> tuple[list[int], list[StudiedShare]]:
+        """Return how many ratings each split holds out, and the losses by budget and then by share of judges."""
+        asked = self.settings
+        steps = [(budget, 1.0) for budget in asked.budgets]
+        steps += [(asked.rater_budget, share) for share in asked.rater_shares]
+        judges = self.data.raters - 1
+        counts = [max(1, round(share * judges)) for _, share in steps]
+        found = [
+            StudiedShare(share if at >= len(asked.budgets) else budget, count, asked.splits)
+            for at, ((budget, share), count) in enumerate(zip(steps, counts, strict=True))
+        ]
+        held_out = []
+        for number, rng in enumerate(np.random.default_rng(asked.seed).spawn(asked.splits)):
+            ratings, places = self._in_order(rng)
+            order = rng.permutation(judges) + 1
+            held = ratings.only(places >= max(asked.budgets) * len(ratings))
+            held_out.append(len(held))
+            fits: dict[int, tuple[list[StageOneFit], HumanDesign]] = {judges: self._all_judges}
+            losses: dict[tuple[float, int], tuple[Floats, dict[str, Floats], int]] = {}
+            for (budget, _), count, into in zip(steps, counts, found, strict=True):
+                fitted = ratings.only(places < budget * len(ratings))
+                if count not in fits:
+                    fits[count] = self._stage_one(sorted(order[:count].tolist()))
+                if (budget, count) not in losses:
+                    losses[budget, count] = self._losses(*fits[count], fitted, held)
+                into.add(losses[budget, count], len(fitted), held.cells.prompt)
+            if self.say is not None:
+                self.say(f"split {number + 1} of {asked.splits}: {len(steps)} shares fitted")
+        return held_out, found
+
+    def _in_order(self, rng: np.random.Generator) -> tuple[HumanRatings, Floats]:
+        human = self.data.only(self.data.human)
+        places = RatedCells.of(human).places(self.data.models, rng)
+        return HumanRatings.of(self.data, seed=int(rng.integers(2**31))), places
+
+    @cached_property
+    def _all_judges(self) -> tuple[list[StageOneFit], HumanDesign]:
+        return self._stage_one(list(range(1, self.data.raters)))
+
+    def _stage_one(self, raters: list[int]) -> tuple[list[StageOneFit], HumanDesign]:
+        judges, asked = self.data.of_raters(raters), self.settings
+        ranks = [one for one in RANKS if one <= largest_rank(judges)] if asked.rank is None else [asked.rank]
+        priors = list(PRIORS) if asked.prior is None else [asked.prior]
+        settings = StageOneSettings(ranks, priors, restarts=asked.restarts, seed=asked.seed, backend=asked.backend)
+        return fit_stage_one(judges, settings), HumanDesign(judges.models, VerdictColumns.of(judges))
+
+    def _losses(
+        self, fits: list[StageOneFit], design: HumanDesign, fitted: HumanRatings, held: HumanRatings
+    ) -> tuple[Floats, dict[str, Floats], int]:
+        chosen = choose_among(fits, design, fitted)
+        baselines = baseline_losses(design, fitted, held, self.data.prompts)
+        return -chosen.human.log_probabilities(held), baselines, chosen.best.rank
+
+
+def _check(
+    budgets: Sequence[float] | None,
+    rater_shares: Sequence[float],
+    splits: int,
+    rest: tuple[int | None, float | None, int, float, int],
+) -> None:
+    rank, prior, restarts, confidence, seed = rest
+    for budget in budgets or ():
+        check_number("budgets", budget, low=0.0, high=_MOST)
+    for share in rater_shares:
+        check_number("rater_shares", share, low=0.001, high=1.0)
+    check_whole("splits", splits, least=1)
+    check_whole("restarts", restarts, least=1)
+    check_confidence(confidence)
+    check_seed(seed)
+    if rank is not None:
+        check_whole("rank", rank, least=1)
+    if prior is not None:
+        check_number("prior", prior, low=1e-6, high=1e6)
+
+
+def _budgets(
+    table: RatingTable, count: int, asked: Sequence[float] | None
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the budgets to study, and those that were not asked for and are too small."""
+    wanted = sorted(set(BUDGETS if asked is None else asked))
+    small = [one for one in wanted if one * count < FEWEST_HUMAN]
+    taken = [one for one in wanted if one not in small]
+    least = FEWEST_HUMAN / count
+    if not taken or (asked is not None and small):
+        raise (UsageError if taken or least <= _MOST else InputError)(
+            f"{table.source}: {wanted[0]:g} of {count} human ratings is fewer than the {FEWEST_HUMAN} that can be "
+            "cross-validated",
+            hint=f"fit shares of at least {np.ceil(100 * least) / 100:.2f}"
+            if least <= _MOST
+            else "add human ratings",
+        )
+    if (1 - taken[-1]) * count < FEWEST_HUMAN:
+        raise UsageError(
+            f"{table.source}: a share of {taken[-1]:g} of {count} human ratings leaves fewer than {FEWEST_HUMAN} to "
+            "predict",
+            hint="choose smaller shares",
+        )
+    return tuple(taken), tuple(small)
+
+
+def _at_budget(budgets: Sequence[float], asked: float | None) -> float:
+    if asked is None:
+        return min(budgets, key=lambda one: abs(one - _USUAL))
+    if asked not in budgets:
+        raise UsageError(
+            f"judges are compared at a budget that is studied, and {asked:g} is not",
+            hint=f"one of {', '.join(f'{one:g}' for one in budgets)}",
+        )
+    return asked
