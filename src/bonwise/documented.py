@@ -40,6 +40,16 @@ class DocumentedResult(ABC):
         """Return the figures as a table."""
         return self.document().to_frame()
 
+    def to_text(self, *, full: bool = False) -> str:
+        """Return the result as plain text, as a terminal shows it.
+
+        Parameters
+        ----------
+        full : bool
+            Whether to return everything where `str` gives a short form, as of an audit: all its metrics.
+        """
+        return self.document().to_text(full=full)
+
     def to_markdown(self) -> str:
         """Return the result as Markdown of GitHub's kind: headings, paragraphs, tables."""
         return self.document().to_markdown()

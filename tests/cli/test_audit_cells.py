@@ -69,7 +69,16 @@ def test_arena_with_seven_labels_of_ten(arena, capsys):
 def test_a_statement_is_shown_everywhere(folder, capsys):
     """Text, Markdown and page show who was labelled; the exit code of a gate on all prompts is settled."""
     document, text = audited(
-        capsys, "--design", "cells", "--fail-under", "value_judge=0.01", "--markdown", "a.md", "--html", "a.html"
+        capsys,
+        "--full",
+        "--design",
+        "cells",
+        "--fail-under",
+        "value_judge=0.01",
+        "--markdown",
+        "a.md",
+        "--html",
+        "a.html",
     )
     for shown in (text, (folder / "a.md").read_text("utf-8"), (folder / "a.html").read_text("utf-8")):
         assert "Who was labelled" in shown

@@ -45,7 +45,7 @@ def demo(tmp_path_factory):
             raise AssertionError("the demo opened a socket")
 
         patched.setattr(socket, "socket", refuse)
-        assert run(["demo"]) == 0
+        assert run(["demo", "--full"]) == 0
     return root / "bonwise-demo", out.getvalue()
 
 
@@ -199,7 +199,7 @@ def test_what_is_printed_follows_from_the_judges(capsys, tmp_path, monkeypatch):
     made = {"checker": Checker("the checker", 1), "contrary": Checker("contrary", -1)}
     monkeypatch.setattr("bonwise.demo.run.NAMES", tuple(made))
     monkeypatch.setattr("bonwise.demo.run.from_name", made.get)
-    done = typed(capsys, "demo", "--out", tmp_path / "d")
+    done = typed(capsys, "demo", "--full", "--out", tmp_path / "d")
     assert done.code == 0
     checker, contrary, best = (row_of(done.out, name) for name in ("the checker", "contrary", "(best pick)"))
     # A correlation of exactly 1 has no interval; recovery, an average over prompts, has a bound.
@@ -217,7 +217,7 @@ def test_nothing_better_is_said_where_nothing_is(capsys, tmp_path, monkeypatch):
     """With a single contrary judge the sentence says that none is better and none useful."""
     monkeypatch.setattr("bonwise.demo.run.NAMES", ("contrary",))
     monkeypatch.setattr("bonwise.demo.run.from_name", lambda _: Checker("contrary", -1))
-    sentence = " ".join(typed(capsys, "demo", "--out", tmp_path / "d").out.split())
+    sentence = " ".join(typed(capsys, "demo", "--full", "--out", tmp_path / "d").out.split())
     assert "Better than a random pick: none; worse: contrary; useful for best of n: none." in sentence
 
 
@@ -252,7 +252,7 @@ def hostile(tmp_path, monkeypatch, capsys):
     """Run the demo into a new folder whose name a shell would run, and return it with what the demo printed."""
     monkeypatch.chdir(tmp_path)
     name = "my demo; $(touch owned)/deeper"
-    return tmp_path / name, typed(capsys, "demo", "--out", name).out
+    return tmp_path / name, typed(capsys, "demo", "--full", "--out", name).out
 
 
 @pytest.mark.parametrize("place", ["again", "hostile"])
@@ -270,12 +270,32 @@ def test_the_printed_commands_run(capsys, request, place):
             assert target == f"{folder.relative_to(Path.cwd())}/winners.jsonl"
 
 
+def test_it_first_shows_one_useful_judge_among_the_weak(capsys, tmp_path, monkeypatch):
+    """At most 16 lines hold every judge by recovery, with the figures of --full, and commands that run."""
+    monkeypatch.chdir(tmp_path)
+    name = "my demo"
+    out = typed(capsys, "demo", "--out", name, "--seed", "3").out
+    assert len(out.splitlines()) <= 16
+    assert out.startswith("1 of 6 judges is useful for best-of-n: sharp.\n")
+    rows = [re.split(r"\s{2,}", line) for line in out.splitlines() if line.endswith(("useful", "weak", "harmful"))]
+    assert sorted(row[0] for row in rows) == sorted(["flat", "sharp", *JUDGES])
+    recoveries = [float(row[1].split()[0]) for row in rows]
+    assert recoveries == sorted(recoveries, reverse=True)
+    audited, everything = next_commands(out)
+    assert everything == ["bonwise", "demo", "--out", name, "--seed", "3", "--full"]
+    assert typed(capsys, *audited[1:]).code == 0
+    whole = typed(capsys, *everything[1:]).out
+    for judge, recovery, _, level in rows:
+        assert recovery in row_of(whole, judge)
+        assert row_of(whole, judge)[-1] == level
+
+
 def test_a_demo_may_be_run_again(capsys, demo, again):
     """A second run in the same folder writes the same files again, and says the same."""
     folder, out = again
     for file in list(folder.iterdir())[::2]:
         file.unlink()
-    done = typed(capsys, "demo")
+    done = typed(capsys, "demo", "--full")
     assert (done.code, done.out) == (0, out)
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == {
         file.name: file.read_bytes() for file in demo[0].iterdir()

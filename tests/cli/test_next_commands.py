@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -51,6 +52,81 @@ def runs(capsys, words):
     done = typed(capsys, *words[1:])
     assert done.code in {0, 1, 3}, (words, done.err)
     return done
+
+
+def settings_of(words, flags):
+    """Return which of some flags a command repeats, each with its value."""
+    return [(flag, words[words.index(flag) + 1]) for flag in flags[::2] if flag in words]
+
+
+def test_an_audit_prints_what_comes_next(capsys, folder):
+    """A weak judge: what a useful one needs, and routing. Columns and candidates are those of the audit."""
+    done = typed(capsys, "audit", "my scores.csv", *COLUMNS, *EXCLUDE)
+    printed = commands(done.out)
+    assert [words[1:3] for words in printed] == [["study", "requirements"], ["route", "my scores.csv"]]
+    for words in printed:
+        assert settings_of(words, (*COLUMNS, *EXCLUDE)) == [*zip(COLUMNS[::2], COLUMNS[1::2], strict=True), EXCLUDE]
+        runs(capsys, words)
+
+
+@pytest.mark.parametrize(
+    ("share", "flags", "wanted"),
+    [
+        (0.95, (), ["--fail-under", "recovery=0.5"]),
+        (0.95, ("--target", "system", "--threshold", "global_r=0.3"), ["--fail-under", "global_r=0.3"]),
+        (0.95, ("--fail-under", "recovery=0.5", "--confidence", "0.9"), ["--html", "audit.html"]),
+        (0.6, (), ["--fail-under", "recovery=0.5"]),
+    ],
+)
+def test_an_audit_that_may_pass_prints_how_to_check_it(capsys, folder, share, flags, wanted):
+    """A useful judge or an open verdict: the gate of the verdict, and with gates the page; flags are repeated."""
+    noise = np.random.default_rng(3).random(len(folder))
+    scored = folder.assign(judge_score=(share * folder["oracle_label"] + (1 - share) * noise).round(3))
+    scored.rename(columns=NAMES).to_csv("my scores.csv", index=False)
+    (words,) = commands(typed(capsys, "audit", "my scores.csv", *COLUMNS, *flags).out)
+    assert words[1:3] == ["audit", "my scores.csv"]
+    assert words[-2:] == wanted
+    kept = flags if wanted[0] != "--html" else flags[2:]
+    assert settings_of(words[:-2], kept) == list(zip(kept[::2], kept[1::2], strict=True))
+    runs(capsys, words)
+
+
+@pytest.mark.parametrize("kind", ["easy", "few", "prompts", "candidates", "picks", "several"])
+def test_an_audit_prints_what_settles_it(capsys, folder, kind):
+    """What keeps a verdict open is settled by the command; of picks and of judges that differ it is the page."""
+    frame, flags = folder, ()
+    if kind == "easy":
+        bad = frame.groupby("prompt_id").head(1).assign(candidate="the worst", judge_score=0.0, oracle_label=0.0)
+        frame = pd.concat([frame, bad])
+    elif kind == "few":
+        frame = frame.head(32)
+    elif kind == "prompts":
+        frame = frame.assign(oracle_label=frame["oracle_label"].where(frame["prompt_id"] < "p0000100"))
+    elif kind == "candidates":
+        some = np.random.default_rng(4).random(len(frame)) < 0.5
+        frame = frame.assign(oracle_label=frame["oracle_label"].where(some))
+    elif kind == "several":
+        good = frame.assign(judge="good", judge_score=frame["oracle_label"])
+        frame = pd.concat([frame.assign(judge="bad"), good])
+    frame.to_csv("table.csv", index=False)
+    if kind == "picks":
+        frame.drop(columns="judge_score").to_csv("labels.csv", index=False)
+        pools = [
+            {"prompt_id": one, "ids": list(own["candidate"]), "best": own["candidate"].iloc[0]}
+            for one, own in frame.groupby("prompt_id")
+        ]
+        pd.DataFrame(pools).to_json("table.csv", orient="records", lines=True)
+        flags = ("--labels", "labels.csv")
+        Path("table.csv").rename("table.jsonl")
+    (words,) = commands(typed(capsys, "audit", f"table.{'jsonl' if kind == 'picks' else 'csv'}", *flags).out)
+    wanted = {
+        "easy": ["--control", "the worst"],
+        "few": ["--within-r"],
+        "prompts": ["--design", "uniform"],
+        "candidates": ["--design", "cells"],
+    }.get(kind, ["--html", "audit.html"])
+    assert words[-3:-1] == ["4", "--within-r"] if kind == "few" else words[-2:] == wanted
+    runs(capsys, words)
 
 
 def test_doctor_prints_the_audit(capsys, folder):

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import time
 from pathlib import Path
 
 import pytest
@@ -220,6 +222,24 @@ def test_a_storm_is_seen_while_it_lasts():
     assert _figures(progress()) == "4 of 9 answers, 1 from the ledger, $0.2500"
     assert "3 to be tried again, $" in _figures(progress(waiting=3))
     assert "3 to be tried again (429: slow\\x1b down)" in _figures(progress(waiting=3, trouble="429: slow\x1b down"))
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_bar_keeps_cost_and_time_left(capsys, monkeypatch, width):
+    """On a narrow terminal the figures are cut, and never what was paid nor how long the run will take."""
+    for name, value in {"COLUMNS": str(width), "TTY_COMPATIBLE": "1", "FORCE_COLOR": "1", "TERM": "xterm"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    long = {"total": 123_456, "answers": 1200, "from_ledger": 800, "unscored": 7, "waiting": 17, "pending": 3}
+    with shown_progress() as show:
+        for done in (300, 600, 900):
+            show(progress(done=done, cost=1234.5, trouble="503: " + "busy " * 9, **long))
+            time.sleep(0.15)
+    told = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", one) for one in re.split(r"[\r\n]", capsys.readouterr().err)]
+    shown = [one for one in told if "of 123,456 answers" in one]
+    assert shown
+    assert all("$1,234.50" in one and len(one) <= width for one in shown)
+    assert re.search(r" (\d+:)?\d\d:\d\d ", shown[-1])
 
 
 def test_lines_come_every_quarter_of_a_minute(capsys, monkeypatch):

@@ -261,11 +261,13 @@ def deliver(
     aside: bool = False,
     described: Part | None = None,
     then: Sequence[Said] = (),
+    full: bool = False,
 ) -> None:
     """Write the document as strict JSON where ``--json`` asks for it, and as a page, then print the result.
 
     `described` is printed where more is known than the document holds; `then` is printed last: what to type next,
-    which depends on the names of files that no document holds. Standard output belongs to the document when it goes
+    which depends on the names of files that no document holds; `full` prints everything of a document with a short
+    form. Standard output belongs to the document when it goes
     there, or to another one (`aside`); words step aside to standard error.
     """
     from bonwise.data.writing import write_whole
@@ -279,5 +281,5 @@ def deliver(
         emit(document.to_json())
     elif target is not None:
         write_whole(Path(target), document.to_json())
-    parts = [*renderables(described or describe(document)), *lines(then)]
+    parts = [*renderables(described or describe(document), full=full), *lines(then)]
     show(parts, sys.stderr if aside or target == "-" else sys.stdout)

@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from bonwise.auditing.result import Audit
     from bonwise.documented import DocumentedResult
     from bonwise.documents.audited.gate import Gate
+    from bonwise.report.blocks import Said
 
 __all__ = ["audit"]
 
 NOT_MET, INCONCLUSIVE = 1, 3
+
+TARGET, INTERVAL, RESAMPLES = "best-of-n", "default", 1000
 
 
 @shared_flags()
@@ -44,7 +47,7 @@ def audit(
     keep_easy: Annotated[
         list[str] | None, typer.Option(help="An easy candidate that counts like any other (repeatable).")
     ] = None,
-    target: Annotated[str, typer.Option(help="The decision: best-of-n or system.")] = "best-of-n",
+    target: Annotated[str, typer.Option(help="The decision: best-of-n or system.")] = TARGET,
     design: Annotated[
         str | None,
         typer.Option(
@@ -52,9 +55,9 @@ def audit(
             "bonwise labels draw."
         ),
     ] = None,
-    interval: Annotated[str, typer.Option(help="default (jackknife, Fieller) or bootstrap.")] = "default",
+    interval: Annotated[str, typer.Option(help="default (jackknife, Fieller) or bootstrap.")] = INTERVAL,
     confidence: given.Confidence = CONFIDENCE,
-    resamples: Annotated[int, typer.Option(help="Of the bootstrap.")] = 1000,
+    resamples: Annotated[int, typer.Option(help="Of the bootstrap.")] = RESAMPLES,
     seed: given.Seed = SEED,
     fail_under: Annotated[list[str] | None, typer.Option(help="Gate METRIC=VALUE (repeatable).")] = None,
     threshold: Annotated[
@@ -87,10 +90,13 @@ def audit(
     per_prompt: Annotated[
         Path | None, typer.Option(help="Write one row per prompt here (CSV or JSONL), the worst first.")
     ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Print every metric and what the verdict rests on, not the short form.")
+    ] = False,
 ) -> int:
     """Audit a judge, or logged picks, against oracle labels.
 
-    Prints figures with intervals, a verdict and the gates.
+    Prints a verdict, three figures with intervals, the gates, and what to do next.
 
     Exit codes: 0 every gate met, 1 a gate not met, 2 bad input, 3 inconclusive.
     """
@@ -131,8 +137,28 @@ def audit(
         if html is not None:
             also = further_studies(found, calibration=calibration, verdicts=verdicts, pools=pools)
             _write_page(found, html, pools=pools, gates=values, also=also)
-        _deliver(found, gates, output, per_prompt=per_prompt, markdown=markdown, junit=junit)
+        own: dict[str, object] = {
+            "--control": control,
+            "--keep-easy": keep_easy,
+            "--design": design,
+            "--threshold": threshold,
+            "--pools": pools,
+            "--judge-family": judge_family,
+            "--as-picked": as_picked,
+            **_unusual({"--target": (target, TARGET), "--interval": (interval, INTERVAL), "--seed": (seed, SEED)}),
+            **_unusual({"--confidence": (confidence, CONFIDENCE), "--resamples": (resamples, RESAMPLES)}),
+        }
+        from bonwise.cli.next_of_audit import AuditCommand, next_of_audit
+
+        command = AuditCommand(file, reading.as_flags(), own, gated=bool(values), shown=html is not None)
+        then = next_of_audit(found.document(gates), command)
+        _deliver(found, gates, output, per_prompt=per_prompt, markdown=markdown, junit=junit, then=then, full=full)
     return _exit_code(gates)
+
+
+def _unusual(values: Mapping[str, tuple[object, object]]) -> dict[str, object]:
+    """Return the values of flags that are not their defaults."""
+    return {flag: value for flag, (value, usual) in values.items() if value != usual}
 
 
 def _all_prompts_file(html: Path | None) -> Path | None:
@@ -176,6 +202,8 @@ def _deliver(
     per_prompt: Path | None,
     markdown: str | None,
     junit: str | None,
+    then: Sequence[Said],
+    full: bool,
 ) -> None:
     document = found.document(gates)
     if per_prompt is not None:
@@ -184,7 +212,7 @@ def _deliver(
         write_junit(document, junit)
     if markdown is not None:
         write_markdown(document, markdown)
-    given.deliver(document, output.json, aside="-" in (markdown, junit))
+    given.deliver(document, output.json, aside="-" in (markdown, junit), then=then, full=full)
 
 
 def _write_per_prompt(found: Audit, path: Path) -> None:

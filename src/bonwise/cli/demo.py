@@ -9,19 +9,29 @@ from typing import Annotated
 import typer
 
 from bonwise.cli.arguments import Force, Seed
+from bonwise.cli.shared_flags import flags_of
+from bonwise.data.checks import SEED
 
 __all__ = ["demo"]
 
+_FOLDER = Path("bonwise-demo")
+
 
 def demo(
-    folder: Annotated[Path, typer.Option("--out", help="Where the files go.")] = Path("bonwise-demo"),
-    seed: Seed = 0,
+    folder: Annotated[Path, typer.Option("--out", help="Where the files go.")] = _FOLDER,
+    seed: Seed = SEED,
+    full: Annotated[
+        bool, typer.Option("--full", help="Print every step with its figures, and all commands.")
+    ] = False,
     force: Force = False,
 ) -> int:
     """Judge, select and audit bundled tasks: no key, no network."""
     from bonwise.demo.run import run_demo
-    from bonwise.demo.text import demo_parts
+    from bonwise.demo.text import demo_in_short, demo_parts
     from bonwise.report.console import show
 
-    show(demo_parts(run_demo(folder, seed=seed, force=force)), sys.stdout)
+    made = run_demo(folder, seed=seed, force=force)
+    given_flags = {"--out": None if folder == _FOLDER else folder, "--seed": None if seed == SEED else seed}
+    everything = " ".join(["bonwise demo", *flags_of({**given_flags, "--full": True})])
+    show(demo_parts(made) if full else demo_in_short(made, everything), sys.stdout)
     return 0

@@ -23,6 +23,9 @@ LINE_PAUSE = 15.0
 COUNT_PAUSE = 2.0
 """The same for a mere count, of what takes seconds and not hours."""
 
+_BAR = 12
+"""Columns of the bar."""
+
 T = TypeVar("T")
 
 
@@ -60,20 +63,33 @@ def _lines() -> Iterator[Progress]:
 @contextmanager
 def _bar() -> Iterator[Progress]:
     from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
+    from rich.table import Column
 
-    figures = TextColumn("{task.description}", markup=False)
-    with Bar(BarColumn(), figures, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
+    rest = Column(no_wrap=True, overflow="ellipsis", ratio=1)
+    # Cost and time left never give way; of the figures, what is least important stands last and is cut first.
+    columns: list[ProgressColumn] = [
+        BarColumn(bar_width=_BAR),
+        TextColumn("{task.fields[cost]}", markup=False, table_column=Column(no_wrap=True)),
+        TimeRemainingColumn(compact=True, table_column=Column(no_wrap=True)),
+        TextColumn("{task.description}", markup=False, table_column=rest),
+    ]
+    with Bar(*columns, console=Console(stderr=True), transient=True, expand=True) as bar:
+        task = bar.add_task("", total=None, cost="")
 
         def show(now: RunProgress) -> None:
-            bar.update(task, total=now.total, completed=now.done, description=_figures(now))
+            figures = ", ".join(_parts(now))
+            bar.update(task, total=now.total, completed=now.done, description=figures, cost=money(now.cost))
 
         yield show
 
 
 def _figures(now: RunProgress) -> str:
+    return ", ".join([*_parts(now), money(now.cost)])
+
+
+def _parts(now: RunProgress) -> list[str]:
     of = "" if now.total is None else f" of {now.total:,}"
     parts = [f"{now.done:,}{of} {now.what}"]
     parts += [counted(now.answers, "answer")] if now.what != "answers" else []
@@ -83,7 +99,7 @@ def _figures(now: RunProgress) -> str:
     # Once something has been answered nobody knows any more why those before it wait.
     why = f" ({_short(now.trouble)})" if now.trouble else ""
     parts += [f"{now.waiting:,} to be tried again{why}"] if now.waiting else []
-    return ", ".join([*parts, money(now.cost)])
+    return parts
 
 
 def _short(trouble: str) -> str:

@@ -20,12 +20,22 @@ import typer
 from bonwise.cli import arguments as given
 from bonwise.data.reading_options import ReadingFlag, ReadingOptions
 from bonwise.data.roles import COLUMN_FLAGS, OF_LABELS
+from bonwise.printable import shell_path, shell_word
 
 if TYPE_CHECKING:
     from bonwise.documents.document import Document
     from bonwise.report.blocks import Part, Said
 
-__all__ = ["NOT_OF_LABELS", "NO_PROPENSITY", "JsonOutput", "Output", "Reading", "shared_flags", "with_parameters"]
+__all__ = [
+    "NOT_OF_LABELS",
+    "NO_PROPENSITY",
+    "JsonOutput",
+    "Output",
+    "Reading",
+    "flags_of",
+    "shared_flags",
+    "with_parameters",
+]
 
 K = TypeVar("K")
 
@@ -72,9 +82,42 @@ class Reading(Generic[K]):
         """Leave out what one flag said."""
         return Reading({name: value for name, value in self.values.items() if name != flag})
 
+    def as_flags(self) -> list[str]:
+        """Return the flags as they were given, quoted for a shell, for a command that reads the same table."""
+        return flags_of(self.values)
+
     def paths(self) -> tuple[Path, ...]:
         """Return the files among the values."""
         return tuple(value for value in self.values.values() if isinstance(value, Path))
+
+
+def flags_of(values: Mapping[str, object]) -> list[str]:
+    """Write flags as they are typed, quoted for a shell; one that was not given is left out.
+
+    Parameters
+    ----------
+    values : mapping of str to object
+        By flag: None or False where it was not given, True where it takes no value, a list where it is repeated.
+
+    Examples
+    --------
+    >>> flags_of({"--exclude": ["the base", "b"], "--ragged": True, "--labels": None, "--seed": 3})
+    ["--exclude 'the base'", '--exclude b', '--ragged', '--seed 3']
+    """
+    written: list[str] = []
+    for flag, value in values.items():
+        if value is True:
+            written.append(flag)
+        elif value is not None and value is not False:
+            several = value if isinstance(value, list | tuple) else [value]
+            written += [
+                f"{flag} {shell_path(one) if isinstance(one, Path) else shell_word(str(one))}" for one in several
+            ]
+    return written
+
+
+def _quoted(value: object) -> str:
+    return shell_path(value) if isinstance(value, Path) else shell_word(str(value))
 
 
 def _as_it_is(value: Any) -> Any:

@@ -15,11 +15,49 @@ from bonwise.report.commands import command
 from bonwise.report.fitted import FittedTable
 from bonwise.stats.estimate import Estimate
 
-__all__ = ["demo_parts"]
+__all__ = ["demo_in_short", "demo_parts"]
+
+_SIMULATED = ("flat", "sharp")
+
+
+def demo_in_short(demo: Demo, everything: str) -> Iterator[RenderableType]:
+    """Yield what to print first: one useful judge among the weak ones, and what that means.
+
+    Parameters
+    ----------
+    demo : Demo
+    everything : str
+        The command that prints all of it.
+    """
+    judges = {**demo.paradox.judges, **demo.local.judges}
+    useful = [name for name, judge in judges.items() if judge.verdict.level == "useful"]
+    verb = "is" if len(useful) == 1 else "are"
+    yield Text(f"{len(useful)} of {len(judges)} judges {verb} useful for best-of-n: {_all(useful)}.", style="bold")
+    yield _all_judges(judges)
+    flat, sharp = (demo.paradox.judges[name].metrics["global_r"].estimate or 0.0 for name in _SIMULATED)
+    yield Text(
+        f"sharp and flat (simulated) correlate equally well with the labels, {sharp:.2f} and {flat:.2f}. sharp tells "
+        "the answers of one prompt apart; flat knows only which prompts are easy, so its picks are random picks. "
+        f"Choose a judge by recovery, not by correlation. The others are simple rules on {demo.tasks} bundled tasks."
+    )
+    yield Text(f"All files are in {printable(demo.folder)}. Next")
+    scores, labels = (shell_path(demo.folder / name) for name in ("scores.csv", "labels.csv"))
+    yield command(f"  bonwise audit {scores} --labels {labels}")
+    yield command(f"  {everything}")
+
+
+def _all_judges(judges: Mapping[str, JudgeAudit]) -> FittedTable:
+    """Return one row per judge, the largest recovery first."""
+    ranked = sorted(judges.items(), key=lambda one: -(one[1].metrics["recovery"].estimate or 0.0))
+    rows = [
+        [name, *(_figure(judge.metrics[key]) for key in ("recovery", "global_r")), judge.verdict.level]
+        for name, judge in ranked
+    ]
+    return FittedTable(("judge", "recovery", "global_r", "verdict"), rows, spare=("global_r",))
 
 
 def demo_parts(demo: Demo) -> Iterator[RenderableType]:
-    """Yield what to print."""
+    """Yield all of it."""
     yield Text(
         f"1. {demo.tasks} tasks with {demo.answers} answers, judged by weak local rules, no model",
         style="bold",

@@ -98,9 +98,19 @@ class Document(Record):
         return f"<{type(self).__name__} {self.schema_}>"
 
     def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, *, full: bool = False) -> str:
+        """Return the document as plain text, as a terminal shows it.
+
+        Parameters
+        ----------
+        full : bool
+            Whether to return everything where `str` gives a short form, as of an audit: all its metrics.
+        """
         from bonwise.report.show import text  # noqa: PLC0415 - rendering loads rich
 
-        return text(self)
+        return text(self, full=full)
 
     def to_markdown(self) -> str:
         """Return the document as Markdown of GitHub's kind: headings, paragraphs, tables."""

@@ -264,31 +264,39 @@ class Part:
     title : str
         Empty for what stands directly under the heading above.
     blocks : sequence of Block
-    role : {"part", "detail", "verdict", "outcomes"}
-        ``detail`` is for pages alone. The title of a ``verdict`` is its word; ``outcomes`` are those of gates, or
-        what to do. A terminal shows both where they stand, because its last lines are read first; elsewhere they come
-        first.
+    role : {"part", "detail", "long", "verdict", "outcomes"}
+        ``detail`` is for pages alone, ``long`` for pages and a terminal that shows everything. The title of a
+        ``verdict`` is its word; ``outcomes`` are those of gates, or what to do. Both come first everywhere.
     state : {"good", "bad", "open"}
         Of a verdict.
     anchor : str
         Address on a page: lower-case letters, digits and hyphens; made from the title where empty.
+    in_short : sequence of Block, optional
+        Of a whole description: what a terminal shows in place of the blocks, unless all of it is asked for.
     """
 
     title: str
     blocks: Sequence[Block]
-    role: Literal["part", "detail", "verdict", "outcomes"] = "part"
+    role: Literal["part", "detail", "long", "verdict", "outcomes"] = "part"
     state: Literal["good", "bad", "open"] = "open"
     anchor: str = ""
+    in_short: Sequence[Block] | None = None
 
 
 # A drawing's own kind of data matters only to its painter.
 Block = Said | Table | Part | Drawing  # type: ignore[type-arg]
 
 
-def decisive_first(part: Part) -> Part:
+def decisive_first(part: Part, *, above_all: bool = False) -> Part:
     """Return a part whose verdict comes first, then the outcomes of gates; so also in the parts inside it.
 
-    What stands above all parts stays there. In a verdict the sentences that lead come first, then the headlines.
+    In a verdict the sentences that lead come first, then the headlines.
+
+    Parameters
+    ----------
+    part : Part
+    above_all : bool
+        Whether they come before what stands above all parts too; otherwise that stays there.
 
     Examples
     --------
@@ -297,9 +305,11 @@ def decisive_first(part: Part) -> Part:
     >>> first.title, [said.text for said in first.blocks]
     ('useful', ['what', 'why'])
     """
-    inside = [decisive_first(one) if isinstance(one, Part) else one for one in part.blocks]
+    inside = [decisive_first(one, above_all=above_all) if isinstance(one, Part) else one for one in part.blocks]
     if part.role == "verdict":
         return replace(part, blocks=sorted(inside, key=_rank_in_a_verdict))
+    if above_all:
+        return replace(part, blocks=sorted(inside, key=_rank))
     above = next((at for at, one in enumerate(inside) if isinstance(one, Part)), len(inside))
     return replace(part, blocks=[*inside[:above], *sorted(inside[above:], key=_rank)])
 

@@ -38,14 +38,14 @@ def is_described(document: Document) -> bool:
     return find_spec(_module_name(document)) is not None
 
 
-def printed(document: Document) -> list[RenderableType]:
-    """Return what a command prints."""
-    return list(renderables(describe(document)))
+def printed(document: Document, *, full: bool = False) -> list[RenderableType]:
+    """Return what a command prints: the short form of a document that has one, unless all of it is asked for."""
+    return list(renderables(describe(document), full=full))
 
 
-def text(document: Document) -> str:
+def text(document: Document, *, full: bool = False) -> str:
     """Return a document as plain text; one that nothing describes as JSON."""
-    return plain(printed(document)) if is_described(document) else document.to_json()
+    return plain(printed(document, full=full)) if is_described(document) else document.to_json()
 
 
 def markdown(document: Document) -> str:

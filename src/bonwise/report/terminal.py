@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from bonwise.printable import all_printable, printable
-from bonwise.report.blocks import Block, Part, Role, Said, Table
+from bonwise.report.blocks import Block, Part, Role, Said, Table, decisive_first
 from bonwise.report.commands import command
 from bonwise.report.fitted import FittedTable
 from bonwise.report.numbers import counted
@@ -22,13 +22,24 @@ _STYLES: dict[Role, str] = {"lead": "bold", "caveat": "yellow", "good": "green",
 _LONGEST = 4_000
 """Characters of a line that are printed."""
 
-_INDENT = 2
 
+def renderables(described: Part, *, full: bool = False) -> Iterator[RenderableType]:
+    """Yield what to print of a description, details left out: its verdict, its title, then its lines and tables.
 
-def renderables(described: Part) -> Iterator[RenderableType]:
-    """Yield what to print of a description: its title, its lines and its tables, details left out."""
+    Parameters
+    ----------
+    described : Part
+    full : bool
+        Whether to show everything where the description has a short form.
+    """
+    chosen = described.blocks if full or described.in_short is None else described.in_short
+    blocks = decisive_first(replace(described, blocks=chosen), above_all=True).blocks
+    verdicts = [one for one in blocks if _is_verdict(one)]
+    if verdicts:
+        yield from _blocks(verdicts)
+        yield Text("")
     yield Text(_line(described.title), style="bold")
-    yield from _blocks(described.blocks)
+    yield from _blocks([one for one in blocks if not _is_verdict(one)])
 
 
 def lines(said: Sequence[Said]) -> Iterator[RenderableType]:
@@ -50,12 +61,16 @@ def _blocks(blocks: Sequence[Block]) -> Iterator[RenderableType]:
 
 def _part(part: Part) -> Iterator[RenderableType]:
     if part.role == "verdict":
-        for one in _blocks(part.blocks):
-            yield Padding(one, (0, 0, 0, _INDENT))
+        yield Text(_line(f"Verdict: {part.title}"), style=f"bold {_STYLES[part.state]}")
+        yield from _blocks(part.blocks)
         return
     if part.title:
         yield Text(_line(part.title), style="bold")
     yield from _blocks(part.blocks)
+
+
+def _is_verdict(block: Block) -> bool:
+    return isinstance(block, Part) and block.role == "verdict"
 
 
 def _said(said: Said) -> Text:

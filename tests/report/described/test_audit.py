@@ -25,9 +25,14 @@ def on_a_terminal(document, width):
     """Return the lines of an audit on a terminal of some width."""
     stream = io.StringIO()
     console = Console(file=stream, width=width, force_terminal=True, color_system=None)
-    for part in printed(document):
+    for part in printed(document, full=True):
         console.print(part)
     return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+def whole(document):
+    """Return all that a terminal shows of an audit."""
+    return text(document, full=True)
 
 
 def partly(prompts=60):
@@ -38,7 +43,7 @@ def partly(prompts=60):
 
 def lines_of(document):
     """Return the lines of the text with single blanks."""
-    return [" ".join(line.split()) for line in text(document).splitlines()]
+    return [" ".join(line.split()) for line in whole(document).splitlines()]
 
 
 @pytest.mark.parametrize("width", [80, 104, 160])
@@ -92,14 +97,16 @@ def test_a_metric_of_a_later_version_is_shown():
     assert lines.index("Others") + 1 == next(at for at, line in enumerate(lines) if line.startswith("surprise "))
 
 
-def test_the_terminal_ends_with_what_decides():
-    """Data, metrics, the verdict whole and in its order, and the gates come in the order of old."""
+def test_the_terminal_begins_with_what_decides():
+    """The verdict whole and in its order, what was audited, the gates, data and metrics come in this order."""
     document = audited({"recovery": -5.0, "tie_rate": 0.99})
-    said = " ".join(text(document).split())
-    places = [said.index(one) for one in ("30 prompts x 3 candidates", "recovery", *document.verdict.sentences)]
+    said = " ".join(whole(document).split())
+    answer, *levels = document.verdict.sentences
+    told = (f"Verdict: {document.verdict.level} {answer}", *levels, "Audit of", "Gates 1 of 2 gates met.")
+    told += (*(gate.sentence for gate in document.gates), "30 prompts x 3 candidates", "metric estimate")
+    places = [said.index(one) for one in told]
     assert places == sorted(places)
-    assert said.index("Gates 1 of 2 gates met.") > places[-1]
-    assert said.endswith(" ".join(f"{gate.sentence}" for gate in document.gates))
+    assert places[0] == 0
 
 
 def test_the_verdict_and_the_gates_come_first_on_a_page_and_in_markdown():
@@ -160,7 +167,7 @@ def test_gates_drops_and_exclusions_are_told():
     frame = table().drop(index=[0, 4])
     document = audited({"recovery": -5.0, "tie_rate": 0.99}, source=frame, exclude="c")
     shown = words(page(document))
-    said = " ".join(text(document).split())
+    said = " ".join(whole(document).split())
     for one in (shown, said, " ".join(markdown(document).replace("\\", "").replace("&gt;", ">").split())):
         assert "1 of 2 gates met." in one
         assert all(gate.sentence in one for gate in document.gates)
@@ -178,7 +185,7 @@ def test_five_reasons_are_told_whole(reasons, more):
     ]
     document = changed(audited(), data={"dropped": dropped})
     told = ", ".join(f"reason {at} ({9 - at})" for at in range(5))
-    said = " ".join(text(document).split())
+    said = " ".join(whole(document).split())
     assert f"prompts: {told}{', ...' if more else ''}: p00, p01, p02, p03, p04, ..." in said
     assert ("reason 5" in said) == 0
     assert words(page(document)).count("reason 5") == more
@@ -187,13 +194,13 @@ def test_five_reasons_are_told_whole(reasons, more):
 def test_partial_labels_show_how_they_differ_and_the_worst_case():
     """With labels of a part there are scope, balance and bounds; with a stated design how they were drawn."""
     document = audited(source=partly())
-    for shown in (words(page(document)), " ".join(text(document).split())):
+    for shown in (words(page(document)), " ".join(whole(document).split())):
         assert "Labelled against unlabelled prompts" in shown
         assert "Worst case over the missing labels, all prompts: metric at least at most" in shown.replace("─", "")
         assert "* from the completely labelled prompts alone" in shown
         assert document.verdict.sentences[1] in shown
     drawn = audited(source=partly(), design="uniform")
-    for shown in (words(page(drawn)), " ".join(text(drawn).split())):
+    for shown in (words(page(drawn)), " ".join(whole(drawn).split())):
         assert drawn.sampling.how in shown
         assert "labels alone" in shown
 
@@ -219,7 +226,7 @@ def test_percentages_are_written_in_one_way(narrowed, told):
         "narrowed": narrowed,
         "notes": ["few prompts"],
     }
-    said = " ".join(text(changed(audited(), sampling=sampling)).split())
+    said = " ".join(whole(changed(audited(), sampling=sampling)).split())
     assert "labels: drawn alike; equivalent to 1,234 labels drawn at random" in said
     assert "outcome model: ridge: the default; explains 41.2% of the variance" in said
     assert f"with second as covariates the interval of recovery is {told}" in said
@@ -263,7 +270,7 @@ def test_sentences_of_the_levels_are_whole_at_any_width(width):
     said = " ".join(" ".join(lines[start:]).split())
     assert all(sentence in said for sentence in document.verdict.sentences[1:])
     assert max(map(len, lines[start:])) <= width
-    piped = text(document).splitlines()
+    piped = whole(document).splitlines()
     assert (
         max(len(line) for line in piped[piped.index(next(one for one in piped if "what it rests on" in one)) :])
         <= 120
@@ -274,7 +281,7 @@ def test_a_reference_is_never_called_an_oracle():
     """Where a judge stands in for the oracle every reader names it a reference throughout."""
     both = two_judges(30).drop(columns="oracle_label")
     document = bw.audit(both, oracle="judge:second").document()
-    for shown in (text(document), markdown(document)):
+    for shown in (whole(document), markdown(document)):
         assert "oracle" not in shown
         assert "correlation with second" in shown
         assert "picking by second" in shown
@@ -290,7 +297,7 @@ def test_several_judges_have_a_summary_differences_and_a_part_each():
     """Every judge is in the summary, each pair in the differences, and a part of its own says the verdict."""
     document = several(["x", "y", "z"], {"recovery": 0.9})
     shown = audit_page(document, exhibits(["x", "y", "z"]))
-    for said in (words(shown), " ".join(text(document).split())):
+    for said in (words(shown), " ".join(whole(document).split())):
         assert re.search(r"[0123] of 3 judges (is|are) useful", said)
         for judge in document.judges.values():
             assert all(sentence in said for sentence in judge.verdict.sentences)
@@ -315,13 +322,14 @@ def test_names_of_compared_judges_are_told_apart():
         assert rows == {frozenset((first, second)) for at, first in enumerate(names) for second in names[at + 1 :]}
 
 
-@pytest.mark.parametrize(("judges", "whole", "drawn"), [(4, True, True), (5, False, True), (7, False, False)])
-def test_many_judges_are_shown_in_short(judges, whole, drawn):
-    """Of more than four judges a terminal shows the summary, of more than six a page draws none; both say so."""
+@pytest.mark.parametrize(("judges", "all_shown", "drawn"), [(4, True, True), (5, False, True), (7, False, False)])
+def test_many_judges_are_shown_in_short(judges, all_shown, drawn):
+    """Of more than four judges Markdown shows the summary, of more than six a page draws none; both say so."""
     document = several([f"j{at}" for at in range(judges)])
-    said = text(document)
-    assert ("Metrics" in said) == whole
-    assert (f"Every metric of all {judges} judges is in the JSON document (--json FILE)." in said) != whole
+    said = markdown(document)
+    assert ("# Metrics" in said) == all_shown
+    assert (f"Every metric of all {judges} judges is in the JSON document (--json FILE)." in said) != all_shown
+    assert whole(document).splitlines().count("Metrics") == judges
     shown = words(page(document))
     assert shown.count("for best-of-n: it recovers") == judges
     assert ("What the picks are worth" in shown) == drawn
@@ -354,7 +362,7 @@ def test_the_prompts_open_to_all_that_is_known_of_them():
     assert "hello and 9 more" in said
     assert "12 more characters are not shown here." in said
     assert "7 more candidates are not shown here." in said
-    assert "Where the judge lost most" not in text(audited())
+    assert "Where the judge lost most" not in whole(audited())
 
 
 def test_what_is_not_there_has_no_place():
@@ -370,7 +378,7 @@ def test_notes_stand_in_for_studies_and_addresses_stay_apart():
     shown = audit_page(audited(), exhibits(["judge"]), [note, note])
     assert shown.count("Not studied: no control.") == 2
     assert {"mix", "mix-2"} <= set(re.findall(r'\bid="([^"]*)"', shown))
-    assert text(note) == "Mix\nNot studied: no control."
+    assert whole(note) == "Mix\nNot studied: no control."
 
 
 def test_a_notebook_holds_the_verdict_and_two_drawings():
@@ -403,8 +411,9 @@ def test_picks_tell_what_made_them(tmp_path):
     log.write_text("\n".join(lines).replace("'", '"'), "utf-8")
     labels = frame[["prompt_id", "candidate", "oracle_label"]]
     document = bw.audit(log, labels=labels).document()
-    said = text(document)
-    assert said.startswith("Audit of the picks of ")
+    said = whole(document)
+    assert said.startswith("Verdict: ")
+    assert "\n\nAudit of the picks of " in said
     assert "in expectation where a seed decided; decided by not said (20)" in " ".join(said.split())
     assert "Within prompts" not in said
     assert "decided by not said (20)" in words(page(document))
@@ -421,6 +430,6 @@ def test_arena100_with_its_control(shared):
 
 def test_an_undefined_metric_has_a_dash():
     """A metric without a figure has a dash in its row and its reason below."""
-    said = text(bw.audit(table().assign(oracle_label=1.0)).document())
+    said = whole(bw.audit(table().assign(oracle_label=1.0)).document())
     assert re.search(r"^ {2}recovery +- +- +30 ", said, re.MULTILINE)
     assert "needs a prompt where labels differ" in " ".join(said.split())

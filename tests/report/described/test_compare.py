@@ -38,6 +38,28 @@ def test_sentences_and_captions_carry_the_figures(document):
     assert said not in " ".join(text(document).split())
 
 
+@pytest.mark.parametrize(
+    ("ends", "word", "said"),
+    [
+        ((0.2, 0.1, 0.3), "the first is better", "The first set of picks is better: recovery is"),
+        ((-0.2, -0.3, -0.1), "the second is better", "The second set of picks is better: recovery is"),
+        ((0.2, -0.1, 0.5), "no difference shown", "Neither set of picks is shown to be better: recovery is"),
+        ((0.2, None, None), "no interval", "The difference has no interval: recovery is"),
+        ((None, None, None), "the first is better", "The first set of picks is better: gain is"),
+    ],
+)
+def test_the_answer_comes_first(document, ends, word, said):
+    """The terminal begins with which picks are better, by the interval of the difference; pages hold it too."""
+    found = dict(zip(("estimate", "low", "high"), ends, strict=True))
+    one = changed(document, lambda plain: plain["differences"]["recovery"].update(found))
+    first, lead, *others = text(one).splitlines()
+    assert first == f"Verdict: {word}"
+    assert lead.startswith(said)
+    assert any(line.startswith("Picks of ") for line in others)
+    for shown in (words(page(one)), markdown(one)):
+        assert said in shown
+
+
 def test_nothing_that_the_text_says_is_left_out(document):
     """Every word of the text is on the page, and what the other file lacks is counted."""
     assert not set(text(document).replace("─", " ").split()) - set(words(page(document)).split())

@@ -61,14 +61,20 @@ def test_the_recommendation_says_of_what_it_captures_a_part():
     assert "They capture" not in captures(None, None, None)
 
 
-def test_the_text_ends_with_what_to_do_and_pages_begin_with_it():
-    """A terminal's last lines are read first; on pages and in Markdown the recommendation comes first."""
+def test_what_to_do_comes_before_the_figures_everywhere():
+    """The recommendation comes before any table: in a terminal, on pages, in notebooks and in Markdown."""
     document = study().document()
     send = f"Send 10% of the prompts on by {document.judges['weak'].recommendation.signal}"
-    assert said(document).index(send) > said(document).index("Does a larger margin mean less to gain?")
-    for shown in (words(page(document)), words(notebook(document)), markdown(document).replace("\\", "")):
-        assert shown.index(send) < shown.index("corr(signal, gain)")
+    for shown in (said(document), words(page(document)), words(notebook(document)), markdown(document)):
+        assert shown.replace("\\", "").index(send) < shown.index("corr(signal, gain)")
     assert "Of 20 calls per prompt, a routed prompt costing 20: " in said(document)
+
+
+def test_no_line_is_wider_than_a_hundred_columns():
+    """In a file, where nothing is left out, each line of the tables fits a hundred columns."""
+    assert max(map(len, text(study().document()).splitlines()[1:])) <= 118
+    tables = [line for line in text(study().document()).splitlines() if "  " in line or set(line) == {"─"}]
+    assert max(map(len, tables)) <= 100
 
 
 def test_nothing_that_the_text_says_is_left_out():

@@ -17,6 +17,7 @@ from bonwise.report.described.audited.candidate_effects import preferences_at_eq
 from bonwise.report.described.audited.cells import who_was_labelled
 from bonwise.report.described.audited.data import data, missing_labels
 from bonwise.report.described.audited.exhibits import drawn
+from bonwise.report.described.audited.in_short import in_short
 from bonwise.report.described.audited.judges import MOST_DRAWN, dropped_prompts, side_by_side
 from bonwise.report.described.audited.metrics import metrics
 from bonwise.report.described.audited.prompts import worst_prompts
@@ -28,7 +29,7 @@ from bonwise.report.numbers import count
 __all__ = ["describe", "describe_with"]
 
 _IN_FULL = 4
-"""Judges of which a terminal shows more than the summary."""
+"""Judges of which Markdown shows more than the summary."""
 
 
 def describe(document: AuditDocument) -> Part:
@@ -61,7 +62,7 @@ def describe_with(
     blocks = [facts(document), *of_the_table(document), *found, *annotators, *gates(document), *whole]
     if exhibits is not None:
         blocks += worst_prompts(exhibits.prompts, several=document.several, reference=reference, more=more)
-    return Part(title(document.settings), blocks)
+    return Part(title(document.settings), blocks, in_short=list(in_short(document)))
 
 
 def _alone(document: AuditDocument, exhibits: ExhibitsDocument | None) -> Iterator[Block]:
@@ -77,7 +78,7 @@ def _several(
     judges, settings = document.judges, document.settings
     yield verdict_of_several(document)
     yield from side_by_side(document)
-    role: Literal["part", "detail"] = "part" if len(judges) <= _IN_FULL else "detail"
+    role: Literal["part", "long"] = "part" if len(judges) <= _IN_FULL else "long"
     for at, (name, judge) in enumerate(judges.items(), start=1):
         anchor = f"judge-{at}"
         blocks = list(_of_judge(judge, settings, f"{anchor}-"))
@@ -87,7 +88,7 @@ def _several(
         studied = [part for study in studies if name in study.by_judge for part in study.by_judge[name]]
         blocks += [replace(part, role="detail", anchor=f"{anchor}-{part.anchor}") for part in studied]
         yield Part(printable(name), blocks, role, anchor=anchor)
-    if role == "detail":
+    if role == "long":
         yield from dropped_prompts(judges)
         told = f"Every metric of all {count(len(judges))} judges is in the JSON document (--json FILE)."
         yield Part("", [Said("note", told)])

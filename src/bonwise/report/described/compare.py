@@ -28,14 +28,12 @@ from bonwise.report.numbers import (
 
 __all__ = ["describe"]
 
-_GAIN = "gain"
+_RECOVERY, _GAIN = "recovery", "gain"
 _BY_CHANCE, _OF_PICKS, _OF_BEST = "value_random", "value_judge", "value_oracle"
 
 _SHARES = (("recovery", "recovery"), ("top1_accuracy", "top-1 accuracy"), ("hit_rate", "hit rate"))
 
 _Figures = Mapping[str, EstimateRecord]
-
-_GAIN = "gain"
 
 _MOST_NAMES, _MOST_REASONS = 5, 5
 """Prompts of one set alone, and reasons for which prompts were dropped, that are named."""
@@ -70,11 +68,35 @@ def _blocks(document: CompareDocument) -> Iterator[Block]:
     yield Said(
         "note", f"{counted(document.prompts, 'prompt')} in both; in brackets {confidence} intervals, paired by prompt"
     )
+    yield _verdict(document)
     yield from _left_out(document)
     differences: list[Block] = [*_findings(document), *compare_forests(document)]
     yield Part("First minus second", differences, "detail", anchor="differences")
     chosen = best_of(document.choice, "sets of picks")
     yield Part("", [_table(document), *chosen, *_notes(document)], anchor="sides")
+
+
+def _verdict(document: CompareDocument) -> Part:
+    """Return which picks are better by recovery, or by gain where recovery is undefined."""
+    metric = next((one for one in (_RECOVERY, _GAIN) if document.differences[one].estimate is not None), None)
+    if metric is None:
+        told = "Neither recovery nor gain is defined for both sets of picks."
+        return Part("undefined", [Said("lead", told)], "verdict")
+    found, unit = document.differences[metric], unit_of(metric)
+    sides = [_said(side.metrics[metric], unit) for side in (document.first, document.second)]
+    points = unit_of_difference(unit)
+    size = estimate(found, points, sign=True)
+    figures = f"{metric} is {sides[0]} for the first and {sides[1]} for the second"
+    if found.low is None or found.high is None:
+        told = f"The difference has no interval: {figures}, {size} apart."
+        return Part("no interval", [Said("lead", told)], "verdict")
+    figures += f", a difference of {size} {interval(found, points, sign=True)}"
+    if found.low <= 0 <= found.high:
+        told = f"Neither set of picks is shown to be better: {figures}."
+        return Part("no difference shown", [Said("lead", told)], "verdict")
+    which = "first" if found.low > 0 else "second"
+    told = f"The {which} set of picks is better: {figures}."
+    return Part(f"the {which} is better", [Said("lead", told)], "verdict", "good")
 
 
 def _left_out(document: CompareDocument) -> Iterator[Said]:

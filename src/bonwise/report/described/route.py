@@ -11,7 +11,7 @@ from bonwise.report.amounts import brief
 from bonwise.report.blocks import Block, Part, Said, Table
 from bonwise.report.described.labels_left_out import labels_left_out
 from bonwise.report.described.route_curves import captured_curves, value_curves
-from bonwise.report.described.route_tables import curve_table, factor_table, grid_table, signal_table
+from bonwise.report.described.route_tables import curve_table, factor_tables, grid_table, signal_table
 from bonwise.report.described.table_facts import table_facts
 from bonwise.report.numbers import NOTHING, count, counted, estimate, interval, number, percent, setting
 
@@ -77,7 +77,7 @@ def _figures(judge: JudgeRoute, settings: RouteSettings, key: str) -> Iterator[B
     yield from captured_curves(judge, settings.share, f"{key}-captured")
     yield from value_curves(judge, settings.share, f"{key}-value")
     yield curve_table(judge, settings.share)
-    yield factor_table(judge)
+    yield from factor_tables(judge)
     if judge.gain_by_margin_and_level is not None:
         yield grid_table(judge.gain_by_margin_and_level)
     yield from _bound(judge, settings.share)

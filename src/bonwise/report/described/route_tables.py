@@ -10,7 +10,7 @@ from bonwise.documents.routed.signal import RoutedShareRecord
 from bonwise.report.blocks import Column, Table
 from bonwise.report.numbers import NOTHING, Ends, count, estimate, interval, number, percent
 
-__all__ = ["curve_table", "factor_table", "grid_table", "signal_table"]
+__all__ = ["curve_table", "factor_tables", "grid_table", "signal_table"]
 
 _MARGINS = ("0 (tie)", "to 0.05", "to 0.10", "above")
 _LEVELS = ("below 0.7", "to 0.8", "to 0.9", "from 0.9")
@@ -76,33 +76,30 @@ def curve_table(judge: JudgeRoute, share: float) -> Table:
     return Table.of((Column("signal", "name"), *columns), rows, title)
 
 
-def factor_table(judge: JudgeRoute) -> Table:
-    """Return how each signal goes with the two factors of the mean gain."""
-    columns = (
+def factor_tables(judge: JudgeRoute) -> list[Table]:
+    """Return how each signal goes with the two factors of the mean gain: over prompts, and over equal groups."""
+    over_prompts = (
         Column("signal", "name"),
         Column("with wrong"),
-        Column("interval", spare=7),
-        Column("with gap if wrong"),
-        Column("interval", spare=6),
+        Column("interval", spare=4),
+        Column("with gap"),
+        Column("interval", spare=3),
         Column("with gain", spare=2),
         Column("interval", spare=1),
-        Column("wrong, 5 groups", spare=3),
-        Column("gap, 5 groups", spare=4),
-        Column("gain, 5 groups", spare=5),
     )
-    rows = []
+    over_groups = (Column("signal", "name"), Column("with wrong"), Column("with gap"), Column("with gain"))
+    prompts, groups = [], []
     for name, signal in judge.studied.items():
         parts = signal.decomposition
         if parts is not None:
-            across = parts.across_bins
             pairs = (_pair(one) for one in (parts.corr_wrong, parts.corr_gap, parts.corr_gain))
-            fifths = (number(one) for one in (across.wrong, across.gap, across.gain))
-            rows.append((name, *(cell for pair in pairs for cell in pair), *fifths))
-    return Table.of(
-        columns,
-        rows,
-        "Mean gain = P(wrong) x mean gap if wrong: correlations with each, over prompts and over 5 equal groups",
-    )
+            prompts.append((name, *(cell for pair in pairs for cell in pair)))
+            across = parts.across_bins
+            groups.append((name, *(number(one) for one in (across.wrong, across.gap, across.gain))))
+    return [
+        Table.of(over_prompts, prompts, "Mean gain = P(wrong) x mean gap if wrong: correlations with each"),
+        Table.of(over_groups, groups, "The same correlations over 5 equal groups of prompts"),
+    ]
 
 
 def grid_table(grid: Sequence[Sequence[EstimateRecord]]) -> Table:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
+from itertools import takewhile
 
 from bonwise.documents.judge_counts import JudgeCounts, StudyCounts
 from bonwise.documents.study import StudyDocument
@@ -29,7 +30,7 @@ def describe(document: StudyDocument) -> Part:
     judges = [
         replace(
             part,
-            blocks=[*left_out(document.judges[name].data), *_unused(document.judges[name].data), *part.blocks],
+            blocks=_answer_first(part.blocks, document.judges[name].data),
             anchor=f"{found.anchor}-{at}" if len(found.judges) > 1 else found.anchor,
         )
         for at, (name, part) in enumerate(found.judges.items(), start=1)
@@ -61,6 +62,13 @@ def not_studied(document: StudyDocument) -> Iterator[Part]:
     ]
     if said:
         yield Part("Not studied", said, anchor="not-studied")
+
+
+def _answer_first(blocks: Sequence[Block], data: StudyCounts) -> list[Block]:
+    """Put what was left out of the figures of a judge below the sentences that its blocks begin with."""
+    found = takewhile(lambda one: isinstance(one, Said) and one.role in {"lead", "finding"}, blocks)
+    many = len(list(found))
+    return [*blocks[:many], *left_out(data), *_unused(data), *blocks[many:]]
 
 
 def _unused(data: StudyCounts) -> Iterator[Said]:

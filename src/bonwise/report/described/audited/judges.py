@@ -19,12 +19,14 @@ from bonwise.report.figures.names import pair as two_judges
 from bonwise.report.numbers import count, counted, estimate, interval, unit_of_difference
 from bonwise.report.wording import named
 
-__all__ = ["MOST_DRAWN", "dropped_prompts", "side_by_side"]
+__all__ = ["MOST_DRAWN", "by_recovery", "dropped_prompts", "not_audited", "side_by_side", "summary"]
 
 MOST_DRAWN = 6
 """Judges that have drawings of their own: a drawing takes a third of a second."""
 
-_SUMMARY = {"recovery": 0, "within_r": 0, "global_r": 5, "inflation": 2, "tie_rate": 3}
+_FIRST = "recovery"
+
+_SUMMARY = {_FIRST: 0, "within_r": 0, "global_r": 5, "inflation": 2, "tie_rate": 3}
 """Metrics of a summary, and when they are left out on a narrow terminal."""
 
 _DIFFERENCES = ("recovery", "within_r")
@@ -37,7 +39,7 @@ def side_by_side(document: AuditDocument) -> Iterator[Part]:
     """Yield what compares the judges."""
     judges = document.judges
     reference = document.settings.reference
-    blocks: list[Block] = [_summary(document), *best_of(document.choice, "judges", reference)]
+    blocks: list[Block] = [summary(document), *best_of(document.choice, "judges", reference)]
     if len(judges) > MOST_DRAWN:
         told = (
             f"Of {count(len(judges))} judges each has tables below and no drawings: up to {MOST_DRAWN} judges are "
@@ -45,12 +47,28 @@ def side_by_side(document: AuditDocument) -> Iterator[Part]:
         )
         blocks.append(Part("", [Said("note", told)], "detail"))
     yield Part("Judges side by side", blocks, anchor="judges")
-    if document.not_audited:
-        columns = (Column("judge", "name"), Column("why", "words"))
-        yield Part("Not audited", [Table.of(columns, document.not_audited.items())], anchor="not-audited")
+    yield from not_audited(document)
     yield from differences_from_best(document.choice)
     if document.comparisons:
         yield _paired(document.comparisons)
+
+
+def not_audited(document: AuditDocument) -> Iterator[Part]:
+    """Yield the judges that were not audited, and why; nothing where there are none."""
+    if document.not_audited:
+        columns = (Column("judge", "name"), Column("why", "words"))
+        yield Part("Not audited", [Table.of(columns, document.not_audited.items())], anchor="not-audited")
+
+
+def by_recovery(judges: Mapping[str, JudgeFound]) -> Mapping[str, JudgeFound]:
+    """Return judges with the largest recovery first, and last those where it is undefined."""
+    return dict(sorted(judges.items(), key=lambda one: _recovery(one[1])))
+
+
+def _recovery(judge: JudgeFound) -> tuple[bool, float]:
+    found = judge.metrics.get(_FIRST)
+    undefined = found is None or found.estimate is None
+    return undefined, 0.0 if found is None or found.estimate is None else -found.estimate
 
 
 def dropped_prompts(judges: Mapping[str, JudgeFound]) -> Iterator[Part]:
@@ -65,7 +83,8 @@ def dropped_prompts(judges: Mapping[str, JudgeFound]) -> Iterator[Part]:
         yield Part("Dropped prompts", [Table(columns, rows, at_a_glance=_AT_A_GLANCE)], anchor="dropped")
 
 
-def _summary(document: AuditDocument) -> Table:
+def summary(document: AuditDocument) -> Table:
+    """Return one row per judge, the largest recovery first."""
     first, *others = _SUMMARY
     judges, reference, choice = document.judges, document.settings.reference, document.choice
     together = [Column("simultaneous", spare=1)] if has_intervals(choice, first) else []
@@ -88,7 +107,7 @@ def _summary(document: AuditDocument) -> Table:
             *(estimate(judge.metrics.get(metric), unit_of(metric)) for metric in others),
             count(judge.data.labelled_prompts),
         )
-        for name, judge in judges.items()
+        for name, judge in by_recovery(judges).items()
     ]
     held = "; simultaneous intervals hold together" if together else ""
     return Table.of(columns, rows, f"Each judge on its complete prompts{held}")

@@ -12,12 +12,26 @@ from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
 from bonwise.report.numbers import count, counts, estimates, interval_title, intervals, setting
 from bonwise.report.wording import all_named, named
 
-__all__ = ["ALONE", "metrics"]
+__all__ = ["ALONE", "first_figures", "metrics"]
 
 ALONE = "* from the completely labelled prompts alone"
 """What a star beside a metric says."""
 
 _LABELS_ALONE, _WITH_CONTROL = "labels alone", "with control"
+
+_FIRST = ("recovery", "top1_accuracy", "within_r", "hit_rate", "gain", "value_judge")
+_FIRST_OF_SYSTEMS = ("global_r", "level_bias", "recovery", "within_r")
+"""Metrics to read first by what is decided; those that are undefined leave their place to the next ones."""
+
+_MOST_FIRST = 3
+
+_BRIEFLY: Mapping[str, str] = {
+    "top1_accuracy": "the pick is the best",
+    "hit_rate": "the pick is among the best",
+    "gain": "picks minus random picks",
+    "level_bias": "largest bias of a mean",
+}
+"""Meanings that leave room for the gate on 80 columns."""
 
 _RESTS_ON = ("cells", "pools", "pairs")
 """Columns of what a figure rests on where candidates are labelled one by one."""
@@ -42,6 +56,47 @@ def metrics(judge: JudgeFound, settings: AuditSettings, anchor: str) -> Part:
         Part("", [Said("note", f"Thresholds of the verdict: {_thresholds(settings)}.")], "detail"),
     ]
     return Part("Metrics", blocks, anchor=anchor)
+
+
+def first_figures(judge: JudgeFound, settings: AuditSettings) -> Iterator[Block]:
+    """Yield the figures to read first as a table, each with its interval and the gate of the verdict on it."""
+    wanted = _FIRST_OF_SYSTEMS if settings.target == "system" else _FIRST
+    names = [name for name in wanted if name in judge.metrics]
+    known = [name for name in names if judge.metrics[name].estimate is not None]
+    # The verdict says why the first one is undefined where it is.
+    first = list(dict.fromkeys([*names[:1], *known]))[:_MOST_FIRST]
+    groups = groups_of(first)
+    found = {one.name: one for group in groups for one in group.metrics}
+    beside = _beside(judge, groups)
+    shown = [found[name] for name in first]
+    gates = _gates(settings)
+    columns = (
+        Column("metric", "name"),
+        Column("estimate"),
+        Column(interval_title(settings.confidence)),
+        Column("gate"),
+        *(beside or (Column("what it says", "meaning", spare=1),)),
+    )
+    rows = []
+    for metric, (name, figure, ends, *others) in zip(
+        shown, _cells(shown, judge, settings.reference, beside), strict=True
+    ):
+        meaning = named(_BRIEFLY.get(metric.name, metric.meaning), settings.reference)
+        last = others[: len(beside)] or [meaning]
+        rows.append((name, figure, ends, gates.get(metric.name, ""), *last))
+    yield Table.of(columns, rows)
+    if judge.balance is not None:
+        yield Said("note", ALONE)
+
+
+def _gates(settings: AuditSettings) -> Mapping[str, str]:
+    """Return what the checks of a verdict compare with, by metric; the verdict itself says it of the level bias."""
+    limits = settings.thresholds
+    return {
+        "recovery": setting(limits.recovery_useful, "share"),
+        "within_r": setting(0.0),
+        "global_r": setting(limits.global_r),
+    }
 
 
 def _groups(judge: JudgeFound, settings: AuditSettings) -> Sequence[MetricGroup]:

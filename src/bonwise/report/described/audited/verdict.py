@@ -14,10 +14,12 @@ from bonwise.documents.audited.verdict import CheckState, Level, Verdict
 from bonwise.documents.metrics import METRICS_FIRST, Metric
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Role, Said, Table
-from bonwise.report.numbers import count, counted, estimate, interval
+from bonwise.report.described.audited.judges import by_recovery
+from bonwise.report.described.audited.metrics import first_figures
+from bonwise.report.numbers import count, counted, estimate, interval, setting
 from bonwise.report.wording import named
 
-__all__ = ["gates", "verdict", "verdict_of_several"]
+__all__ = ["gates", "verdict", "verdict_in_short", "verdict_of_several"]
 
 _State = Literal["good", "bad", "open"]
 
@@ -47,11 +49,22 @@ _HEADLINES = 3
 def verdict(judge: JudgeFound, settings: AuditSettings, *, alone: bool) -> Part:
     """Return the verdict on one judge, the only one or one of several: the answer leads, the levels are a table."""
     found = judge.verdict
-    answer, *scope = (Said("finding", sentence) for sentence in found.opening)
-    against = _against(settings) if alone else ()
-    headlines = _headlines(judge, settings.reference)
-    blocks = [replace(answer, role="lead"), *against, *scope, *_levels(found), headlines]
+    blocks = [*_answer(judge, settings, alone=alone), *_levels(found), _headlines(judge, settings.reference)]
     return Part(found.level, blocks, "verdict", _STATES[found.level])
+
+
+def verdict_in_short(judge: JudgeFound, settings: AuditSettings) -> Part:
+    """Return the verdict on the only judge with the figures to read first."""
+    found = judge.verdict
+    blocks = [*_answer(judge, settings, alone=True), *first_figures(judge, settings)]
+    return Part(found.level, blocks, "verdict", _STATES[found.level])
+
+
+def _answer(judge: JudgeFound, settings: AuditSettings, *, alone: bool) -> Iterator[Block]:
+    answer, *scope = (Said("finding", sentence) for sentence in judge.verdict.opening)
+    yield replace(answer, role="lead")
+    yield from _against(settings) if alone else ()
+    yield from scope
 
 
 def _levels(found: Verdict) -> Iterator[Table]:
@@ -62,8 +75,8 @@ def _levels(found: Verdict) -> Iterator[Table]:
         yield Table.of(columns, rows)
 
 
-def verdict_of_several(document: AuditDocument) -> Part:
-    """Return how many of the judges are useful, and which are what."""
+def verdict_of_several(document: AuditDocument, *, in_short: bool = False) -> Part:
+    """Return how many of the judges are useful, and which are what; in short, what the best one recovers."""
     judges, settings = document.judges, document.settings
     levels: dict[Level, list[str]] = {}
     for name, judge in judges.items():
@@ -81,8 +94,21 @@ def verdict_of_several(document: AuditDocument) -> Part:
     )
     share = f"{count(useful)} of {count(of)}"
     lead = Said("lead", f"{share} judges {'is' if useful == 1 else 'are'} useful for {what}.")
+    if in_short:
+        lead = replace(lead, text=f"{lead.text} {_best(document)}")
+        return Part(f"{share} useful", [lead, *_against(settings)], "verdict", state)
     which = [Said("finding", f"{level}: {'; '.join(levels[level])}") for level in _STATES if level in levels]
     return Part(f"{share} useful", [lead, *_against(settings), Part("", which, "detail")], "verdict", state)
+
+
+def _best(document: AuditDocument) -> str:
+    name, judge = next(iter(by_recovery(document.judges).items()))
+    gate = setting(document.settings.thresholds.recovery_useful, "share")
+    found = judge.metrics.get(_RECOVERY)
+    if found is None or found.estimate is None:
+        return f"Recovery is undefined for every judge; the gate is {gate}."
+    figure = _recovery(judge).removeprefix(f"{_RECOVERY} ")
+    return f"The largest recovery is {figure}, of {printable(name, longest=40)}; the gate is {gate}."
 
 
 def gates(document: AuditDocument) -> Iterator[Part]:

@@ -1,0 +1,138 @@
+"""What a terminal shows of an audit at first: the verdict, three figures, what they rest on, and every warning."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from bonwise.documents.audit import AuditDocument
+from bonwise.documents.audited.judge import JudgeFound
+from bonwise.documents.audited.settings import AuditSettings
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Part, Said
+from bonwise.report.described.audited.candidate_effects import preferences_at_equal_label
+from bonwise.report.described.audited.cells import who_was_labelled
+from bonwise.report.described.audited.data import counts_of, data, missing_labels
+from bonwise.report.described.audited.judges import not_audited, summary
+from bonwise.report.described.audited.settings import of_the_table
+from bonwise.report.described.audited.verdict import gates, verdict_in_short, verdict_of_several
+from bonwise.report.described.choice import best_of
+from bonwise.report.numbers import count, counted, listed_counts
+
+__all__ = ["in_short"]
+
+_EVERYTHING = "All {metrics} metrics: add --full, or to_text(full=True) in Python."
+
+_ROWS = 12
+"""Judges of the table."""
+
+_LINES = 3
+"""Different counts or warnings of several judges that have a line of their own."""
+
+_REASONS = 5
+
+
+def in_short(document: AuditDocument) -> Iterator[Block]:
+    """Yield the short form: counts, dropped prompts and warnings stay, in one line each."""
+    settings = document.settings
+    yield from of_the_table(document)
+    if document.several:
+        yield from _several(document)
+    else:
+        for name, judge in document.judges.items():
+            yield verdict_in_short(judge, settings)
+            yield from _one(name, judge, settings)
+    yield from gates(document)
+    metrics = max((len(judge.metrics) for judge in document.judges.values()), default=0)
+    if metrics:
+        yield Said("note", _EVERYTHING.format(metrics=metrics))
+
+
+def _one(name: str, judge: JudgeFound, settings: AuditSettings) -> Iterator[Said]:
+    yield from _said(data(judge, "", name, settings.reference))
+    if judge.labelled_cells is not None:
+        yield from _said(who_was_labelled(judge.labelled_cells, ""))
+    if judge.candidate_effects is not None:
+        yield from _said(preferences_at_equal_label(judge.candidate_effects, ""))
+    for part in missing_labels(judge, settings.reference, ""):
+        yield from (one for one in _said(part) if not one.text.endswith(":"))
+
+
+def _said(part: Part) -> list[Said]:
+    """Return the sentences of a part; its tables and details are left to the full form."""
+    return [one for one in part.blocks if isinstance(one, Said)]
+
+
+def _several(document: AuditDocument) -> Iterator[Block]:
+    judges, settings = document.judges, document.settings
+    yield verdict_of_several(document, in_short=True)
+    table = replace(summary(document), at_a_glance=_ROWS)
+    yield Part("Judges by recovery", [table, *best_of(document.choice, "judges", settings.reference)])
+    yield Part("Data", [*_counts(judges), *_dropped(judges), *_warnings(judges)])
+    yield from not_audited(document)
+
+
+def _counts(judges: Mapping[str, JudgeFound]) -> Iterator[Said]:
+    """Yield what judges were audited on: judges with the same counts share a line."""
+    found: dict[str, list[str]] = {}
+    for name, judge in judges.items():
+        found.setdefault(counts_of(judge.data), []).append(name)
+    if len(found) == 1:
+        yield Said("finding", f"each judge: {next(iter(found))}")
+    elif len(found) <= _LINES:
+        yield from (Said("finding", f"{_whose(names)}: {told}") for told, names in found.items())
+    else:
+        prompts = [judge.data.prompts for judge in judges.values()]
+        rows = [judge.data.rows for judge in judges.values()]
+        of = f"{count(min(prompts))} to {count(max(prompts))} prompts, {count(min(rows))} to {count(max(rows))} rows"
+        yield Said("finding", f"{count(len(judges))} judges on {of} each")
+
+
+def _dropped(judges: Mapping[str, JudgeFound]) -> Iterator[Said]:
+    """Yield how many prompts were dropped of the judges, and why."""
+    dropped = {name: judge.data.dropped for name, judge in judges.items() if judge.data.dropped}
+    if not dropped:
+        return
+    many = [len(some) for some in dropped.values()]
+    each = (
+        counted(many[0], "prompt") if min(many) == max(many) else f"{count(min(many))} to {count(max(many))} prompts"
+    )
+    reasons = Counter(printable(one.reason, longest=60) for some in dropped.values() for one in some).most_common()
+    told = listed_counts(reasons[:_REASONS])
+    more = ", ..." if len(reasons) > _REASONS else ""
+    yield Said("caveat", f"dropped {each} of {_whose(list(dropped))}, in all: {told}{more}")
+
+
+def _warnings(judges: Mapping[str, JudgeFound]) -> Iterator[Said]:
+    """Yield what limits the figures of the judges, each warning once with whose it is."""
+    found: dict[str, list[str]] = {}
+    for name, judge in judges.items():
+        for text in _limits(judge):
+            found.setdefault(text, []).append(name)
+    for text, names in list(found.items())[:_LINES]:
+        yield Said("caveat", f"{_whose(names)}: {text}")
+    if len(found) > _LINES:
+        yield Said("caveat", f"{counted(len(found) - _LINES, 'more warning')} of single judges: --full shows them.")
+
+
+def _limits(judge: JudgeFound) -> Iterator[str]:
+    for one in judge.suspicions or ():
+        yield one.sentence
+    yield from judge.verdict.opening[1:]
+    if judge.unused_labels is not None:
+        yield judge.unused_labels.sentence
+    yield from judge.data.clusters.notes if judge.data.clusters is not None else ()
+    if judge.sampling is not None:
+        yield from judge.sampling.notes or ()
+    if judge.labelled_cells is not None:
+        yield from judge.labelled_cells.notes
+        yield from judge.labelled_cells.contradictions
+    if judge.candidate_effects is not None:
+        yield from judge.candidate_effects.notes
+
+
+def _whose(names: Sequence[str]) -> str:
+    if len(names) > _LINES:
+        return f"{count(len(names))} judges"
+    return ", ".join(printable(name, longest=40) for name in names)
