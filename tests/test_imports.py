@@ -49,7 +49,7 @@ def ran(*words):
 
 def test_an_audit_loads_only_what_it_uses(scores):
     """A plain audit has its figures, and of the heavy libraries pandas and special functions alone."""
-    loaded, out = ran("audit", scores)
+    loaded, out = ran("audit", scores, "--full")
     assert "recovery" in out
     assert "level_bias" in out
     assert "pandas" in loaded

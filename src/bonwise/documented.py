@@ -6,8 +6,11 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bonwise.extras import FIGURES
+
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from bonwise.documents.document import Document
     from bonwise.report.blocks import Drawing, FigureData
@@ -72,6 +75,67 @@ class DocumentedResult(ABC):
     def drawings(self) -> list[Drawing[FigureData]]:
         """The drawings of the page; each has ``plot(ax=)`` and ``to_frame()``."""
         return self.document().drawings
+
+    @property
+    def figure_names(self) -> list[str]:
+        """The names that `plot` and `figure_data` take, one per figure of the page, in its order."""
+        from bonwise.report.named_figures import by_name  # noqa: PLC0415 - loaded only to be shown
+
+        return list(by_name(self.drawings))
+
+    def plot(self, name: str, ax: Axes | None = None) -> Axes:
+        """Draw a figure of the page on matplotlib axes, and return them.
+
+        Parameters
+        ----------
+        name : str
+            One of `figure_names`, or words of it between hyphens, for the first figure that has them: ``picks`` for
+            ``picks-shares``. Of several judges the name says which one.
+        ax : matplotlib.axes.Axes, optional
+            Fonts and frames of given axes stay as they are. New ones look as on the page; their figure is
+            ``ax.figure``.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A name that no figure of this result has.
+        bonwise.errors.MissingExtraError
+            matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import bonwise as bw
+        >>> plan = bw.plan(question="recovery>0", candidates=4, within_r=0.3)
+        >>> plan.plot("power").get_ylabel()
+        'probability of finding the effect'
+        """
+        FIGURES.require(f"plot({name!r})")
+        return self._figure(name).plot(ax)
+
+    def figure_data(self, name: str) -> pd.DataFrame:
+        """Return the numbers that a figure of the page shows.
+
+        Parameters
+        ----------
+        name : str
+            As in `plot`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per point, interval or bar.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A name that no figure of this result has.
+        """
+        return self._figure(name).to_frame()
+
+    def _figure(self, name: str) -> Drawing[FigureData]:
+        from bonwise.report.named_figures import figure  # noqa: PLC0415 - loaded only to be shown
+
+        return figure(self.drawings, name)
 
     def __str__(self) -> str:
         return str(self.document())

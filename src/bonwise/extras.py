@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from bonwise.errors import MissingExtraError
 
-__all__ = ["BOOTSTRAP", "FAST", "PAGES", "TABLES", "TORCH", "TREES", "Feature"]
+__all__ = ["BOOTSTRAP", "FAST", "FIGURES", "PAGES", "TABLES", "TORCH", "TREES", "Feature"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,7 @@ TABLES = Feature(("pyarrow",))
 """Tables of scores, labels, votes or picks: read from files, and their text columns held in memory."""
 
 PAGES = Feature(("jinja2", "matplotlib"))
+FIGURES = Feature(("matplotlib",))
 BOOTSTRAP = Feature(("threadpoolctl",))
 FAST = Feature(("aiohttp",), "fast")
 TORCH = Feature(("torch",), "torch")

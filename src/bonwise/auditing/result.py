@@ -33,6 +33,8 @@ from bonwise.stats.estimate import Estimate
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bonwise.report.blocks import Drawing, FigureData
+
 __all__ = ["Audit"]
 
 
@@ -205,6 +207,13 @@ class Audit(DocumentedResult):
         from bonwise.auditing.exhibits.page import write_page  # noqa: PLC0415 - drawing loads matplotlib
 
         write_page(self, path, pools=pools, gates=gates, also=also)
+
+    @property
+    def drawings(self) -> list[Drawing[FigureData]]:
+        """The drawings of the page; each has ``plot(ax=)`` and ``to_frame()``."""
+        from bonwise.auditing.exhibits.page import page_drawings  # noqa: PLC0415 - loaded only to be shown
+
+        return page_drawings(self)
 
     def document(self, gates: Sequence[Gate] = ()) -> AuditDocument:
         """Return the document of schema ``bonwise.audit/1``.

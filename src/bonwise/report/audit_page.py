@@ -14,7 +14,7 @@ from bonwise.report.described.audit import describe_with
 from bonwise.report.described.studied.beside import BesideAudit, beside_audit
 from bonwise.report.show import describe
 
-__all__ = ["audit_page"]
+__all__ = ["audit_page", "described_with"]
 
 
 def audit_page(
@@ -35,7 +35,14 @@ def audit_page(
     PAGES.require("a page")
     from bonwise.report.page.rendered import whole_page  # noqa: PLC0415 - drawing loads matplotlib
 
-    return whole_page(describe_with(audit, exhibits, [_beside(one, audit) for one in studies], more))
+    return whole_page(described_with(audit, exhibits, studies, more))
+
+
+def described_with(
+    audit: AuditDocument, exhibits: ExhibitsDocument, studies: Sequence[Document] = (), more: str | None = None
+) -> Part:
+    """Return the description of the page; the parameters are those of `audit_page`."""
+    return describe_with(audit, exhibits, [_beside(one, audit) for one in studies], more)
 
 
 def _beside(document: Document, audit: AuditDocument) -> BesideAudit:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from bonwise.auditing.exhibits.all_prompts_file import all_prompts_file, refuse_other_file
 from bonwise.auditing.exhibits.exhibits import exhibits
@@ -17,13 +18,18 @@ from bonwise.data.writing import csv_frame, is_in_place, refuse_unwritable, writ
 from bonwise.documented import DocumentedResult
 from bonwise.documents.audit import AuditDocument
 from bonwise.documents.document import Document
+from bonwise.documents.exhibits import ExhibitsDocument
 from bonwise.errors import FileError, InputError, UsageError
 from bonwise.printable import printable
+from bonwise.report.blocks import Drawing, FigureData, drawings_of
 
 if TYPE_CHECKING:
     from bonwise.auditing.result import Audit
 
-__all__ = ["write_page"]
+__all__ = ["page_drawings", "write_page"]
+
+_DRAWINGS: WeakKeyDictionary[Audit, list[Drawing[FigureData]]] = WeakKeyDictionary()
+"""Of audits that are still in use."""
 
 
 def write_page(
@@ -56,15 +62,8 @@ def write_page(
     pools = audit.settings.pools if pools is None else pools
     _check_target(Path(path), audit, pools)
     document = audit.document(audit.check(gates) if gates else ())
-    words = None if audit.table is None else Words(audit.table, pools)
-    shown = exhibits(
-        tuple(audit.judges.values()),
-        audit.table,
-        words,
-        seed=audit.settings.seed,
-        confidence=audit.settings.confidence,
-    )
-    beside = [*_studies(audit, {one["study"] for one in others if "study" in one}), *others]
+    shown = _exhibits(audit, pools)
+    beside = _beside(audit, others)
     if len(shown.prompts.rows) == shown.prompts.of:
         write_whole(Path(path), audit_page(document, shown, beside))
         return None
@@ -77,6 +76,32 @@ def write_page(
     write_whole(Path(path), text)  # first: prompts beside no page would be no use
     write_whole(all_prompts, rows)
     return all_prompts
+
+
+def page_drawings(audit: Audit) -> list[Drawing[FigureData]]:
+    """Return the drawings of the page of an audit, in its order; nothing is painted, and studies are made once."""
+    from bonwise.report.audit_page import described_with  # noqa: PLC0415 - loaded only to be shown
+
+    if audit not in _DRAWINGS:
+        shown = _exhibits(audit, audit.settings.pools)
+        described = described_with(audit.document(), shown, _beside(audit, ()))
+        _DRAWINGS[audit] = list(drawings_of(described.blocks))
+    return list(_DRAWINGS[audit])
+
+
+def _exhibits(audit: Audit, pools: str | Path | None) -> ExhibitsDocument:
+    return exhibits(
+        tuple(audit.judges.values()),
+        audit.table,
+        None if audit.table is None else Words(audit.table, pools),
+        seed=audit.settings.seed,
+        confidence=audit.settings.confidence,
+    )
+
+
+def _beside(audit: Audit, others: Sequence[Document]) -> list[Document]:
+    """Return what the page shows beside the audit: the studies that every page has, then what was given."""
+    return [*_studies(audit, {one["study"] for one in others if "study" in one}), *others]
 
 
 def _check_target(target: Path, audit: Audit, pools: str | Path | None) -> None:

@@ -50,6 +50,11 @@ def in_short(document: AuditDocument) -> Iterator[Block]:
 
 
 def _one(name: str, judge: JudgeFound, settings: AuditSettings) -> Iterator[Said]:
+    answer = judge.verdict.sentences[0].lower()
+    for one in judge.suspicions or ():
+        # Where the figures fail by themselves the answer does not say that there are few of them.
+        if one.kind == "few pools" and one.sentence.partition(". ")[0].lower() not in answer:
+            yield Said("caveat", one.sentence)
     yield from _said(data(judge, "", name, settings.reference))
     if judge.labelled_cells is not None:
         yield from _said(who_was_labelled(judge.labelled_cells, ""))
