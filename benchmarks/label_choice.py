@@ -127,9 +127,12 @@ def balanced(found: Population, count: int, rng: np.random.Generator) -> Ints:
     kind_count, prompts = int(kinds.max()) + 1, int(cells.prompt.max()) + 1
     place = np.zeros((prompts, kind_count), dtype=np.int64)
     place[cells.prompt, kinds] = np.arange(len(cells))
-    order = np.concatenate([rng.permutation(kind_count) for _ in range(count // kind_count + 1)])[:count]
-    turns = np.concatenate([rng.permutation(prompts) for _ in range(count // prompts + 1)])[:count]
-    return place[turns, order]
+    chosen: dict[int, None] = {}
+    while len(chosen) < count:
+        order = np.concatenate([rng.permutation(kind_count) for _ in range(count // kind_count + 1)])[:count]
+        turns = np.concatenate([rng.permutation(prompts) for _ in range(count // prompts + 1)])[:count]
+        chosen.update(dict.fromkeys(place[turns, order].tolist()))
+    return np.array(list(chosen)[:count])
 
 
 def spread_of_verdicts(found: Population, count: int, rng: np.random.Generator) -> Ints:

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import bonwise as bw
 from bonwise.errors import InputError
@@ -155,6 +159,28 @@ def test_strengths_worked_by_hand():
     assert other.advantage.estimate == pytest.approx(-14.5)
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000))
+def test_plain_loops_find_the_same_groups(seed):
+    """With factors that are known: means of prompts in and outside each group, and the spread around them."""
+    rng = np.random.default_rng(seed)
+    gaps = rng.standard_normal(PROMPTS)
+    tags = {name: rng.permutation(PROMPTS) < size for name, size in (("one", 8), ("two", 15))}
+    found = find_strengths(known(gaps), "x", prompts=table(**{name: on.astype(int) for name, on in tags.items()}))
+    reach = (found.groups[0].high - found.groups[0].estimate) / found.groups[0].se
+    for group in found.groups:
+        inside = [gap for gap, on in zip(gaps, tags[group.column], strict=True) if on]
+        outside = [gap for gap, on in zip(gaps, tags[group.column], strict=True) if not on]
+        spread = [sum((gap - np.mean(part)) ** 2 for gap in part) / len(part) ** 2 for part in (inside, outside)]
+        share, more = len(inside) / PROMPTS, PROMPTS / (PROMPTS - 2)
+        assert group.estimate == pytest.approx(np.mean(inside))
+        assert group.difference == pytest.approx(np.mean(inside) - np.mean(gaps))
+        assert group.se == pytest.approx(np.sqrt(spread[0] * more))
+        half = (group.band_high - group.band_low) / 2
+        assert half >= (1 - share) * np.sqrt(sum(spread) * more) * reach * (1 - 1e-9)
+        assert half <= (1 - share) * np.sqrt(sum(spread) * more) * 2.6
+
+
 def test_groups_of_prompts():
     """Small groups and numbers make none, and the notes say so; unknown prompts are in no group."""
     view = known(categories=["a"] * 15 + ["b"] * 12 + [""] * 3)
@@ -171,6 +197,13 @@ def test_groups_of_prompts():
     assert prompt_groups([]) == ([], [])
     with pytest.raises(InputError):
         PromptColumns.of([], PROMPTS)
+    single = known()
+    drawn = single.draws
+    single = replace(single, draws=PosteriorDraws(drawn.models[:1], drawn.prompts[:1], drawn.cutoffs[:1]))
+    with pytest.raises(InputError, match="too few draws for an interval: 1"):
+        find_strengths(single, "x")
+    with pytest.raises(InputError, match="4 prompts are too few"):
+        find_strengths(known(np.arange(4)), "x")
 
 
 def test_simultaneous_intervals_follow_the_correlation():

@@ -14,7 +14,6 @@ from bonwise.factors.difference_bands import band_of_covariance
 from bonwise.factors.human_view import HumanView
 from bonwise.factors.leaderboards import unrated
 from bonwise.factors.prompt_columns import PromptColumns, properties_of_prompts
-from bonwise.stats.latent_regression import PromptFactors
 
 if TYPE_CHECKING:
     from bonwise.data.rows import RowSource
@@ -60,8 +59,7 @@ def explain_gaps(
         raise UsageError(f"{quoted(model)} is compared with itself", hint="name two models")
     properties, notes = properties_of_prompts(view, prompts, tags)
     columns = PromptColumns.of(properties, len(view.prompts))
-    draws = view.draws
-    factors = PromptFactors.of(draws.models[:, one] - draws.models[:, two], draws.prompts).only(columns.rows)
+    factors = view.prompt_factors(view.draws.models[:, one] - view.draws.models[:, two]).only(columns.rows)
     design = columns.design
     found = factors.regression(design)
     degrees = len(columns.rows) - design.shape[1]

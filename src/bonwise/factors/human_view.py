@@ -15,9 +15,12 @@ from bonwise.documents.factor_draws import DrawnArray, FactorDrawsDocument
 from bonwise.documents.reading import read_document
 from bonwise.errors import UsageError
 from bonwise.factors.posterior_sampler import PosteriorDraws
+from bonwise.stats.latent_regression import PromptFactors
+from bonwise.stats.sums import Floats
 
 __all__ = ["HumanView", "load_factors"]
 
+_FEWEST_DRAWS = 3
 _HINT = "write it with bonwise factor fit RATINGS --human NAME --save FILE"
 
 
@@ -136,6 +139,22 @@ class HumanView:
             hint = f"the categories are {listed(names)}" if names else "give the ratings a column named category"
             raise UsageError(f"no category named {quoted(category)}", hint=hint)
         return np.flatnonzero([one == category for one in self.prompt_categories]).astype(np.int64)
+
+    def prompt_factors(self, contrast: Floats) -> PromptFactors:
+        """Return the prompts' factors with a contrast of models, for regressions on properties of prompts.
+
+        Parameters
+        ----------
+        contrast : ndarray of float64, shape (draws, rank)
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A fit with a single draw.
+        """
+        if len(self.draws) < _FEWEST_DRAWS:
+            raise UsageError(f"too few draws for an interval: {len(self.draws)}", hint=_HINT)
+        return PromptFactors.of(contrast, self.draws.prompts)
 
     def across_prompts(self, model: str) -> Iterator[tuple[str, float, float]]:
         """Yield each prompt with a model's capability on it and its standard deviation.

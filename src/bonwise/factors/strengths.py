@@ -13,10 +13,11 @@ from bonwise.documents.factor_strengths import (
     GroupAdvantage,
     PromptAdvantage,
 )
+from bonwise.errors import UsageError
 from bonwise.factors.difference_bands import Band, band_of_covariance, band_of_draws
 from bonwise.factors.human_view import HumanView
 from bonwise.factors.leaderboards import unrated
-from bonwise.factors.prompt_columns import prompt_groups, properties_of_prompts
+from bonwise.factors.prompt_columns import FEWEST, prompt_groups, properties_of_prompts
 from bonwise.stats.latent_regression import PromptFactors, joined_coefficients
 from bonwise.stats.sums import Floats
 
@@ -52,12 +53,17 @@ def find_strengths(
     Raises
     ------
     bonwise.errors.InputError
-        No such model or column, or a table that cannot be read.
+        No such model or column, a table that cannot be read, or fewer than five prompts.
     """
     at = view.model_at(model)
+    if len(view.prompts) < FEWEST:
+        raise UsageError(
+            f"{len(view.prompts)} prompts are too few to find strengths",
+            hint=f"fit ratings of at least {FEWEST} prompts",
+        )
     others = [place for place in range(len(view.models)) if place != at]
     contrast = view.draws.models[:, at] - view.draws.models[:, others].mean(axis=1)
-    factors = PromptFactors.of(contrast, view.draws.prompts)
+    factors = view.prompt_factors(contrast)
     groups: list[GroupAdvantage] = []
     notes: list[str] = []
     if prompts is not None or any(view.prompt_categories):
