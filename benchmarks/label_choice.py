@@ -278,12 +278,20 @@ def measure(
 
 
 def table(measured: Sequence[Measured]) -> str:
-    """Return the ratios as a table in Markdown."""
-    lines = ["| human | ratings | rule | ratio | interval | worst set |", "|---|---|---|---|---|---|"]
-    for one in measured:
-        ratio, low, high = one.interval
-        figures = f"{ratio:.2f} | {low:.2f} to {high:.2f} | {max(one.ratios):.2f}"
-        lines.append(f"| {one.human} | {one.labels} | {one.rule} | {figures} |")
+    """Return the ratios as tables in Markdown, one for each kind of human."""
+    lines: list[str] = []
+    for human in dict.fromkeys(one.human for one in measured):
+        mine = [one for one in measured if one.human == human]
+        budgets = list(dict.fromkeys(one.labels for one in mine))
+        excess = {one.labels: one.at_random for one in mine}
+        lines += ["", f"A human who {human}:", ""]
+        lines += [f"| rule | {' | '.join(f'{count} ratings' for count in budgets)} | worst set |"]
+        lines += ["|---" * (len(budgets) + 2) + "|"]
+        lines += [f"| random: excess in nats | {' | '.join(f'{excess[count]:.3f}' for count in budgets)} | |"]
+        for rule in dict.fromkeys(one.rule for one in mine):
+            found = [one for one in mine if one.rule == rule]
+            cells = ["{:.2f} [{:.2f}, {:.2f}]".format(*one.interval) for one in found]
+            lines += [f"| {rule} | {' | '.join(cells)} | {max(max(one.ratios) for one in found):.2f} |"]
     return "\n".join(lines)
 
 

@@ -92,5 +92,6 @@ def test_the_smoke_run(tmp_path):
         [sys.executable, str(SCRIPT), "--quick", "--json", str(file)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "| human | ratings | rule | ratio | interval | worst set |" in done.stdout
+    assert "| rule | 20 ratings | 40 ratings | worst set |" in done.stdout
+    assert "A human who compares two:" in done.stdout
     assert len(json.loads(file.read_text("utf-8"))) == 2 * 2 * 7

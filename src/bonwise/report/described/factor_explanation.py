@@ -8,7 +8,7 @@ from bonwise.documents.factor_explanation import FactorExplanationDocument, GapC
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.figures.forest import forest_figure
-from bonwise.report.numbers import Ends, count, counted, estimate, interval, percent, with_interval
+from bonwise.report.numbers import Ends, count, estimate, interval, percent, with_interval
 
 __all__ = ["describe"]
 
@@ -32,12 +32,11 @@ def _blocks(document: FactorExplanationDocument, first: str, second: str) -> Ite
         ]
     )
     clear = [one for one in document.coefficients if one.band_low > 0 or one.band_high < 0]
-    total = counted(len(document.coefficients), "coefficient")
     yield Said(
         "lead",
-        f"{count(len(clear))} of {total} differ from 0 by intervals that hold together. "
-        f"Together they explain {with_interval(_explained(document), 'share')} of the variance of the gap between "
-        "prompts.",
+        f"These properties explain {with_interval(_explained(document), 'share')} of the variance of the gap between "
+        f"prompts. Coefficients that differ from 0 by intervals that hold together: {count(len(clear))} of "
+        f"{count(len(document.coefficients))}.",
     )
     if clear:
         largest = max(clear, key=lambda one: abs(one.estimate))
