@@ -170,6 +170,7 @@ class Clients:
             content = json.dumps(body).encode()
             closing = await self.exchange(streams, content, prompt, fresh=fresh)
             if closing is None:
+                streams[1].close()
                 return
             if closing or not keep:
                 streams[1].close()
@@ -186,7 +187,7 @@ class Clients:
             head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
             length = int(head.partition("content-length: ")[2].split("\r\n")[0])
             answer = json.loads(await reader.readexactly(length))
-        except (OSError, asyncio.IncompleteReadError) as error:
+        except (OSError, ValueError, asyncio.IncompleteReadError) as error:
             self.lost.append((prompt, fresh, repr(error)))
             return None
         if " 200 " not in head:
@@ -226,6 +227,29 @@ def test_a_signal_ends_an_idle_server(drawing, tmp_path):
     with Command(tmp_path, SETTINGS.format(url=url)) as command:
         command.process.send_signal(signal.SIGINT)
         assert command.process.wait(timeout=30) == 0
+
+
+def test_what_cannot_be_waited_for_is_cut_off(drawing, tmp_path):
+    """After `shutdown_timeout` the server ends, and says so by its exit code."""
+    upstream, url = drawing
+    upstream.latency = 6.0
+
+    async def work(command):
+        clients = Clients(command.address)
+        task = asyncio.ensure_future(clients.ask(0, keep=False))
+        for _ in range(200):
+            if upstream.at_once:
+                break
+            await asyncio.sleep(0.05)
+        command.process.send_signal(signal.SIGTERM)
+        await task
+        return clients
+
+    settings = SETTINGS.format(url=url) + "\n[server]\nshutdown_timeout = 1\n"
+    with Command(tmp_path, settings) as command:
+        clients = asyncio.run(work(command))
+        assert command.process.wait(timeout=15) == 1
+    assert len(clients.lost) == 1
 
 
 @pytest.mark.slow

@@ -61,6 +61,8 @@ class Endpoint:
         Returns the metrics of other processes that serve the same address.
     closing : bool
         Whether the server ends: each answer is then the last one on its connection.
+    cut_off : bool
+        Whether a request was given up because the server could not wait any longer.
 
     Raises
     ------
@@ -79,7 +81,7 @@ class Endpoint:
                 model.check_prices()
         self.records = RequestRecords()
         self.metrics_of_others: Callable[[], list[dict[str, float]]] = list
-        self.closing = False
+        self.closing = self.cut_off = False
         self._config, self._ring = config, KeyRing(config.keys)
         self._limits = KeyLimits() if limits is None else limits
         self._under_way = 0
@@ -189,7 +191,8 @@ class Endpoint:
             response = self._response(asked_for, record.outcome)
         except ApiError as found:
             error, response = found, _refusal(found)
-        except BaseException:
+        except BaseException as found:
+            self.cut_off = self.cut_off or isinstance(found, asyncio.CancelledError)
             self.records.end(record, 500, "internal_error")
             raise
         finally:

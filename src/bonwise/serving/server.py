@@ -222,7 +222,7 @@ class _Server(uvicorn.Server):
         if not self.force_exit:
             await asyncio.sleep(_LAST_REQUESTS)
         await super().shutdown(sockets)
-        self.cut_off = bool(self.server_state.tasks)
+        self.cut_off = self._endpoint.cut_off or bool(self.server_state.tasks)
 
     async def _take_those_who_stand_there(self, door: socket.socket) -> None:
         """Accept connections that clients hold for open, and then close the door."""
