@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import bonwise as bw
 from bonwise.auditing.annotator_pools import CellLabelsGiven, annotator_pools
+from bonwise.auditing.doctor import columns_of
 from bonwise.cli.entry import run
 from bonwise.data.annotator_rules import aggregate
 from bonwise.stats.krippendorff import krippendorff_alpha
@@ -324,3 +325,11 @@ class TestCommand:
         words = " ".join(capsys.readouterr().out.split())
         assert "--label-col alice,bob --annotator-rule mean" in words
         assert words.count(" oracle_label carol") == 1
+
+
+def test_doctor_of_a_label_file_names_the_annotators():
+    """A file of labels is no table of scores; its columns are told all the same."""
+    labels = labelled(n=5).drop(columns="judge_score")
+    assert {one.name: one.taken for one in columns_of(labels)}["annotator"] == "annotator"
+    alone = labelled(n=5, annotators=1).drop(columns="judge_score")
+    assert {one.name: one.taken for one in columns_of(alone)}["annotator"] == ""

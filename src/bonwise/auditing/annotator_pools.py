@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.data.annotator_rules import AnnotatorRule, aggregate
+from bonwise.data.annotator_rules import aggregate
 from bonwise.data.annotators import AnnotatorLabels
 from bonwise.data.cells import positions
+from bonwise.data.checks import AnnotatorRule
 from bonwise.data.panel import Panel
 from bonwise.data.table import ScoreTable
 from bonwise.stats.sums import Floats

@@ -12,8 +12,9 @@ import numpy as np
 from bonwise.auditing.annotator_pools import AnnotatorPools, CellLabelsGiven, annotator_pools, labels_given
 from bonwise.auditing.judge_audit import JudgeAudit
 from bonwise.auditing.settings import Settings
-from bonwise.data.annotator_rules import AnnotatorRule, aggregate
+from bonwise.data.annotator_rules import aggregate
 from bonwise.data.annotators import AnnotatorLabels
+from bonwise.data.checks import AnnotatorRule
 from bonwise.data.panel import Panel
 from bonwise.data.table import ScoreTable
 from bonwise.documents.audited.annotators import AgainstOthers, AnnotatorRecord, Annotators, JudgeAgainstOthers

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bonwise.data.cells import mean_by_cell
-from bonwise.data.wording import quoted
-from bonwise.errors import UsageError
+from bonwise.data.checks import AnnotatorRule
 
-__all__ = ["DEFAULT_RULES", "Aggregated", "AnnotatorRule", "LabelKind", "aggregate", "check_rule", "kind_of_labels"]
-
-AnnotatorRule = Literal["mean", "median", "majority"]
+__all__ = ["DEFAULT_RULES", "Aggregated", "LabelKind", "aggregate", "kind_of_labels"]
 
 LabelKind = Literal["yes or no", "ordered categories", "numbers"]
 
@@ -48,17 +45,6 @@ class Aggregated(NamedTuple):
 
     labels: _Floats
     split: npt.NDArray[np.bool_]
-
-
-def check_rule(rule: object) -> None:
-    """Refuse a rule that does not exist.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-    """
-    if rule is not None and rule not in get_args(AnnotatorRule):
-        raise UsageError(f"no rule for annotators named {quoted(rule)}", hint="choose mean, median or majority")
 
 
 def kind_of_labels(values: _Floats, *, words: bool = False) -> LabelKind:

@@ -11,8 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.data.annotator_columns import LabelColumns
-from bonwise.data.annotator_rules import DEFAULT_RULES, AnnotatorRule, LabelKind, aggregate, kind_of_labels
+from bonwise.data.annotator_rules import DEFAULT_RULES, LabelKind, aggregate, kind_of_labels
 from bonwise.data.cells import distinct_cells, label_by_cell, positions
+from bonwise.data.checks import AnnotatorRule
 from bonwise.data.identifiers import as_categories
 from bonwise.data.label_words import ReadLabels, read_labels
 from bonwise.data.numbers import distinct, is_blank
@@ -112,7 +113,7 @@ class OneLabelEach(NamedTuple):
     annotators: AnnotatorLabels
 
 
-class _Cells(NamedTuple):
+class _RowCells(NamedTuple):
     """Prompt and candidate of each row."""
 
     prompts: pd.Categorical
@@ -165,7 +166,7 @@ def with_one_label_each(
     several = isinstance(columns, LabelColumns)
     if columns is None or not (several or "annotator" in taken):
         return None
-    cells = _Cells(
+    cells = _RowCells(
         as_categories(frame[taken["prompt_id"]], role="prompt_id", source=source),
         as_categories(frame[taken["candidate"]], role="candidate", source=source),
     )
@@ -194,7 +195,7 @@ def with_one_label_each(
 
 
 def _made_one(
-    given: _Given, cells: _Cells, reading: ReadingOptions, *, words: bool
+    given: _Given, cells: _RowCells, reading: ReadingOptions, *, words: bool
 ) -> tuple[AnnotatorLabels, _Floats]:
     """Return the labels by annotator, and the one label of the candidate of each row."""
     keys = cells.keys
@@ -280,11 +281,11 @@ def _is_empty(column: pd.Series) -> npt.NDArray[np.bool_]:
     return np.asarray((column.isna() | (column.astype(str).str.strip() == "")).to_numpy(dtype=bool))
 
 
-def _pair(cells: _Cells, row: int) -> str:
+def _pair(cells: _RowCells, row: int) -> str:
     return f"{quoted(cells.prompts[row])} / {quoted(cells.names[row])}"
 
 
-def _without_repeats(given: _Given, cells: _Cells, index: pd.Index, source: str) -> _Given:
+def _without_repeats(given: _Given, cells: _RowCells, index: pd.Index, source: str) -> _Given:
     """Return one label per annotator and candidate: rows of several judges repeat it.
 
     Raises
@@ -313,7 +314,7 @@ def _without_repeats(given: _Given, cells: _Cells, index: pd.Index, source: str)
 
 
 def _one_row_each(
-    frame: pd.DataFrame, taken: Mapping[str, str], cells: _Cells, source: str
+    frame: pd.DataFrame, taken: Mapping[str, str], cells: _RowCells, source: str
 ) -> tuple[_Ints, pd.DataFrame]:
     """Return one row per candidate, judge and draw, without the column of annotators, and which rows these are.
 

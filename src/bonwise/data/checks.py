@@ -14,9 +14,11 @@ from bonwise.errors import UsageError
 __all__ = [
     "CONFIDENCE",
     "SEED",
+    "AnnotatorRule",
     "Limit",
     "Shape",
     "check",
+    "check_annotator_rule",
     "check_confidence",
     "check_dollars",
     "check_number",
@@ -39,6 +41,8 @@ SEED = 0
 """Of what is drawn, where a user names no other."""
 
 Shape = Literal["rectangular", "ragged"]
+
+AnnotatorRule = Literal["mean", "median", "majority"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +227,18 @@ def check_share(share: float) -> None:
     """
     if not 0 < share < 1:
         raise UsageError(f"a share must lie between 0 and 1, not {share:g}", hint="such as 0.25 for a quarter")
+
+
+def check_annotator_rule(rule: object) -> None:
+    """Refuse what is no rule that makes one label of those of several annotators.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        With those there are.
+    """
+    if rule is not None and rule not in get_args(AnnotatorRule):
+        raise UsageError(f"no rule for annotators named {quoted(rule)}", hint="choose mean, median or majority")
 
 
 def check_shape(shape: object) -> None:

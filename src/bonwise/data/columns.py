@@ -122,9 +122,10 @@ class _Search:
 
     def _find_annotator(self, names: Mapping[str, Sequence[str]]) -> None:
         """Take a column that names annotators where rows with one score and several labels are told apart by it."""
-        label, score = self.taken.get("oracle_label", ""), self.taken.get("judge_score", "")
+        known_roles = {**self.overrides, **self.taken}
+        label, score = known_roles.get("oracle_label", ""), known_roles.get("judge_score", "")
         groups = [free for group in claims("annotator", names) if (free := self._free(group, "annotator"))]
-        known = [self.taken[one] for one in ("prompt_id", "candidate", "judge") if one in self.taken]
+        known = [known_roles[one] for one in ("prompt_id", "candidate", "judge") if one in known_roles]
         if not groups or label not in self.frame.columns or len(known) < 2:
             return
         draws = [self._free(group, "draw") for group in claims("draw", names)]

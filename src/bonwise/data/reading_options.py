@@ -15,8 +15,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from bonwise.data.annotator_rules import AnnotatorRule, check_rule
-from bonwise.data.checks import Shape, check_shape, names_of
+from bonwise.data.checks import AnnotatorRule, Shape, check_annotator_rule, check_shape, names_of
 from bonwise.data.roles import COLUMN_FLAGS
 from bonwise.data.wording import quoted
 from bonwise.errors import UsageError
@@ -231,7 +230,7 @@ class ReadingOptions:
     def __post_init__(self) -> None:
         object.__setattr__(self, "exclude", names_of("exclude", self.exclude))
         check_shape(self.shape)
-        check_rule(self.annotator_rule)
+        check_annotator_rule(self.annotator_rule)
         if self.columns is not None and not isinstance(self.columns, Mapping):
             raise UsageError(
                 f"columns is {quoted(self.columns)}", hint="columns maps a role to the name of its column"

@@ -33,7 +33,7 @@ _LIMITS = (-1.0, 1.0)
 _ROUNDING = 1e-12
 
 
-class _Labels(NamedTuple):
+class _PairableLabels(NamedTuple):
     """The labels of units that have two or more, sorted by cluster.
 
     ``code`` is the position of a label among the distinct ones, ``of`` its unit, ``weight`` is 1 / (m - 1), and
@@ -102,7 +102,7 @@ def krippendorff_alpha(
     return from_jackknife(value, Scatter.without(left_out), n, _LIMITS, confidence, exact=None)
 
 
-def _sorted_by_cluster(labels: Floats, units: _Ints, clusters: _Ints) -> _Labels:
+def _sorted_by_cluster(labels: Floats, units: _Ints, clusters: _Ints) -> _PairableLabels:
     cluster, _ = cluster_codes(clusters)
     order = np.argsort(cluster, kind="stable")
     distinct, code = np.unique(labels[order], return_inverse=True)
@@ -110,10 +110,10 @@ def _sorted_by_cluster(labels: Floats, units: _Ints, clusters: _Ints) -> _Labels
     cluster = cluster[order]
     starts = np.flatnonzero(np.diff(cluster, prepend=-1))
     weight = 1.0 / (np.bincount(of)[of].astype(np.float64) - 1.0)
-    return _Labels(code.reshape(-1).astype(np.int64), of, weight, cluster, starts, distinct)
+    return _PairableLabels(code.reshape(-1).astype(np.int64), of, weight, cluster, starts, distinct)
 
 
-def _nominal(found: _Labels) -> tuple[float, Floats]:
+def _nominal(found: _PairableLabels) -> tuple[float, Floats]:
     """Return alpha of labels that are the same or not, and alpha without each cluster in turn."""
     # Labels of a unit that are the same: each of the k equal labels meets k - 1 others.
     pair = found.of * len(found.distinct) + found.code
@@ -145,7 +145,7 @@ def _one_less(numerator: Floats, denominator: Floats) -> Floats:
     return np.asarray(1.0 - ratio)
 
 
-def _interval(found: _Labels) -> tuple[float, Floats]:
+def _interval(found: _PairableLabels) -> tuple[float, Floats]:
     """Return alpha of labels that differ by their distance, and alpha without each cluster in turn."""
     place = (found.distinct - found.distinct.mean())[found.code]
     sums = np.array(
@@ -155,14 +155,14 @@ def _interval(found: _Labels) -> tuple[float, Floats]:
     return float(_alpha_of_sums(*totals)), _alpha_of_sums(*(totals[:, None] - sums))
 
 
-def _met(found: _Labels, place: Floats) -> Floats:
+def _met(found: _PairableLabels, place: Floats) -> Floats:
     """Return of each label the sum of its products with the other labels of its unit, over m - 1."""
     sums = np.bincount(found.of, weights=place)
     products: Floats = place * (sums[found.of] - place) * found.weight
     return products
 
 
-def _ordinal(found: _Labels) -> tuple[float, Floats]:
+def _ordinal(found: _PairableLabels) -> tuple[float, Floats]:
     """Return alpha of labels that are in an order, and alpha without each cluster in turn.
 
     The difference of two labels is that of their mean ranks among all labels: the sum of ``n_g`` from c to k less
@@ -184,7 +184,7 @@ def _ordinal(found: _Labels) -> tuple[float, Floats]:
         np.add.at(counts, (at, found.code[some]), 1.0)
         rest = totals - counts
         places = _mean_ranks(rest)
-        block = _Labels(
+        block = _PairableLabels(
             found.code[some], cluster_codes(found.of[some])[0], found.weight[some], at, found.starts, found.distinct
         )
         own = np.bincount(at, weights=_met(block, places[at, block.code]), minlength=last - first)
@@ -192,7 +192,7 @@ def _ordinal(found: _Labels) -> tuple[float, Floats]:
     return float(value), np.concatenate(left_out)
 
 
-def _coincidences(found: _Labels, width: int) -> csr_array:
+def _coincidences(found: _PairableLabels, width: int) -> csr_array:
     """Return how often each label meets each other one in a unit, over m - 1: shape (labels, labels)."""
     held = coo_array((np.ones(len(found.code)), (found.of, found.code))).tocsr()
     weight = np.zeros(held.shape[0])
