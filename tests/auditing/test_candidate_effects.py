@@ -193,7 +193,7 @@ def test_command_line(tmp_path, capsys):
     path, page, out = tmp_path / "scores.csv", tmp_path / "audit.html", tmp_path / "audit.json"
     frame.to_csv(path, index=False)
     flags = ["--length-col", "tokens", "--family-col", "maker", "--position-col", "slot", "--judge-family", "Acme"]
-    assert run(["audit", str(path), *flags, "--html", str(page), "--json", str(out)]) == 0
+    assert run(["audit", str(path), *flags, "--full", "--html", str(page), "--json", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "What the judge prefers at equal label" in printed
     assert "\x1b[31m" not in printed

@@ -387,7 +387,7 @@ def panel_top_tied(found):
 def test_the_page_shows_what_is_defined_and_each_reason_once(rule):
     """A page of candidate labels lists metrics with figures, says each reason once, and is at most 120 wide."""
     found = audit_of(rule, cohort(300))
-    text = str(found)
+    text = found.to_text(full=True)
     assert max(map(len, text.splitlines())) <= 120
     rows = [line.split()[0] for line in text.splitlines() if line.startswith("  ") and line.split()]
     assert ("gain" if rule == "pair" else "value_judge") in rows

@@ -31,6 +31,16 @@ CASES = (
         inputs=("judges.csv",),
     ),
     Case(
+        "audit_in_full",
+        """
+        audit scores.csv --full
+        audit judges.csv --full
+        audit control.csv --control unhelpful --full
+        audit partial.csv --design uniform --full
+        """,
+        inputs=("scores.csv", "judges.csv", "control.csv", "partial.csv"),
+    ),
+    Case(
         "audit_partly_labelled",
         """
         audit partial.csv --fail-under recovery=-1 --json labelled_only.json

@@ -81,5 +81,5 @@ CASES = (
         """,
         inputs=("scores.csv", "unlabelled.csv", "few.jsonl"),
     ),
-    Case("demo", "demo", unkept=("bonwise-demo/audit.html", "bonwise-demo/pools.jsonl")),
+    Case("demo", "demo\ndemo --full", unkept=("bonwise-demo/audit.html", "bonwise-demo/pools.jsonl")),
 )

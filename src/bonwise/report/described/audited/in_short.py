@@ -28,7 +28,10 @@ _ROWS = 12
 """Judges of the table."""
 
 _LINES = 3
-"""Different counts or warnings of several judges that have a line of their own."""
+"""Different counts of several judges that have a line of their own, and judges that are named in a line."""
+
+_MOST_SAID = 6
+"""Remarks on several judges."""
 
 _REASONS = 5
 
@@ -74,7 +77,7 @@ def _several(document: AuditDocument) -> Iterator[Block]:
     yield verdict_of_several(document, in_short=True)
     table = replace(summary(document), at_a_glance=_ROWS)
     yield Part("Judges by recovery", [table, *best_of(document.choice, "judges", settings.reference)])
-    yield Part("Data", [*_counts(judges), *_dropped(judges), *_warnings(judges)])
+    yield Part("Data", [*_counts(judges), *_dropped(judges), *_warnings(judges, settings.reference)])
     yield from not_audited(document)
 
 
@@ -109,32 +112,30 @@ def _dropped(judges: Mapping[str, JudgeFound]) -> Iterator[Said]:
     yield Said("caveat", f"dropped {each} of {_whose(list(dropped))}, in all: {told}{more}")
 
 
-def _warnings(judges: Mapping[str, JudgeFound]) -> Iterator[Said]:
-    """Yield what limits the figures of the judges, each warning once with whose it is."""
-    found: dict[str, list[str]] = {}
+def _warnings(judges: Mapping[str, JudgeFound], reference: str | None) -> Iterator[Said]:
+    """Yield what else is to be known of the judges, warnings first, each once with whose it is."""
+    found: dict[Said, list[str]] = {}
     for name, judge in judges.items():
-        for text in _limits(judge):
-            found.setdefault(text, []).append(name)
-    for text, names in list(found.items())[:_LINES]:
-        yield Said("caveat", f"{_whose(names)}: {text}")
-    if len(found) > _LINES:
-        yield Said("caveat", f"{counted(len(found) - _LINES, 'more warning')} of single judges: --full shows them.")
+        for one in _limits(judge, reference):
+            found.setdefault(one, []).append(name)
+    ranked = sorted(found.items(), key=lambda one: (one[0].role != "caveat", -len(one[1])))
+    for one, names in ranked[:_MOST_SAID]:
+        yield Said(one.role, f"{_whose(names)}: {one.text}")
+    more = len(ranked) - _MOST_SAID
+    if more > 0:
+        yield Said("caveat", f"{counted(more, 'more remark')} on single judges: --full shows them.")
 
 
-def _limits(judge: JudgeFound) -> Iterator[str]:
-    for one in judge.suspicions or ():
-        yield one.sentence
-    yield from judge.verdict.opening[1:]
-    if judge.unused_labels is not None:
-        yield judge.unused_labels.sentence
-    yield from judge.data.clusters.notes if judge.data.clusters is not None else ()
-    if judge.sampling is not None:
-        yield from judge.sampling.notes or ()
+def _limits(judge: JudgeFound, reference: str | None) -> Iterator[Said]:
+    yield from (Said("caveat", one.sentence) for one in judge.suspicions or ())
+    yield from (Said("caveat", one) for one in judge.verdict.opening[1:])
     if judge.labelled_cells is not None:
-        yield from judge.labelled_cells.notes
-        yield from judge.labelled_cells.contradictions
+        yield from (one for one in _said(who_was_labelled(judge.labelled_cells, "")) if one.role == "caveat")
     if judge.candidate_effects is not None:
-        yield from judge.candidate_effects.notes
+        yield from (Said("caveat", note) for note in judge.candidate_effects.notes)
+    _, *others = _said(data(judge, "", "", reference))
+    # Counts and drops are summed up over the judges.
+    yield from (one for one in others if not one.text.startswith("dropped "))
 
 
 def _whose(names: Sequence[str]) -> str:
