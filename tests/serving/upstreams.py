@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bonwise.serving.app import Endpoint
+from bonwise.serving.app import ChatEndpoint
 from bonwise.serving.config import read_config
 from bonwise.serving.server import bound_socket, serve_here
 
@@ -145,7 +145,7 @@ def served(folder, text):
     path = folder / "serve.toml"
     path.write_text(text, encoding="utf-8")
     config = read_config(path)
-    endpoint = Endpoint(config)
+    endpoint = ChatEndpoint(config)
     door = bound_socket("127.0.0.1", 0)
     stop = threading.Event()
     codes = []

@@ -34,7 +34,7 @@ def serve(
     from bonwise.serving import EXTRA
 
     EXTRA.require("bonwise serve")
-    from bonwise.serving.app import Endpoint
+    from bonwise.serving.app import ChatEndpoint
     from bonwise.serving.config import read_config
     from bonwise.serving.process import log_to_standard_error, serve_alone
     from bonwise.serving.server import bound_socket, check_host
@@ -43,7 +43,7 @@ def serve(
     check_host(host, settings)
     models = ", ".join(f"bon/{name}" for name in settings.models)
     if check:
-        Endpoint(settings)
+        ChatEndpoint(settings)
         say(f"{config} can be served: {models}")
         return 0
     with bound_socket(host, port) as door:

@@ -14,7 +14,7 @@ from typing import Any
 from bonwise.calls.prices import Prices
 from bonwise.serving import EXTRA
 from bonwise.serving.api_errors import ApiError
-from bonwise.serving.best_of_model import BestOfModel, Outcome
+from bonwise.serving.best_of_model import BestOfModel, RequestOutcome
 from bonwise.serving.bodies import client_has_left, read_body
 from bonwise.serving.chat_request import PREFIX, ChatRequest, read_request
 from bonwise.serving.client_keys import ClientKey, KeyRing
@@ -32,14 +32,14 @@ from starlette.requests import Request  # noqa: E402
 from starlette.responses import Response, StreamingResponse  # noqa: E402
 from starlette.routing import Route  # noqa: E402
 
-__all__ = ["Endpoint"]
+__all__ = ["ChatEndpoint"]
 
 logger = logging.getLogger("bonwise.serving")
 
 _JSON = "application/json"
 
 
-class Endpoint:
+class ChatEndpoint:
     """The models of a file of settings behind OpenAI's paths.
 
     Parameters
@@ -205,7 +205,7 @@ class Endpoint:
         return response
 
     async def _within_limits(
-        self, key: ClientKey | None, asked_for: ChatRequest, outcome: Outcome, request: Request
+        self, key: ClientKey | None, asked_for: ChatRequest, outcome: RequestOutcome, request: Request
     ) -> None:
         if key is None or not key.limited:
             await self._while_there(asked_for, outcome, request)
@@ -217,7 +217,7 @@ class Endpoint:
         finally:
             self._limits.settle(admitted, outcome.cost)
 
-    async def _while_there(self, asked_for: ChatRequest, outcome: Outcome, request: Request) -> None:
+    async def _while_there(self, asked_for: ChatRequest, outcome: RequestOutcome, request: Request) -> None:
         """Answer as long as the client waits for it: one that leaves ends its draws and its judging."""
         work = asyncio.ensure_future(self.models[asked_for.config.name].answer(asked_for, outcome))
         gone = asyncio.ensure_future(request.receive())
@@ -232,7 +232,7 @@ class Endpoint:
                 work.cancel()
                 await asyncio.gather(work, return_exceptions=True)
 
-    def _response(self, asked_for: ChatRequest, outcome: Outcome) -> Response:
+    def _response(self, asked_for: ChatRequest, outcome: RequestOutcome) -> Response:
         chosen, drawn = outcome.chosen, outcome.drawn
         if chosen is None or drawn is None:
             raise AssertionError("an answer without a choice")

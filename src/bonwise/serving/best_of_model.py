@@ -17,24 +17,24 @@ from bonwise.selection.selector import Selector
 from bonwise.serving.api_errors import NO_RETRY, ApiError, upstream_error
 from bonwise.serving.chat_request import ChatRequest
 from bonwise.serving.config import ModelConfig
-from bonwise.serving.upstream import Drawn, Upstream, UpstreamError
+from bonwise.serving.upstream import DrawnChoices, Upstream, UpstreamError
 
-__all__ = ["BestOfModel", "Outcome"]
+__all__ = ["BestOfModel", "RequestOutcome"]
 
 
-class Outcome:
+class RequestOutcome:
     """What became of a request, as far as it came: filled while it is worked on, read when it ends, however it ends.
 
     Attributes
     ----------
-    drawn : Drawn or None
+    drawn : DrawnChoices or None
     chosen : Chosen or None
     """
 
     __slots__ = ("chosen", "drawn")
 
     def __init__(self) -> None:
-        self.drawn: Drawn | None = None
+        self.drawn: DrawnChoices | None = None
         self.chosen: Chosen[Any] | None = None
 
     @property
@@ -128,7 +128,7 @@ class BestOfModel:
         output = asked_for.output_bound or self.config.max_tokens or 0
         return asked_for.candidates * self._prices.most_cost(self._price, asked_for.input_bound, output)
 
-    async def answer(self, asked_for: ChatRequest, outcome: Outcome) -> None:
+    async def answer(self, asked_for: ChatRequest, outcome: RequestOutcome) -> None:
         """Draw candidates and choose among them.
 
         Raises

@@ -10,7 +10,7 @@ from typing import Any
 from bonwise.calls.request import encoded
 from bonwise.hosts.generation import Chosen
 from bonwise.hosts.trail import added_usage
-from bonwise.serving.upstream import Drawn
+from bonwise.serving.upstream import DrawnChoices
 
 __all__ = ["completion", "headers_of", "ranked_draws", "stream_of", "trail_of_request", "written"]
 
@@ -37,7 +37,7 @@ def ranked_draws(chosen: Chosen[Any], count: int) -> list[int]:
     return list(dict.fromkeys(at for at in order if at is not None))[:count]
 
 
-def trail_of_request(chosen: Chosen[Any], drawn: Drawn, ranking: Sequence[int]) -> dict[str, Any]:
+def trail_of_request(chosen: Chosen[Any], drawn: DrawnChoices, ranking: Sequence[int]) -> dict[str, Any]:
     """Return how the answer came about: the trail of the choice, and what the upstream was asked."""
     upstream: dict[str, Any] = {"calls": drawn.calls, "cost": drawn.cost}
     if drawn.unknown:
@@ -48,7 +48,7 @@ def trail_of_request(chosen: Chosen[Any], drawn: Drawn, ranking: Sequence[int]) 
     return {**chosen.trail(), "candidates": len(drawn.choices), "choices": list(ranking), "upstream": upstream}
 
 
-def completion(drawn: Drawn, ranking: Sequence[int], trail: dict[str, Any]) -> dict[str, Any]:
+def completion(drawn: DrawnChoices, ranking: Sequence[int], trail: dict[str, Any]) -> dict[str, Any]:
     """Return the object of the upstream that holds the best choice, with the usage of all candidates."""
     choices = [{**drawn.choices[at], "index": place} for place, at in enumerate(ranking)]
     usage = added_usage(drawn.usages)

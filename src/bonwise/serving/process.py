@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from bonwise.errors import UsageError
-from bonwise.serving.app import Endpoint
+from bonwise.serving.app import ChatEndpoint
 from bonwise.serving.config import ServeConfig
 from bonwise.serving.key_limits import KeyLimits
 from bonwise.serving.server import serve_here
@@ -83,6 +83,6 @@ def serve_alone(
         try:
             # Those of a server that was killed: what they cost nobody knows.
             limits.give_up()
-            return serve_here(Endpoint(config, run, limits), config.limits, door, ready=ready)
+            return serve_here(ChatEndpoint(config, run, limits), config.limits, door, ready=ready)
         finally:
             limits.close()

@@ -10,7 +10,7 @@ from typing import Any
 
 from bonwise.calls.providers.openai import chat_usage
 from bonwise.hosts.trail import judge_usage
-from bonwise.serving.best_of_model import Outcome
+from bonwise.serving.best_of_model import RequestOutcome
 from bonwise.serving.metrics import Metrics
 
 __all__ = ["RequestRecord", "RequestRecords"]
@@ -27,13 +27,13 @@ class RequestRecord:
     request_id : str
     key, model : str
         Names, empty where they are not known (yet).
-    outcome : Outcome
+    outcome : RequestOutcome
     """
 
     request_id: str
     key: str = ""
     model: str = ""
-    outcome: Outcome = field(default_factory=Outcome)
+    outcome: RequestOutcome = field(default_factory=RequestOutcome)
     begun: float = field(default_factory=time.monotonic)
 
 
@@ -69,7 +69,7 @@ class RequestRecords:
             }
             logger.info(json.dumps(said))
 
-    def _count(self, outcome: Outcome, model: str) -> None:
+    def _count(self, outcome: RequestOutcome, model: str) -> None:
         add, drawn, chosen = self.metrics.add, outcome.drawn, outcome.chosen
         if drawn is not None:
             add("bonwise_upstream_calls_total", drawn.calls, model=model)
@@ -90,7 +90,7 @@ class RequestRecords:
             add("bonwise_judge_cost_dollars_total", bill.cost or 0.0, model=model)
 
 
-def _told(outcome: Outcome) -> dict[str, Any]:
+def _told(outcome: RequestOutcome) -> dict[str, Any]:
     drawn, chosen = outcome.drawn, outcome.chosen
     if drawn is None:
         return {}

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from bonwise.errors import UsageError
 from bonwise.serving import EXTRA
-from bonwise.serving.app import Endpoint
+from bonwise.serving.app import ChatEndpoint
 from bonwise.serving.config import ServeConfig, ServerLimits
 
 EXTRA.require("bonwise serve")
@@ -95,7 +95,7 @@ def allow_many_files() -> None:
 
 
 def serve_here(
-    endpoint: Endpoint,
+    endpoint: ChatEndpoint,
     limits: ServerLimits,
     door: socket.socket,
     *,
@@ -106,7 +106,7 @@ def serve_here(
 
     Parameters
     ----------
-    endpoint : Endpoint
+    endpoint : ChatEndpoint
     limits : ServerLimits
     door : socket.socket
         Listens.
@@ -137,7 +137,7 @@ def _bounded(most: int) -> type[Any]:
     """Return the class of connections of which there are at most so many at once."""
     plain: Any = AutoHTTPProtocol
 
-    class Bounded(plain):  # type: ignore[misc]
+    class BoundedConnection(plain):  # type: ignore[misc]
         """A connection that is closed at once where there are too many."""
 
         def connection_made(self, transport: Any) -> None:
@@ -145,7 +145,7 @@ def _bounded(most: int) -> type[Any]:
             if len(self.connections) > most:
                 transport.abort()
 
-    return Bounded
+    return BoundedConnection
 
 
 class _Server(uvicorn.Server):
@@ -154,7 +154,7 @@ class _Server(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
-        endpoint: Endpoint,
+        endpoint: ChatEndpoint,
         silence: float,
         ready: Callable[[], None],
         each_second: Callable[[], bool],

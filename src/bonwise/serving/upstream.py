@@ -20,7 +20,7 @@ from bonwise.calls.retry import until_answered
 from bonwise.printable import printable
 from bonwise.serving.config import ModelConfig
 
-__all__ = ["Drawn", "Upstream", "UpstreamError"]
+__all__ = ["DrawnChoices", "Upstream", "UpstreamError"]
 
 _CAN_DO_WITHOUT = {"n": NAMES["n"]}
 """Whatever else of a request the upstream does not take is the client's to mend."""
@@ -30,7 +30,7 @@ CLIENTS = 16
 
 
 @dataclass(slots=True)
-class Drawn:
+class DrawnChoices:
     """What the upstream gave for one request.
 
     Parameters
@@ -79,11 +79,11 @@ class UpstreamError(Exception):
     ----------
     problem : Problem
         Of the first call.
-    drawn : Drawn
+    drawn : DrawnChoices
         What was paid, or may have been.
     """
 
-    def __init__(self, problem: Problem, drawn: Drawn) -> None:
+    def __init__(self, problem: Problem, drawn: DrawnChoices) -> None:
         self.problem, self.drawn = problem, drawn
         super().__init__(problem.message)
 
@@ -121,7 +121,7 @@ class Upstream:
         for client in self._clients:
             await client.aclose()
 
-    async def draw(self, body: Mapping[str, Any], wanted: int) -> Drawn:
+    async def draw(self, body: Mapping[str, Any], wanted: int) -> DrawnChoices:
         """Draw candidates.
 
         Where the upstream honours ``n``, one call draws them all. What is missing is drawn by calls of its own; an
@@ -139,7 +139,7 @@ class Upstream:
         UpstreamError
             No call brought a candidate.
         """
-        drawn = Drawn()
+        drawn = DrawnChoices()
         first: Problem | None = None
         if wanted > 1 and self._takes_n is not False:
             first = await self._draw_at_once(body, wanted, drawn)
@@ -154,7 +154,7 @@ class Upstream:
             raise UpstreamError(first, drawn)
         return drawn
 
-    async def _draw_at_once(self, body: Mapping[str, Any], wanted: int, drawn: Drawn) -> Problem | None:
+    async def _draw_at_once(self, body: Mapping[str, Any], wanted: int, drawn: DrawnChoices) -> Problem | None:
         try:
             answer = await self._answered(self._request({**body, "n": wanted}), drawn)
         except AttemptError as error:
@@ -170,7 +170,7 @@ class Upstream:
         return None
 
     async def _draw_one_by_one(
-        self, body: Mapping[str, Any], count: int, drawn: Drawn, *, begun: int
+        self, body: Mapping[str, Any], count: int, drawn: DrawnChoices, *, begun: int
     ) -> list[Problem]:
         """Draw by calls of their own, at once; return what went wrong."""
         seed = body.get("seed")
@@ -200,7 +200,7 @@ class Upstream:
     def _request(self, body: dict[str, Any]) -> Request:
         return Request("openai", self._base_url, "", ENDPOINT, body, self._config.model.name)
 
-    async def _answered(self, request: Request, drawn: Drawn) -> dict[str, Any]:
+    async def _answered(self, request: Request, drawn: DrawnChoices) -> dict[str, Any]:
         """Ask, again where waiting may help."""
 
         async def attempt(_number: int) -> dict[str, Any]:

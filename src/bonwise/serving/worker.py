@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bonwise.errors import BonwiseError
-from bonwise.serving.app import Endpoint
+from bonwise.serving.app import ChatEndpoint
 from bonwise.serving.config import read_config
 from bonwise.serving.key_limits import KeyLimits
 from bonwise.serving.process import ACCOUNTS, METRICS, log_to_standard_error
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str]) -> int:
     log_to_standard_error()
     limits, metrics = KeyLimits(Path(state) / ACCOUNTS), WorkerMetrics(Path(state) / METRICS)
     settings = read_config(config)
-    endpoint = Endpoint(settings, run[0] if run else None, limits)
+    endpoint = ChatEndpoint(settings, run[0] if run else None, limits)
     endpoint.metrics_of_others = metrics.of_others
 
     def tell() -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 from bonwise.errors import UsageError
-from bonwise.serving.app import Endpoint
+from bonwise.serving.app import ChatEndpoint
 from bonwise.serving.config import read_config
 from bonwise.serving.key_limits import KeyLimits
 from bonwise.serving.process import ACCOUNTS, METRICS, run_folder
@@ -63,7 +63,7 @@ def serve_by_workers(
     """
     if sys.platform == "win32":
         raise UsageError("--workers needs a system that hands sockets on", hint="leave --workers out on Windows")
-    Endpoint(read_config(config), run)
+    ChatEndpoint(read_config(config), run)
     with _state(run) as state:
         limits, metrics = KeyLimits(state / ACCOUNTS), WorkerMetrics(state / METRICS)
         try:
