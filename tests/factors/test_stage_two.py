@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,8 +10,9 @@ from bonwise.data.rating_sources import ratings_of_votes
 from bonwise.data.ratings import RatingTable
 from bonwise.factors.baselines import BASELINES, baseline_losses
 from bonwise.factors.human_design import HumanDesign
-from bonwise.factors.model_choice import StageOneSettings, choose_model
+from bonwise.factors.model_choice import StageOneSettings, choose_among, fit_stage_one
 from bonwise.factors.rating_arrays import RatingArrays
+from bonwise.factors.stage_one import fit_capabilities
 from bonwise.factors.stage_two import HumanRatings, fit_human
 from bonwise.factors.verdict_columns import RatedCells, VerdictColumns
 from bonwise.stats.ordinal.regression import fit_ordinal
@@ -41,12 +44,23 @@ def test_one_skill_of_decisive_votes_is_bradley_terry(shared):
 
 
 @pytest.mark.shared
+def test_stage_one_with_one_skill_and_one_prompt_is_bradley_terry(shared):
+    """K = 1, P = 1, one rater who compares, no prior: the tensor itself holds the strengths, to 1e-4."""
+    _, data = mt_bench(shared, ties=False)
+    human = data.only(data.human).of_raters([0])
+    together = replace(human, prompt=np.zeros(len(human), dtype=np.int64), prompts=1)
+    found = fit_capabilities(together, 1, prior=0.0, restarts=3).tensor()[0, :, 0]
+    assert np.allclose(found - found.mean(), BRADLEY_TERRY, atol=1e-4)
+
+
+@pytest.mark.shared
 @pytest.mark.slow
 @pytest.mark.parametrize(("share", "least"), [(0.1, 0.0), (0.3, 0.005)])
 def test_votes_of_mt_bench_are_predicted_better_than_by_bradley_terry_and_verdict(shared, share, least):
     """Ten splits by prompt and pair; rank, prior, columns and ridge are chosen without the held-out votes."""
     _, data = mt_bench(shared)
     design = HumanDesign(data.models, VerdictColumns.of(data.without_human()))
+    fits = fit_stage_one(data.without_human(), StageOneSettings())
     gains = []
     for seed in range(10):
         human = HumanRatings.of(data, seed=seed)
@@ -54,7 +68,7 @@ def test_votes_of_mt_bench_are_predicted_better_than_by_bradley_terry_and_verdic
         count = groups.max() + 1
         known = (np.random.default_rng(seed).permutation(count) < int(share * count))[groups]
         fitted, held = human.only(known), human.only(~known)
-        chosen = choose_model(data.without_human(), design, fitted, StageOneSettings())
+        chosen = choose_among(fits, design, fitted)
         losses = baseline_losses(design, fitted, held, data.prompts)
         gains.append(losses["constant_and_verdict"].mean() - chosen.human.cross_entropy(held))
     assert np.mean(gains) >= least
