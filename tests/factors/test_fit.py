@@ -7,8 +7,11 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
+from bonwise.data.ratings import RatingTable
 from bonwise.errors import FileError, InputError, UsageError
+from bonwise.factors.checks import refuse_unfit
 from bonwise.factors.leaderboards import composites
+from bonwise.factors.rating_arrays import RatingArrays
 from bonwise.testing import simulate_ratings
 from cli.commands import strict, typed
 
@@ -252,6 +255,16 @@ def test_settings_that_mean_nothing_are_refused(asked, words):
     """Before anything is fitted."""
     with pytest.raises(InputError, match=words):
         bw.fit_factors(frame(), **{"human": "human", **asked})
+
+
+def test_the_largest_rank_is_the_one_that_the_hint_names():
+    """Four judges of four models tell 16 skills apart on 60 prompts: 17 are refused and 16 are not."""
+    table = RatingTable.read(frame(), human="human")
+    data = RatingArrays.of(table)
+    refuse_unfit(table, data, 16)
+    with pytest.raises(UsageError) as refused:
+        refuse_unfit(table, data, 17)
+    assert refused.value.hint == "choose a rank of at most 16"
 
 
 def test_a_judge_with_one_category_is_left_out_and_said():

@@ -17,9 +17,9 @@ FEWEST_HUMAN = 20
 """Human ratings without which nothing can be cross-validated."""
 
 
-def largest_rank(data: RatingArrays) -> int:
-    """Return the most skills that the ratings can tell apart: no more than prompts, or pairs of judge and model."""
-    return max(min(data.prompts, data.models * max(data.raters - 1, 1)), 1)
+def largest_rank(judges: RatingArrays) -> int:
+    """Return the most skills that ratings by judges tell apart: no more than prompts, or pairs of judge and model."""
+    return max(min(judges.prompts, judges.models * judges.raters), 1)
 
 
 def refuse_unfit(table: RatingTable, data: RatingArrays, rank: int | None) -> None:
@@ -65,7 +65,7 @@ def refuse_unfit(table: RatingTable, data: RatingArrays, rank: int | None) -> No
         raise UsageError(
             f"{table.source}: a rank of {rank} is more than {data.models} models, {judges.raters} judges and "
             f"{data.prompts} prompts can tell apart",
-            hint=f"choose a rank of at most {largest_rank(data)}",
+            hint=f"choose a rank of at most {largest_rank(judges)}",
         )
 
 
