@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from bonwise.auditing.compare import PickComparison, compare
     from bonwise.auditing.confidence import ConfidenceAudit, audit_confidence
     from bonwise.auditing.doctor import doctor
-    from bonwise.auditing.preferences import PreferenceAudit, audit_preferences
     from bonwise.auditing.result import Audit
     from bonwise.auditing.studies.calibration import CalibrationStudy, study_calibration
     from bonwise.auditing.studies.label_strategy.draw import draw_pairs
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from bonwise.auditing.studies.label_strategy.verdict_study import study_verdicts
     from bonwise.auditing.studies.mix import MixStudy, study_mix
     from bonwise.auditing.studies.requirements import RequirementsStudy, study_requirements
+    from bonwise.auditing.verdict_audit import PreferenceAudit, audit_preferences
     from bonwise.data.label_design import LabelDesign
     from bonwise.data.pool import Candidate, Pool
     from bonwise.data.ratings import RatingTable
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from bonwise.planning.plans.plan import Plan, plan
     from bonwise.planning.sampling.design_comparison import DesignComparison, compare_designs
     from bonwise.planning.sampling.label_draw import LabelDraw, draw_labels
-    from bonwise.planning.studies.preference_study import PreferenceStudy, study_preferences
+    from bonwise.planning.studies.vote_study import PreferenceStudy, study_preferences
     from bonwise.routing.router import Router
     from bonwise.routing.study import RouteStudy, route
     from bonwise.runs.control import Stop
@@ -215,8 +215,8 @@ _HOMES = {
     "Pointwise": "bonwise.judges.pointwise",
     "Pool": "bonwise.data.pool",
     "Preference": "bonwise.data.verdicts",
-    "PreferenceAudit": "bonwise.auditing.preferences",
-    "PreferenceStudy": "bonwise.planning.studies.preference_study",
+    "PreferenceAudit": "bonwise.auditing.verdict_audit",
+    "PreferenceStudy": "bonwise.planning.studies.vote_study",
     "Probability": "bonwise.judges.probability",
     "Quantized": "bonwise.judges.quantized",
     "RankedCandidate": "bonwise.selection.ranked_candidates",
@@ -246,7 +246,7 @@ _HOMES = {
     "aselect_many": "bonwise.runs.select_many",
     "audit": "bonwise.auditing.audit",
     "audit_confidence": "bonwise.auditing.confidence",
-    "audit_preferences": "bonwise.auditing.preferences",
+    "audit_preferences": "bonwise.auditing.verdict_audit",
     "best_of": "bonwise.selection.best_of",
     "compare": "bonwise.auditing.compare",
     "compare_designs": "bonwise.planning.sampling.design_comparison",
@@ -269,7 +269,7 @@ _HOMES = {
     "study_factors": "bonwise.factors.study",
     "study_label_strategy": "bonwise.auditing.studies.label_strategy.study",
     "study_mix": "bonwise.auditing.studies.mix",
-    "study_preferences": "bonwise.planning.studies.preference_study",
+    "study_preferences": "bonwise.planning.studies.vote_study",
     "study_requirements": "bonwise.auditing.studies.requirements",
     "study_verdicts": "bonwise.auditing.studies.label_strategy.verdict_study",
 }

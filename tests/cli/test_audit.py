@@ -368,8 +368,9 @@ def test_pairwise_verdicts_are_audited(capsys, tmp_path):
 
 
 def test_pairwise_verdicts_need_their_columns(capsys, tmp_path):
-    """Without the oracle's column, or the prompt's, pairwise verdicts are refused with the flag to add."""
-    source = written(tmp_path / "v.csv", VERDICTS)
+    """Without the oracle's column, or any of the prompt, pairwise verdicts are refused with the flag to add."""
+    rows = [{**row, "nr": row["item"]} for row in VERDICTS]
+    source = written(tmp_path / "v.csv", [{key: cell for key, cell in row.items() if key != "item"} for row in rows])
     for flags, missing in ((PREFERENCES[:2], "--label-col"), (PREFERENCES[:4], "--prompt-col")):
         done = typed(capsys, "preferences", source, *flags)
         assert done.code == 2

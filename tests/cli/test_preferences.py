@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bonwise.planning.studies.preference_study import study_preferences
+from bonwise.planning.studies.vote_study import study_preferences
 from cli.commands import CONTROL, strict, typed, written
 
 ROWS = [
@@ -59,13 +59,13 @@ def test_ties_need_a_way_to_count(capsys, source):
 @pytest.mark.parametrize(
     ("flags", "word"),
     [
-        (("--verdict-col", "won"), "--pair-col"),
+        (("--verdict-col", "won", "--pair-col", "one"), "--pair-col"),
         ((*VOTES, "--ties", "drop", "--judge-col", "who"), "--judge-col"),
         ((*VOTES, "--ties", "drop", "--context-col", "who"), "--context-col"),
         ((*VOTES, "--ties", "drop", "--verdict-col", "gold"), "several columns"),
         ((*VOTES, "--ties", "other"), "pessimistic"),
         ((*VOTES, "--ties", "drop", "--fewest-votes", "900"), "--fewest-votes"),
-        ((*VOTES, "--label-col", "gold"), "--prompt-col"),
+        ((*VOTES, "--label-col", "gold", "--prompt-col", "x"), "no column named 'x'"),
         ((*VOTES, "--label-col", "gold", "--prompt-col", "q", "--ties", "drop"), "--ties"),
         ((*VOTES, "--label-col", "gold", "--prompt-col", "q", "--near-tie", "0.1"), "--near-tie"),
     ],

@@ -234,7 +234,7 @@ def test_every_column_with_bad_rows_is_said_at_once():
 
 def test_votes_are_told_from_scores():
     """A file of votes is named as what it is, with the command that reads it."""
-    votes = pd.DataFrame({"model_a": ["m"], "model_b": ["n"], "winner": ["model_a"]})
+    votes = pd.DataFrame({"model_a": ["m"] * 12, "model_b": ["n"] * 12, "winner": ["model_a", "tie"] * 6})
     with pytest.raises(ColumnError, match="votes on pairs, not a table of scores") as refused:
         ScoreTable.from_frame(votes)
-    assert refused.value.hint == "bonwise preferences table --verdict-col winner --pair-col model_a,model_b"
+    assert refused.value.hint == "bonwise preferences table --ties drop --fewest-votes 6"

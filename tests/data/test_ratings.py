@@ -151,7 +151,7 @@ BAD = [
     ([(*MIXED[0][:4], ""), (*MIXED[1][:4], "none")], {"human": "gpt"}, InputError, "no row holds a rating"),
     ([*MIXED, ("p9", "a", "", "ann", 3)], {}, RowError, "row 6: 'ann' compares two models in some rows"),
     ([*MIXED, ("p9", "a", "", "gpt", "fine")], {}, RowError, "row 6: rating of 'gpt' holds 'fine'"),
-    ([*MIXED, ("p9", "a", "b", "ann", "left")], {}, RowError, "row 6: rating of 'ann' holds 'left'|row 3"),
+    ([*MIXED, ("p9", "a", "b", "ann", "lefty")], {}, RowError, "row 6: rating of 'ann' holds 'lefty'|row 3"),
     ([("p", "a", "b", "ann", 1), ("p", "a", "c", "ann", 0)], {}, RowError, "row 1: 'ann' compares two models, and"),
     ([("p", "b", "a", "ann", "a")], {}, RowError, "row 0: 'a' names one side"),
     ([("", "a", "", "ann", 1)], {}, RowError, "row 0: no prompt_id"),

@@ -35,7 +35,7 @@ def test_the_second_model_is_the_alphabetically_second_one():
 
 def test_turning_the_columns_round_changes_nothing():
     """Naming the columns the other way, each verdict turned with them, gives the same votes."""
-    turn = {"model_a": "model_b", "2": "1", "A": "b", "tie": "tie", "second": "first"}
+    turn = {"model_a": "model_b", "2": "1", "A": "B", "tie": "tie", "second": "first"}
     turned = votes([(right, left, turn[won], q) for left, right, won, q in ROWS])
     assert turned.preferred.tolist() == votes(ROWS).preferred.tolist()
     assert turned.first.tolist() == votes(ROWS).first.tolist()

@@ -63,7 +63,8 @@ def reading(one):
     try:
         rows, prompts, _, judges, labels = counted(one)
     except BonwiseError as error:
-        return error.hint.partition("; no label")[0].replace(f"{one.path}", one.name)
+        said = error.hint.partition("; no label")[0].replace(f"{one.path}", one.name)
+        return said if one.votes is None else f"{one.votes[0]} votes: `{said}`"
     said = "1 judge" if judges == 1 else f"{judges} judges"
     flag = f", with `--labels {one.labels}`" if one.labels else ""
     return f"{rows} rows, {prompts} prompts, {said}, {labels} labels{flag}"

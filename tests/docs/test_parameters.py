@@ -45,6 +45,8 @@ OTHERWISE = {
     ("Resampled", "of"): "it takes no judge of its own kind",
     ("RouteStudy.router", "judge"): "a judge that was studied",
     ("audit_preferences", "judge"): "a column",
+    ("audit_preferences", "labels"): "of pairs",
+    ("audit_preferences", "oracle"): "a column",
     ("study_verdicts", "judge"): "a column",
     ("judge", "deadline"): "there is one per question",
     ("judge", "max_concurrency"): "its pools have no deadline",

@@ -1,4 +1,4 @@
-"""``bonwise preferences``: votes studied as they are, or pairwise verdicts compared with oracle preferences."""
+"""``bonwise preferences``: a study of votes, or an audit of verdicts against labels."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from bonwise.cli import arguments as given
 from bonwise.cli.shared_flags import JsonOutput, shared_flags
 from bonwise.data.checks import CONFIDENCE
+from bonwise.data.verdict_words import parse_verdict_map
 from bonwise.errors import UsageError
 
 __all__ = ["preferences"]
@@ -21,11 +22,13 @@ def preferences(
     *,
     file: Annotated[Path, typer.Argument(help="Votes or verdicts: CSV, JSONL or Parquet.", show_default=False)],
     verdict_col: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(help="Column of the verdict; twice for two presentation orders.", show_default=False),
-    ],
-    label_col: Annotated[
-        str | None, typer.Option(help="Column of the oracle's verdict; without it the votes themselves are studied.")
+    ] = None,
+    label_col: Annotated[str | None, typer.Option(help="Column of the oracle's verdict, in LABELS if given.")] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(help="Votes of people on the same pairs, joined by prompt and sides.", show_default=False),
     ] = None,
     prompt_col: Annotated[
         str | None, typer.Option(help="Column of the pair's prompt; a,b joins columns, here and below.")
@@ -34,7 +37,13 @@ def preferences(
     context_col: Annotated[str | None, typer.Option(help="Column of the context.")] = None,
     pair_col: Annotated[
         str | None,
-        typer.Option(help="Of votes: the two columns of the models. With labels: what tells a prompt's pairs apart."),
+        typer.Option(
+            help="The two columns of the sides, then what tells a prompt's pairs apart; with --label-col only that."
+        ),
+    ] = None,
+    verdict_map: Annotated[
+        str | None,
+        typer.Option(help="What verdicts say, such as 1=first,0=second (first, second, tie or none)."),
     ] = None,
     ties: Annotated[
         str | None,
@@ -51,76 +60,59 @@ def preferences(
 ) -> int:
     """Study votes, or audit pairwise verdicts.
 
-    Of votes it prints margins, near ties and the votes needed. With --label-col it audits verdicts against labels.
+    Of votes it prints margins, near ties and the votes needed. With --labels or --label-col it audits verdicts
+    against labels. Columns that are not named are found, and the page says how the file was read.
     """
-    output.refuse_overwriting(file)
+    output.refuse_overwriting(file, labels)
     of_votes = {"ties": ties, "near_tie": near_tie, "power": power, "fewest_votes": fewest_votes, "seed": seed}
     asked = {name: value for name, value in of_votes.items() if value is not None}
-    prompt, pair = _columns(prompt_col), _columns(pair_col)
-    if label_col is None:
+    verdicts, meaning = tuple(verdict_col or ()), None if verdict_map is None else parse_verdict_map(verdict_map)
+    if label_col is None and labels is None:
         _refuse(
             "is only for verdicts compared with labels",
-            "name the labels with --label-col, or leave it out",
+            "name the labels with --labels or --label-col, or leave it out",
             {"--judge-col": judge_col, "--context-col": context_col},
         )
-        return _votes(file, verdict_col, pair, prompt, {**asked, "confidence": confidence}, output)
+        votes = {"pair_col": _columns(pair_col), "prompt_col": _columns(prompt_col), "verdict_map": meaning}
+        return _votes(file, verdicts, {**votes, **asked, "confidence": confidence}, output)
     _refuse(
         "is only for votes without labels",
-        "leave it out, or leave out --label-col",
+        "leave it out, or leave out the labels",
         {f"--{name.replace('_', '-')}": value for name, value in of_votes.items()},
     )
-    roles = {"prompt": prompt, "pair": pair, "judge": _columns(judge_col), "context": _columns(context_col)}
-    return _verdicts(file, verdict_col, label_col, roles, confidence, output)
+    named = {"prompt": prompt_col, "pair": pair_col, "judge": judge_col, "context": context_col}
+    roles = {role: _columns(text) or () for role, text in named.items()}
+    from bonwise.auditing.verdict_audit import audit_preferences
 
-
-def _verdicts(
-    file: Path,
-    verdicts: list[str],
-    oracle: str,
-    roles: Mapping[str, tuple[str, ...]],
-    confidence: float,
-    output: JsonOutput,
-) -> int:
-    """Audit verdicts against the oracle's."""
-    if not roles["prompt"]:
-        raise UsageError("verdicts are audited by prompt, and none was named", hint="add --prompt-col COLUMN")
-    from bonwise.auditing.preferences import audit_preferences
-
-    found = audit_preferences(file, verdicts=verdicts, oracle=oracle, confidence=confidence, **roles)
+    found = audit_preferences(
+        file,
+        verdicts=verdicts,
+        oracle=label_col,
+        labels=labels,
+        verdict_map=meaning,
+        confidence=confidence,
+        **roles,
+    )
     output.deliver(found.document())
     return 0
 
 
-def _votes(
-    file: Path,
-    verdicts: list[str],
-    pair: tuple[str, ...],
-    prompt: tuple[str, ...],
-    settings: Mapping[str, Any],
-    output: JsonOutput,
-) -> int:
+def _votes(file: Path, verdicts: tuple[str, ...], settings: Mapping[str, Any], output: JsonOutput) -> int:
     """Study the votes themselves."""
-    if not pair:
-        raise UsageError(
-            "votes are studied by pair of models, and none was named",
-            hint="name the models with --pair-col model_a,model_b, or an oracle's verdict with --label-col",
-        )
-    if len(verdicts) != 1:
+    if len(verdicts) > 1:
         raise UsageError(
             "a vote has one verdict, and several columns were named",
-            hint="give --verdict-col once; two presentation orders are audited with --label-col",
+            hint="give --verdict-col once; two presentation orders are audited with --label-col or --labels",
         )
-    from bonwise.planning.studies.preference_study import study_preferences
+    from bonwise.planning.studies.vote_study import study_preferences
 
-    document = study_preferences(
-        file, verdict_col=verdicts[0], pair_col=pair, prompt_col=prompt, **settings
-    ).document()
-    output.deliver(document)
+    output.deliver(study_preferences(file, verdict_col=next(iter(verdicts), None), **settings).document())
     return 0
 
 
-def _columns(text: str | None) -> tuple[str, ...]:
-    return tuple(text.split(",")) if text else ()
+def _columns(text: str | None) -> tuple[str, ...] | None:
+    """Return the columns that a flag names; none where it is empty, None where it was not given."""
+    return None if text is None else tuple(text.split(",")) if text else ()
 
 
 def _refuse(message: str, hint: str, flags: Mapping[str, object]) -> None:

@@ -11,6 +11,7 @@ import pandas as pd
 from bonwise.data.identifiers import as_categories
 from bonwise.data.numbers import distinct, parse_numbers
 from bonwise.data.rows import RowSource, open_rows
+from bonwise.data.vote_readings import earned_shares
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import ColumnError, RowError, UsageError
 
@@ -73,8 +74,8 @@ class PairVerdicts:
         frame = pd.DataFrame(
             {
                 **{role: np.asarray(found, dtype=object) for role, found in ends.items()},
-                "first": _earned(raw, "shown_first", name),
-                "second": _earned(raw, "shown_second", name),
+                "first": earned_shares(raw["shown_first"], name),
+                "second": earned_shares(raw["shown_second"], name),
                 "tokens": _tokens(raw, name),
             },
             index=raw.index,
@@ -98,18 +99,6 @@ def _one_judge(raw: pd.DataFrame, source: str, judge: str | None) -> tuple[pd.Da
             f"{source}: no verdicts of {quoted(wanted)}", hint=f"there are those of {listed(names.categories)}"
         )
     return raw[np.asarray(names == wanted)], wanted
-
-
-def _earned(raw: pd.DataFrame, column: str, source: str) -> _Floats:
-    values = parse_numbers(raw[column], role=column, source=source)
-    off = (values < 0) | (values > 1)
-    if off.any():
-        at = int(np.flatnonzero(off)[0])
-        raise RowError(
-            f"{source}, row {raw.index[at]}: {column} is {values[at]:g}",
-            hint="write a number from 0 to 1, blank for none",
-        )
-    return values
 
 
 def _token_columns(raw: pd.DataFrame) -> tuple[str, ...] | None:

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from bonwise.data.identifiers import as_categories
+from bonwise.data.joined_names import require_columns
 from bonwise.data.numbers import first_text_row, is_blank, parse_numbers
 from bonwise.data.prompt_property import PromptProperty
 from bonwise.data.rows import RowSource, open_rows
-from bonwise.data.verdict_words import require_columns
 from bonwise.data.wording import quoted
 from bonwise.errors import ColumnError, InputError, RowError
 

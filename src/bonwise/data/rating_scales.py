@@ -12,7 +12,8 @@ import pandas as pd
 
 from bonwise.data.checks import check_whole
 from bonwise.data.numbers import parse_numbers
-from bonwise.data.verdict_words import VERDICT_WORDS
+from bonwise.data.verdict_words import Side
+from bonwise.data.vote_readings import verdicts_or_nothing
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import RowError, UsageError
 
@@ -30,7 +31,7 @@ MOST_CATEGORIES = 10
 """Distinct numbers beyond which a rater's numbers are binned, and the most bins: the ten of the paper."""
 
 _VERDICTS: Mapping[float, str] = {0.0: "opponent", 0.5: "tie", 1.0: "model"}
-_OWN_WORDS: Mapping[str, float] = {"model": 1.0, "opponent": 0.0}
+_OWN_WORDS: Mapping[str, Side] = {"model": "first", "opponent": "second"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,19 +166,7 @@ def _word(cell: object) -> str:
 
 def _verdicts(column: pd.Series, names: pd.DataFrame, source: str) -> _Floats:
     """Read verdicts: 1 for the model, 0 for the opponent, 1/2 for a tie, NaN for what is no verdict."""
-    words = column.astype(str).str.strip()
-    by_word = np.asarray(words.str.lower().map({**VERDICT_WORDS, **_OWN_WORDS}), dtype=np.float64)
-    model, opponent = (np.asarray(words == names[side].to_numpy()) for side in ("model", "opponent"))
-    by_name = np.where(model, 1.0, np.where(opponent, 0.0, np.nan))
-    unlike = ~np.isnan(by_word) & ~np.isnan(by_name) & (by_word != by_name)
-    if unlike.any():
-        at = int(np.flatnonzero(unlike)[0])
-        raise RowError(
-            f"{source}, row {column.index[at]}: {quoted(column.iloc[at])} names one side, and as a word it means the "
-            "other",
-            hint="write model, opponent or tie",
-        )
-    return np.where(np.isnan(by_name), by_word, by_name)
+    return verdicts_or_nothing(column, source, sides=names[["model", "opponent"]], words=_OWN_WORDS)[0]
 
 
 def _of_verdicts(verdicts: _Floats, rater: str) -> tuple[RaterScale, _Ints]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from bonwise.data.joined_names import joined_names, require_columns
 from bonwise.data.numbers import parse_numbers
 from bonwise.data.opening import ScoreSource, open_scores
 from bonwise.data.repeats import draw_columns
 from bonwise.data.rows import RowSource, open_rows
-from bonwise.data.verdict_words import joined_names, preferences_of, require_columns
+from bonwise.data.vote_columns import NamedVoteColumns
+from bonwise.data.vote_rows import VoteRows, check_verdict_map, one_verdict
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import ColumnError, RowError, UsageError
 
@@ -87,27 +89,29 @@ def _scored(rows: pd.DataFrame, frame: pd.DataFrame, column: str, replicate: pd.
     return rows.assign(rater=frame["judge"].astype(object), rating=frame[column], replicate=replicate)
 
 
-def ratings_of_votes(
+def ratings_of_votes(  # noqa: PLR0913 - one argument a role, all but the source named
     source: RowSource,
     *,
-    verdict: str,
-    pair: Sequence[str],
-    prompt: Sequence[str],
+    verdict: str | None = None,
+    pair: Sequence[str] | None = None,
+    prompt: Sequence[str] | None = None,
     rater: str | None = None,
     name: str = "human",
     category: str | None = None,
+    verdict_map: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Return votes on pairs of models as side-by-side ratings.
+
+    Columns that are not named are found, and verdicts are read, as `study_preferences` does.
 
     Parameters
     ----------
     source : str, pathlib.Path, pandas.DataFrame or rows as mappings
-    verdict : str
-        Column that says which model won: 1, a or model_a for the first of `pair`, 2, b or model_b for the second, or
-        tie.
-    pair : sequence of str
+    verdict : str, optional
+        Column that says which model won.
+    pair : sequence of str, optional
         The two columns that name the models.
-    prompt : sequence of str
+    prompt : sequence of str, optional
         Columns that together name the prompt.
     rater : str, optional
         Column that names the rater. Without it all votes are those of the rater `name`, and several votes on one pair
@@ -115,6 +119,8 @@ def ratings_of_votes(
     name : str
     category : str, optional
         Column that says the category of a prompt.
+    verdict_map : mapping of str to str, optional
+        What verdicts say: ``first``, ``second``, ``tie`` or ``none``.
 
     Returns
     -------
@@ -133,23 +139,32 @@ def ratings_of_votes(
     [{'prompt_id': '7', 'model': 'x', 'opponent': 'y', 'rater': 'human', 'rating': 'opponent', 'category': ''}]
     """
     raw, where = open_rows(source)
-    if len(pair) != 2 or pair[0] == pair[1]:
+    if pair is not None and len(pair) != 2:
         raise UsageError(
             f"{where}: a vote is on two models, so two columns name them, not {', '.join(pair) or 'none'}",
             hint="such as pair=['model_a', 'model_b']",
         )
-    if not prompt:
+    if prompt is not None and not prompt:
         raise UsageError(f"{where}: no column names the prompt", hint="such as prompt=['question_id', 'turn']")
-    require_columns(raw, [verdict, *pair, *prompt, *(c for c in (rater, category) if c is not None)], where)
-    won = pd.Series(preferences_of(raw[verdict], where), index=raw.index)
+    named = NamedVoteColumns(
+        verdicts=None if verdict is None else (verdict,),
+        pair=None if pair is None else tuple(pair),
+        prompt=None if prompt is None else tuple(prompt),
+        judge=(),
+    )
+    needed = ("verdicts", "pair", "prompt")
+    rows = VoteRows.of(raw, where, named, needed=needed, verdict_map=check_verdict_map(verdict_map))
+    frame, columns = rows.frame, rows.columns
+    require_columns(frame, [column for column in (rater, category) if column is not None], where)
+    won = pd.Series(one_verdict(rows.worth), index=frame.index)
     return pd.DataFrame(
         {
-            "prompt_id": joined_names(raw, prompt, "prompt_id", where).astype(object),
-            "model": raw[pair[0]].astype(object),
-            "opponent": raw[pair[1]].astype(object),
-            "rater": name if rater is None else raw[rater].astype(object),
+            "prompt_id": joined_names(frame, columns.prompt, "prompt_id", where).astype(object),
+            "model": frame[columns.pair[0]].astype(object),
+            "opponent": frame[columns.pair[1]].astype(object),
+            "rater": name if rater is None else frame[rater].astype(object),
             "rating": won.map(_VERDICTS),
-            "category": "" if category is None else raw[category].astype(object),
+            "category": "" if category is None else frame[category].astype(object),
         }
     )
 

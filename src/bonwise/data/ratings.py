@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.data.identifiers import as_categories
+from bonwise.data.joined_names import require_columns
 from bonwise.data.numbers import is_blank
 from bonwise.data.rating_scales import MOST_CATEGORIES, Binning, CategoryRules, RaterScale, scale_of_ratings
 from bonwise.data.rows import RowSource, open_rows
-from bonwise.data.verdict_words import require_columns
 from bonwise.data.wording import listed, quoted
 from bonwise.errors import InputError, RowError, UsageError
 

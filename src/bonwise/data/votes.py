@@ -12,8 +12,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.data.identifiers import as_categories
+from bonwise.data.joined_names import joined_names
 from bonwise.data.rows import RowSource, open_rows
-from bonwise.data.verdict_words import joined_names, preferences_of, require_columns
+from bonwise.data.vote_columns import NamedVoteColumns, VoteColumns
+from bonwise.data.vote_rows import VoteRows, check_verdict_map, one_verdict
 from bonwise.errors import ColumnError, InputError, UsageError
 
 __all__ = ["TIES", "Ties", "VoteTable", "tie_value"]
@@ -72,6 +74,10 @@ class VoteTable:
         1 where the second model is preferred, 0 where the first, 1/2 for a tie.
     dropped : mapping of str to int
         Rows left out, by reason.
+    columns : VoteColumns
+        Where they stand in the file.
+    readings : mapping of str to str
+        How the file was read, by column.
     """
 
     source: str
@@ -82,28 +88,32 @@ class VoteTable:
     prompts_named: bool
     preferred: _Floats = field(repr=False)
     dropped: Mapping[str, int] = field(default_factory=dict)
+    columns: VoteColumns = field(default_factory=lambda: VoteColumns(()))
+    readings: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(
         cls,
         source: RowSource,
         *,
-        verdict: str,
-        pair: Sequence[str],
-        prompt: Sequence[str] = (),
+        verdict: str | None = None,
+        pair: Sequence[str] | None = None,
+        prompt: Sequence[str] | None = None,
+        verdict_map: Mapping[str, str] | None = None,
     ) -> VoteTable:
-        """Read a file or frame.
+        """Read a file or frame; a column that is not named is found by its name and content.
 
         Parameters
         ----------
         source : str, pathlib.Path, pandas.DataFrame or rows as mappings
-        verdict : str
-            Column that says which model won: 1, a or model_a for the model in the first column of `pair`, 2, b or
-            model_b for the other, or tie.
-        pair : sequence of str
+        verdict : str, optional
+            Column that says which model won, see `bonwise.data.vote_readings`.
+        pair : sequence of str, optional
             The two columns that name the models.
-        prompt : sequence of str
-            Columns that together name the prompt.
+        prompt : sequence of str, optional
+            Columns that together name the prompt; none where it is empty.
+        verdict_map : mapping of str to str, optional
+            What verdicts say: ``first``, ``second``, ``tie`` or ``none``.
 
         Raises
         ------
@@ -117,16 +127,35 @@ class VoteTable:
         [1.0, 0.5]
         """
         raw, name = open_rows(source)
-        if len(pair) != 2 or pair[0] == pair[1]:
+        named = NamedVoteColumns(
+            verdicts=None if verdict is None else (verdict,),
+            pair=None if pair is None else tuple(pair),
+            prompt=None if prompt is None else tuple(prompt),
+            judge=(),
+        )
+        if pair is not None and len(pair) != 2:
             raise UsageError(
                 f"{name}: a vote is on two models, so two columns name them, not {', '.join(pair) or 'none'}",
                 hint="such as --pair-col model_a,model_b",
             )
-        require_columns(raw, [verdict, *pair, *prompt], name)
-        won = preferences_of(raw[verdict], name)
-        models, at = _models(raw, pair, name)
+        return cls.of(VoteRows.of(raw, name, named, verdict_map=check_verdict_map(verdict_map)))
+
+    @classmethod
+    def of(cls, rows: VoteRows) -> VoteTable:
+        """Return the votes of a file that was read.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            No vote at all, or one model alone.
+        """
+        raw, name, columns = rows.frame, rows.source, rows.columns
+        won = one_verdict(rows.worth)
+        models, at = _models(raw, columns.pair, name)
         prompts = (
-            joined_names(raw, prompt, "prompt_id", name).codes.astype(np.int64) if prompt else np.arange(len(raw))
+            joined_names(raw, columns.prompt, "prompt_id", name).codes.astype(np.int64)
+            if columns.prompt
+            else np.arange(len(raw))
         )
         reasons = {"no verdict": np.isnan(won), "a model against itself": ~np.isnan(won) & (at[0] == at[1])}
         kept = ~np.logical_or.reduce(list(reasons.values()))
@@ -139,9 +168,11 @@ class VoteTable:
             np.minimum(left, right),
             np.maximum(left, right),
             prompts[kept],
-            bool(prompt),
+            bool(columns.prompt),
             np.where(left > right, won, 1 - won),
-            {reason: int(rows.sum()) for reason, rows in reasons.items() if rows.any()},
+            {reason: int(found.sum()) for reason, found in reasons.items() if found.any()},
+            columns,
+            rows.readings,
         )
 
     @property

@@ -15,12 +15,22 @@ from bonwise.documents.values import Confidence, Count
 __all__ = [
     "MODEL",
     "ContextCount",
+    "JoinedLabels",
     "JudgePreferences",
     "PreferenceCounts",
     "PreferenceMetrics",
     "PreferenceSettings",
     "PreferencesDocument",
 ]
+
+
+DroppedVerdict = Literal[
+    "no verdict", "no label", "no label of the pair", "no label of the prompt", "a model against itself"
+]
+"""Why a judge's row is left out; the middle two where labels are in a second file."""
+
+LeftOutLabel = Literal["no verdict", "a model against itself", "prompt not judged", "pair not judged"]
+"""Why a row of labels in a second file is left out."""
 
 
 class ContextCount(Record):
@@ -46,12 +56,15 @@ class PreferenceCounts(Record):
     contexts_of_one_pair : int, optional
         Contexts with a single pair of this judge, where there are any: they count in the totals and are lent the part
         within of the others.
+    pairs_in_both_orders : int, optional
+        Pairs in two rows, each side first in one of them: their verdicts are averaged.
     """
 
     prompts: Count
     pairs: Count
-    dropped: dict[Literal["no verdict", "no label"], Count]
+    dropped: dict[DroppedVerdict, Count]
     contexts_of_one_pair: Count | None = None
+    pairs_in_both_orders: Count | None = None
 
 
 class PreferenceMetrics(Record):
@@ -94,6 +107,37 @@ class JudgePreferences(Record):
     metrics: PreferenceMetrics
 
 
+class JoinedLabels(Record):
+    """Labels of a second file, joined by pair whichever side stands first.
+
+    Parameters
+    ----------
+    source : str
+    rows : int
+        Of the file.
+    votes, turned : int
+        Votes on judged pairs, and those of them that have the sides in the other order than the verdict.
+    pairs : int
+        Judged pairs with a vote.
+    several, unanimous : int
+        Pairs with two votes or more, and those of them whose votes are all alike; of the others the majority counts.
+    no_majority : int
+        Pairs with as many votes for either side: their label is a tie.
+    left_out : dict of str to int
+        Rows that are not on a judged pair, by reason.
+    """
+
+    source: str
+    rows: Count
+    votes: Count
+    turned: Count
+    pairs: Count
+    several: Count
+    unanimous: Count
+    no_majority: Count
+    left_out: dict[LeftOutLabel, Count]
+
+
 class PreferenceSettings(Record):
     """What was asked for.
 
@@ -107,6 +151,10 @@ class PreferenceSettings(Record):
     prompt, judge, context, pair : list of str
         Columns that together name each of these.
     source, version : str
+    readings : dict of str to str, optional
+        How the files were read, by column; ``columns`` says which play a role.
+    verdict_map : dict of str to str, optional
+        What verdicts say, where the user said it.
     """
 
     confidence: Confidence
@@ -118,6 +166,8 @@ class PreferenceSettings(Record):
     pair: list[str]
     source: str
     version: str
+    readings: dict[str, str] | None = None
+    verdict_map: dict[str, Literal["first", "second", "tie", "none"]] | None = None
 
 
 class PreferencesDocument(Document):
@@ -128,12 +178,15 @@ class PreferencesDocument(Document):
     data : ContextCount
     settings : PreferenceSettings
     judges : dict of str to JudgePreferences
+    labels : JoinedLabels, optional
+        What became of the labels, where these are in a second file.
     """
 
     schema_: Literal["bonwise.preferences/1"] = Field(default="bonwise.preferences/1", alias="schema")
     data: ContextCount
     settings: PreferenceSettings
     judges: Annotated[dict[str, JudgePreferences], Field(min_length=1)]
+    labels: JoinedLabels | None = None
 
     frame_columns = ("judge", "metric", "estimate", "low", "high", "se", "n", "interval", "method", "reason")
 

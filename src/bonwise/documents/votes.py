@@ -60,7 +60,19 @@ class VotesData(Record):
 
 
 class VotesSettings(Record):
-    """Every argument as it was given or by default, and what it means."""
+    """Every argument as it was given or by default, and what it means.
+
+    Parameters
+    ----------
+    verdict_col : str
+        Columns in both presentation orders are joined by a comma; verdicts that differ are a tie.
+    pair_col, prompt_col : list of str
+        As they were named, or as they were found.
+    readings : dict of str to str, optional
+        How the file was read, by column; ``columns`` says which play a role.
+    verdict_map : dict of str to str or None
+        What verdicts say, where the user said it.
+    """
 
     ties: Literal["drop", "half", "pessimistic"] | None
     near_tie: Annotated[float, Field(gt=0, lt=0.5)]
@@ -82,6 +94,8 @@ class VotesSettings(Record):
     first: str
     source: str
     version: str
+    readings: dict[str, str] | None = None
+    verdict_map: dict[str, Literal["first", "second", "tie", "none"]] | None = None
 
 
 class MarginQuantile(Record):

@@ -1,4 +1,4 @@
-"""Forty files as tools wrote them, how each was made, and what is read from it: counted by hand."""
+"""Files as tools wrote them, how each was made, and what is read from it: counted by hand."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ class RealFile:
         Of a file that is no table of scores: what the one sentence names.
     labels : str
         Of picks: the file of labels that the one flag ``--labels`` gives; rows and labels are those of candidates.
+    votes : tuple of int, optional
+        Of votes, which ``bonwise preferences`` reads: rows, ties, and pairs of models.
     """
 
     name: str
@@ -38,6 +40,7 @@ class RealFile:
     columns: tuple[str, str, str, str] | None = None
     says: str = ""
     labels: str = ""
+    votes: tuple[int, int, int] | None = None
 
     @property
     def path(self):
@@ -56,7 +59,9 @@ MLFLOW, HARNESS, CJE = "MLflow 3.17.2", "lm-evaluation-harness 0.4.13", "CJE 0.9
 LANGFUSE, LANGSMITH = "Langfuse SDK 5.0.4", "LangSmith SDK 0.15.0"
 STUDIO, PYDANTIC, BRAINTRUST = "Label Studio 1.23.2", "pydantic-evals 2.62.0", "Braintrust SDK 0.47.0"
 POLARS, DUCKDB, DATASETS, EVALICA = "Polars 2.1.0", "DuckDB 2.0.0", "datasets 5.2.0", "evalica 0.4.2"
+CHOIX, ALPACA = "choix 0.4.1", "AlpacaEval 0.6.6"
 SQLITE, JQ, PANDAS, BONWISE = "sqlite3 3.40.1", "jq 1.6", "pandas 3.1.1", "bonwise"
+VOTES = "bonwise preferences"
 EXPORT = "GET /api/projects/1/export?exportType="
 OF_POLARS = ("Task ID", "Model Name", "Reward", "Human Label")
 OF_DUCKDB = ("item_id", "variant", "grade", "gold")
@@ -95,7 +100,12 @@ REAL_FILES = (
     RealFile("hf_preferences.parquet", DATASETS, "Dataset.to_parquet, chosen and rejected", (6, 3, 2, 1, 6)),
     RealFile("hf_completions.jsonl", DATASETS, "Dataset.to_json, completions", (6, 3, 2, 1, 6)),
     RealFile("hf_wide.csv", DATASETS, "Dataset.to_csv, a column per model", (6, 3, 2, 1, 6)),
-    RealFile("evalica.csv", EVALICA, "the frame of evalica.bradley_terry", says="bonwise preferences"),
+    RealFile("evalica.csv", EVALICA, "the frame of evalica.bradley_terry", says=VOTES, votes=(12, 3, 1)),
+    RealFile("choix.csv", CHOIX, "generate_pairwise, winner and loser as CSV", says=VOTES, votes=(36, 0, 3)),
+    RealFile("alpaca_annotations.json", ALPACA, "PairwiseAnnotator.annotate_head2head", says=VOTES, votes=(14, 0, 1)),
+    RealFile("mt_bench_votes.jsonl", DATASETS, "Dataset.to_json of MT-Bench votes", says=VOTES, votes=(36, 12, 3)),
+    RealFile("arena_marks.ndjson", POLARS, "write_ndjson, a column per outcome", says=VOTES, votes=(36, 12, 3)),
+    RealFile("arena_signs.parquet", POLARS, "write_parquet, verdicts A>>B", says=VOTES, votes=(36, 12, 3)),
     RealFile("sqlite.csv", SQLITE, "sqlite3 -header -csv", (4, 2, 2, 1, 4), OF_SQLITE),
     RealFile("sqlite.tsv", SQLITE, "sqlite3 -header -tabs", (4, 2, 2, 1, 4), OF_SQLITE),
     RealFile("sqlite.json", SQLITE, "sqlite3 -json", (4, 2, 2, 1, 4), OF_SQLITE),

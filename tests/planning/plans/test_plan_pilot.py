@@ -269,7 +269,7 @@ def frame_of(**changes):
         ({"question": "recovery", "pilot": frame_of(oracle_label=1.0), "half_width": 0.1}, "do not differ"),
         ({"question": "recovery", "pilot": frame_of()}, "needs half_width"),
         ({"question": "within_r>=0.1", "pilot": frame_of(judge_score=1.0)}, "no within-prompt correlation"),
-        ({"question": "margin", "pilot": frame_of()}, "no column that holds votes"),
+        ({"question": "margin", "pilot": frame_of()}, "no column holds verdicts"),
         ({"question": "margin", "pilot": frame_of(), "verdict_col": "winner"}, "no column named 'winner'"),
         ({"question": "margin", "pilot": pd.DataFrame({"winner": ["a", "x"]})}, "not a verdict"),
         (

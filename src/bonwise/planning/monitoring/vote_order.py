@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bonwise.data.identifiers import as_categories
+from bonwise.data.joined_names import require_columns
 from bonwise.data.numbers import distinct
 from bonwise.data.rows import RowSource, open_rows
-from bonwise.data.verdict_words import preferences_of, require_columns
+from bonwise.data.vote_readings import read_votes
 from bonwise.data.votes import Ties, VoteTable
 from bonwise.data.wording import listed
 from bonwise.errors import InputError
@@ -104,7 +105,7 @@ def _of_column(source: RowSource, verdict_col: str, prompt: str | None) -> VoteT
             f"{name}: {_MODELS[0]} and {_MODELS[1]} hold several models, and one sequence of looks is for one pair",
             hint=f"keep the rows of one pair, and name the columns with --pair-col {','.join(_MODELS)}",
         )
-    first_wins = preferences_of(raw[verdict_col], name)
+    first_wins = read_votes(raw[verdict_col], name).worth
     given = ~np.isnan(first_wins)
     prompts = np.arange(len(raw))
     if prompt is not None:

@@ -217,8 +217,8 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
     verdict_col : str, optional
         Column of the pilot's votes.
     pair_col : sequence of str, optional
-        The two columns that name the models of a vote, ``model_a`` and ``model_b`` where there are such; the
-        alphabetically first model is then the first side, and all votes must be on one pair.
+        The two columns that name the models. Without it those that are found by their names; the alphabetically first
+        model is then the first side, and all votes must be on one pair.
     ties : {"drop", "half", "pessimistic"}, optional
         How ties among the pilot's votes count: not, half a vote for each side, or against the first side; needed
         where there are any.

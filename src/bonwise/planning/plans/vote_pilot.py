@@ -7,17 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from bonwise.data.opening import HoldsScores
 from bonwise.data.rows import RowSource, open_rows
 from bonwise.data.table import ScoreTable
-from bonwise.data.verdict_words import preferences_of, require_columns
+from bonwise.data.vote_columns import NamedVoteColumns
+from bonwise.data.vote_rows import VoteRows, one_verdict
+from bonwise.data.vote_sides import pair_of
 from bonwise.data.votes import Ties, VoteTable
 from bonwise.data.wording import listed
 from bonwise.documents.plan import PilotOfVotes
 from bonwise.documents.record import given
-from bonwise.errors import ColumnError, InputError, UsageError
+from bonwise.errors import InputError, UsageError
 from bonwise.planning.plans.pilot_source import PilotSource
 from bonwise.stats.power.pilot_effect import wilson
 from bonwise.stats.sums import Floats
@@ -25,8 +26,6 @@ from bonwise.stats.sums import Floats
 __all__ = ["VotePilot", "vote_pilot"]
 
 _COUNT = re.compile(r"\s*(\d+)\s*/\s*(\d+)\s*")
-_VERDICTS = ("verdict", "winner", "vote", "preference", "preferred")
-_MODELS = ("model_a", "model_b")
 
 _WORTH: Mapping[Ties, float] = {"drop": np.nan, "half": 0.5, "pessimistic": 0.0}
 """Of a tie, for the first side."""
@@ -131,13 +130,17 @@ def _counted(values: Floats, source: PilotSource) -> VotePilot:
 def _values(given: RowSource, source: PilotSource) -> Floats:
     """Return the votes: 1 for the first side, 0 for the second, 1/2 for a tie; rows without one are none."""
     raw, _ = open_rows(given)
-    verdict = source.verdict_col or _verdict_column(raw, source)
-    pair = source.pair_col or (_MODELS if all(name in raw.columns for name in _MODELS) else ())
-    if not pair:
-        require_columns(raw, [verdict], source.name)
-        values = preferences_of(raw[verdict], source.name)
+    named = NamedVoteColumns(
+        verdicts=None if source.verdict_col is None else (source.verdict_col,),
+        pair=source.pair_col or pair_of(raw, texts=False),
+        prompt=(),
+        judge=(),
+    )
+    rows = VoteRows.of(raw, source.name, named, needed=("verdicts",))
+    if not rows.columns.pair:
+        values = one_verdict(rows.worth)
         return values[~np.isnan(values)]
-    table = VoteTable.read(given, verdict=verdict, pair=pair)
+    table = VoteTable.of(rows)
     pairs = len(np.unique(table.first * len(table.models) + table.second))
     if pairs > 1:
         raise InputError(
@@ -145,14 +148,3 @@ def _values(given: RowSource, source: PilotSource) -> Floats:
             hint=f"keep the rows of one pair of {listed(table.models)}; pair_col (--pair-col) names its columns",
         )
     return 1 - table.preferred
-
-
-def _verdict_column(raw: pd.DataFrame, source: PilotSource) -> str:
-    names: Mapping[str, str] = {str(name).strip().lower(): str(name) for name in raw.columns}
-    found = [names[word] for word in _VERDICTS if word in names]
-    if len(found) != 1:
-        raise ColumnError(
-            f"{source.name}: {'no column' if not found else 'more than one column'} that holds votes",
-            hint="name it with verdict_col (--verdict-col); it holds 1 or 2, a or b, model_a or model_b, or tie",
-        )
-    return found[0]

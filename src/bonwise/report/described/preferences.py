@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from bonwise.documents.preferences import JudgePreferences, PreferencesDocument
+from bonwise.documents.preferences import JoinedLabels, JudgePreferences, PreferencesDocument
 from bonwise.printable import printable
 from bonwise.report.blocks import Column, Part, Said, Table
-from bonwise.report.numbers import count, counted, estimate, interval, percent
+from bonwise.report.described.vote_readings import vote_readings
+from bonwise.report.numbers import count, counted, estimate, interval, listed_counts, percent
 
 __all__ = ["describe"]
 
@@ -28,7 +30,7 @@ def describe(document: PreferencesDocument) -> Part:
     orders = "both presentation orders averaged" if several else "one presentation order"
     confidence = percent(settings.confidence)
     return Part(
-        f"Pairwise verdicts of {printable(settings.source)}, against {printable(settings.oracle)}",
+        f"Pairwise verdicts of {printable(settings.source)}, against {_reference(document)}",
         [
             Table.facts(
                 [
@@ -39,13 +41,21 @@ def describe(document: PreferencesDocument) -> Part:
                 ]
             ),
             Said("note", f"{counted(document.data.contexts, 'context')}; {orders}; intervals at {confidence}"),
+            *vote_readings(settings.readings),
+            *_labels(document.labels),
             _table(document, several=several),
-            *_left_out(document.judges.values()),
+            *_left_out(document.judges.values(), joined=document.labels is not None),
+            *_in_both_orders(document.judges.values()),
             *([Said("note", "orders: how often both presentation orders agree.")] if several else []),
             Said("note", _BETWEEN),
             *_single(document.judges.values()),
         ],
     )
+
+
+def _reference(document: PreferencesDocument) -> str:
+    labels, column = document.labels, printable(document.settings.oracle)
+    return column if labels is None else f"{column} of {printable(labels.source)}"
 
 
 def _table(document: PreferencesDocument, *, several: bool) -> Table:
@@ -86,10 +96,50 @@ def _row(name: str, judge: JudgePreferences) -> list[str]:
     ]
 
 
-def _left_out(judges: Iterable[JudgePreferences]) -> Iterator[Said]:
-    dropped = sum(sum(judge.data.dropped.values()) for judge in judges)
-    if dropped:
-        yield Said("caveat", f"{counted(dropped, 'row')} left out: no verdict in every order, or no label")
+def _labels(found: JoinedLabels | None) -> Iterator[Said]:
+    """Yield what became of the labels of a second file."""
+    if found is None:
+        return
+    yield Said(
+        "note",
+        f"labels: {counted(found.votes, 'vote')} of {printable(found.source)} on "
+        f"{counted(found.pairs, 'judged pair')}; {count(found.turned)} have the sides in the other order and are "
+        "turned round. The first side of a pair is the alphabetically first one.",
+    )
+    if found.several:
+        yield Said(
+            "note",
+            f"{counted(found.several, 'pair')} with two votes or more: {count(found.unanimous)} unanimous; of the "
+            "others the majority counts.",
+        )
+    if found.no_majority:
+        yield Said(
+            "caveat",
+            f"{counted(found.no_majority, 'pair')} with as many votes for either side: the label is a tie.",
+        )
+    if found.left_out:
+        yield Said("caveat", f"votes left out: {listed_counts(found.left_out.items())}")
+
+
+def _left_out(judges: Iterable[JudgePreferences], *, joined: bool) -> Iterator[Said]:
+    dropped: Counter[str] = Counter()
+    for judge in judges:
+        dropped.update(judge.data.dropped)
+    if dropped and joined:
+        yield Said("caveat", f"verdicts left out: {listed_counts(dropped.items())}")
+    elif dropped:
+        whole = sum(dropped.values())
+        yield Said("caveat", f"{counted(whole, 'row')} left out: no verdict in every order, or no label")
+
+
+def _in_both_orders(judges: Iterable[JudgePreferences]) -> Iterator[Said]:
+    pairs = sum(judge.data.pairs_in_both_orders or 0 for judge in judges)
+    if pairs:
+        yield Said(
+            "note",
+            f"{counted(pairs, 'pair')} judged in both orders, a row each: averaged, so verdicts that contradict each "
+            "other count as a tie.",
+        )
 
 
 def _single(judges: Iterable[JudgePreferences]) -> Iterator[Said]:

@@ -20,6 +20,7 @@ from bonwise.printable import printable
 from bonwise.report.amounts import brief
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.described.vote_pairs import MOST_PAIRS, vote_pairs, votes_or_none
+from bonwise.report.described.vote_readings import vote_readings
 from bonwise.report.numbers import (
     NOTHING,
     count,
@@ -76,6 +77,7 @@ def _opening(document: VotesDocument) -> Iterator[Said]:
     )
     if settings.ties is not None:
         yield Said("note", f"ties: {settings.ties}. {counted(data.ties, 'vote')} are ties; {settings.counting}")
+    yield from vote_readings(settings.readings)
     rates = document.ties
     if data.ties:
         yield Said(

@@ -10,7 +10,7 @@ import numpy as np
 from bonwise.auditing.studies.label_strategy.result import LabelStrategyStudy
 from bonwise.auditing.studies.label_strategy.verdict_sentences import pairs_sentence, verdict_sentences
 from bonwise.data.checks import check_confidence
-from bonwise.data.preferences import PreferenceTable
+from bonwise.data.labelled_verdicts import LabelledVerdicts
 from bonwise.documents.estimate import estimate_records
 from bonwise.documents.label_strategy.pairs import OrderEffects
 from bonwise.documents.label_strategy.verdicts import (
@@ -85,7 +85,7 @@ def study_verdicts(
     check_confidence(confidence)
     if len(verdicts) > 2:
         raise UsageError(f"{len(verdicts)} verdict columns", hint="name one, or two for two presentation orders")
-    table = PreferenceTable.read(source, verdicts=verdicts, oracle=oracle, prompt=prompt, judge=judge, pair=pair)
+    table = LabelledVerdicts.read(source, verdicts=verdicts, oracle=oracle, prompt=prompt, judge=judge, pair=pair)
     names = [str(name) for name in table.judge.categories]
     judges = {name: _judge(table, name, confidence) for name in names if (table.judge == name).any()}
     settings = VerdictsSettings(
@@ -105,7 +105,7 @@ def study_verdicts(
     )
 
 
-def _judge(table: PreferenceTable, name: str, confidence: float) -> VerdictsJudge:
+def _judge(table: LabelledVerdicts, name: str, confidence: float) -> VerdictsJudge:
     mine = np.asarray(table.judge == name)
     found, oracle, prompt = table.verdicts[mine], table.oracle[mine], table.prompt.codes[mine].astype(np.int64)
     data = VerdictCounts(

@@ -10,11 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.data.checks import check_confidence
-from bonwise.data.preferences import PreferenceTable
+from bonwise.data.labelled_verdicts import LabelledVerdicts
+from bonwise.data.verdict_words import Side
+from bonwise.data.vote_columns import NamedVoteColumns
+from bonwise.data.vote_labels import JoinedVotes
+from bonwise.data.vote_rows import check_verdict_map
 from bonwise.documented import DocumentedResult
 from bonwise.documents.estimate import estimate_records
 from bonwise.documents.preferences import (
     ContextCount,
+    JoinedLabels,
     JudgePreferences,
     PreferenceCounts,
     PreferenceMetrics,
@@ -22,6 +27,7 @@ from bonwise.documents.preferences import (
     PreferenceSettings,
 )
 from bonwise.documents.record import given
+from bonwise.errors import UsageError
 from bonwise.release import release
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.estimation import from_jackknife, may_be_0
@@ -62,6 +68,10 @@ class PreferenceAudit(DocumentedResult):
     settings : PreferenceSettings
     contexts_of_one_pair : mapping of str to int
         Such contexts of each judge: they count in the totals and are lent the part within of the others.
+    pairs_in_both_orders : mapping of str to int
+        Pairs of each judge in two rows, each side first in one of them.
+    labels : JoinedVotes, optional
+        What became of labels in a second file.
     """
 
     judges: Mapping[str, Mapping[str, Estimate]]
@@ -71,6 +81,8 @@ class PreferenceAudit(DocumentedResult):
     contexts: int
     settings: PreferenceSettings = field(repr=False)
     contexts_of_one_pair: Mapping[str, int] = field(default_factory=dict)
+    pairs_in_both_orders: Mapping[str, int] = field(default_factory=dict)
+    labels: JoinedVotes | None = None
 
     @property
     def source(self) -> str:
@@ -84,14 +96,19 @@ class PreferenceAudit(DocumentedResult):
         """Return the document of schema ``bonwise.preferences/1``."""
         judges = {name: self._judge(name, metrics) for name, metrics in self.judges.items()}
         data = ContextCount(contexts=self.contexts)
-        return PreferencesDocument(data=data, settings=self.settings, judges=judges)
+        return PreferencesDocument(
+            data=data, settings=self.settings, judges=judges, **given(labels=_labels(self.labels))
+        )
 
     def _judge(self, name: str, metrics: Mapping[str, Estimate]) -> JudgePreferences:
         counts = {
             "prompts": self.prompts[name],
             "pairs": self.pairs[name],
             "dropped": self.dropped.get(name, {}),
-            **given(contexts_of_one_pair=self.contexts_of_one_pair.get(name) or None),
+            **given(
+                contexts_of_one_pair=self.contexts_of_one_pair.get(name) or None,
+                pairs_in_both_orders=self.pairs_in_both_orders.get(name) or None,
+            ),
         }
         return JudgePreferences(
             data=PreferenceCounts.model_validate(counts), metrics=PreferenceMetrics(**estimate_records(metrics))
@@ -109,12 +126,14 @@ class PreferenceAudit(DocumentedResult):
 def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the source named
     source: RowSource,
     *,
-    verdicts: Sequence[str],
-    oracle: str,
-    prompt: Sequence[str],
+    verdicts: Sequence[str] = (),
+    oracle: str | None = None,
+    labels: RowSource | None = None,
+    prompt: Sequence[str] = (),
     judge: Sequence[str] = (),
     context: Sequence[str] = (),
     pair: Sequence[str] = (),
+    verdict_map: Mapping[str, str] | None = None,
     confidence: float = 0.95,
 ) -> PreferenceAudit:
     """Split the agreement of pairwise verdicts into a between- and a within-context part.
@@ -122,19 +141,25 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     ``Cov(J, O) = Cov(E[J|X], E[O|X]) + E[Cov(J, O|X)]`` and the same for ``Var(O)`` (equations 5 and
     6 of Landesberg 2026). The means of contexts scatter by chance; the part between does not count that,
     so it may be negative. Two verdict columns are two presentation orders, averaged: verdicts that
-    contradict each other count as a tie.
+    contradict each other count as a tie. Columns of verdicts, prompts and sides that are not named are found.
 
     Parameters
     ----------
     source : str, pathlib.Path, pandas.DataFrame or rows as mappings
     verdicts : sequence of str
-        One or two columns with the judge's verdict (1/2, a/b, model_a/model_b, tie).
-    oracle : str
-        Column with the oracle's verdict.
+        One or two columns with the judge's verdict; see docs/preferences.md for what they may hold.
+    oracle : str, optional
+        Column with the oracle's verdict, in `labels` where these are given.
+    labels : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
+        Votes of people, joined by prompt and sides, whichever side stands first; of several votes on a pair the
+        majority counts, and a tie where there is none.
     prompt, judge, context : sequence of str
         Columns that together name a pair's prompt (the unit of the intervals), its judge, its context X.
     pair : sequence of str
-        Columns that tell the pairs of one prompt apart, where it has several.
+        Columns that tell the pairs of one prompt apart, where it has several. With `labels`, the two columns that
+        name the sides, then such columns.
+    verdict_map : mapping of str to str, optional
+        What verdicts say, such as ``{"1": "first", "0": "second"}``: first, second, tie or none.
     confidence : float
         Of the two-sided intervals, in [0.5, 1). They are jackknife intervals, clustered by prompt.
 
@@ -147,37 +172,63 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     0.75
     """
     check_confidence(confidence)
-    table = PreferenceTable.read(
-        source, verdicts=verdicts, oracle=oracle, prompt=prompt, judge=judge, context=context, pair=pair
-    )
+    named = {"verdicts": verdicts, "prompt": prompt, "judge": judge, "pair": pair}
+    if labels is not None:
+        some = {role: tuple(columns) or None for role, columns in named.items()}
+        table = LabelledVerdicts.joined_with(
+            source, labels, named=NamedVoteColumns(**some), label=oracle, context=context, verdict_map=verdict_map
+        )
+    elif oracle is None:
+        raise UsageError("no labels to compare the verdicts with", hint="give oracle=COLUMN, or labels=FILE")
+    else:
+        table = LabelledVerdicts.read(source, oracle=oracle, context=context, verdict_map=verdict_map, **named)
     rows = {name: np.asarray(table.judge == name) for name in map(str, table.judge.categories)}
     rows = {name: mine for name, mine in rows.items() if mine.any()}
     judges = {name: _judge(table, mine, confidence) for name, mine in rows.items()}
-    settings = PreferenceSettings(
-        confidence=confidence,
-        verdicts=list(verdicts),
-        oracle=oracle,
-        prompt=list(prompt),
-        judge=list(judge),
-        context=list(context),
-        pair=list(pair),
-        source=table.source,
-        version=release(),
-    )
     prompts = {name: len(np.unique(table.prompt.codes[mine])) for name, mine in rows.items()}
     pairs = {name: int(mine.sum()) for name, mine in rows.items()}
     single = {name: int((_sizes(table, mine) == 1).sum()) for name, mine in rows.items()}
+    both = {name: int(table.both_orders[mine].sum()) for name, mine in rows.items()}
     contexts = len(np.unique(table.context.codes))
-    return PreferenceAudit(judges, prompts, pairs, table.dropped, contexts, settings, single)
+    settings = _settings(table, context, confidence, check_verdict_map(verdict_map))
+    return PreferenceAudit(judges, prompts, pairs, table.dropped, contexts, settings, single, both, table.joined)
 
 
-def _sizes(table: PreferenceTable, mine: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+def _labels(found: JoinedVotes | None) -> JoinedLabels | None:
+    if found is None:
+        return None
+    counts = ("rows", "votes", "turned", "pairs", "several", "unanimous", "no_majority")
+    said = {"source": found.source, "left_out": dict(found.left_out)} | {one: getattr(found, one) for one in counts}
+    return JoinedLabels.model_validate(said)
+
+
+def _settings(
+    table: LabelledVerdicts, context: Sequence[str], confidence: float, verdict_map: Mapping[str, Side]
+) -> PreferenceSettings:
+    columns = table.columns
+    sides = () if table.joined is None else columns.pair
+    return PreferenceSettings(
+        confidence=confidence,
+        verdicts=list(columns.verdicts),
+        oracle=table.label,
+        prompt=list(columns.prompt),
+        judge=list(columns.judge),
+        context=list(context),
+        pair=[*sides, *columns.apart],
+        source=table.source,
+        version=release(),
+        readings=dict(table.readings),
+        **given(verdict_map=dict(verdict_map) or None),
+    )
+
+
+def _sizes(table: LabelledVerdicts, mine: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     """Return how many pairs of one judge each context has."""
     sizes: npt.NDArray[np.int64] = np.unique(table.context.codes[mine], return_counts=True)[1]
     return sizes
 
 
-def _judge(table: PreferenceTable, mine: npt.NDArray[np.bool_], confidence: float) -> dict[str, Estimate]:
+def _judge(table: LabelledVerdicts, mine: npt.NDArray[np.bool_], confidence: float) -> dict[str, Estimate]:
     verdicts, oracle = table.verdicts[mine], table.oracle[mine]
     prompt, context = table.prompt.codes[mine].astype(np.int64), table.context.codes[mine].astype(np.int64)
     n = len(np.unique(prompt))

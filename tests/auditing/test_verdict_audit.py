@@ -146,7 +146,7 @@ def test_a_verdict_in_one_order_only_is_none():
     assert audited(rows, "item set v w gold", verdicts=["v", "w"]).dropped == {"judge": {"no verdict": 1}}
 
 
-@pytest.mark.parametrize("bad", ["3", "yes", "0", "c", "1.5", "tied?"])
+@pytest.mark.parametrize("bad", ["3", "yes", "0", "c", "2.5", "tied?"])
 def test_a_verdict_that_is_none_is_refused_with_its_row(tmp_path, bad):
     """Text that names neither candidate is refused with file, row and what it says, and never counted."""
     path = tmp_path / "v.csv"

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bonwise.data.verdict_words import Side
+from bonwise.data.vote_rows import check_verdict_map
 from bonwise.data.votes import Ties, VoteTable
 from bonwise.documented import DocumentedResult
 from bonwise.documents.votes import VotesData, VotesDocument, VotesOverPairs, VotesSettings
@@ -104,9 +106,10 @@ class PreferenceStudy(DocumentedResult):
 def study_preferences(  # noqa: PLR0913 - one argument a role, all but the source named
     source: RowSource,
     *,
-    verdict_col: str,
-    pair_col: Sequence[str],
-    prompt_col: str | Sequence[str] = (),
+    verdict_col: str | None = None,
+    pair_col: Sequence[str] | None = None,
+    prompt_col: str | Sequence[str] | None = None,
+    verdict_map: Mapping[str, str] | None = None,
     ties: Ties | None = None,
     near_tie: float = 0.10,
     power: float = 0.90,
@@ -127,13 +130,16 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     ----------
     source : str, pathlib.Path, pandas.DataFrame or rows as mappings
         One row a vote.
-    verdict_col : str
-        Column that says which model won (1/2, a/b, model_a/model_b, tie).
-    pair_col : sequence of str
+    verdict_col : str, optional
+        Column that says which model won; see docs/preferences.md for what it may hold. A column that is not named is
+        found by its name and content, this one and the next.
+    pair_col : sequence of str, optional
         The two columns that name the models.
-    prompt_col : str or sequence of str
+    prompt_col : str or sequence of str, optional
         Column, or columns that together name the prompt, the unit of the intervals of one pair; every vote is a unit
-        of its own where none is named.
+        of its own where it is empty, and where no column names the prompt.
+    verdict_map : mapping of str to str, optional
+        What verdicts say, such as ``{"1": "first", "0": "second"}``: first, second, tie or none.
     ties : {"drop", "half", "pessimistic"}, optional
         How a tie counts; needed where there are ties. Pessimistic: for the alphabetically second model.
     near_tie : float
@@ -184,12 +190,11 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
         repetitions=repetitions,
         seed=seed,
     )
-    columns = {
-        "verdict_col": _named("verdict_col", verdict_col, most=1)[0],
-        "pair_col": _named("pair_col", pair_col),
-        "prompt_col": _named("prompt_col", prompt_col),
-    }
-    return _study(_read(source, columns), settings, columns)
+    verdict = None if verdict_col is None else _named("verdict_col", verdict_col, most=1)[0]
+    pair = None if pair_col is None else _named("pair_col", pair_col)
+    prompt = None if prompt_col is None else _named("prompt_col", prompt_col)
+    cast = VoteTable.read(source, verdict=verdict, pair=pair, prompt=prompt, verdict_map=verdict_map)
+    return _study(cast, settings, None if verdict_map is None else dict(check_verdict_map(verdict_map)))
 
 
 def _named(argument: str, given: str | Sequence[str], *, most: int | None = None) -> list[str]:
@@ -201,12 +206,7 @@ def _named(argument: str, given: str | Sequence[str], *, most: int | None = None
     return found
 
 
-def _read(source: RowSource, columns: Mapping[str, Any]) -> VoteTable:
-    verdict, pair, prompt = (columns[name] for name in ("verdict_col", "pair_col", "prompt_col"))
-    return VoteTable.read(source, verdict=verdict, pair=pair, prompt=prompt)
-
-
-def _study(cast: VoteTable, settings: VoteStudySettings, columns: Mapping[str, Any]) -> PreferenceStudy:
+def _study(cast: VoteTable, settings: VoteStudySettings, verdict_map: dict[str, Side] | None) -> PreferenceStudy:
     table = cast.under(settings.ties)
     pairs, few = _pairs(cast, table, settings)
     if not pairs:
@@ -226,19 +226,24 @@ def _study(cast: VoteTable, settings: VoteStudySettings, columns: Mapping[str, A
         _distinct_prompts(table, kept) if table.prompts_named else 0,
         MappingProxyType(dropped),
         OverPairs(tuple(pairs), settings).record(),
-        _said(settings, columns, table.source),
+        _said(settings, cast, verdict_map),
     )
 
 
-def _said(settings: VoteStudySettings, columns: Mapping[str, Any], source: str) -> VotesSettings:
+def _said(settings: VoteStudySettings, cast: VoteTable, verdict_map: dict[str, Side] | None) -> VotesSettings:
     """Return every argument, and what it means."""
+    columns = cast.columns
     return VotesSettings(
         **settings.to_dict(),
-        **columns,
+        verdict_col=",".join(columns.verdicts),
+        pair_col=list(columns.pair),
+        prompt_col=list(columns.prompt),
         counting=_COUNTING[settings.ties],
         first="alphabetically first of the two names",
-        source=source,
+        source=cast.source,
         version=release(),
+        readings=dict(cast.readings),
+        verdict_map=verdict_map,
     )
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from bonwise.errors import InputError, UsageError
-from bonwise.planning.studies.preference_study import study_preferences
+from bonwise.planning.studies.vote_study import study_preferences
 from golden_tables import golden
 
 ASKED = {"verdict_col": "winner", "pair_col": ["model_a", "model_b"], "prompt_col": ["question_id"]}
@@ -139,7 +139,7 @@ def test_clusters_of_one_are_refused_in_words():
 
 def test_without_prompts_nothing_is_said_of_them():
     """No prompt column: intervals take every vote on its own, and what needs prompts is null with the reason."""
-    document = study_preferences(frame(15, 25), verdict_col="winner", pair_col=["model_a", "model_b"]).to_dict()
+    document = study_preferences(frame(15, 25), prompt_col=()).to_dict()
     pair = document["pairs"][0]
     assert document["data"]["prompts"] is None
     assert pair["win_rate"]["n"] == 40

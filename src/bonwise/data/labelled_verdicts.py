@@ -1,0 +1,274 @@
+"""Verdicts of judges on pairs beside the oracle's, of the same file or of votes in a second one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.data.identifiers import as_categories
+from bonwise.data.joined_names import joined_names, require_columns
+from bonwise.data.rows import RowSource, open_rows
+from bonwise.data.vote_columns import NamedVoteColumns, VoteColumns, rounds_of
+from bonwise.data.vote_labels import JoinedVotes, PairKeys, VotedPairs, join_votes
+from bonwise.data.vote_readings import read_votes
+from bonwise.data.vote_rows import VoteRows, check_verdict_map
+from bonwise.data.vote_sides import pair_of
+from bonwise.data.wording import quoted
+from bonwise.errors import InputError, RowError, UsageError
+
+__all__ = ["LabelledVerdicts"]
+
+_Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledVerdicts:
+    """Verdicts on pairs, one row per judge and pair.
+
+    Parameters
+    ----------
+    source : str
+    prompt, judge, context : pandas.Categorical, shape (rows,)
+    verdicts : ndarray of float64, shape (rows, orders)
+        1 for the first candidate, 0 for the second, 1/2 for a tie; NaN where there is none.
+    oracle : ndarray of float64, shape (rows,)
+    dropped : mapping of str to mapping of str to int
+        Rows left out, by judge and reason.
+    asked : mapping of str to frozenset of int
+        The pairs of each judge's rows, by number, those left out among them.
+    columns : VoteColumns
+        Where verdicts, prompts, judges and sides stand; ``apart`` holds what tells pairs of a prompt apart.
+    readings : mapping of str to str
+        How the files were read, by column.
+    joined : JoinedVotes, optional
+        Of labels in a second file.
+    both_orders : ndarray of bool, shape (rows,)
+        Pairs that a judge saw in two rows, each side first in one of them; they are averaged.
+    label : str
+        Column of the labels.
+    kept : ndarray of int64, shape (rows,)
+        Positions of the rows in the source.
+    """
+
+    source: str
+    prompt: pd.Categorical = field(repr=False)
+    judge: pd.Categorical = field(repr=False)
+    context: pd.Categorical = field(repr=False)
+    verdicts: _Floats = field(repr=False)
+    oracle: _Floats = field(repr=False)
+    dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    asked: Mapping[str, frozenset[int]] = field(default_factory=dict, repr=False)
+    columns: VoteColumns = field(default_factory=lambda: VoteColumns(()))
+    readings: Mapping[str, str] = field(default_factory=dict)
+    joined: JoinedVotes | None = None
+    both_orders: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool), repr=False)
+    label: str = ""
+    kept: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
+
+    @classmethod
+    def read(  # noqa: PLR0913 - one argument a role, all but the source named
+        cls,
+        source: RowSource,
+        *,
+        verdicts: Sequence[str] = (),
+        oracle: str,
+        prompt: Sequence[str] = (),
+        judge: Sequence[str] = (),
+        context: Sequence[str] = (),
+        pair: Sequence[str] = (),
+        verdict_map: Mapping[str, str] | None = None,
+    ) -> LabelledVerdicts:
+        """Read a file or frame; several columns together may name a prompt, a judge, a context or a pair.
+
+        Columns of verdicts and of the prompt that are not named are found.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            A column that is absent, a verdict that is none, a pair judged twice, a prompt in two
+            contexts, or no row with both a verdict and a label.
+        """
+        taken = {"label": (oracle,), "prompt": prompt, "judge": judge, "context": context, "pair": pair}
+        _refuse_twice(verdicts, taken)
+        raw, name = open_rows(source)
+        require_columns(raw, [*verdicts, oracle, *prompt, *judge, *context, *pair], name)
+        meaning = check_verdict_map(verdict_map)
+        named = NamedVoteColumns(
+            verdicts=tuple(verdicts) or None,
+            pair=pair_of(raw, without={*verdicts, oracle, *prompt, *judge}),
+            prompt=tuple(prompt) or None,
+            judge=tuple(judge),
+        )
+        rows = VoteRows.of(
+            raw if verdicts else raw.drop(columns=oracle),
+            name,
+            named,
+            needed=("verdicts", "prompt"),
+            verdict_map=meaning,
+        )
+        sides = raw[list(rows.columns.pair)] if rows.columns.pair else None
+        gold = read_votes(raw[oracle], name, sides=sides, verdict_map=meaning)
+        reason = np.where(np.isnan(gold.worth), "no label", "")
+        columns = replace(rows.columns, apart=tuple(pair))
+        read = {**rows.readings, oracle: gold.reading}
+        pairs = joined_names(raw, [*columns.prompt, *pair], "pair", name)
+        table = _of_rows(
+            replace(rows, columns=columns, readings=read), rows.worth, gold.worth, reason, pairs, context
+        )
+        _refuse_split_prompts(table)
+        names = [str(pairs[at]) for at in table.kept]
+        _refuse_repeats(table, pairs.codes[table.kept], raw.index[table.kept], names)
+        return replace(table, label=oracle)
+
+    @classmethod
+    def joined_with(
+        cls,
+        source: RowSource,
+        labels: RowSource,
+        *,
+        named: NamedVoteColumns,
+        label: str | None = None,
+        context: Sequence[str] = (),
+        verdict_map: Mapping[str, str] | None = None,
+    ) -> LabelledVerdicts:
+        """Read a judge's verdicts, and the votes of a second file as their labels.
+
+        Of the two sides of a pair the first is the alphabetically first one, in both files.
+
+        Parameters
+        ----------
+        source, labels : str, pathlib.Path, pandas.DataFrame or rows as mappings
+        named : NamedVoteColumns
+            Of the verdicts; those of pair and prompt count for the labels too where these have them.
+        label : str, optional
+            Column of the votes among the labels.
+        context : sequence of str
+            Columns that together name the context.
+        verdict_map : mapping of str to str, optional
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            What `read` refuses, or no vote on a judged pair.
+        """
+        raw, name = open_rows(source)
+        others, where = open_rows(labels, "labels")
+        require_columns(raw, context, name)
+        both = bool(rounds_of(raw)) and bool(rounds_of(others))
+        meaning, needed = check_verdict_map(verdict_map), ("verdicts", "prompt", *(["apart"] if both else []))
+        rows = VoteRows.of(raw, name, named, needed=needed, verdict_map=meaning)
+        of_labels = replace(named.present_in(others), verdicts=None if label is None else (label,), judge=())
+        votes = VoteRows.of(others, where, of_labels, needed=needed, verdict_map=meaning)
+        judged, voted = VotedPairs.of(rows), VotedPairs.of(votes)
+        keys = PairKeys.of(judged, voted)
+        found = join_votes(judged, voted, keys)
+        reason = np.where(judged.alone, "a model against itself", found.reason)
+        pairs = as_categories(pd.Series(keys.verdicts), role="pair", source=name)
+        read = {**rows.readings, **{f"{where}: {key}": said for key, said in votes.readings.items()}}
+        table = _of_rows(replace(rows, readings=read), judged.worth, found.label, reason, pairs, context)
+        _refuse_split_prompts(table)
+        return _averaged(replace(table, joined=found, label=",".join(votes.columns.verdicts)), pairs, judged)
+
+
+def _of_rows(
+    rows: VoteRows,
+    verdicts: _Floats,
+    gold: _Floats,
+    reason: npt.NDArray[np.object_],
+    pairs: pd.Categorical,
+    context: Sequence[str],
+) -> LabelledVerdicts:
+    """Leave out rows without a verdict or a label, and count them."""
+    raw, name, columns = rows.frame, rows.source, rows.columns
+    judges = joined_names(raw, columns.judge, "judge", name) if columns.judge else _constant(len(raw), "judge")
+    reason = np.where((reason == "") & np.isnan(verdicts).any(axis=1), "no verdict", reason)
+    kept = reason == ""
+    if not kept.any():
+        raise InputError(f"{name}: no row has both a verdict and a label", hint="check the columns that were named")
+    dropped = {str(j): dict(Counter(reason[(judges == j) & ~kept].tolist())) for j in judges.categories}
+    return LabelledVerdicts(
+        name,
+        joined_names(raw, columns.prompt, "prompt_id", name)[kept],
+        judges[kept],
+        (joined_names(raw, context, "context", name) if context else _constant(len(raw), "all"))[kept],
+        verdicts[kept],
+        gold[kept],
+        {j: counts for j, counts in dropped.items() if counts},
+        {str(j): frozenset(pairs.codes[judges == j].tolist()) for j in judges.categories},
+        columns,
+        rows.readings,
+        both_orders=np.zeros(int(kept.sum()), dtype=bool),
+        kept=np.flatnonzero(kept),
+    )
+
+
+def _constant(rows: int, name: str) -> pd.Categorical:
+    return pd.Categorical(pd.Index([name], dtype=object)).repeat(rows)
+
+
+def _refuse_twice(verdicts: Sequence[str], taken: Mapping[str, Sequence[str]]) -> None:
+    """Refuse a column of verdicts that would be two orders, or is something else already."""
+    for at, column in enumerate(verdicts):
+        if column in verdicts[:at]:
+            raise UsageError(
+                f"verdict column {quoted(column)} is named twice",
+                hint="two presentation orders are two columns; of one order name its column once",
+            )
+        role = next((role for role, columns in taken.items() if column in columns), None)
+        if role is not None:
+            raise UsageError(
+                f"verdict column {quoted(column)} is a {role} column too",
+                hint="name the column that holds the verdicts",
+            )
+
+
+def _refuse_split_prompts(table: LabelledVerdicts) -> None:
+    pairs = pd.DataFrame({"prompt": table.prompt.codes, "context": table.context.codes}).drop_duplicates()
+    again = np.flatnonzero(pairs["prompt"].duplicated())
+    if again.size:
+        prompt = table.prompt.categories[pairs["prompt"].to_numpy()[again[0]]]
+        raise InputError(
+            f"{table.source}: prompt {quoted(prompt)} is in two contexts",
+            hint="name the context among the prompt columns too, such as --prompt-col dataset,item",
+        )
+
+
+def _refuse_repeats(table: LabelledVerdicts, pairs: npt.NDArray[np.intp], rows: pd.Index, names: list[str]) -> None:
+    again = pd.DataFrame({"p": pairs, "j": table.judge.codes}).duplicated().to_numpy()
+    if again.any():
+        at = int(np.flatnonzero(again)[0])
+        raise RowError(
+            f"{table.source}, row {rows[at]}: {quoted(table.judge[at])} judges {quoted(names[at])} again",
+            hint="name all columns of the judge with --judge-col a,b; what tells its pairs apart, with --pair-col",
+        )
+
+
+def _averaged(table: LabelledVerdicts, pairs: pd.Categorical, judged: VotedPairs) -> LabelledVerdicts:
+    """Average the verdicts on a pair that a judge saw in both orders, a row each; refuse any other repeated pair."""
+    pair, turned = np.asarray(pairs.codes)[table.kept].astype(np.int64), judged.turned[table.kept]
+    shown = judged.names.iloc[table.kept]
+    names = [" / ".join(part for part in row if part) for row in shown.itertuples(index=False, name=None)]
+    _refuse_repeats(table, 2 * pair + turned, shown.index, names)
+    keys = pd.DataFrame({"j": table.judge.codes, "p": pair})
+    again = keys.duplicated().to_numpy()
+    if not again.any():
+        return table
+    group = keys.groupby(["j", "p"], sort=False).ngroup().to_numpy()
+    counts = np.bincount(group)
+    sums = np.column_stack([np.bincount(group, column) for column in table.verdicts.T])
+    one = ~again
+    return replace(
+        table,
+        prompt=table.prompt[one],
+        judge=table.judge[one],
+        context=table.context[one],
+        verdicts=(sums / counts[:, None])[group[one]],
+        oracle=table.oracle[one],
+        kept=table.kept[one],
+        both_orders=(counts > 1)[group[one]],
+    )

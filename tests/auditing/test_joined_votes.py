@@ -1,0 +1,178 @@
+"""Verdicts of a judge against votes of people in a second file: by hand, by plain loops, whichever side is first."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bonwise as bw
+from bonwise.errors import BonwiseError, InputError, RowError, UsageError
+
+JUDGE = [
+    ("p1", "x", "y", "A"),
+    ("p2", "x", "y", "B"),
+    ("p3", "y", "x", "A"),
+    ("p4", "x", "y", "tie"),
+    ("p5", "x", "z", "A"),
+]
+CROWD = [
+    *(("p1", "y", "x", "right"), ("p1", "x", "y", "left"), ("p1", "x", "y", "right")),
+    *(("p2", "x", "y", "left"), ("p3", "x", "y", "right"), ("p3", "x", "y", "left")),
+    *(("p4", "x", "y", ""), ("p4", "y", "x", "both bad"), ("p9", "x", "y", "left"), ("p5", "x", "y", "left")),
+]
+TURN = {"A": "B", "B": "A", "left": "right", "right": "left", "tie": "tie", "both bad": "both bad", "": ""}
+
+
+def frames(judge=JUDGE, crowd=CROWD):
+    """Return both tables, with columns of other names."""
+    return (
+        pd.DataFrame(judge, columns=["prompt_id", "model_a", "model_b", "winner"]),
+        pd.DataFrame(crowd, columns=["Question ID", "left", "right", "Vote"]),
+    )
+
+
+def joined(judge=JUDGE, crowd=CROWD, **asked):
+    """Audit the judge against the crowd."""
+    verdicts, labels = frames(judge, crowd)
+    return bw.audit_preferences(verdicts, labels=labels, **asked)
+
+
+def test_by_hand():
+    """p1: 2 of 3 for x; p2: x; p3: one each, a tie; p4: a tie; p5 has no vote on its pair."""
+    found = joined()
+    assert found.judges["judge"]["agreement"].estimate == pytest.approx((1 + 0 + 0.5 + 1) / 4)
+    assert (found.prompts, found.pairs) == ({"judge": 4}, {"judge": 4})
+    assert found.dropped == {"judge": {"no label of the pair": 1}}
+    assert found.to_dict()["labels"] == {
+        "source": "labels",
+        "rows": 10,
+        "votes": 7,
+        "turned": 4,
+        "pairs": 4,
+        "several": 2,
+        "unanimous": 0,
+        "no_majority": 1,
+        "left_out": {"no verdict": 1, "prompt not judged": 1, "pair not judged": 1},
+    }
+    assert found.settings.prompt == ["prompt_id"]
+    assert found.settings.pair == ["model_a", "model_b"]
+    said = str(found)
+    for piece in ("winner read as A: first; tie: tie; B: second", "turned round", "the label is a tie"):
+        assert piece in " ".join(said.split())
+
+
+rows = st.lists(
+    st.tuples(
+        st.sampled_from(["p", "q", "r", "s"]),
+        st.sampled_from([("x", "y"), ("y", "x"), ("x", "z"), ("z", "y")]),
+        st.sampled_from(["A", "B", "tie", ""]),
+    ),
+    min_size=1,
+    max_size=25,
+)
+
+
+def once(judge):
+    """Keep one row per prompt and pair."""
+    return list({(prompt, frozenset(sides)): (prompt, *sides, won) for prompt, sides, won in judge}.values())
+
+
+@given(rows, rows)
+@settings(max_examples=60, deadline=None)
+def test_the_labels_of_plain_loops(judge, crowd):
+    """The agreement is that of a loop over judged pairs that counts the votes of each."""
+    judge = once(judge)
+    worth = {"A": 1.0, "B": 0.0, "tie": 0.5}
+    scores = []
+    for prompt, one, other, won in judge:
+        ahead, votes = 0, 0
+        for p, (left, right), vote in crowd:
+            if p == prompt and {left, right} == {one, other} and vote:
+                votes += 1
+                for_left = {"A": 1, "B": -1, "tie": 0}[vote]
+                ahead += for_left if left == one else -for_left
+        if won and votes:
+            label = 1.0 if ahead > 0 else 0.0 if ahead < 0 else 0.5
+            scores.append(1 - abs(worth[won] - label))
+    table = [(p, left, right, vote) for p, (left, right), vote in crowd]
+    if not scores:
+        with pytest.raises(BonwiseError):
+            joined(judge, table)
+        return
+    found = joined(judge, table)
+    assert found.judges["judge"]["agreement"].estimate == pytest.approx(sum(scores) / len(scores))
+    assert found.pairs == {"judge": len(scores)}
+
+
+@given(st.lists(st.booleans(), min_size=15, max_size=15))
+@settings(max_examples=40, deadline=None)
+def test_swapping_sides_with_the_verdict_turned_changes_nothing(swaps):
+    """Rows of either file may name the sides the other way round: every figure stays."""
+    judge = [(p, b, a, TURN[w]) if s else (p, a, b, w) for (p, a, b, w), s in zip(JUDGE, swaps, strict=False)]
+    crowd = [(p, b, a, TURN[w]) if s else (p, a, b, w) for (p, a, b, w), s in zip(CROWD, swaps[5:], strict=True)]
+    one, other = joined().to_dict(), joined(judge, crowd).to_dict()
+    assert one["judges"] == other["judges"]
+    assert {**one["labels"], "turned": 0} == {**other["labels"], "turned": 0}
+
+
+def test_a_judge_that_saw_both_orders_in_rows():
+    """Two rows of a pair with the sides changed are averaged and counted; twice in one order is refused."""
+    both = [*JUDGE, ("p1", "y", "x", "A"), ("p2", "y", "x", "A")]
+    found = joined(both)
+    assert found.to_dict()["judges"]["judge"]["data"]["pairs_in_both_orders"] == 2
+    assert found.judges["judge"]["agreement"].estimate == pytest.approx((0.5 + 0 + 0.5 + 1) / 4)
+    assert "2 pairs judged in both orders" in str(found)
+    with pytest.raises(RowError, match=r"row 5: 'judge' judges 'p1 / x / y' again"):
+        joined([*JUDGE, JUDGE[0]])
+
+
+def test_turns_tell_pairs_apart():
+    """A column of turns in both files counts; in one alone the judge's rows are not told apart."""
+    verdicts, labels = frames()
+    verdicts = pd.concat([verdicts.assign(turn=1), verdicts.assign(turn=2, winner="A")])
+    labels = pd.concat([labels.assign(Turn=1), labels.assign(Turn=2)])
+    found = bw.audit_preferences(verdicts, labels=labels)
+    assert found.pairs == {"judge": 8}
+    assert found.settings.pair == ["model_a", "model_b", "turn"]
+    with pytest.raises(RowError, match="again"):
+        bw.audit_preferences(verdicts, labels=labels.drop(columns="Turn"))
+
+
+def test_pairs_without_sides_are_joined_by_prompt():
+    """Where neither file names the sides, A is A in both; where one alone does, they cannot be joined."""
+    verdicts, labels = frames()
+    alone = bw.audit_preferences(
+        verdicts[["prompt_id", "winner"]], labels=labels[["Question ID", "Vote"]][3:5], pair=()
+    )
+    assert alone.judges["judge"]["agreement"].estimate == 0
+    with pytest.raises(UsageError, match="names the sides of a pair by 'model_a' and 'model_b', and labels does not"):
+        bw.audit_preferences(verdicts, labels=labels[["Question ID", "Vote"]])
+
+
+def test_no_vote_on_a_judged_pair():
+    """The message shows what a pair of each file looks like."""
+    with pytest.raises(InputError, match=r"no vote is on a pair of table, which has prompt 'p1' with 'x' and 'y'"):
+        joined(crowd=[("u", "x", "y", "left")])
+
+
+@pytest.mark.shared
+def test_mt_bench(shared):
+    """GPT-4 against the people of MT-Bench, as pandas counts it."""
+    folder = shared / "data"
+    found = bw.audit_preferences(folder / "mt_bench_gpt4_pair.csv", labels=folder / "mt_bench_human.csv")
+    judge, people = (pd.read_csv(folder / name) for name in ("mt_bench_gpt4_pair.csv", "mt_bench_human.csv"))
+    for frame in (judge, people):
+        first = frame["model_a"] < frame["model_b"]
+        frame["low"] = frame["model_a"].where(first, frame["model_b"])
+        frame["high"] = frame["model_b"].where(first, frame["model_a"])
+        lead = frame["winner"].map({"model_a": 1, "model_b": -1}).fillna(0)
+        frame["lead"] = lead.where(first, -lead)
+    key = ["question_id", "turn", "low", "high"]
+    majority = people.groupby(key)["lead"].sum().map(lambda lead: (lead > 0) - (lead < 0)).rename("label")
+    both = judge.merge(majority.reset_index(), on=key)
+    expected = (1 - (both["lead"] - both["label"]).abs() / 2).mean()
+    assert found.judges["gpt4_pair"]["agreement"].estimate == pytest.approx(expected)
+    assert found.pairs == {"gpt4_pair": len(both)}
+    assert found.dropped == {"gpt4_pair": {"no label of the pair": len(judge) - len(both)}}
