@@ -30,8 +30,8 @@ _ROWS = 12
 _LINES = 3
 """Different counts of several judges that have a line of their own, and judges that are named in a line."""
 
-_MOST_SAID = 6
-"""Remarks on several judges."""
+_MOST_SAID = 3
+"""Warnings of several judges that are written out."""
 
 _REASONS = 5
 
@@ -113,21 +113,25 @@ def _dropped(judges: Mapping[str, JudgeFound]) -> Iterator[Said]:
 
 
 def _warnings(judges: Mapping[str, JudgeFound], reference: str | None) -> Iterator[Said]:
-    """Yield what else is to be known of the judges, warnings first, each once with whose it is."""
+    """Yield what limits the figures of the judges, each warning once with whose it is; other remarks are counted."""
     found: dict[Said, list[str]] = {}
     for name, judge in judges.items():
         for one in _limits(judge, reference):
             found.setdefault(one, []).append(name)
-    ranked = sorted(found.items(), key=lambda one: (one[0].role != "caveat", -len(one[1])))
-    for one, names in ranked[:_MOST_SAID]:
-        yield Said(one.role, f"{_whose(names)}: {one.text}")
-    more = len(ranked) - _MOST_SAID
-    if more > 0:
-        yield Said("caveat", f"{counted(more, 'more remark')} on single judges: --full shows them.")
+    warnings = sorted((one for one in found if one.role == "caveat"), key=lambda one: -len(found[one]))
+    # What is known of every judge, such as that a stated draw is not used, is worth a line where nothing is to warn of.
+    shown = (warnings or [one for one in found if len(found[one]) == len(judges)])[:_MOST_SAID]
+    for one in shown:
+        yield Said(one.role, f"{_whose(found[one])}: {one.text}")
+    more = len(found) - len(shown)
+    if more:
+        yield Said("note", f"{counted(more, 'more remark')} on single judges: add --full.")
 
 
 def _limits(judge: JudgeFound, reference: str | None) -> Iterator[Said]:
-    yield from (Said("caveat", one.sentence) for one in judge.suspicions or ())
+    # What the figures describe says that labels are missing.
+    suspected = [one for one in judge.suspicions or () if one.kind != "missing labels"]
+    yield from (Said("caveat", one.sentence) for one in suspected)
     yield from (Said("caveat", one) for one in judge.verdict.opening[1:])
     if judge.labelled_cells is not None:
         yield from (one for one in _said(who_was_labelled(judge.labelled_cells, "")) if one.role == "caveat")
