@@ -11,6 +11,7 @@ from bonwise.documents.audited.judge import JudgeFound
 from bonwise.documents.audited.settings import AuditSettings
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Part, Said
+from bonwise.report.described.audited.annotators import agreement_of_annotators
 from bonwise.report.described.audited.candidate_effects import preferences_at_equal_label
 from bonwise.report.described.audited.cells import who_was_labelled
 from bonwise.report.described.audited.data import counts_of, data, missing_labels
@@ -46,6 +47,8 @@ def in_short(document: AuditDocument) -> Iterator[Block]:
         for name, judge in document.judges.items():
             yield verdict_in_short(judge, settings)
             yield from _one(name, judge, settings)
+    if document.annotators is not None:
+        yield from _said(agreement_of_annotators(document.annotators))
     yield from gates(document)
     metrics = max((len(judge.metrics) for judge in document.judges.values()), default=0)
     if metrics:
