@@ -122,7 +122,7 @@ def _warnings(judges: Mapping[str, JudgeFound], reference: str | None) -> Iterat
         for one in _limits(judge, reference):
             found.setdefault(one, []).append(name)
     warnings = sorted((one for one in found if one.role == "caveat"), key=lambda one: -len(found[one]))
-    # What is known of every judge, such as that a stated draw is not used, is worth a line where nothing is to warn of.
+    # What is known of every judge, such as that a stated draw is not used, stands where there is no warning.
     shown = (warnings or [one for one in found if len(found[one]) == len(judges)])[:_MOST_SAID]
     for one in shown:
         yield Said(one.role, f"{_whose(found[one])}: {one.text}")
