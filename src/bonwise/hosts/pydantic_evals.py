@@ -26,8 +26,8 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
 
     A report gets the score under `name`, with what the judge said as its reason; of a judge that says how sure it is
     also ``NAME_low``, ``NAME_high`` and ``NAME_standard_error``. An output without a score has none: the label
-    ``NAME_unscored`` says why. A judge that fails is a failure of the evaluator in the report, unless the settings have
-    another ``on_failure``.
+    ``NAME_unscored`` says why. A judge that fails is a failure of the evaluator in the report, unless the settings
+    have another ``on_failure``.
 
     Parameters
     ----------
