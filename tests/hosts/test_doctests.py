@@ -21,7 +21,7 @@ WRITTEN = [
 ]
 
 
-@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("name", ["cross_encoder", "trl", *INSTALLED])
 def test_the_examples_of_an_adapter_hold(name):
     """Every example gives what it says."""
     assert doctest.testmod(import_module(f"bonwise.hosts.{name}")).failed == 0
