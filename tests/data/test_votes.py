@@ -3,6 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from bonwise.data.votes import TIES, VoteTable, tie_value
 from bonwise.errors import BonwiseError, ColumnError, InputError, RowError, UsageError
@@ -14,6 +16,19 @@ def votes(rows, **asked):
     return VoteTable.read(frame, **{"verdict": "won", "pair": ["left", "right"], "prompt": ["q"], **asked})
 
 
+TURNED = {
+    "A>>B": "B>>A",
+    "B>A": "A>B",
+    "left": "right",
+    "[[B]]": "[[A]]",
+    "1": "2",
+    "2": "1",
+    "tie": "tie",
+    "A=B": "B=A",
+    "both bad": "both bad",
+    "": "",
+    "model_b": "model_a",
+}
 ROWS = [
     ("b", "a", "model_a", 1),
     ("a", "b", "2", 1),
@@ -39,6 +54,28 @@ def test_turning_the_columns_round_changes_nothing():
     turned = votes([(right, left, turn[won], q) for left, right, won, q in ROWS])
     assert turned.preferred.tolist() == votes(ROWS).preferred.tolist()
     assert turned.first.tolist() == votes(ROWS).first.tolist()
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([("m", "n"), ("n", "o"), ("o", "m")]), st.sampled_from(sorted(TURNED)), st.booleans()
+        ),
+        min_size=1,
+        max_size=40,
+    )
+)
+def test_swapping_the_sides_of_any_rows_changes_no_vote(rows):
+    """Each row may name its two models the other way round, its verdict turned, in any of the spellings."""
+    assume(any(word for _, word, _ in rows))
+    plain = votes([(*pair, word, at) for at, (pair, word, _) in enumerate(rows)])
+    some = [
+        (*pair[::-1], TURNED[word], at) if swap else (*pair, word, at) for at, (pair, word, swap) in enumerate(rows)
+    ]
+    swapped = votes(some)
+    assert swapped.preferred.tolist() == plain.preferred.tolist()
+    assert (swapped.first.tolist(), swapped.second.tolist()) == (plain.first.tolist(), plain.second.tolist())
+    assert (swapped.models, swapped.dropped) == (plain.models, plain.dropped)
 
 
 @pytest.mark.parametrize(
