@@ -16,6 +16,7 @@ WORDS: tuple[str, ...] = (
     "audit",
     "compare",
     "confidence",
+    "convert",
     "doctor",
     "draw_model",
     "error",

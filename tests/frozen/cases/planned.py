@@ -66,6 +66,15 @@ CASES = (
         unkept=("scores.csv",),
     ),
     Case(
+        "convert",
+        """
+        convert scores.csv --out whole.csv --json whole.json
+        convert unlabelled.csv --out lacking.csv --json lacking.json
+        """,
+        inputs=("scores.csv", "unlabelled.csv"),
+        unkept=("whole.csv", "lacking.csv"),
+    ),
+    Case(
         "labels_compare",
         "labels compare scores.csv --share 0.25 --share 0.5 --draws 10 --json designs.json",
         inputs=("scores.csv",),

@@ -1,0 +1,66 @@
+"""What was written of a file of another tool, and what an audit still lacks: ``bonwise.convert/1``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
+
+from bonwise.documents.document import Document, FrameRow
+from bonwise.documents.record import Record
+from bonwise.documents.values import Count
+
+__all__ = ["MODEL", "ConvertCounts", "ConvertDocument"]
+
+
+class ConvertCounts(Record):
+    """What was written.
+
+    Parameters
+    ----------
+    rows, prompts : int
+    left_out : int
+        Rows whose prompt or candidate cannot be told.
+    """
+
+    rows: Count
+    prompts: Count
+    left_out: Count
+
+
+class ConvertDocument(Document):
+    """The table that was written of a file.
+
+    Parameters
+    ----------
+    source : str
+    out : str
+        Where the table is.
+    columns : list of str
+    data : ConvertCounts
+    read_as : str or None
+        How the file was read; None for a table in the usual shape.
+    lacks : list of str
+        What an audit would need and the file does not hold, a sentence each.
+    version : str
+        Of bonwise.
+    """
+
+    schema_: Literal["bonwise.convert/1"] = Field(default="bonwise.convert/1", alias="schema")
+    source: str
+    out: str
+    columns: list[str]
+    data: ConvertCounts
+    read_as: str | None
+    lacks: list[str]
+    version: str
+
+    frame_columns = ("rows", "prompts", "left_out")
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield the one row of counts."""
+        yield self.data.to_dict()
+
+
+MODEL = ConvertDocument
