@@ -1,8 +1,10 @@
-"""A judge and a strategy that become part of the command line once this folder is installed.
+"""Two judges, a strategy and an importer that become part of the command line once this folder is installed.
 
 After ``pip install ./examples/plugin``::
 
     bonwise select pools.jsonl --judge keywords:tested,safe --strategy first_above:least=0.5
+    bonwise select pools.jsonl --judge brevity
+    bonwise convert quiz.json --out scores.csv
 """
 
 from __future__ import annotations
@@ -10,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bonwise.data.importers.gathered import GatheredScores
+from bonwise.data.importers.material import Imported, Material, mappings
 from bonwise.data.verdicts import Score, Unscored, Verdict
 from bonwise.judges.protocol import Judge
 from bonwise.selection.protocol import Draw, Entrants, Heard, Question, Standing
 
-__all__ = ["FirstAbove", "Keywords"]
+__all__ = ["Brevity", "FirstAbove", "Keywords", "read_quiz"]
 
 _NOT_ASKED = Unscored("not asked: another candidate was good enough")
 
@@ -37,6 +41,36 @@ class Keywords:
         """Return one verdict per candidate."""
         del prompt
         return [Score(sum(word in text.lower() for word in self._words) / len(self._words)) for text in candidates]
+
+
+class Brevity:
+    """Scores a candidate by how few words it has; it takes nothing after its name."""
+
+    name, version = "brevity", "1"
+
+    def judge(self, prompt: str, candidates: Sequence[str]) -> list[Verdict]:
+        """Return one verdict per candidate."""
+        del prompt
+        return [Score(1 / (1 + len(text.split()))) for text in candidates]
+
+
+def read_quiz(material: Material) -> Imported | None:
+    """Read the format of a quiz: ``{"quiz": [{"question", "replies": [{"by", "words", "points", "correct"}]}]}``.
+
+    The points are the judge's, and what is correct a person has said.
+    """
+    questions = mappings(material.document.get("quiz")) if isinstance(material.document, dict) else None
+    if not questions:
+        return None
+    gathered = GatheredScores(material)
+    for question in questions:
+        for reply in mappings(question.get("replies")) or []:
+            cell = gathered.cell(
+                question["question"], reply["by"], prompt=question["question"], text=reply.get("words")
+            )
+            gathered.rate(cell, "points", reply.get("points"), human=False)
+            gathered.rate(cell, "correct", reply.get("correct"), human=True)
+    return gathered.imported("a quiz")
 
 
 @dataclass(frozen=True)

@@ -58,16 +58,16 @@ def ran(copy, *words, plugins=()):
     return done.stdout
 
 
-def answered(copy, code):
-    """Run some Python with the copy; return what it printed."""
-    done = _python(copy, ("-c", code), ())
+def answered(copy, code, plugins=()):
+    """Run some Python with the copy, with folders of plug-ins; return what it printed."""
+    done = _python(copy, ("-c", code), plugins)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def refused(copy, *words):
-    """Run a command that is refused; return what it said."""
-    done = _run(copy, words, ())
+def refused(copy, *words, plugins=()):
+    """Run a command that is refused, with folders of plug-ins; return what it said."""
+    done = _run(copy, words, plugins)
     assert (done.returncode, done.stdout) == (2, "")
     return done.stderr
 

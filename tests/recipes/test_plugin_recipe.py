@@ -10,7 +10,7 @@ import zipfile
 
 import pytest
 
-from recipes.applied import ROOT, copy_of_package, ran, refused, section
+from recipes.applied import ROOT, answered, copy_of_package, ran, refused, section
 
 PLUGIN = ROOT / "examples" / "plugin"
 
@@ -43,8 +43,9 @@ def installed(tmp_path_factory):
 def test_the_groups_are_those_that_the_guide_names():
     """The example registers under the two groups that CONTRIBUTING.md names, and the guide points at it."""
     groups = tomllib.loads((PLUGIN / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
-    assert set(groups) == {"bonwise.judges", "bonwise.strategies"}
-    for heading, group in (("Add a strategy", "bonwise.strategies"), ("Add a judge", "bonwise.judges")):
+    assert set(groups) == {"bonwise.importers", "bonwise.judges", "bonwise.strategies"}
+    headings = {"strategy": "bonwise.strategies", "judge": "bonwise.judges", "importer": "bonwise.importers"}
+    for heading, group in ((f"Add a{'n' * (word[0] in 'aeiou')} {word}", group) for word, group in headings.items()):
         assert f"`{group}`" in section(heading)
         assert "`examples/plugin`" in section(heading)
 
@@ -62,6 +63,52 @@ def test_the_judge_scores(installed):
     copy, site = installed
     text = ran(copy, "judge", "pools.jsonl", "--judge", "keywords:tested,safe", plugins=site)
     assert [float(row["judge_score"]) for row in csv.DictReader(io.StringIO(text))] == [0.0, 1.0, 0.5, 0.0, 0.0, 0.5]
+
+
+def test_a_judge_without_arguments_selects(installed):
+    """``--judge brevity`` makes a class whose constructor takes nothing."""
+    copy, site = installed
+    text = ran(copy, "select", "pools.jsonl", "--judge", "brevity", plugins=site)
+    assert [json.loads(line)["index"] for line in text.splitlines()][:1] == [2]
+    told = refused(copy, "select", "pools.jsonl", "--judge", "brevity:x", plugins=site)
+    assert "brevity takes nothing after its name" in told
+    assert told.count("\n") == 1
+
+
+QUIZ = {
+    "quiz": [
+        {
+            "question": "Name a colour",
+            "replies": [
+                {"by": "ann", "words": "red", "points": 3, "correct": 1},
+                {"by": "bob", "words": "loud", "points": 2, "correct": 0},
+            ],
+        }
+    ]
+}
+
+
+def test_the_importer_reads(installed):
+    """``convert`` finds the format by its structure, and writes its rows as a table."""
+    copy, site = installed
+    (copy / "quiz.json").write_text(json.dumps(QUIZ), "utf-8")
+    ran(copy, "convert", "quiz.json", "--out", "quiz.csv", plugins=site)
+    with (copy / "quiz.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["candidate"], float(row["judge_score"])) for row in rows] == [("ann", 3.0), ("bob", 2.0)]
+    assert [float(row["oracle_label"]) for row in rows] == [1.0, 0.0]
+
+
+def test_python_makes_what_the_command_line_names(installed):
+    """An installed judge and strategy are found from Python too."""
+    copy, site = installed
+    code = (
+        "import bonwise as bw\n"
+        "pick = bw.select('Ship it', ['No way.', 'Yes.'], judge=bw.judge_from_spec('brevity'),\n"
+        "                 strategy=bw.strategy_from_spec('first_above:least=0.4'))\n"
+        "print(pick.best)"
+    )
+    assert answered(copy, code, plugins=site).strip() == "Yes."
 
 
 def test_the_strategy_selects(installed):

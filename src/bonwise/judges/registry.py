@@ -61,18 +61,25 @@ def _from_spec(
     spec: Spec, shared: Mapping[str, object], model: str | None, given: Mapping[str, Any] | None = None
 ) -> Judge:
     factory = _group().factory(spec.kind)
-    first, *others = _parameters(factory)
+    first, *others = _parameters(factory) or ("",)
     stated = option_values(spec.kind, spec.options, others)
     options = with_options(spec.kind, stated, given or {}, factory.parameters[1:])
     further = shared if model is None else {**shared, "model": model}
     options |= {name: value for name, value in further.items() if name in others and name not in options}
-    judge = factory.make(_first(first, spec, shared, model), **options)
+    judge = factory.make(*([_first(first, spec, shared, model)] if first else _nothing(spec)), **options)
     with factory.guarded():
         if not isinstance(judge, Judge):
             raise UsageError(f"{str(spec)!r} made no judge", hint="see the contract in bonwise.judges.protocol")
         # A judge that fails when it is looked at fails here, before anything is asked.
         _ = judge.name, is_asking(judge), is_listwise(judge)
     return judge
+
+
+def _nothing(spec: Spec) -> tuple[()]:
+    """Refuse what a text says after the name of a factory without arguments."""
+    if spec.rest or spec.of:
+        raise UsageError(f"{spec.kind} takes nothing after its name", hint=f"write {spec.kind}")
+    return ()
 
 
 def _first(first: str, spec: Spec, shared: Mapping[str, object], model: str | None) -> object:
@@ -120,8 +127,6 @@ def _group() -> Group:
 
 def _parameters(factory: Factory) -> tuple[str, ...]:
     """Return the parameters that a text can state."""
-    if not factory.parameters:
-        raise factory.failed(TypeError("it takes no argument"))
     with factory.guarded():
         without: frozenset[str] = getattr(factory.function, "not_in_texts", frozenset())
     return tuple(name for name in factory.parameters if name not in without)
