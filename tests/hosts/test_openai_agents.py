@@ -41,7 +41,7 @@ from openai.types.responses import (
 )
 from pydantic import BaseModel
 
-from bonwise.hosts.openai_agents import BestOfNModel
+from bonwise.hosts.openai_agents import BestOfNAgentModel
 
 QUIET = RunConfig(tracing_disabled=True)
 ADVICE = ModelRetryAdvice(suggested=False, reason="the model's own")
@@ -126,7 +126,7 @@ def test_rules_of_generation(rule, how):
 
     def generate(judge, answers, **settings):
         scripted = Scripted(answers)
-        best = BestOfNModel(scripted, judge, len(answers), **settings)
+        best = BestOfNAgentModel(scripted, judge, len(answers), **settings)
         found, trail = asyncio.run(how(Agent("painter", model=best)))
         usage = found.context_wrapper.usage
         return Generated(
@@ -145,14 +145,14 @@ def test_rules_of_loops(rule):
             async def get_response(self, *given, **named):
                 return ModelResponse([said(await answer())], Usage(), response_id=None)
 
-        return await run(Agent("painter", model=BestOfNModel(Waiting([]), judge, n)))
+        return await run(Agent("painter", model=BestOfNAgentModel(Waiting([]), judge, n)))
 
     asyncio.run(rule(request))
 
 
 def test_requests_and_the_winners_own_response_are_kept():
     """Each candidate counts as a request, and the response goes on under the winner's identifier."""
-    best = BestOfNModel(Scripted(["red", "scarlet", "tan"]), by_length, 3)
+    best = BestOfNAgentModel(Scripted(["red", "scarlet", "tan"]), by_length, 3)
     found, _ = asyncio.run(run(Agent("painter", model=best)))
     usage = found.context_wrapper.usage
     assert (usage.requests, len(usage.request_usage_entries)) == (3, 3)
@@ -161,7 +161,7 @@ def test_requests_and_the_winners_own_response_are_kept():
 
 def test_run_sync():
     """Code without a loop gets the best answer too."""
-    best = BestOfNModel(Scripted(["red", "scarlet"]), by_length, 2)
+    best = BestOfNAgentModel(Scripted(["red", "scarlet"]), by_length, 2)
     with asyncio.Runner() as runner:
         asyncio.set_event_loop(runner.get_loop())
         try:
@@ -188,7 +188,7 @@ def test_every_step_of_an_agent_is_chosen(how):
         return f"{colour} is on the wall"
 
     scripted = Scripted([calling("red"), calling("scarlet"), "done", "done at last"])
-    agent = Agent("painter", instructions="Be brief.", model=BestOfNModel(scripted, judge, 2), tools=[paint])
+    agent = Agent("painter", instructions="Be brief.", model=BestOfNAgentModel(scripted, judge, 2), tools=[paint])
     picture = {"type": "input_image", "image_url": "data:image/png;base64,AAAA", "detail": "auto"}
     given = [{"role": "user", "content": [{"type": "input_text", "text": "Like this:"}, picture]}]
     found, _ = asyncio.run(how(agent, given))
@@ -210,7 +210,7 @@ class Paint(BaseModel):
 def test_structured_output_is_chosen_among(how):
     """The judge reads the JSON, and the winner's is parsed."""
     answers = [json.dumps({"colour": one}) for one in ("red", "scarlet", "tan")]
-    agent = Agent("painter", model=BestOfNModel(Scripted(answers), by_length, 3), output_type=Paint)
+    agent = Agent("painter", model=BestOfNAgentModel(Scripted(answers), by_length, 3), output_type=Paint)
     found, trail = asyncio.run(how(agent))
     assert found.final_output == Paint(colour="scarlet")
     assert trail["decided_by"] == "score"
@@ -223,12 +223,12 @@ RETRY = ModelSettings(retry=ModelRetrySettings(max_retries=2, policy=lambda cont
 def test_a_host_that_retries_does_not_pay_again(how):
     """An error of the judge is not retried under a policy that retries everything; one of the model is."""
     scripted = Scripted(["red", "scarlet", "tan", "blue"])
-    best = BestOfNModel(scripted, broken, 2, on_failure="raise")
+    best = BestOfNAgentModel(scripted, broken, 2, on_failure="raise")
     with pytest.raises(JudgeError, match="out of order"):
         asyncio.run(how(Agent("painter", model=best, model_settings=RETRY)))
     assert len(scripted.asked) == 2
     scripted = Scripted([DrawError("busy"), DrawError("busy"), "red", "scarlet"])
-    best = BestOfNModel(scripted, by_length, 2)
+    best = BestOfNAgentModel(scripted, by_length, 2)
     found, _ = asyncio.run(how(Agent("painter", model=best, model_settings=RETRY)))
     assert found.final_output == "scarlet"
 
@@ -236,7 +236,7 @@ def test_a_host_that_retries_does_not_pay_again(how):
 def test_a_conversation_of_the_service_is_refused():
     """Each candidate would be added to it; nothing is drawn. A session of the host's is fine."""
     scripted = Scripted(["red", "scarlet"])
-    agent = Agent("painter", model=BestOfNModel(scripted, by_length, 2))
+    agent = Agent("painter", model=BestOfNAgentModel(scripted, by_length, 2))
     with pytest.raises(UsageError, match="each candidate would be added to the conversation"):
         asyncio.run(run(agent, conversation_id="c1"))
     assert scripted.asked == []
@@ -249,7 +249,7 @@ def test_a_conversation_of_the_service_is_refused():
 def test_what_the_host_asks_the_model_reaches_it():
     """Closing and advice of retries are the model's."""
     scripted = Scripted([])
-    best = BestOfNModel(scripted, by_length, 2)
+    best = BestOfNAgentModel(scripted, by_length, 2)
     asyncio.run(best.close())
     assert scripted.ended == ["closed"]
 

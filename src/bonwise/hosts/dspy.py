@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bonwise.hosts import HOSTS
-from bonwise.hosts.generation import BestOfN, Chosen, Drawn
+from bonwise.hosts.generation import BestOfN, Chosen, DrawnAnswer
 from bonwise.hosts.reranking import DocumentRanker
 from bonwise.selection.selector import Selector
 
@@ -56,7 +56,7 @@ class SelectBest(dspy.Module):
     def forward(self, **inputs: Any) -> Any:
         """Run the module N times in threads, and return the best prediction."""
 
-        def draw(number: int) -> Drawn[Any]:
+        def draw(number: int) -> DrawnAnswer[Any]:
             module = self._copy(number)
             with dspy.context(trace=[]):
                 return _drawn(module(**inputs), dspy.settings.trace)
@@ -66,7 +66,7 @@ class SelectBest(dspy.Module):
     async def aforward(self, **inputs: Any) -> Any:
         """Do the same in the running event loop."""
 
-        async def draw(number: int) -> Drawn[Any]:
+        async def draw(number: int) -> DrawnAnswer[Any]:
             module = self._copy(number)
             with dspy.context(trace=[]):
                 return _drawn(await module.acall(**inputs), dspy.settings.trace)
@@ -118,11 +118,11 @@ def reward_fn(judge: Any, **settings: Any) -> Callable[[Mapping[str, Any], Any],
     return reward
 
 
-def _drawn(prediction: Any, trace: list[Any]) -> Drawn[Any]:
-    return Drawn((prediction, list(trace)), {"role": "assistant", "content": _answer(prediction)})
+def _drawn(prediction: Any, trace: list[Any]) -> DrawnAnswer[Any]:
+    return DrawnAnswer((prediction, list(trace)), {"role": "assistant", "content": _answer(prediction)})
 
 
-def _prediction(chosen: Chosen[Drawn[Any]]) -> Any:
+def _prediction(chosen: Chosen[DrawnAnswer[Any]]) -> Any:
     prediction, trace = chosen.best.answer
     if dspy.settings.trace is not None:
         dspy.settings.trace.extend(trace)

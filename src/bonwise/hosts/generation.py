@@ -19,13 +19,13 @@ from bonwise.printable import printable
 from bonwise.selection.selection import Selection
 from bonwise.selection.selector import Selector
 
-__all__ = ["BestOfN", "Chosen", "Drawn"]
+__all__ = ["BestOfN", "Chosen", "DrawnAnswer"]
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn(Generic[T]):
+class DrawnAnswer(Generic[T]):
     """A candidate that is the answer of a model in the host's own type.
 
     Parameters

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bonwise.hosts import HOSTS
-from bonwise.hosts.generation import BestOfN, Chosen, Drawn
+from bonwise.hosts.generation import BestOfN, Chosen, DrawnAnswer
 
 HOSTS["langchain_agents"].require("bonwise.hosts.langchain_agents")
 
@@ -51,16 +51,16 @@ class BestOfNMiddleware(AgentMiddleware):
         """Do the same in the running event loop."""
         asked = _past_the_cache(request)
 
-        async def draw(_: int) -> Drawn[Any]:
+        async def draw(_: int) -> DrawnAnswer[Any]:
             return _drawn(await handler(asked))
 
         return _response(await self.best_of.achoose(_prompt(request), draw))
 
 
-def _drawn(response: Any) -> Drawn[Any]:
+def _drawn(response: Any) -> DrawnAnswer[Any]:
     messages = [response] if isinstance(response, AIMessage) else response.result
     # With structured output a tool's message follows the model's.
-    return Drawn(response, next(one for one in messages if isinstance(one, AIMessage)))
+    return DrawnAnswer(response, next(one for one in messages if isinstance(one, AIMessage)))
 
 
 def _prompt(request: Any) -> list[Any]:
@@ -73,7 +73,7 @@ def _past_the_cache(request: Any) -> Any:
     return request.override(model=model.model_copy(update={"cache": False})) if hasattr(model, "cache") else request
 
 
-def _response(chosen: Chosen[Drawn[Any]]) -> Any:
+def _response(chosen: Chosen[DrawnAnswer[Any]]) -> Any:
     """Return the winner's response, in which its message holds the usage of all and the trail."""
     best = chosen.best
     message = best_message(replace(chosen, best=best.message, drawn=tuple(one.message for one in chosen.drawn)))

@@ -7,7 +7,7 @@ from typing import Any
 
 from bonwise.errors import BonwiseError, JudgeError, UsageError
 from bonwise.hosts import HOSTS
-from bonwise.hosts.generation import BestOfN, Chosen, Drawn
+from bonwise.hosts.generation import BestOfN, Chosen, DrawnAnswer
 from bonwise.hosts.trail import added_usage
 
 HOSTS["litellm"].require("bonwise.hosts.litellm")
@@ -69,7 +69,7 @@ class BestOfNLLM(CustomLLM):
         """Do the same in the running event loop."""
         call = _call(model, messages, given)
 
-        async def draw(_: int) -> Drawn[Any]:
+        async def draw(_: int) -> DrawnAnswer[Any]:
             return _drawn(await litellm.acompletion(**call))
 
         try:
@@ -126,11 +126,11 @@ def _call(model: str, messages: list[Any], given: Mapping[str, Any]) -> dict[str
     return {"model": model, "messages": messages, **_ONE_CALL, **kept, **asked}
 
 
-def _drawn(response: Any) -> Drawn[Any]:
-    return Drawn(response, response.choices[0].message)
+def _drawn(response: Any) -> DrawnAnswer[Any]:
+    return DrawnAnswer(response, response.choices[0].message)
 
 
-def _response(chosen: Chosen[Drawn[Any]]) -> Any:
+def _response(chosen: Chosen[DrawnAnswer[Any]]) -> Any:
     best, drawn = chosen.best.answer, [one.answer for one in chosen.drawn]
     usages = [one.usage.model_dump() for one in drawn if getattr(one, "usage", None) is not None]
     costs = [one._hidden_params.get("response_cost") for one in drawn]  # noqa: SLF001 - where LiteLLM keeps it

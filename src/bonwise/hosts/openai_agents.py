@@ -10,7 +10,7 @@ from typing import Any
 
 from bonwise.errors import BonwiseError, UsageError
 from bonwise.hosts import HOSTS
-from bonwise.hosts.generation import BestOfN, Drawn
+from bonwise.hosts.generation import BestOfN, DrawnAnswer
 
 HOSTS["openai_agents"].require("bonwise.hosts.openai_agents")
 
@@ -24,7 +24,7 @@ from openai.types.responses import (  # noqa: E402
     ResponseUsage,
 )
 
-__all__ = ["BestOfNModel", "BestOfNResponse"]
+__all__ = ["BestOfNAgentModel", "BestOfNResponse"]
 
 
 @dataclass
@@ -40,7 +40,7 @@ class BestOfNResponse(ModelResponse):
     bonwise: dict[str, Any] = field(default_factory=dict)
 
 
-class BestOfNModel(Model):
+class BestOfNAgentModel(Model):
     """A model that asks another one n times and answers with the best response.
 
     ``usage`` of the response is the sum of all candidates, and each is a request; ``bonwise`` says how it was chosen
@@ -84,9 +84,9 @@ class BestOfNModel(Model):
                 hint="use a session, or previous_response_id, in place of conversation_id",
             )
 
-        async def draw(_: int) -> Drawn[ModelResponse]:
+        async def draw(_: int) -> DrawnAnswer[ModelResponse]:
             response = await self.model.get_response(system_instructions, input, *rest, **named)
-            return Drawn(response, {"role": "assistant", "content": list(_contents(response.output))})
+            return DrawnAnswer(response, {"role": "assistant", "content": list(_contents(response.output))})
 
         chosen = await self.best_of.achoose(list(_prompt(system_instructions, input)), draw)
         best, usage = chosen.best.answer, Usage()

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from bonwise.errors import UsageError
 from bonwise.hosts import HOSTS
-from bonwise.hosts.generation import BestOfN, Drawn
+from bonwise.hosts.generation import BestOfN, DrawnAnswer
 
 HOSTS["pydantic_ai"].require("bonwise.hosts.pydantic_ai")
 
@@ -68,11 +68,11 @@ class BestOfNModel(WrapperModel):
     ) -> ModelResponse:
         """Ask the model n times at once and return the best response."""
 
-        async def draw(_: int) -> Drawn[ModelResponse]:
+        async def draw(_: int) -> DrawnAnswer[ModelResponse]:
             response = await self.wrapped.request(messages, model_settings, model_request_parameters)
             if response.state == "suspended":
                 raise UsageError("the response is not finished", hint="do not ask for it in the background")
-            return Drawn(response, {"role": "assistant", "content": list(_contents(response.parts))})
+            return DrawnAnswer(response, {"role": "assistant", "content": list(_contents(response.parts))})
 
         chosen = await self.best_of.achoose(list(_prompt(messages)), draw)
         best = chosen.best.answer
