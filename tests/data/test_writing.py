@@ -24,14 +24,28 @@ SIGNS = "=+-@\uff1d\uff0b\uff0d\uff20\t\r\n"
 @given(st.text(f"{SIGNS}'ab1", max_size=5) | st.text())
 def test_no_text_cell_is_a_formula(text):
     """No text leaves as something a spreadsheet would run, and each comes back as it was."""
-    assert str(csv_cell(text))[:1] not in set(SIGNS) or not text
+    assert str(csv_cell(text))[:1] not in set(SIGNS) or not text or float(text) is not None
     assert plain_cell(csv_cell(text)) == text
 
 
-@pytest.mark.parametrize("value", [-0.5, np.float64(-0.1), -3, None, True, ""])
+@pytest.mark.parametrize("value", [-0.5, np.float64(-0.1), -3, None, True, "", "-0.5", "+3", "-1e-07", "-2E5"])
 def test_numbers_are_written_as_they_are(value):
-    """A negative number is a number, not a formula."""
+    """A negative number is a number, not a formula, also where it is text of a file."""
     assert csv_cell(value) is value
+
+
+@pytest.mark.parametrize(
+    "text", ["-1+2", "+", "-a", "-1\n", "-.5", "--1", "-1 ", "-\u0661", "-inf", "+nan", "@1", "=1"]
+)
+def test_what_is_nearly_a_number_is_defused(text):
+    """Only digits with a sign, a point and an exponent are left alone."""
+    assert csv_cell(text) == f"'{text}"
+    assert plain_cell(f"'{text}") == text
+
+
+def test_a_number_that_was_defused_is_restored():
+    """Files that were written before hold such cells."""
+    assert plain_cell("'-0.5") == "-0.5"
 
 
 @given(st.lists(st.tuples(st.text("a,\"\r\n\t' "), st.floats(allow_nan=False)), max_size=5))

@@ -28,7 +28,10 @@ def mcp(
     max_cost: Annotated[float | None, typer.Option(help="Most US dollars this command may spend.")] = None,
     max_calls: Annotated[int | None, typer.Option(help="Most calls this command may send.")] = None,
 ) -> int:
-    """Serve doctor, audit, compare, plan and select to an assistant (Model Context Protocol)."""
+    """Serve tools to an assistant (MCP).
+
+    The tools are doctor, audit, compare, plan, and with --judge also select (Model Context Protocol).
+    """
     from bonwise.errors import UsageError
     from bonwise.extras import TABLES
 

@@ -22,6 +22,7 @@ MOST_BYTES = 512 * 2**20
 """Bytes of a document, or of all parts of an archive or folder together, after decompression."""
 
 _MOST_PARTS = 50_000
+_PIECE = 2**20
 _ZSTD = 93
 _LOCAL_HEADER = struct.Struct("<4s5H3L2H")
 
@@ -132,7 +133,7 @@ def parts_of_folder(path: Path) -> dict[str, Any]:
             if not file.resolve().is_relative_to(root):
                 raise FileError(f"{file}: leads out of its folder", hint="put the file itself into the folder")
             refuse_pipe(file)
-            size += file.stat().st_size
+            size += _unpacked_size(file, MOST_BYTES - size)
             if size > MOST_BYTES:
                 raise _too_large(str(path))
             if ".jsonl" in file.suffixes or ".ndjson" in file.suffixes:
@@ -140,6 +141,17 @@ def parts_of_folder(path: Path) -> dict[str, Any]:
             else:
                 found[file.name] = json_document(file)
     return found
+
+
+def _unpacked_size(file: Path, most: int) -> int:
+    """Return the bytes of a file after decompression, or some number above `most`."""
+    if file.suffix.lower() != ".gz":
+        return file.stat().st_size
+    size = 0
+    with open_bytes(file) as stream:
+        while size <= most and (piece := stream.read(_PIECE)):
+            size += len(piece)
+    return size
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import secrets
 import stat
 import sys
@@ -22,21 +23,22 @@ if TYPE_CHECKING:
 __all__ = ["csv_cell", "csv_frame", "csv_text", "is_in_place", "plain_cell", "refuse_unwritable", "write_whole"]
 
 _FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20\t\r\n")  # the four signs in both widths
+_NUMBER = re.compile(r"[+-]\d+(\.\d+)?(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _RECORD_END = "\r\n;\t"
 
 
 def csv_cell(value: object) -> object:
-    """Defuse a text cell that a spreadsheet would run as a formula; numbers stay as they are.
+    """Defuse a text cell that a spreadsheet would run as a formula; numbers stay as they are, also those in words.
 
     A leading apostrophe is added; the reader of this package takes it off again, so that
     identifiers are the same after a round trip.
 
     Examples
     --------
-    >>> csv_cell("=1+1"), csv_cell("plain"), csv_cell(-0.5)
-    ("'=1+1", 'plain', -0.5)
+    >>> csv_cell("=1+1"), csv_cell("plain"), csv_cell(-0.5), csv_cell("-0.5")
+    ("'=1+1", 'plain', -0.5, '-0.5')
     """
-    return "'" + value if isinstance(value, str) and _is_formula(value) else value
+    return "'" + value if isinstance(value, str) and _is_formula(value) and not _NUMBER.fullmatch(value) else value
 
 
 def plain_cell(text: str) -> str:

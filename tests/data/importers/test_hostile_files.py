@@ -138,6 +138,20 @@ def hostile(value):
     return value + HOSTILE if isinstance(value, str) and " " in value else value
 
 
+@pytest.mark.usefixtures("small")
+def test_a_folder_of_gzipped_files_is_bounded_after_decompression(capsys, tmp_path):
+    """Each may be within its limit, and all of them together beyond that of a folder."""
+    folder = tmp_path / "responses"
+    folder.mkdir()
+    for at in range(4):
+        rows = b'{"prompt_id": "p", "response": "a"}\n' * 10_000
+        (folder / f"m{at}_responses.jsonl.gz").write_bytes(gzip.compress(rows))
+    done = typed(capsys, "convert", str(folder), "--out", str(tmp_path / "out.csv"))
+    assert done.code == 2
+    assert "responses: holds more than 1 MiB" in done.err
+    assert done.err.count("\n") == 1
+
+
 @pytest.mark.parametrize("name", ["promptfoo.json.gz", "inspect.json.gz", "deepeval.json", "mlflow_traces.json.gz"])
 def test_hostile_strings_stay_text(capsys, tmp_path, name):
     """Escapes, markup and formulas in a file reach neither the terminal nor a cell that a spreadsheet runs."""

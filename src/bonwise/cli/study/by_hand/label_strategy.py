@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -86,7 +86,7 @@ def _strategies(file: Path, verdicts: Path | None, settings: Mapping[str, Any], 
 def _verdicts(
     file: Path,
     verdicts: list[str],
-    oracle: str | None,
+    oracle: Sequence[str] | None,
     roles: Mapping[str, str | None],
     confidence: float,
     output: Output,
@@ -94,10 +94,14 @@ def _verdicts(
     for flag, value in {"--label-col": oracle, "--prompt-col": roles["prompt"]}.items():
         if not value:
             raise UsageError(f"verdicts are studied with {flag}, and none was named", hint=f"add {flag} COLUMN")
+    if oracle and len(oracle) > 1:
+        raise UsageError("verdicts are studied with one --label-col", hint="name the column of the oracle's verdict")
     from bonwise.auditing.studies.label_strategy.verdict_study import study_verdicts
 
     named = {role: tuple(text.split(",")) if text else () for role, text in roles.items()}
-    document = study_verdicts(file, verdicts=verdicts, oracle=oracle or "", confidence=confidence, **named).document()
+    document = study_verdicts(
+        file, verdicts=verdicts, oracle=oracle[0] if oracle else "", confidence=confidence, **named
+    ).document()
     output.deliver(document)
     return 0
 
