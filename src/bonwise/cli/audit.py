@@ -9,6 +9,7 @@ import typer
 
 from bonwise.cli import arguments as given
 from bonwise.cli.audit_studies import further_studies
+from bonwise.cli.several_files import over_several_files
 from bonwise.cli.shared_flags import Output, Reading, shared_flags
 from bonwise.cli.summaries import errors_told, write_junit, write_markdown
 from bonwise.data.checks import CONFIDENCE, SEED
@@ -30,16 +31,11 @@ NOT_MET, INCONCLUSIVE = 1, 3
 TARGET, INTERVAL, RESAMPLES = "best-of-n", "default", 1000
 
 
+@over_several_files("Scores (CSV, JSONL, Parquet, a folder of responses), or picks of bonwise select; one or more.")
 @shared_flags()
 def audit(
     *,
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="Scores (CSV, JSONL, Parquet, a folder of responses), or picks of bonwise select.",
-            show_default=False,
-        ),
-    ],
+    file: Path,
     reading: Reading[ReadingKeywords],
     control: Annotated[
         list[str] | None, typer.Option(help="An easy candidate: report with and without (repeatable).")
@@ -98,7 +94,8 @@ def audit(
 
     Prints a verdict, three figures with intervals, the gates, and what to do next.
 
-    Exit codes: 0 every gate met, 1 a gate not met, 2 bad input, 3 inconclusive.
+    Exit codes: 0 every gate met, 1 a gate not met, 2 bad input, 3 inconclusive; of several files the gravest, in the
+    order 2, 1, 3, 0.
     """
     record = None if design in (None, "uniform", "cells", "cells-by-score") else Path(design)
     html = output.html

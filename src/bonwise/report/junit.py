@@ -12,7 +12,7 @@ from bonwise.printable import printable
 from bonwise.report.numbers import setting
 from bonwise.report.wording import named
 
-__all__ = ["junit", "junit_error"]
+__all__ = ["junit", "junit_error", "merged"]
 
 _OUTCOMES: Mapping[GateState, str] = {"not met": "failure", "inconclusive": "error"}
 """What a gate that is not met is to a build server."""
@@ -58,6 +58,27 @@ def junit_error(source: str, message: str, hint: str) -> str:
     case = ET.SubElement(suite, "testcase", {"classname": "bonwise", "name": "audit"})
     told = printable(f"{message} ({hint})" if hint else message, longest=2000)
     ET.SubElement(case, "error", {"message": told, "type": "bad input"}).text = told
+    return _written(root)
+
+
+def merged(reports: Sequence[str]) -> str:
+    """Put the reports of several files into one, a suite for each.
+
+    Parameters
+    ----------
+    reports : sequence of str
+        At least one, as `junit` and `junit_error` render them.
+
+    Examples
+    --------
+    >>> both = merged([junit_error("a.csv", "no such file", ""), junit_error("b.csv", "no such file", "")])
+    >>> both.splitlines()[1]
+    '<testsuites name="bonwise audit" tests="2" failures="0" errors="2">'
+    """
+    parsed = [ET.fromstring(report) for report in reports]  # noqa: S314 - rendered here
+    counts = {name: str(sum(int(one.get(name, "0")) for one in parsed)) for name in ("tests", "failures", "errors")}
+    root = ET.Element("testsuites", {"name": "bonwise audit", **counts})
+    root.extend(suite for one in parsed for suite in one)
     return _written(root)
 
 
