@@ -199,6 +199,22 @@ def test_nothing_that_was_said_is_recorded(recorded, served, caplog):
     assert not [one for one in told for word in ("PROMPT", "CANDIDATE", SECRET) if word in one]
 
 
+def test_names_that_cannot_be_encoded(recorded, caplog):
+    """A hostile name of a judge or of a prompt breaks neither an exporter nor a log."""
+    caplog.set_level(logging.DEBUG, "bonwise")
+
+    def judge(prompt, text):
+        raise ValueError
+
+    judge.__name__ = "\ud800 \x1b[31m"
+    bw.select("p", ["a", "b"], judge=judge, on_failure="first")
+    told = [one.to_json() for one in recorded.get_finished_spans()] + [caplog.text]
+    assert len(told) == 4
+    for text in told:
+        text.encode("utf-8")
+        assert "\x1b" not in text
+
+
 def test_a_sample_of_traces(recorded, monkeypatch):
     """A span that the sampler drops is given nothing to keep."""
     from opentelemetry.sdk.trace.sampling import ALWAYS_OFF  # noqa: PLC0415

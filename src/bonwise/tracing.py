@@ -14,6 +14,8 @@ from logging import Logger, NullHandler, getLogger
 from types import ModuleType, TracebackType
 from typing import Any, Literal, Self
 
+from bonwise.printable import printable
+
 __all__ = ["UNTRACED", "Span", "Untraced", "logger", "span", "traces"]
 
 # Without a handler the standard library would print warnings.
@@ -97,11 +99,11 @@ class Span(Untraced):
 
     def note(self, attributes: Mapping[str, Any]) -> None:
         """Set attributes; those that are None are left out."""
-        self._span.set_attributes({name: value for name, value in attributes.items() if value is not None})
+        self._span.set_attributes(_written(attributes))
 
     def event(self, name: str, attributes: Mapping[str, Any]) -> None:
         """Add an event; attributes that are None are left out."""
-        self._span.add_event(name, {name: value for name, value in attributes.items() if value is not None})
+        self._span.add_event(name, _written(attributes))
 
     def fail(self, kind: str) -> None:
         """Say that what the span is of has failed, and in which way; what is said first stands."""
@@ -110,6 +112,12 @@ class Span(Untraced):
         self._failed = True
         self._span.set_attribute("error.type", kind)
         self._span.set_status(self._api.StatusCode.ERROR)
+
+
+def _written(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what is None; names may hold what no exporter can encode."""
+    given = {name: value for name, value in attributes.items() if value is not None}
+    return {name: printable(value) if isinstance(value, str) else value for name, value in given.items()}
 
 
 def span(name: str, kind: Kind) -> Untraced:
@@ -122,7 +130,7 @@ def span(name: str, kind: Kind) -> Untraced:
     False
     """
     api = sys.modules.get("opentelemetry.trace")
-    return Span(api, name, kind) if api is not None and traces(api) else UNTRACED
+    return Span(api, printable(name), kind) if api is not None and traces(api) else UNTRACED
 
 
 def traces(api: ModuleType) -> bool:

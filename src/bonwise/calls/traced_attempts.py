@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from bonwise.calls.failure import AttemptError, Problem
+from bonwise.printable import printable
 from bonwise.tracing import UNTRACED, Untraced, logger, span
 
 if TYPE_CHECKING:
@@ -61,9 +62,11 @@ def _told(current: Untraced, endpoint: Endpoint, request: Request, number: int, 
             problem = failed or exchange.problem  # the latter where the server will never answer this request
             if problem is not None:
                 current.fail(_error_type(problem))
-                _LOG.info("attempt %d at a call of %s failed: %s", number, request.model, _error_type(problem))
+                _LOG.info(
+                    "attempt %d at a call of %s failed: %s", number, printable(request.model), _error_type(problem)
+                )
             else:
-                _LOG.debug("attempt %d at a call of %s was answered", number, request.model)
+                _LOG.debug("attempt %d at a call of %s was answered", number, printable(request.model))
             if current.recording:
                 current.note({**_asked(endpoint, request, number), **_answered(exchange)})
 

@@ -8,6 +8,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from bonwise.judges.traced_judging import spent
+from bonwise.printable import printable
 from bonwise.tracing import UNTRACED, Untraced, logger, span
 
 if TYPE_CHECKING:
@@ -40,9 +41,11 @@ async def _told(current: Untraced, settings: SelectionSettings, course: Coroutin
         pick = await course
         if pick.failure:
             current.fail("judge")
-            _LOG.warning("judge %s failed, and the pick was decided by %s", settings.judge.name, pick.decided_by)
+            _LOG.warning(
+                "judge %s failed, and the pick was decided by %s", printable(settings.judge.name), pick.decided_by
+            )
         else:
-            _LOG.debug("judge %s: the pick was decided by %s", settings.judge.name, pick.decided_by)
+            _LOG.debug("judge %s: the pick was decided by %s", printable(settings.judge.name), pick.decided_by)
         if current.recording:
             current.note(_found(settings, pick))
     return pick
