@@ -128,7 +128,7 @@ AUDITING = [
     ["good.csv", "--per-prompt", "folder"],
     ["good.csv", "--judge-scale", "0:1", "--judge-scale", "0:5"],
     ["good.csv", "--frob"],
-    ["good.csv", "more.csv"],
+    ["good.csv", "good.csv"],
     [],
 ]
 JUDGING = [
@@ -393,7 +393,7 @@ def test_names_from_an_audited_file_are_printed_literally(capsys, hostile):
     assert set(document["judges"]) == {f"j{hostile}", f"k{hostile}"}
     reference = typed(capsys, *asked, "--oracle", f"judge:j{hostile}")
     assert_printable(reference, f"agreement with j{hostile}")
-    dropped = typed(capsys, "audit", file_name(hostile), *column, "--rectangular")
+    dropped = typed(capsys, "audit", file_name(hostile), *column, "--rectangular", "--full")
     assert_printable(dropped, f"p008{hostile}", f"lacks c2{hostile}")
 
 
