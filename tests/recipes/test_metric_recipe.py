@@ -108,7 +108,7 @@ def test_complete_labels(copy):
     """The metrics are in the text, the JSON, the Markdown, the page and the gates, with the right values."""
     gates = [word for name in TOYS for word in ("--fail-under", f"{name}=-9")]
     targets = ["--json", "one.json", "--html", "one.html", "--markdown", "one.md", "--junit", "one.xml"]
-    text = ran(copy, "audit", "one.csv", *targets, *gates)
+    text = ran(copy, "audit", "one.csv", "--full", *targets, *gates)
     document = json.loads((copy / "one.json").read_text("utf-8"))
     check_values(document["metrics"])
     assert [gate["metric"] for gate in document["gates"]] == list(TOYS)
@@ -144,7 +144,7 @@ def test_the_docs_define_the_metrics(copy):
 
 def test_a_sample_of_labels(copy):
     """From a sample of labels each metric is estimated for all prompts, by a model where it names its outcomes."""
-    text = ran(copy, "audit", "partial_one.csv", "--design", "uniform", "--json", "partial.json")
+    text = ran(copy, "audit", "partial_one.csv", "--full", "--design", "uniform", "--json", "partial.json")
     document = json.loads((copy / "partial.json").read_text("utf-8"))
     check_values(document["metrics"])
     check_values(

@@ -44,6 +44,11 @@ class JudgeAgainstOthers(AgainstOthers):
 
     minus_annotator: dict[str, EstimateRecord]
 
+    @property
+    def recovery_minus_annotator(self) -> EstimateRecord | None:
+        """The difference of recoveries, where there is one."""
+        return self.minus_annotator.get("recovery")
+
 
 class AnnotatorRecord(AgainstOthers):
     """One annotator compared with the labels of the others.

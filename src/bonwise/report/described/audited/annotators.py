@@ -89,7 +89,7 @@ def _against_others(found: Annotators) -> Iterator[Said]:
 
 
 def _judge(name: str, judge: JudgeAgainstOthers) -> str | None:
-    own, difference = judge.recovery, judge.minus_annotator.get("recovery")
+    own, difference = judge.recovery, judge.recovery_minus_annotator
     if own is None or own.estimate is None:
         return None
     said = f"{printable(name)} recovers {with_interval(own, 'share')} against the same labels"
