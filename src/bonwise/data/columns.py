@@ -176,7 +176,8 @@ class _Search:
     def _used(self, role: str) -> set[str]:
         """Return the columns that the user named, and those that play another role."""
         found = [*self.overrides.values(), *(column for one, column in self.taken.items() if one != role)]
-        return {name for column in found for name in names_of_columns(column)}
+        several = (column.names for column in found if isinstance(column, LabelColumns))
+        return {column for column in found if not isinstance(column, LabelColumns)}.union(*several)
 
     def fits(self, role: str, column: str) -> bool:
         """Tell whether the content of a column can play a role."""
