@@ -98,8 +98,10 @@ def _study_flags(rows: VoteRows) -> list[str] | None:
     if not pair or pair != rows.columns.pair:
         return None
     votes = one_verdict(rows.worth)
-    names = [rows.frame[column].astype(str).str.strip().to_numpy(dtype=object) for column in pair]
-    use = ~np.isnan(votes) & (names[0] != names[1])
+    named = rows.frame[list(pair)].notna().all(axis=1).to_numpy()
+    texts = [rows.frame[column].astype(object).where(named, "").astype(str).str.strip() for column in pair]
+    names = [column.to_numpy(dtype=object) for column in texts]
+    use = ~np.isnan(votes) & named & (names[0] != names[1])
     sides = pd.DataFrame({"low": np.minimum(*names), "high": np.maximum(*names)})
     tied = bool((votes[use] == 0.5).any())
     counts = sides[use & (votes != 0.5)].value_counts()

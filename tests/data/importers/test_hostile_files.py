@@ -187,6 +187,14 @@ def test_a_changed_document_is_a_table_or_one_line(tmp_path_factory, name, data)
     assert not isinstance(cause, AttributeError | TypeError | KeyError | ValueError), said
 
 
+def test_votes_without_the_name_of_a_model(tmp_path):
+    """A side that nobody named is no reason to fail."""
+    content = json.loads((FILES / "alpaca_annotations.json").read_text("utf-8"))
+    content[0]["generator_1"] = None
+    (tmp_path / "votes.json").write_text(json.dumps(content), "utf-8")
+    read_or_refused(tmp_path / "votes.json")
+
+
 def read_or_refused(path):
     """Convert a file, or return in one line why not, and what was behind it."""
     try:
