@@ -58,17 +58,12 @@ def compare_models(view: HumanView, model: str, other: str) -> FactorComparisonD
 
 def _prompts(view: HumanView, draws: Floats) -> list[PromptDifference]:
     band = band_of_draws(draws, view.confidence)
-    (low, high), (least, most) = band.interval, band.band
+    least, most = band.band
     return [
         PromptDifference(
             prompt_id=view.prompts[at],
             category=view.prompt_categories[at],
-            estimate=float(band.estimate[at]),
-            se=float(band.se[at]),
-            low=float(low[at]),
-            high=float(high[at]),
-            band_low=float(least[at]),
-            band_high=float(most[at]),
+            **band.figures(at),
             verdict="better" if least[at] > 0 else "worse" if most[at] < 0 else "open",
         )
         for at in np.argsort(-band.estimate, kind="stable")

@@ -7,14 +7,23 @@ that of stage 2. ``fixed`` is the paper's: it takes the features of stage 1 as k
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, TypedDict, get_args
 
 import numpy as np
 from scipy import special, stats
 
 from bonwise.stats.sums import Floats
 
-__all__ = ["COVERS", "STAGE_ONE_ERRORS", "Band", "StageOneError", "band_of_covariance", "band_of_draws"]
+__all__ = [
+    "COVERS",
+    "STAGE_ONE_ERRORS",
+    "AloneFigures",
+    "Band",
+    "BandFigures",
+    "StageOneError",
+    "band_of_covariance",
+    "band_of_draws",
+]
 
 StageOneError = Literal["laplace_gibbs", "propagated", "fixed"]
 """How an interval treats the error of stage 1."""
@@ -26,6 +35,22 @@ COVERS: dict[StageOneError, float] = {"laplace_gibbs": 0.95, "propagated": 0.87,
 
 
 _DRAWS = 20_000
+
+
+class AloneFigures(TypedDict):
+    """An item by itself."""
+
+    estimate: float
+    se: float
+    low: float
+    high: float
+
+
+class BandFigures(AloneFigures):
+    """An item among all of them."""
+
+    band_low: float
+    band_high: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +78,18 @@ class Band:
     def band(self) -> tuple[Floats, Floats]:
         """Ends of the simultaneous intervals: all of them hold together with the stated confidence."""
         return self.estimate - self.simultaneous * self.se, self.estimate + self.simultaneous * self.se
+
+    def alone(self, at: int) -> AloneFigures:
+        """Return one item with its pointwise interval, as the fields of a record."""
+        estimate, se = float(self.estimate[at]), float(self.se[at])
+        half = self.pointwise * se
+        return {"estimate": estimate, "se": se, "low": estimate - half, "high": estimate + half}
+
+    def figures(self, at: int) -> BandFigures:
+        """Return one item with both intervals, as the fields of a record."""
+        half = self.simultaneous * float(self.se[at])
+        centre = float(self.estimate[at])
+        return {**self.alone(at), "band_low": centre - half, "band_high": centre + half}
 
 
 def band_of_draws(draws: Floats, confidence: float) -> Band:

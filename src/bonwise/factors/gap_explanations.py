@@ -63,9 +63,10 @@ def explain_gaps(
     design = columns.design
     found = factors.regression(design)
     degrees = len(columns.rows) - design.shape[1]
-    constant = band_of_covariance(found.estimate[:1], found.covariance[:1, :1], view.confidence, degrees, view.seed)
+    constant = band_of_covariance(
+        found.estimate[:1], found.covariance[:1, :1], view.confidence, degrees, view.seed
+    ).alone(0)
     band = band_of_covariance(found.estimate[1:], found.covariance[1:, 1:], view.confidence, degrees, view.seed)
-    (low, high), (least, most) = band.interval, band.band
     shares = found.explained
     ends = np.quantile(shares, [(1 - view.confidence) / 2, (1 + view.confidence) / 2])
     return FactorExplanationDocument(
@@ -79,12 +80,9 @@ def explain_gaps(
             kind="constant",
             unit="without any tag, numbers at their mean",
             prompts=len(columns.rows),
-            estimate=float(found.estimate[0]),
-            se=float(constant.se[0]),
-            low=float(constant.interval[0][0]),
-            high=float(constant.interval[1][0]),
-            band_low=float(constant.interval[0][0]),
-            band_high=float(constant.interval[1][0]),
+            **constant,
+            band_low=constant["low"],
+            band_high=constant["high"],
         ),
         coefficients=[
             GapCoefficient(
@@ -93,12 +91,7 @@ def explain_gaps(
                 kind=column.kind,
                 unit=column.unit,
                 prompts=column.count,
-                estimate=float(band.estimate[at]),
-                se=float(band.se[at]),
-                low=float(low[at]),
-                high=float(high[at]),
-                band_low=float(least[at]),
-                band_high=float(most[at]),
+                **band.figures(at),
             )
             for at, column in enumerate(columns.columns)
         ],

@@ -145,17 +145,11 @@ def _cohesion(view: HumanView, rows: npt.NDArray[np.int64], shares: Floats) -> t
 
 def _ranked(view: HumanView, draws: Floats) -> list[LeaderboardRow]:
     band = band_of_draws(draws - draws.mean(axis=1, keepdims=True), view.confidence)
-    (low, high), (least, most) = band.interval, band.band
     order = np.argsort(-band.estimate, kind="stable")
     return [
         LeaderboardRow(
             model=view.models[at],
-            estimate=float(band.estimate[at]),
-            se=float(band.se[at]),
-            low=float(low[at]),
-            high=float(high[at]),
-            band_low=float(least[at]),
-            band_high=float(most[at]),
+            **band.figures(at),
             human_ratings=view.human_ratings[at],
         )
         for at in order

@@ -14,7 +14,7 @@ from bonwise.documents.factor_strengths import (
     PromptAdvantage,
 )
 from bonwise.errors import UsageError
-from bonwise.factors.difference_bands import Band, band_of_covariance, band_of_draws
+from bonwise.factors.difference_bands import AloneFigures, Band, band_of_covariance, band_of_draws
 from bonwise.factors.human_view import HumanView
 from bonwise.factors.leaderboards import unrated
 from bonwise.factors.prompt_columns import FEWEST, prompt_groups, properties_of_prompts
@@ -119,20 +119,12 @@ def _groups(
         )
 
     level, apart = band(to_levels), band(to_differences)
-    (low, high), (least, most) = level.interval, apart.band
     rows = [
         GroupAdvantage(
             column=name,
             level=word,
             prompts=int(np.nansum(values)),
-            estimate=float(level.estimate[at]),
-            se=float(level.se[at]),
-            low=float(low[at]),
-            high=float(high[at]),
-            difference=float(apart.estimate[at]),
-            band_low=float(least[at]),
-            band_high=float(most[at]),
-            verdict=_verdict(least[at], most[at]),
+            **_advantage(level, apart, at),
         )
         for at, (name, word, values) in enumerate(inside)
     ]
@@ -142,23 +134,31 @@ def _groups(
 def _prompts(view: HumanView, draws: Floats) -> list[PromptAdvantage]:
     level = band_of_draws(draws, view.confidence)
     apart = band_of_draws(draws - draws.mean(axis=1, keepdims=True), view.confidence)
-    (low, high), (least, most) = level.interval, apart.band
     return [
         PromptAdvantage(
             prompt_id=view.prompts[at],
             category=view.prompt_categories[at],
-            estimate=float(level.estimate[at]),
-            se=float(level.se[at]),
-            low=float(low[at]),
-            high=float(high[at]),
-            difference=float(apart.estimate[at]),
-            band_low=float(least[at]),
-            band_high=float(most[at]),
-            verdict=_verdict(least[at], most[at]),
+            **_advantage(level, apart, at),
         )
         for at in np.argsort(-apart.estimate, kind="stable")
     ]
 
 
-def _verdict(low: float, high: float) -> Literal["strength", "weakness", "open"]:
-    return "strength" if low > 0 else "weakness" if high < 0 else "open"
+class _Advantage(AloneFigures):
+    difference: float
+    band_low: float
+    band_high: float
+    verdict: Literal["strength", "weakness", "open"]
+
+
+def _advantage(level: Band, apart: Band, at: int) -> _Advantage:
+    """Return the advantage on one item, and by how much it is more than the mean, as the fields of a record."""
+    found = apart.figures(at)
+    low, high = found["band_low"], found["band_high"]
+    return {
+        **level.alone(at),
+        "difference": found["estimate"],
+        "band_low": low,
+        "band_high": high,
+        "verdict": "strength" if low > 0 else "weakness" if high < 0 else "open",
+    }
