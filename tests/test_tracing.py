@@ -151,6 +151,7 @@ def test_the_spans_of_a_function_hang_together(way, judge, recorded):
     events = [event for one in judged for event in one.events]
     assert {event.name for event in events} == {"gen_ai.evaluation.result"}
     assert sorted(event.attributes["gen_ai.evaluation.score.value"] for event in events) == [5.0, 15.0]
+    assert sum(one.attributes["bonwise.candidates"] for one in judged) == 2
     assert spans["select"].attributes["bonwise.best"] == "c1"
 
 

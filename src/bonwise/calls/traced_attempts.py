@@ -77,9 +77,7 @@ def _asked(endpoint: Endpoint, request: Request, number: int) -> Mapping[str, An
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": endpoint.model.provider,
         "gen_ai.request.model": request.model,
-        "gen_ai.request.max_tokens": next(
-            (request.body[name] for name in _OUTPUT_LIMITS if name in request.body), None
-        ),
+        "gen_ai.request.max_tokens": next((body[name] for name in _OUTPUT_LIMITS if name in body), None),
         "gen_ai.request.temperature": body.get("temperature"),
         "gen_ai.request.choice.count": body.get("n"),
         "server.address": server.hostname,

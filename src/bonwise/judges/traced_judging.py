@@ -6,13 +6,13 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
+from bonwise.calls.bill import Bill
 from bonwise.data.verdicts import Score, Verdict
 from bonwise.errors import BonwiseError
 from bonwise.judges.judgment import Judgment
 from bonwise.tracing import UNTRACED, Untraced, span
 
 if TYPE_CHECKING:
-    from bonwise.calls.bill import Bill
     from bonwise.calls.engine import Engine
     from bonwise.judges.protocol import Judge
 
@@ -44,14 +44,16 @@ async def _told(current: Untraced, judge: str, course: Coroutine[Any, Any, Judgm
 
 
 def note_outcomes(current: Untraced, judge: str, found: Outcomes) -> None:
-    """Note what a judge found of some pools, and what that took."""
+    """Note what a judge found in the calls of one use, and what all of them took."""
+    candidates, bill = 0, Bill()
     for one in found:
         if isinstance(one, BonwiseError):
             current.fail(type(one).__name__)
         elif one is not None:
-            current.note({"bonwise.judge": judge, "bonwise.candidates": len(one.verdicts), **spent(one.bill)})
+            candidates, bill = candidates + len(one.verdicts), bill + one.bill
             for verdict in one.verdicts:
                 current.event("gen_ai.evaluation.result", _evaluation(judge, verdict))
+    current.note({"bonwise.judge": judge, "bonwise.candidates": candidates, **spent(bill)})
 
 
 def _evaluation(judge: str, verdict: Verdict) -> dict[str, Any]:
