@@ -7,12 +7,12 @@ import re
 import pytest
 
 from bonwise.cli.entry import run
+from browser.kinds import KINDS, page_of_kind
 from browser.opened import fits
+from browser.paper import MARGINS, sheets
 
 PAPER = {"width": 680, "height": 1000}
 """What A4 leaves within margins of 15 mm, in pixels."""
-
-MARGINS = dict.fromkeys(("top", "bottom", "left", "right"), "15mm")
 
 BROKEN = """() => [...document.querySelectorAll("td:not(.words, .code)")]
     .filter((cell) => !cell.closest(".prompts") && /[0-9]/.test(cell.textContent))
@@ -23,9 +23,35 @@ BROKEN = """() => [...document.querySelectorAll("td:not(.words, .code)")]
     }).map((cell) => cell.textContent)"""
 
 
+DISPLAYED = "(buttons) => buttons.map((one) => getComputedStyle(one).display)"
+
+FULL = 2 / 3
+"""Of each sheet but the last at least so much is used."""
+
+
 def printed(page):
     """Return the number of pages that a printer would take."""
     return len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4", margin=MARGINS)))
+
+
+@pytest.fixture(params=KINDS)
+def page_of(request, kinds_folder):
+    """Return the page of a kind; a browser is lent only afterwards, because some pages need a loop of their own."""
+    return page_of_kind(request.param, kinds_folder)
+
+
+@pytest.fixture(scope="module")
+def pools(tmp_path_factory):
+    """Make the page of picks from 90 pools: a table of three sheets."""
+    folder = tmp_path_factory.mktemp("pools")
+    lines = [
+        json.dumps({"prompt_id": f"p{at:02d}", "prompt": "Say much", "candidates": ["a", "bb", "ccc"]})
+        for at in range(90)
+    ]
+    (folder / "pools.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    path = folder / "pools.html"
+    assert run(["select", str(folder / "pools.jsonl"), "--judge", "local:length", "--html", str(path)]) == 0
+    return path
 
 
 @pytest.fixture
@@ -86,3 +112,52 @@ def test_opened_pools_fill_the_paper(picks, show):
         filled = page.evaluate("document.documentElement.scrollHeight") / PAPER["height"]
         assert filled > 4
         assert printed(page) <= math.ceil(1.1 * filled) + 1
+
+
+def test_no_third_of_a_sheet_is_empty(page_of, show):
+    """A page of any kind leaves no third of a sheet empty before the last, and no sheet to the footer alone."""
+    with show(page_of) as page:
+        found = sheets(page)
+    filled = [round(one.filled, 2) for one in found]
+    assert all(one >= FULL for one in filled[:-1]), filled
+    assert not found[-1].words.startswith("Made")
+
+
+def test_the_head_of_a_table_is_repeated(pools, show):
+    """On each sheet that holds rows of the pools the heads of the columns stand once, as words without a control."""
+    with show(pools) as page:
+        assert page.locator("#prompt-table thead button").count() > 5
+        found = sheets(page)
+        page.emulate_media(media="print")
+        assert set(page.locator("#prompt-table thead button").evaluate_all(DISPLAYED)) == {"contents"}
+    rows = [len(re.findall(r"p\d\dc2score", one.words)) for one in found]
+    assert sum(rows) == 90
+    assert sum(many > 0 for many in rows) >= 3
+    heads = [one.words.count("tiedattopnotscoredcalls") for one in found]
+    assert heads == [int(many > 0) for many in rows]
+
+
+def test_a_page_without_a_script_has_no_button_in_a_head(pools, show):
+    """The heads of a page are words, which its script makes buttons of."""
+    with show(pools, java_script_enabled=False) as page:
+        assert page.locator("thead button").count() == 0
+        assert page.locator("#prompt-table thead th").first.inner_text() == "prompt"
+
+
+def test_paper_shows_what_the_reader_opened(folding, show):
+    """Folded findings stay folded on paper; those that were opened are printed."""
+    with show(folding) as page:
+        folded = page.locator("details.more").first
+        inside = "".join(folded.locator("p").first.text_content().split())[:60]
+        closed = " ".join(one.words for one in sheets(page))
+        folded.locator("summary").click()
+        opened = " ".join(one.words for one in sheets(page))
+    assert inside not in closed
+    assert "morefindings" in closed
+    assert inside in opened
+
+
+@pytest.fixture
+def folding(kinds_folder):
+    """Return a page with findings that are folded."""
+    return page_of_kind("study-calibration", kinds_folder)

@@ -27,7 +27,10 @@ MARKUP = 200
 MOST_BYTES = 6_000_000
 """Of names and texts that the prompts of a page hold: browsers open what is twice as large with delay."""
 
-_WIDTH = re.compile(r'viewBox="0 0 ([0-9.]+) ')
+_BOX = re.compile(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
+
+_TALL = 1.3
+"""Heights of a drawing, in widths, from which paper gives it more room."""
 
 _REM_A_POINT = 0.097
 """At its widest a drawing's letters are about as large as those of the text."""
@@ -68,7 +71,7 @@ def environment() -> Environment:
         "cut": _cut,
     }
     # Asking a block for what it does not have would cost as much as showing it.
-    made.tests |= {"said": _is_said, "part": _is_part, "cards": _is_cards}
+    made.tests |= {"said": _is_said, "part": _is_part, "cards": _is_cards, "tall": _is_tall}
     return made
 
 
@@ -82,6 +85,11 @@ def _is_part(block: Block) -> bool:
 
 def _is_cards(block: Block | Cards) -> bool:
     return isinstance(block, Cards)
+
+
+def _is_tall(svg: str) -> bool:
+    found = _BOX.search(svg)
+    return found is not None and float(found.group(2)) > _TALL * float(found.group(1))
 
 
 def visible(text: str) -> str:
@@ -152,5 +160,5 @@ def _address(name: str) -> str:
 
 def _room(svg: str) -> str:
     """Return the width that a drawing may take, in letters of the page: a small one is not blown up."""
-    found = _WIDTH.search(svg)
+    found = _BOX.search(svg)
     return f"{_REM_A_POINT * float(found.group(1)):.1f}" if found else "36"

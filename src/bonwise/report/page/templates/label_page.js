@@ -70,7 +70,7 @@ document.addEventListener("DOMContentLoaded", () => {
     // Only what has to be scrolled is a stop of the keyboard.
     if (element.scrollHeight <= element.clientHeight) return;
     element.tabIndex = 0;
-    element.setAttribute("role", "region");
+    element.setAttribute("role", "group");
     element.setAttribute("aria-label", name);
   };
   const button = (point, place) => {

@@ -1,17 +1,18 @@
 "use strict";
 document.documentElement.classList.add("script");
-addEventListener("beforeprint", () => {
-  for (const one of document.querySelectorAll("details.more:not([open])")) {
-    one.open = true;
-    addEventListener("afterprint", () => { one.open = false; }, { once: true });
-  }
-});
 document.addEventListener("DOMContentLoaded", () => {
   const table = document.getElementById("prompt-table");
   if (!table) return;
   const bodies = [...table.tBodies];
   const words = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
   const heads = [...table.tHead.rows[0].cells];
+  // A page without a script has no button here, and paper shows the words alone.
+  for (const head of heads) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    head.append(button);
+  }
   for (const button of table.getElementsByTagName("button")) button.disabled = false;
 
   const value = (body, column) => {
