@@ -218,10 +218,10 @@ def test_long_labels_have_a_line_to_themselves():
 def test_names_are_cut_in_the_middle():
     """Of two long names each has its half; what a short one leaves free the other takes."""
     long = "openrouter/meta-llama/llama-3.3-70b-instruct-turbo"
-    assert pair(long, long).startswith("openrouter/me...")
-    assert pair(long, long).endswith("struct-turbo")
-    assert pair(long, long.replace("70b", "8b")) == "...3.3-70b-instruct-turbo - ...3.3-8b-instruct-turbo"
-    assert pair("gpt", long) == f"gpt - {long}"
+    assert pair(long, long).startswith("openroute...")
+    assert pair(long, long).endswith("uct-turbo")
+    assert pair(long, long.replace("70b", "8b")) == "...3.3-70...uct-turbo - ...3.3-8b...uct-turbo"
+    assert pair("gpt", long[11:]) == f"gpt - {long[11:]}"
     assert max(len(pair(*names)) for names in ((long, long), (long * 9, "b"), ("b" * 35, long))) <= ROW
     assert short("x" * 40 + "-mini", 20).endswith("xxx-mini")
 
@@ -257,7 +257,7 @@ def uprights(svg):
     return [sorted(map(float, ends)) for x, *ends in lines if float(x)]
 
 
-@pytest.mark.parametrize("names", [("law", "art"), ("openai/gpt-5-mini - openai/gpt-5-nano", "x" * 55)])
+@pytest.mark.parametrize("names", [("law", "art"), ("openai/gpt-5-mini - openai/gpt-5-nano", "x" * 44)])
 def test_no_line_runs_through_the_words(names):
     """The reference is drawn at each row for itself, below the row's words and above those of the next row."""
     rows = [(name, 0.5 + at / 10, 0.2, 0.8) for at, name in enumerate(names)]

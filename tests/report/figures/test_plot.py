@@ -14,7 +14,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import bonwise.report.figures
-from bonwise.report.figures.colours import COLOURS, LIGHT, STAND_INS
+from bonwise.report.figures.colours import COLOURS, LIGHT, STAND_INS, TEXT
 from bonwise.report.figures.curves import Curve, Guide, curves_figure
 from bonwise.report.figures.differences import difference_figures
 from bonwise.report.figures.forest import MOST, ReferenceMark, forest_figure
@@ -67,7 +67,7 @@ def test_new_axes_have_the_colours_of_light_paper(at, tmp_path):
     with mpl.rc_context({"axes.edgecolor": "red", "xtick.color": "red", "text.color": "red", "font.size": 30}):
         axes = every_drawing()[at].plot()
         assert colours_of(axes.figure, tmp_path) <= set(LIGHT.values())
-        assert {label.get_fontsize() for label in axes.get_xticklabels()} == {9.5}
+        assert {label.get_fontsize() for label in axes.get_xticklabels()} == {TEXT}
 
 
 @pytest.mark.parametrize("at", range(6))

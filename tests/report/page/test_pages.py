@@ -32,7 +32,7 @@ HOSTILE = (
 
 VOID = frozenset({"meta", "link", "input", "br", "img"})
 
-DRAWN = frozenset({"g", "path", "text", "tspan", "use", "defs", "clippath", "rect", "image", "circle"})
+DRAWN = frozenset({"g", "path", "text", "tspan", "use", "defs", "clippath", "rect", "image", "circle", "title"})
 """What a drawing is made of."""
 
 

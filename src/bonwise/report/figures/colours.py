@@ -7,10 +7,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
 
-__all__ = ["COLOURS", "LIGHT", "SIZE", "STAND_INS", "with_stand_ins"]
+__all__ = ["COLOURS", "LIGHT", "SIZE", "STAND_INS", "TEXT", "with_stand_ins"]
 
-SIZE = (4.6, 3.0)
-"""Inches: at the width of a phone the letters of a drawing of this size can still be read."""
+SIZE = (3.9, 2.75)
+"""Inches; no drawing is wider."""
+
+TEXT = 9.8
+"""Points of the smallest letters: 12 pixels where a drawing of `SIZE` is as wide as a phone of 390 pixels."""
 
 LIGHT: Mapping[str, str] = MappingProxyType(
     {
@@ -18,15 +21,18 @@ LIGHT: Mapping[str, str] = MappingProxyType(
         "muted": "#59606a",
         "grid": "#dedfdb",
         "judge": "#1f5fbf",
-        "oracle": "#a94f08",
-        "random": "#6a717c",
-        "other": "#7a45b8",
+        "oracle": "#8f3f00",
+        "random": "#5c636e",
+        "other": "#520a6e",
+        "strong": "#0e8454",
+        "gate": "#1b1e23",
         "good": "#17703a",
         "bad": "#b3261e",
         "band": "#d8e4f6",
     }
 )
-"""What ``page/templates/light.css`` says."""
+"""What ``page/templates/light.css`` says, by what is drawn: the judge, the oracle or what is best, a random pick, the
+stronger judge, a gate, and whatever else is compared. Readers who see few colours tell these apart too."""
 
 STAND_INS: Mapping[str, str] = MappingProxyType(
     {name: f"#{at:02x}{at:02x}{at:02x}" for at, name in enumerate(LIGHT, 1)}

@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bonwise.report.amounts import brief
 from bonwise.report.blocks import Drawing, Value
 from bonwise.report.figures.colours import COLOURS, SIZE
+from bonwise.report.figures.hover import tell
 from bonwise.report.figures.legend import legend_below
 from bonwise.report.figures.names import told_apart
+from bonwise.report.numbers import Ends, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +22,7 @@ __all__ = ["Curve", "Curves", "Guide", "curves_figure"]
 _MARKERS = "osv^DXP*"
 """Lines of one colour are told apart by these."""
 
-_LEGEND = 28
+_LEGEND = 19
 """Letters' room of a name in the legend."""
 
 
@@ -192,6 +195,12 @@ def _paint_curve(axes: Axes, curve: Curve, marker: str, label: str) -> None:
         markersize=4.5,
         label=label,
     )
+    for at, place in enumerate(curve.x):
+        tell(place, curve.y[at], f"{curve.label}: {_said(curve, at)} at {brief(place)}")
+
+
+def _said(curve: Curve, at: int) -> str:
+    return with_interval(Ends(curve.y[at], *(ends[at] if ends else None for ends in (curve.low, curve.high))))
 
 
 def _paint_guides(axes: Axes, guides: Sequence[Guide]) -> None:
@@ -209,6 +218,5 @@ def _paint_guides(axes: Axes, guides: Sequence[Guide]) -> None:
                 xycoords=("data", "axes fraction"),
                 textcoords="offset points",
                 ha="center",
-                fontsize=8.5,
             )
             above += 11

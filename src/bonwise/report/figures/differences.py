@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from bonwise.report.amounts import brief
 from bonwise.report.blocks import Drawing, Value
 from bonwise.report.figures.colours import COLOURS
+from bonwise.report.figures.hover import tell_bar
 from bonwise.report.numbers import count, number
 from bonwise.report.wording import named
 
@@ -67,8 +68,8 @@ class DifferenceBars:
         Of the bars, without ties.
     tied : float
         Share of the pairs that tie.
-    reach : float
-        Ends of the axis.
+    reach, top : float
+        Ends of the axes, which drawings that stand side by side share.
     across, up : str
         What the axes hold.
     """
@@ -78,6 +79,7 @@ class DifferenceBars:
     shares: Sequence[float]
     tied: float
     reach: float
+    top: float
     across: str
     up: str = "share of pairs"
 
@@ -90,8 +92,7 @@ class DifferenceBars:
     @property
     def base(self) -> float:
         """Where the ties begin: they stand on top of the bar around 0, which holds none, not in front of it."""
-        around = zip(self.shares, pairwise(self.edges), strict=True)
-        return sum(share for share, (low, high) in around if low < 0 < high)
+        return _around_zero(self.shares, self.edges)
 
 
 def difference_figures(
@@ -113,25 +114,42 @@ def difference_figures(
     Returns
     -------
     list of Drawing
-        The judge's and the oracle's, on one range; what is missing is left out.
+        The judge's and the oracle's, on the same axes; what is missing is left out.
     """
     if differences is None:
         return []
     sides = {"judge": differences.judge, "oracle": differences.oracle}
     there = {role: found for role, found in sides.items() if found is not None and found.pairs}
     reach = max((abs(edge) for found in there.values() for edge in found.edges), default=0.0) or 1.0
-    return [_figure(role, found, reach, f"{key}-{role}", reference) for role, found in there.items()]
+    ends = reach, max((_highest(found) for found in there.values()), default=0.0)
+    return [_figure(role, found, ends, f"{key}-{role}", reference) for role, found in there.items()]
 
 
-def _figure(role: str, found: Histogram, reach: float, key: str, reference: str | None) -> Drawing[DifferenceBars]:
+def _shares(found: Histogram) -> list[float]:
+    # Both signs of a pair are counted, and a tie has both of them at 0.
+    return [times / (2 * found.pairs) for times in found.counts]
+
+
+def _around_zero(shares: Sequence[float], edges: Sequence[float]) -> float:
+    return sum(share for share, (low, high) in zip(shares, pairwise(edges), strict=True) if low < 0 < high)
+
+
+def _highest(found: Histogram) -> float:
+    shares = _shares(found)
+    return max([_around_zero(shares, found.edges) + found.ties / found.pairs, *shares])
+
+
+def _figure(
+    role: str, found: Histogram, ends: tuple[float, float], key: str, reference: str | None
+) -> Drawing[DifferenceBars]:
     word, what = named(role, reference), "score" if role == "judge" else "label"
     data = DifferenceBars(
         role=role,
         edges=found.edges,
-        # Both signs of a pair are counted, and a tie has both of them at 0.
-        shares=[times / (2 * found.pairs) for times in found.counts],
+        shares=_shares(found),
         tied=found.ties / found.pairs,
-        reach=reach,
+        reach=ends[0],
+        top=ends[1],
         across=named(f"difference of two {what}s", reference),
     )
     says = (
@@ -152,6 +170,11 @@ def _paint(axes: Axes, data: DifferenceBars) -> None:
     wide = [after - before for before, after in pairwise(data.edges)]
     axes.bar(data.edges[:-1], data.shares, wide, align="edge", color=COLOURS[data.role], linewidth=0)
     axes.bar([0], [data.tied], max(wide), bottom=[data.base], color=COLOURS["bad"], linewidth=0, label="ties")
+    for share, (low, high) in zip(data.shares, pairwise(data.edges), strict=True):
+        tell_bar((low, 0), (high, share), f"from {brief(low)} to {brief(high)}: {number(share, 'share')} of pairs")
+    half = max(wide) / 2
+    ties = f"ties: {number(data.tied, 'share')} of pairs"
+    tell_bar((-half, data.base), (half, data.base + data.tied), ties)
     axes.annotate(
         f"{number(data.tied, 'share')} ties",
         (0, data.base + data.tied),
@@ -163,7 +186,7 @@ def _paint(axes: Axes, data: DifferenceBars) -> None:
         va="bottom",
     )
     axes.set_xlim(-data.reach, data.reach)
-    axes.set_ylim(0, max([data.base + data.tied, *data.shares]) * 1.18)
+    axes.set_ylim(0, data.top * 1.18)
     axes.yaxis.set_major_formatter(Percent())
     axes.grid(visible=True, axis="y")
     axes.locator_params(axis="both", nbins=6)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from bonwise.report.blocks import Drawing, Value
-from bonwise.report.figures.colours import COLOURS, SIZE
+from bonwise.report.figures.colours import COLOURS, SIZE, TEXT
+from bonwise.report.figures.hover import tell
 from bonwise.report.figures.legend import legend_below
 from bonwise.report.figures.names import told_apart
-from bonwise.report.numbers import Ends, Unit, count, with_interval
+from bonwise.report.numbers import Ends, Unit, count, number, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,10 +30,10 @@ MOST = 30
 _EDGES = 0.62
 """Inches of the axis below all rows."""
 
-_ABOVE, _LINE = 7.0, 12.0
+_ABOVE, _LINE = 7.0, 13.0
 """Points from a row's line to the words above it, and from one line of words to the next."""
 
-_TOGETHER = 50
+_TOGETHER = 38
 """Letters' room of a label and the numbers beside it; where they need more the numbers stand below the label."""
 
 _REACH = 4.0
@@ -165,6 +166,7 @@ def _paint(axes: Axes, data: Forest) -> None:
             start = 0.0 if zero is None else zero
             axes.barh(-at, row[1] - start, height=1.2 * reach, left=start, color=COLOURS["band"], zorder=0.5)
         _paint_row(axes, -at, row, role, view)
+        tell(row[1], -at, f"{row[0]}: {words.numbers[at]}")
         if zero is not None:
             # Not from top to bottom: it would run through the words.
             axes.plot([zero, zero], [-at - reach, -at + reach], color=COLOURS["muted"], linewidth=1.2, zorder=1)
@@ -196,16 +198,16 @@ class _RowText:
     @property
     def height(self) -> float:
         """Inches of a row."""
-        return 0.64 if self.two else 0.48
+        return 0.68 if self.two else 0.5
 
     def paint(self, axes: Axes, at: int) -> None:
         label, numbers = self.labels[at], self.numbers[at]
-        _above(axes, at, label, _ABOVE + (_LINE if self.two else 0.0), size=9.0)
+        _above(axes, at, label, _ABOVE + (_LINE if self.two else 0.0))
         # Below a long label the numbers start where it does, and are read after it.
-        _above(axes, at, numbers, _ABOVE, size=8.5, right=not self.two)
+        _above(axes, at, numbers, _ABOVE, right=not self.two)
 
 
-def _above(axes: Axes, at: int, text: str, points: float, *, size: float, right: bool = False) -> None:
+def _above(axes: Axes, at: int, text: str, points: float, *, right: bool = False) -> None:
     """Write above a row's line, from its left end or up to its right end."""
     axes.annotate(
         text,
@@ -215,7 +217,7 @@ def _above(axes: Axes, at: int, text: str, points: float, *, size: float, right:
         textcoords="offset points",
         ha="right" if right else "left",
         va="bottom",
-        fontsize=size,
+        fontsize=TEXT,
     )
 
 
@@ -253,6 +255,7 @@ def _paint_marks(axes: Axes, marks: Sequence[ReferenceMark]) -> None:
             color=COLOURS[mark.role],
             label=f"_{mark.word}" if mark.word in words else mark.word,
         )
+        tell(mark.at, -mark.row, f"{mark.word}: {number(mark.at)}")
         words.add(mark.word)
     if marks:
         legend_below(axes, 3, after_handle=0.3)

@@ -14,7 +14,7 @@ __all__ = ["ROW", "pair", "short", "told_apart"]
 
 _LEGEND = 28
 
-ROW = 60
+ROW = 46
 """Letters' room of a label that has the width of a drawing to itself."""
 
 _BETWEEN = " - "

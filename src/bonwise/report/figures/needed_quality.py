@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 
 from bonwise.report.blocks import Drawing, Value
 from bonwise.report.figures.colours import COLOURS
+from bonwise.report.figures.hover import tell
 from bonwise.report.figures.names import short
+from bonwise.report.numbers import Ends, number, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["Needed", "NeededQuality", "Own", "Quality", "needed_quality_figure"]
 
-Ends = tuple[float | None, float | None, float | None]
+_Ends = tuple[float | None, float | None, float | None]
 """Estimate, low end and high end; None where there is none."""
 
-_LINES = (("within_r", "judge"), ("effective agreement", "oracle"))
+_LINES = (("within_r", "ink"), ("effective agreement", "other"))
 """Name and colour of each line."""
 
 
@@ -36,8 +38,8 @@ class Needed:
     """What a wanted recovery takes."""
 
     target: float
-    within_r: Ends
-    agreement: Ends
+    within_r: _Ends
+    agreement: _Ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +111,18 @@ def _paint(axes: Axes, data: NeededQuality) -> None:
     from matplotlib.ticker import PercentFormatter  # noqa: PLC0415 - drawing loads matplotlib
 
     recoveries = [one.recovery for one in data.curve]
-    (within, judge), (agreement, oracle) = _LINES
-    axes.plot(recoveries, [one.within_r for one in data.curve], color=COLOURS[judge], label=within)
-    axes.plot(recoveries, [one.agreement for one in data.curve], color=COLOURS[oracle], label=agreement)
+    (within, first), (agreement, second) = _LINES
+    axes.plot(recoveries, [one.within_r for one in data.curve], color=COLOURS[first], label=within)
+    axes.plot(
+        recoveries,
+        [one.agreement for one in data.curve],
+        color=COLOURS[second],
+        linestyle=(0, (6, 2)),
+        label=agreement,
+    )
     for need in data.needs:
-        _paint_need(axes, need.target, need.within_r, COLOURS[judge])
-        _paint_need(axes, need.target, need.agreement, COLOURS[oracle])
+        _paint_need(axes, need.target, need.within_r, within, COLOURS[first])
+        _paint_need(axes, need.target, need.agreement, agreement, COLOURS[second])
     left = lowest = 0.0
     if data.own is not None:
         _paint_own(axes, data.own)
@@ -123,16 +131,17 @@ def _paint(axes: Axes, data: NeededQuality) -> None:
     axes.set_ylim(lowest, 1.0)
     axes.xaxis.set_major_formatter(PercentFormatter(1.0))
     axes.set_xlabel("recovery")
-    axes.set_ylabel("needed")
+    axes.set_ylabel("quality needed")
     axes.grid(visible=True)
     axes.legend(loc="lower right")
 
 
-def _paint_need(axes: Axes, target: float, found: Ends, colour: str) -> None:
+def _paint_need(axes: Axes, target: float, found: _Ends, name: str, colour: str) -> None:
     value, low, high = found
     if value is None:
         return
     axes.plot([target], [value], "o", color=colour, markersize=4)
+    tell(target, value, f"{name} for recovery {number(target, 'share')}: {with_interval(Ends(*found))}")
     if low is not None and high is not None:
         axes.plot([target] * 2, [low, high], color=colour, linewidth=3, alpha=0.45)
 
@@ -140,9 +149,11 @@ def _paint_need(axes: Axes, target: float, found: Ends, colour: str) -> None:
 def _paint_own(axes: Axes, own: Own) -> None:
     if own.expected is not None:
         axes.plot(
-            [own.recovery, own.expected], [own.within_r] * 2, color=COLOURS["bad"], linestyle=":", linewidth=1.6
+            [own.recovery, own.expected], [own.within_r] * 2, color=COLOURS["judge"], linestyle=":", linewidth=1.6
         )
     name = short(own.name)
     # A legend leaves out what starts with an underscore.
     label = f" {name}" if name.startswith("_") else name
-    axes.plot([own.recovery], [own.within_r], "D", color=COLOURS["bad"], markersize=6, label=label)
+    axes.plot([own.recovery], [own.within_r], "D", color=COLOURS["judge"], markersize=6, label=label)
+    where = f"recovery {number(own.recovery, 'share')}, within_r {number(own.within_r)}"
+    tell(own.recovery, own.within_r, f"{own.name}: {where}")

@@ -66,6 +66,7 @@ def _shares(metrics: _Metrics, chance: Chance | None, key: str, reference: str |
         "Between random and best",
         _upper(says),
         None,
+        across="share",
         marks=marks,
         unit="share",
     )

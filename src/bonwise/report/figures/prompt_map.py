@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bonwise.report.blocks import Drawing, Value
 from bonwise.report.figures.colours import COLOURS
+from bonwise.report.figures.hover import tell
 from bonwise.report.figures.legend import legend_below
 from bonwise.report.figures.names import short, told_apart
 from bonwise.report.numbers import count
@@ -21,14 +22,14 @@ __all__ = ["Place", "Places", "axis_words", "prompt_map_figure"]
 Place = tuple[str, str, float, float]
 """Name of a prompt, its category (blank for none), and where it stands."""
 
-_ROLES = ("judge", "oracle", "good", "other", "bad", "random")
+_ROLES = ("judge", "oracle", "other", "strong", "random", "gate")
 _SHAPES = ("o", "s", "^", "D", "v", "P")
 _MOST_NAMED = 12
 """Categories in the legend; smaller ones are drawn as one."""
 
 _MOST_POINTS = 1500
-_LONGEST = 20
-_SIZE = (4.6, 4.2)
+_LONGEST = 17
+_SIZE = (3.9, 3.7)
 _LINE = 0.19
 """Inches of a line of the legend."""
 
@@ -96,6 +97,8 @@ def _paint(axes: Axes, data: Places) -> None:
         colour, shape = COLOURS[_ROLES[at % len(_ROLES)]], _SHAPES[(at + at // len(_ROLES)) % len(_SHAPES)]
         x, y = [place[2] for place in places], [place[3] for place in places]
         axes.scatter(x, y, s=17, marker=shape, color=colour, alpha=0.75, linewidths=0, label=word)
+        for prompt, category, across, up in places:
+            tell(across, up, f"{prompt}, {category}" if category else prompt)
     axes.grid(visible=True)
     axes.locator_params(nbins=6)
     axes.set_xlabel(data.across)

@@ -52,7 +52,9 @@ def _figures(column: Stratum, metric: str, unit: Unit, key: str) -> list[Drawing
     if not known:
         return []
     title = f"{metric} by {printable(column.column, longest=40)}"
-    return forest_figure(rows, key, title, f"{title}, with the number of prompts: {_reach(known)}", unit=unit)
+    return forest_figure(
+        rows, key, title, f"{title}, with the number of prompts: {_reach(known)}", across=metric, unit=unit
+    )
 
 
 def _reach(known: Sequence[tuple[float, str]]) -> str:

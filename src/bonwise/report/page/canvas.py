@@ -7,14 +7,18 @@ import re
 import threading
 import warnings
 from collections.abc import Callable
+from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
 
 import matplotlib as mpl
+from markupsafe import escape
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from bonwise.report.figures.colours import COLOURS, SIZE, STAND_INS, with_stand_ins
+from bonwise.printable import printable
+from bonwise.report.figures.colours import COLOURS, SIZE, STAND_INS, TEXT, with_stand_ins
+from bonwise.report.figures.hover import Place, collected_places
 
 if TYPE_CHECKING:
     from bonwise.report.blocks import Drawing
@@ -26,13 +30,14 @@ _STYLE: dict[str, Any] = {
     "text.parse_math": False,  # a dollar in a name from a file is a dollar
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 9.5,
+    "font.size": TEXT,
+    "axes.titlesize": TEXT,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
     "grid.linewidth": 0.7,
     "legend.frameon": False,
-    "legend.fontsize": 8.5,
+    "legend.fontsize": TEXT,
     "figure.dpi": 144,
 }
 
@@ -49,6 +54,12 @@ _COLOURED = {
 
 # matplotlib keeps its settings in one place for all threads.
 _ALONE = threading.Lock()
+
+_NEAR = 7
+"""Points around a place within which a reader points at it."""
+
+_LONGEST = 200
+"""Characters of what a place says."""
 
 _TAG = re.compile(r"<[^>]*>")
 _FAMILY = re.compile(r"font-family: [^;\"]*")
@@ -87,10 +98,14 @@ def drawn(paint: Callable[[Axes], None], *, key: str, size: tuple[float, float] 
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(figure)
-        paint(figure.add_subplot())
+        axes = figure.add_subplot()
+        with collected_places() as places:
+            paint(axes)
         stream = io.StringIO()
         figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return _for_the_page(stream.getvalue(), key)
+        told = "".join(_told(place, axes, size) for place in places)
+    markup = _for_the_page(stream.getvalue(), key)
+    return f"{markup.removesuffix('</svg>')}{told}</svg>"
 
 
 def painted(drawing: Drawing[Any], axes: Axes | None = None) -> Axes:
@@ -110,6 +125,27 @@ def painted(drawing: Drawing[Any], axes: Axes | None = None) -> Axes:
             axes = Figure(figsize=drawing.size, layout="constrained").add_subplot()
         drawing.painter(axes, drawing.data)
     return axes
+
+
+def _told(place: Place, axes: Axes, size: tuple[float, float]) -> str:
+    """Return what says a value when a reader points at it: something that is there and cannot be seen."""
+    corners = [_points(axes, corner, size) for corner in ((place.x, place.y), place.to) if corner is not None]
+    if not all(isfinite(value) for corner in corners for value in corner):
+        return ""
+    title = f"<title>{escape(printable(place.text, longest=_LONGEST))}</title>"
+    if len(corners) == 1:
+        [(x, y)] = corners
+        return f'<circle class="told" cx="{x:.1f}" cy="{y:.1f}" r="{_NEAR}">{title}</circle>'
+    (x, y), (right, bottom) = map(min, *corners), map(max, *corners)
+    at = f'x="{x:.1f}" y="{y:.1f}" width="{right - x:.1f}" height="{bottom - y:.1f}"'
+    return f'<rect class="told" {at}>{title}</rect>'
+
+
+def _points(axes: Axes, place: tuple[float, float], size: tuple[float, float]) -> tuple[float, float]:
+    """Return where a place of the data is on the drawing, from its upper left corner."""
+    figure = cast("Figure", axes.figure)
+    across, up = figure.transFigure.inverted().transform(axes.transData.transform(place))
+    return 72 * size[0] * float(across), 72 * size[1] * (1 - float(up))
 
 
 def _settings(key: str) -> dict[str, Any]:

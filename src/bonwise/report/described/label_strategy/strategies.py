@@ -126,7 +126,7 @@ def _figure(title: str, group: PromptGroup, settings: StrategiesSettings, key: s
         "Recovery by the way of asking",
         f"{title}: scores recover {scores}, the highest is {_highest(rows)}.",
         across="recovery",
-        roles=["judge" if name == "pointwise" else "oracle" for name in group.strategies],
+        roles=["judge" if name == "pointwise" else "other" for name in group.strategies],
         unit="share",
     )
 

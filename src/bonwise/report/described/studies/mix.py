@@ -25,8 +25,8 @@ from bonwise.report.wording import named
 
 __all__ = ["described"]
 
-_OVER_PAIRS = {"global_r": "judge", "sign_agreement": "oracle", "effective_agreement": "other"}
-_OVER_PROMPTS = {"recovery": "judge", "within_r": "oracle", "top1_accuracy": "other"}
+_OVER_PAIRS = {"global_r": "judge", "sign_agreement": "other", "effective_agreement": "ink"}
+_OVER_PROMPTS = {"recovery": "judge", "within_r": "other", "top1_accuracy": "ink"}
 """Metrics that are drawn, and their colours."""
 
 _SHOWN = {
@@ -180,7 +180,7 @@ def _figures(judge: MixJudge, suffix: str) -> list[Drawing[Curves]]:
             f"{_from_to(points, list(_OVER_PAIRS))} as easy pairs rise from 0% to 100% of the pairs; from "
             f"{number(all_shown, 'share')} on every pool shows its control.",
             across="easy pairs among all pairs",
-            up="",
+            up="metric",
             guides=[Guide("every pool", x=all_shown)],
             percent="x",
         ),
@@ -190,7 +190,7 @@ def _figures(judge: MixJudge, suffix: str) -> list[Drawing[Curves]]:
             "What is picked, by the share of the pools with the control shown",
             f"{_from_to(first, list(_OVER_PROMPTS))} as the control enters the pools.",
             across="shown, of the pools that hold the control",
-            up="",
+            up="metric",
             percent="x",
         ),
     ]
