@@ -41,6 +41,9 @@ _JOINT_OF_LONG = re.compile(r"(?<=\w[-/_])(?=\w)")
 _NOWHERE = re.compile(rf"\S{{{_LONGEST}}}(?=[^\s\u0300-\u036f\ufe00-\ufe0f])")
 """Within a word without joints; never before a mark that belongs to the letter."""
 
+_SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z-])")
+"""Where a sentence may begin; a title before a name begins one too many, which moves the name to the next line."""
+
 _BREAK = "\n"
 """Nothing printable holds one."""
 
@@ -66,6 +69,7 @@ def environment() -> Environment:
         "room": _room,
         "cell": _cell,
         "cut": _cut,
+        "first_sentence": _first_sentence,
     }
     # Asking a block for what it does not have would cost as much as showing it.
     made.tests |= {"said": _is_said, "part": _is_part, "cards": _is_cards}
@@ -136,6 +140,11 @@ def _joints(word: re.Match[str]) -> str:
 
 def _cut(value: str, longest: int) -> str:
     return printable(value, longest=longest)
+
+
+def _first_sentence(value: str) -> tuple[str, str]:
+    first, *others = _SENTENCE.split(value, maxsplit=1)
+    return first, "".join(others)
 
 
 def _count(value: int) -> str:
