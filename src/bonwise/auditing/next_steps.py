@@ -48,8 +48,14 @@ class AuditCall(Protocol):
     def route(self, left_out: Sequence[str]) -> str:
         """Return what says which prompts to send to a stronger judge."""
 
+    def together(self, left_out: Sequence[str]) -> str:
+        """Return what fits the judges together, without candidates that the figures leave out."""
+
     def look(self) -> tuple[str, str]:
         """Return a sentence, and what shows the prompts where the picks lost most."""
+
+    def rows(self) -> str:
+        """Return what writes a row per prompt."""
 
     @property
     def design_stated(self) -> bool:
@@ -93,6 +99,10 @@ def _steps(document: AuditDocument, call: AuditCall) -> Iterator[tuple[str, str]
         yield "See which prompts to send to a stronger judge:", call.route(left_out)
     elif not call.shown:
         yield call.look()
+    elif len(levels) > 1 and _can_be_studied(document):
+        yield "See whether all judges together pick better than the best one alone:", call.together(left_out)
+    else:
+        yield "Take the prompts where the picks lost most to a table:", call.rows()
 
 
 def _what_settles(document: AuditDocument, call: AuditCall) -> Iterator[tuple[str, str]]:

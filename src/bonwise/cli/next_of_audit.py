@@ -65,11 +65,19 @@ class AuditCommand:
         """Return what says which prompts to send to a stronger judge."""
         return self._on_the_table("route", left_out)
 
+    def together(self, left_out: Sequence[str]) -> str:
+        """Return what fits the judges together, without candidates that the figures leave out."""
+        return self._on_the_table("stack fit", left_out)
+
     def look(self) -> tuple[str, str]:
         """Return a sentence, and what shows the prompts where the picks lost most."""
         if PAGES.missing():
-            return "See the prompts where the picks lost most:", self._again(f"--per-prompt {_ROWS}")
+            return "See the prompts where the picks lost most:", self.rows()
         return "See the prompts where the picks lost most, on a page:", self._again(f"--html {_PAGE}")
+
+    def rows(self) -> str:
+        """Return what writes a row per prompt."""
+        return self._again(f"--per-prompt {_ROWS}")
 
     def _again(self, *flags: str) -> str:
         return self._typed("audit", *self.reading, *flags_of(self.own), *flags)

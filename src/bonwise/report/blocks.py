@@ -110,6 +110,8 @@ class Row:
         By which a page sorts, one per column, None where the cell's text is sorted; empty where nothing is.
     inside : sequence of Block or Cards
         What a page shows when the row is opened: sentences, tables, cards, and parts of these.
+    excerpt : str
+        What a page shows below the first cell: how a longer text begins.
     """
 
     cells: Sequence[str]
@@ -117,6 +119,7 @@ class Row:
     group: str = ""
     values: Sequence[float | None] = ()
     inside: Sequence[Block | Cards] = ()
+    excerpt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +168,13 @@ class Cards:
     ----------
     cards : sequence of Card
     title : str
+    folded : str
+        What a page says in place of the cards until a reader opens them; empty where they are open.
     """
 
     cards: Sequence[Card]
     title: str = ""
+    folded: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def write_page(
     pools = audit.settings.pools if pools is None else pools
     _check_target(Path(path), audit, pools)
     document = audit.document(audit.check(gates) if gates else ())
-    shown = _exhibits(audit, pools)
+    shown = _exhibits(audit, document, pools)
     beside = _beside(audit, others)
     then = next_in_python(document, gated=bool(gates)) if then is None else then
     if len(shown.prompts.rows) == shown.prompts.of:
@@ -88,20 +88,21 @@ def page_drawings(audit: Audit) -> list[Drawing[FigureData]]:
     from bonwise.report.audit_page import described_with  # noqa: PLC0415 - loaded only to be shown
 
     if audit not in _DRAWINGS:
-        shown = _exhibits(audit, audit.settings.pools)
-        described = described_with(audit.document(), shown, _beside(audit, ()))
+        document = audit.document()
+        shown = _exhibits(audit, document, audit.settings.pools)
+        described = described_with(document, shown, _beside(audit, ()))
         _DRAWINGS[audit] = list(drawings_of(described.blocks))
     return list(_DRAWINGS[audit])
 
 
-def _exhibits(audit: Audit, pools: str | Path | None) -> ExhibitsDocument:
+def _exhibits(audit: Audit, document: AuditDocument, pools: str | Path | None) -> ExhibitsDocument:
     return exhibits(
         tuple(audit.judges.values()),
         audit.table,
         None if audit.table is None else Words(audit.table, pools),
         seed=audit.settings.seed,
         confidence=audit.settings.confidence,
-        gate=deciding_gate(audit.settings),
+        gate=deciding_gate(document.settings),
     )
 
 

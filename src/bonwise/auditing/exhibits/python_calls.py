@@ -70,9 +70,17 @@ class PythonCalls:
         """Return what says which prompts to send to a stronger judge."""
         return self._on_the_table("route", left_out)
 
+    def together(self, left_out: Sequence[str]) -> str:
+        """Return what fits the judges together, without candidates that the figures leave out."""
+        return self._on_the_table("fit_stack", left_out)
+
     def look(self) -> tuple[str, str]:
         """Return a sentence, and what shows the prompts where the picks lost most."""
-        return "See the prompts where the picks lost most:", "audit.per_prompt()"
+        return "See the prompts where the picks lost most:", self.rows()
+
+    def rows(self) -> str:
+        """Return what holds a row per prompt."""
+        return "audit.per_prompt()"
 
     def _again(self, **further: object) -> str:
         settings = self.document.settings

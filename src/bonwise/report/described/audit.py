@@ -66,6 +66,7 @@ def describe_with(
     else:
         decisive, found = _verdict_alone(document, exhibits, then), _alone(document, exhibits, studies)
     annotators = [] if document.annotators is None else [agreement_of_annotators(document.annotators)]
+    # What changes the verdict, told by sliders or tables, goes between the verdict and the figures.
     blocks = [facts(document), *of_the_table(document), decisive, *found, *annotators, *gates(document)]
     if exhibits is not None:
         blocks += worst_prompts(exhibits.prompts, several=document.several, reference=settings.reference, more=more)

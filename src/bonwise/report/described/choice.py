@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from bonwise.documents.choice import CHOSEN_BY, ChoiceRecord
 from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
-from bonwise.report.blocks import Column, Part, Row, Said, Table
+from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
 from bonwise.report.figures.judges import differences_figure
 from bonwise.report.numbers import Ends, count, counted, estimate, interval, unit_of_difference, with_interval
 from bonwise.report.wording import named
@@ -101,5 +101,5 @@ def differences_from_best(choices: Mapping[str, ChoiceRecord] | None) -> Iterato
         )
         table = Table(columns, rows, at_a_glance=_AT_A_GLANCE)
         folded = Part("", [table], "detail", folded=f"A table of the {counted(len(rows), 'difference')}")
-        blocks = [told, *differences_figure(metric, one, best), folded]
+        blocks: list[Block] = [told, *differences_figure(metric, one, best), folded]
         yield Part("Differences from the best", blocks, "detail", anchor="differences-from-best")

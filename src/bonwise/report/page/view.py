@@ -23,8 +23,11 @@ _FEWEST = 3
 _LONGEST = 60
 _OTHER = re.compile(r"[^a-z0-9]+")
 
-_OF_THE_PAGE = ("main", "prompt-table", "prompt-search", "prompt-shown")
+_OF_THE_PAGE = ("main", "prompt-table", "prompt-search", "prompt-shown", "prompt-all")
 """Addresses that the templates use themselves."""
+
+_OF_A_ROW = re.compile(r"prompt-\d+")
+"""Addresses of the rows of a finder."""
 
 _UNLISTED = ("verdict", "next")
 """Roles of parts that the contents leave out: they come before it."""
@@ -204,6 +207,8 @@ class _Addresses:
     taken: Counter[str] = field(default_factory=lambda: Counter(_OF_THE_PAGE))
 
     def of(self, wanted: str) -> str:
+        if _OF_A_ROW.fullmatch(wanted):
+            wanted = f"part-{wanted}"
         self.taken[wanted] += 1
         seen = self.taken[wanted]
         return f"{self.prefix}{wanted}" if seen == 1 else f"{self.prefix}{wanted}-{seen}"
