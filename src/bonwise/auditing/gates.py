@@ -14,7 +14,7 @@ from bonwise.report.numbers import Ends, against, counted, number, setting
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.no_gain import Z_NEEDED
 
-__all__ = ["Gate", "Labelled", "check_gate", "open_gate"]
+__all__ = ["Gate", "Labelled", "check_gate", "more_prompts", "open_gate"]
 
 ONE_SIDED = 0.95
 """Confidence of the bound that decides a gate; the printed interval stays two-sided."""
@@ -110,7 +110,7 @@ def check_gate(
         side, bound = ("lower", ends[0]) if state == "met" else ("upper", ends[1])
         sentence = f"{asked}: {state}, the one-sided 95% {side} bound is {asked.bound(bound, ends)}."
         return _gate(asked, state, sentence, ends)
-    more = _more_prompts(found.estimate, labelled.prompts, ends, value)
+    more = more_prompts(found.estimate, labelled.prompts, ends, value)
     sentence = (
         f"{asked}: inconclusive, the one-sided 95% bounds are {asked.bound(ends[0], ends)} and "
         f"{asked.bound(ends[1], ends)}; {_what_decides(more, labelled)}."
@@ -196,8 +196,31 @@ def _unknown_population(asked: _GateRequest, ends: _Ends, unsettled: str) -> Gat
     return _gate(asked, "inconclusive", f"{asked}: inconclusive: {why}.", ends)
 
 
-def _more_prompts(estimate: float, prompts: int, ends: tuple[float, float], value: float) -> float | None:
-    """Scale the half-width on the gate's side as 1 / sqrt(prompts)."""
+def more_prompts(estimate: float, prompts: int, ends: tuple[float, float], value: float) -> float | None:
+    """Return how many more prompts take an interval off a gate, if the estimate holds.
+
+    The half-width on the gate's side shrinks as 1 / sqrt(prompts).
+
+    Parameters
+    ----------
+    estimate : float
+    prompts : int
+        Behind the estimate.
+    ends : tuple of float
+        Of its interval.
+    value : float
+        The gate, inside the interval.
+
+    Returns
+    -------
+    float or None
+        None where the estimate is too close to the gate.
+
+    Examples
+    --------
+    >>> more_prompts(0.6, 100, (0.4, 0.8), 0.5)
+    300.0
+    """
     distance = estimate - value
     half = estimate - ends[0] if distance > 0 else ends[1] - estimate
     if abs(distance) < 1e-3 * max(half, 1e-12):

@@ -131,9 +131,6 @@ def audit(
         )
         values = given.numbers(fail_under, "--fail-under")
         gates = found.check(values)
-        if html is not None:
-            also = further_studies(found, calibration=calibration, verdicts=verdicts, pools=pools)
-            _write_page(found, html, pools=pools, gates=values, also=also)
         own: dict[str, object] = {
             "--control": control,
             "--keep-easy": keep_easy,
@@ -145,10 +142,14 @@ def audit(
             **_unusual({"--target": (target, TARGET), "--interval": (interval, INTERVAL), "--seed": (seed, SEED)}),
             **_unusual({"--confidence": (confidence, CONFIDENCE), "--resamples": (resamples, RESAMPLES)}),
         }
-        from bonwise.cli.next_of_audit import AuditCommand, next_of_audit
+        from bonwise.auditing.next_steps import next_steps
+        from bonwise.cli.next_of_audit import AuditCommand
 
         command = AuditCommand(file, reading.as_flags(), own, gated=bool(values), shown=html is not None)
-        then = next_of_audit(found.document(gates), command)
+        then = next_steps(found.document(gates), command)
+        if html is not None:
+            also = further_studies(found, calibration=calibration, verdicts=verdicts, pools=pools)
+            _write_page(found, html, pools=pools, gates=values, also=also, then=then)
         _deliver(found, gates, output, per_prompt=per_prompt, markdown=markdown, junit=junit, then=then, full=full)
     return _exit_code(gates)
 
@@ -165,12 +166,18 @@ def _all_prompts_file(html: Path | None) -> Path | None:
 
 
 def _write_page(
-    found: Audit, html: Path, *, pools: Path | None, gates: Mapping[str, float], also: Sequence[DocumentedResult]
+    found: Audit,
+    html: Path,
+    *,
+    pools: Path | None,
+    gates: Mapping[str, float],
+    also: Sequence[DocumentedResult],
+    then: Sequence[Said],
 ) -> None:
     """Write the page, and say where the prompts are that it cannot show: nobody named that file."""
     from bonwise.auditing.exhibits.page import write_page
 
-    all_prompts = write_page(found, html, pools=pools, gates=gates, also=also)
+    all_prompts = write_page(found, html, pools=pools, gates=gates, also=also, then=then)
     if all_prompts is not None:
         given.say(f"{html} shows the prompts that lost most; all prompts are in {all_prompts}")
 

@@ -20,6 +20,7 @@ __all__ = [
     "DifferencesOf",
     "ExhibitsDocument",
     "JudgeExhibits",
+    "LabelsToDecide",
     "Points",
     "Spread",
     "Stratum",
@@ -178,6 +179,21 @@ class ColumnLeftOut(Record):
     reason: str
 
 
+class LabelsToDecide(Record):
+    """About how many more labels would take an interval off the gate of the verdict, if the estimate holds.
+
+    Parameters
+    ----------
+    prompts : int or None
+        Labelled prompts; None where the estimate is too close to the gate to say.
+    labels : int or None
+        Labels of their candidates.
+    """
+
+    prompts: Count | None
+    labels: Count | None
+
+
 class JudgeExhibits(Record):
     """What is drawn of one judge.
 
@@ -193,6 +209,8 @@ class JudgeExhibits(Record):
         By the columns that say one thing of each prompt.
     strata_left_out : list of ColumnLeftOut
         The other columns.
+    to_decide : LabelsToDecide, optional
+        Where the interval of the metric that decides spans the gate.
     """
 
     chance: Chance
@@ -200,6 +218,7 @@ class JudgeExhibits(Record):
     spread: Spread | None
     strata: list[Stratum]
     strata_left_out: list[ColumnLeftOut]
+    to_decide: LabelsToDecide | None = None
 
 
 class ExhibitsDocument(Document):

@@ -86,7 +86,7 @@ class PromptSeen(Record):
 
 
 class WorstPrompts(Record):
-    """The prompts in the order of their loss, the greatest first.
+    """The prompts whose pick lost something, in the order of their loss, the greatest first.
 
     Parameters
     ----------
@@ -94,10 +94,16 @@ class WorstPrompts(Record):
         One a judge and prompt.
     of : int
         How many there are in all.
+    without_loss : int
+        How many more have a pick that lost nothing.
+    unknown_loss : int
+        How many more have no label of the pick or of another candidate, so that no loss is known.
     """
 
     rows: list[PromptSeen]
     of: Count
+    without_loss: Count = 0
+    unknown_loss: Count = 0
 
     @model_validator(mode="after")
     def _no_more_than_there_are(self) -> Self:

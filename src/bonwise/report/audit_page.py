@@ -9,7 +9,7 @@ from bonwise.documents.document import Document
 from bonwise.documents.exhibits import ExhibitsDocument
 from bonwise.documents.study import StudyDocument
 from bonwise.extras import PAGES
-from bonwise.report.blocks import Part, Table
+from bonwise.report.blocks import Part, Said, Table
 from bonwise.report.described.audit import describe_with
 from bonwise.report.described.studied.beside import BesideAudit, beside_audit
 from bonwise.report.show import describe
@@ -18,7 +18,11 @@ __all__ = ["audit_page", "described_with"]
 
 
 def audit_page(
-    audit: AuditDocument, exhibits: ExhibitsDocument, studies: Sequence[Document] = (), more: str | None = None
+    audit: AuditDocument,
+    exhibits: ExhibitsDocument,
+    studies: Sequence[Document] = (),
+    more: str | None = None,
+    then: Sequence[Said] = (),
 ) -> str:
     """Return an audit as one HTML page.
 
@@ -31,18 +35,24 @@ def audit_page(
         Studies, routing and notes made on the table of the audit.
     more : str, optional
         Name of the file beside the page that holds a row for each prompt.
+    then : sequence of Said
+        What to type next: sentences and commands.
     """
     PAGES.require("a page")
     from bonwise.report.page.rendered import whole_page  # noqa: PLC0415 - drawing loads matplotlib
 
-    return whole_page(described_with(audit, exhibits, studies, more))
+    return whole_page(described_with(audit, exhibits, studies, more, then))
 
 
 def described_with(
-    audit: AuditDocument, exhibits: ExhibitsDocument, studies: Sequence[Document] = (), more: str | None = None
+    audit: AuditDocument,
+    exhibits: ExhibitsDocument,
+    studies: Sequence[Document] = (),
+    more: str | None = None,
+    then: Sequence[Said] = (),
 ) -> Part:
     """Return the description of the page; the parameters are those of `audit_page`."""
-    return describe_with(audit, exhibits, [_beside(one, audit) for one in studies], more)
+    return describe_with(audit, exhibits, [_beside(one, audit) for one in studies], more, then)
 
 
 def _beside(document: Document, audit: AuditDocument) -> BesideAudit:

@@ -9,11 +9,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
+from bonwise.report.bar import Bar, BarMark, BarRow
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
 __all__ = [
+    "Bar",
+    "BarMark",
+    "BarRow",
     "Block",
     "Card",
     "CardMark",
@@ -105,6 +110,8 @@ class Row:
         By which a page sorts, one per column, None where the cell's text is sorted; empty where nothing is.
     inside : sequence of Block or Cards
         What a page shows when the row is opened: sentences, tables, cards, and parts of these.
+    excerpt : str
+        What a page shows below the first cell: how a longer text begins.
     """
 
     cells: Sequence[str]
@@ -112,6 +119,7 @@ class Row:
     group: str = ""
     values: Sequence[float | None] = ()
     inside: Sequence[Block | Cards] = ()
+    excerpt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +168,13 @@ class Cards:
     ----------
     cards : sequence of Card
     title : str
+    folded : str
+        What a page says in place of the cards until a reader opens them; empty where they are open.
     """
 
     cards: Sequence[Card]
     title: str = ""
+    folded: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,33 +275,38 @@ class Part:
     title : str
         Empty for what stands directly under the heading above.
     blocks : sequence of Block
-    role : {"part", "detail", "long", "verdict", "outcomes"}
+    role : {"part", "detail", "long", "verdict", "outcomes", "next"}
         ``detail`` is for pages alone, ``long`` for pages and a terminal that shows everything. The title of a
-        ``verdict`` is its word; ``outcomes`` are those of gates, or what to do. Both come first everywhere.
+        ``verdict`` is its word; ``outcomes`` are those of gates, or what to do. Both come first everywhere. ``next``
+        is what to type next, for pages alone: a terminal says it last.
     state : {"good", "bad", "open"}
         Of a verdict.
     anchor : str
         Address on a page: lower-case letters, digits and hyphens; made from the title where empty.
+    folded : str
+        What a page says in place of the blocks until a reader opens them; empty where they are open.
     in_short : sequence of Block, optional
         Of a whole description: what a terminal shows in place of the blocks, unless all of it is asked for.
     """
 
     title: str
     blocks: Sequence[Block]
-    role: Literal["part", "detail", "long", "verdict", "outcomes"] = "part"
+    role: Literal["part", "detail", "long", "verdict", "outcomes", "next"] = "part"
     state: Literal["good", "bad", "open"] = "open"
     anchor: str = ""
+    folded: str = ""
     in_short: Sequence[Block] | None = None
 
 
 # A drawing's own kind of data matters only to its painter.
-Block = Said | Table | Part | Drawing  # type: ignore[type-arg]
+Block = Said | Table | Part | Drawing | Bar  # type: ignore[type-arg]
 
 
 def decisive_first(part: Part, *, above_all: bool = False) -> Part:
     """Return a part whose verdict comes first, then the outcomes of gates; so also in the parts inside it.
 
-    In a verdict the sentences that lead come first, then the headlines.
+    In a verdict the sentences that lead come first, then the bar, the other sentences, what to type next, the
+    headlines, and last what it rests on.
 
     Parameters
     ----------
@@ -320,9 +336,13 @@ def _rank(block: Block) -> int:
 
 
 def _rank_in_a_verdict(block: Block) -> int:
-    if isinstance(block, Said) and block.role == "lead":
-        return 0
-    return 1 if isinstance(block, Table) and block.role == "headlines" else 2
+    if isinstance(block, Said):
+        return 0 if block.role == "lead" else 2
+    if isinstance(block, Bar):
+        return 1
+    if isinstance(block, Part) and not block.folded:
+        return 4 if block.role == "next" else 3
+    return 5 if isinstance(block, Table) and block.role == "headlines" else 6
 
 
 def drawings_of(blocks: Iterable[Block]) -> Iterator[Drawing[FigureData]]:

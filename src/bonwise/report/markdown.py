@@ -89,7 +89,7 @@ def _blocks(blocks: Iterable[Block], depth: int) -> Iterator[str]:
             if block.role == "table":
                 yield from _bold(block.title)
                 yield _table(block)
-        elif isinstance(block, Part) and block.role not in {"detail", "long"}:
+        elif isinstance(block, Part) and block.role not in {"detail", "long", "next"}:
             yield from _part(block, depth)
 
 

@@ -55,7 +55,7 @@ def _blocks(blocks: Sequence[Block]) -> Iterator[RenderableType]:
             if block.role == "table":
                 yield _table(block)
                 yield from _more_rows(block)
-        elif isinstance(block, Part) and block.role != "detail":
+        elif isinstance(block, Part) and block.role not in {"detail", "next"}:
             yield from _part(block)
 
 

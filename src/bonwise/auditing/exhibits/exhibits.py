@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 
 import numpy as np
 
@@ -11,11 +12,13 @@ from bonwise.auditing.exhibits.differences import differences
 from bonwise.auditing.exhibits.prompts import prompt_rows
 from bonwise.auditing.exhibits.spread import spread
 from bonwise.auditing.exhibits.strata import strata
+from bonwise.auditing.gates import more_prompts
 from bonwise.auditing.judge_audit import JudgeAudit
 from bonwise.data.panel import Panel
 from bonwise.data.table import ScoreTable
 from bonwise.data.words import Words
-from bonwise.documents.exhibits import Chance, Differences, ExhibitsDocument, JudgeExhibits
+from bonwise.documents.exhibits import Chance, Differences, ExhibitsDocument, JudgeExhibits, LabelsToDecide
+from bonwise.documents.record import given
 from bonwise.stats.sums import Floats
 from bonwise.stats.top_of_scores import at_top
 
@@ -29,6 +32,7 @@ def exhibits(
     *,
     seed: int,
     confidence: float = 0.95,
+    gate: tuple[str, float] | None = None,
 ) -> ExhibitsDocument:
     """Return what is drawn of each judge, and the prompts to look into.
 
@@ -46,15 +50,23 @@ def exhibits(
         Of the points of scatters.
     confidence : float
         Of the intervals by stratum.
+    gate : tuple of str and float, optional
+        The metric that decides, and its gate.
     """
-    return ExhibitsDocument(
-        judges={judge.judge: _shown(judge, table, words, seed, confidence) for judge in judges},
-        prompts=prompt_rows(judges, words),
-    )
+    shown = {
+        judge.judge: _shown(judge, table, words, seed=seed, confidence=confidence, gate=gate) for judge in judges
+    }
+    return ExhibitsDocument(judges=shown, prompts=prompt_rows(judges, words))
 
 
 def _shown(
-    judge: JudgeAudit, table: ScoreTable | None, words: Words | None, seed: int, confidence: float
+    judge: JudgeAudit,
+    table: ScoreTable | None,
+    words: Words | None,
+    *,
+    seed: int,
+    confidence: float,
+    gate: tuple[str, float] | None,
 ) -> JudgeExhibits:
     whole, method = judge.labelling.panel, judge.labelling.method
     labelled = _labelled(judge)
@@ -76,7 +88,22 @@ def _shown(
         spread=None if judge.logged else spread(labelled.scores, labelled.labels, labelled.sizes, seed=seed),
         strata=kinds,
         strata_left_out=left_out,
+        **given(to_decide=None if gate is None else _to_decide(judge, *gate)),
     )
+
+
+def _to_decide(judge: JudgeAudit, metric: str, gate: float) -> LabelsToDecide | None:
+    """Return how many more labels take the interval of a metric off its gate; None where it is off, or cannot be."""
+    found = judge.metrics.get(metric)
+    if found is None or found.estimate is None or found.low is None or found.high is None:
+        return None
+    if not found.low <= gate <= found.high or found.method == "labelled_only":
+        return None
+    labelled = judge.labelled_for(metric)
+    more = more_prompts(found.estimate, labelled.prompts, (found.low, found.high), gate)
+    if more is None:
+        return LabelsToDecide(prompts=None, labels=None)
+    return LabelsToDecide(prompts=ceil(more), labels=ceil(more * labelled.labels_each))
 
 
 def _mean_lengths(table: ScoreTable, labelled: Panel, words: Words | None) -> Mapping[str, Floats]:

@@ -11,6 +11,8 @@ from weakref import WeakKeyDictionary
 from bonwise.auditing.exhibits.all_prompts_file import all_prompts_file, refuse_other_file
 from bonwise.auditing.exhibits.exhibits import exhibits
 from bonwise.auditing.exhibits.note import Note
+from bonwise.auditing.exhibits.python_calls import next_in_python
+from bonwise.auditing.next_steps import deciding_gate
 from bonwise.auditing.studies.labelled_panels import LabelledPanels
 from bonwise.auditing.studies.registration import studies
 from bonwise.data.words import Words
@@ -21,7 +23,7 @@ from bonwise.documents.document import Document
 from bonwise.documents.exhibits import ExhibitsDocument
 from bonwise.errors import FileError, InputError, UsageError
 from bonwise.printable import printable
-from bonwise.report.blocks import Drawing, FigureData, drawings_of
+from bonwise.report.blocks import Drawing, FigureData, Said, drawings_of
 
 if TYPE_CHECKING:
     from bonwise.auditing.result import Audit
@@ -39,10 +41,12 @@ def write_page(
     pools: str | Path | None = None,
     gates: Mapping[str, float] | None = None,
     also: Sequence[DocumentedResult] = (),
+    then: Sequence[Said] | None = None,
 ) -> Path | None:
     """Write the page; the parameters and errors are those of `Audit.to_html`.
 
-    A study in `also` stands in place of the one of its name that every page makes.
+    A study in `also` stands in place of the one of its name that every page makes. `then` is what to type next:
+    calls of Python where it is None.
 
     Returns
     -------
@@ -62,17 +66,18 @@ def write_page(
     pools = audit.settings.pools if pools is None else pools
     _check_target(Path(path), audit, pools)
     document = audit.document(audit.check(gates) if gates else ())
-    shown = _exhibits(audit, pools)
+    shown = _exhibits(audit, document, pools)
     beside = _beside(audit, others)
+    then = next_in_python(document, gated=bool(gates)) if then is None else then
     if len(shown.prompts.rows) == shown.prompts.of:
-        write_whole(Path(path), audit_page(document, shown, beside))
+        write_whole(Path(path), audit_page(document, shown, beside, then=then))
         return None
     if is_in_place(path):
         raise FileError(f"{path}: not all prompts fit on the page, and no file is next to it", hint="name a file")
     all_prompts, rows = all_prompts_file(path), csv_frame(audit.per_prompt())
     _check_target(all_prompts, audit, pools)
     refuse_other_file(all_prompts, rows.partition("\n")[0])
-    text = audit_page(document, shown, beside, all_prompts.name)
+    text = audit_page(document, shown, beside, all_prompts.name, then)
     write_whole(Path(path), text)  # first: prompts beside no page would be no use
     write_whole(all_prompts, rows)
     return all_prompts
@@ -83,19 +88,21 @@ def page_drawings(audit: Audit) -> list[Drawing[FigureData]]:
     from bonwise.report.audit_page import described_with  # noqa: PLC0415 - loaded only to be shown
 
     if audit not in _DRAWINGS:
-        shown = _exhibits(audit, audit.settings.pools)
-        described = described_with(audit.document(), shown, _beside(audit, ()))
+        document = audit.document()
+        shown = _exhibits(audit, document, audit.settings.pools)
+        described = described_with(document, shown, _beside(audit, ()))
         _DRAWINGS[audit] = list(drawings_of(described.blocks))
     return list(_DRAWINGS[audit])
 
 
-def _exhibits(audit: Audit, pools: str | Path | None) -> ExhibitsDocument:
+def _exhibits(audit: Audit, document: AuditDocument, pools: str | Path | None) -> ExhibitsDocument:
     return exhibits(
         tuple(audit.judges.values()),
         audit.table,
         None if audit.table is None else Words(audit.table, pools),
         seed=audit.settings.seed,
         confidence=audit.settings.confidence,
+        gate=deciding_gate(document.settings),
     )
 
 

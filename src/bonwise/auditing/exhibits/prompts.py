@@ -16,12 +16,19 @@ from bonwise.data.panel import Panel
 from bonwise.data.words import PromptWords, Words
 from bonwise.documents.worst_prompts import CandidateSeen, PromptSeen, WorstPrompts
 from bonwise.printable import printable
-from bonwise.report.page.environment import LONGEST_NAME, LONGEST_TEXT, MARKUP, MOST_BYTES, page_bytes
+from bonwise.report.page.environment import LONGEST_NAME, LONGEST_TEXT, MARKUP, page_bytes
 from bonwise.stats.top_of_scores import at_top
 
-__all__ = ["AT_A_GLANCE", "MOST_CANDIDATES", "MOST_ROWS", "NAMED", "prompt_rows"]
+__all__ = ["AT_A_GLANCE", "MOST_BYTES", "MOST_CANDIDATES", "MOST_ROWS", "NAMED", "prompt_rows"]
 
-MOST_ROWS, MOST_CANDIDATES = 500, 40
+MOST_ROWS, MOST_CANDIDATES = 200, 40
+
+MOST_BYTES = 1_200_000
+"""Of names and texts: with its drawings a page takes less than 2 MB."""
+
+LONGEST_OF_OTHERS = 1_000
+"""Characters of the text of a candidate that was neither picked nor is best."""
+
 AT_A_GLANCE = 8
 """Candidates that need no order: larger pools begin with what was picked and what is best."""
 
@@ -30,12 +37,13 @@ NAMED = 3
 
 
 def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPrompts:
-    """Return a row per judge and prompt in the order of `per_prompt`, at most 500 over all judges.
+    """Return a row per judge and prompt whose pick lost something, the greatest loss first, at most 200 in all.
 
-    A text is cut at 4,000 characters and a name at 300. Once the rows take 6,000,000 bytes of a page further ones
-    come without words, and where names alone take as much without candidates; a row says what it lacks. Of a pool of
-    more than 8 candidates those that were picked or are best come first, then the others by score, and 40 are shown.
-    Of tied picks, and of tied best candidates, a row names three and counts more.
+    A text is cut at 4,000 characters, that of a candidate that is neither picked nor best at 1,000, and a name at
+    300. Once the rows take 1,200,000 bytes of a page further ones come without words, and where names alone take as
+    much without candidates; a row says what it lacks. Of a pool of more than 8 candidates those that were picked or
+    are best come first, then the others by score, and 40 are shown. Of tied picks, and of tied best candidates, a
+    row names three and counts more.
 
     Parameters
     ----------
@@ -43,7 +51,9 @@ def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPromp
     words : Words or None
     """
     table = per_prompt(judges)
-    shown = table.head(MOST_ROWS)
+    lost = table[table["gain_lost"] > 0]
+    unknown = int(table["gain_lost"].isna().sum())
+    shown = lost.head(MOST_ROWS)
     spoken = {} if words is None else words.of(list(dict.fromkeys(shown["prompt_id"])))
     pools = {judge.judge: _PoolsOfAJudge(judge) for judge in judges}
     seen = [pools[line["judge"]].seen(line, spoken) for line in shown.to_dict("records")]
@@ -52,7 +62,12 @@ def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPromp
         room = one.fit_names(room)
     for one in seen:
         room = one.fit_words(room)
-    return WorstPrompts(rows=[one.record() for one in seen], of=len(table))
+    return WorstPrompts(
+        rows=[one.record() for one in seen],
+        of=len(lost),
+        without_loss=len(table) - len(lost) - unknown,
+        unknown_loss=unknown,
+    )
 
 
 class _PoolsOfAJudge:
@@ -121,10 +136,10 @@ class _CutText:
     words: str | None
     left_out: int = 0
 
-    def cut(self) -> None:
+    def cut(self, longest: int) -> None:
         if self.words is not None:
-            self.left_out = max(0, len(self.words) - LONGEST_TEXT)
-            self.words = self.words[:LONGEST_TEXT]
+            self.left_out = max(0, len(self.words) - longest)
+            self.words = self.words[:longest]
 
 
 @dataclass(slots=True)
@@ -180,9 +195,12 @@ class _Seen:
 
     def fit_words(self, room: int) -> int:
         """Cut the texts and return the bytes that are left; below 0 there is no room, and none for later rows."""
+        self.prompt.cut(LONGEST_TEXT)
+        for candidate in self.candidates:
+            longest = LONGEST_TEXT if candidate.picked or candidate.best else LONGEST_OF_OTHERS
+            candidate.text.cut(longest)
+            candidate.raw.cut(longest)
         texts = [one for one in self._texts() if one.words is not None]
-        for one in texts:
-            one.cut()
         if room >= 0:
             room -= sum(page_bytes(one.words) for one in texts if one.words is not None)
         self.words_left_out = room < 0 and bool(texts)

@@ -18,11 +18,11 @@ from bonwise.report.described.audited.cells import who_was_labelled
 from bonwise.report.described.audited.data import data, missing_labels
 from bonwise.report.described.audited.exhibits import drawn
 from bonwise.report.described.audited.in_short import in_short
-from bonwise.report.described.audited.judges import MOST_DRAWN, dropped_prompts, side_by_side
+from bonwise.report.described.audited.judges import MOST_DRAWN, by_recovery, dropped_prompts, side_by_side
 from bonwise.report.described.audited.metrics import metrics
 from bonwise.report.described.audited.prompts import worst_prompts
 from bonwise.report.described.audited.settings import facts, of_the_table, title
-from bonwise.report.described.audited.verdict import gates, verdict, verdict_of_several
+from bonwise.report.described.audited.verdict import gates, in_a_line, verdict, verdict_of_several
 from bonwise.report.described.studied.beside import BesideAudit
 from bonwise.report.numbers import count
 
@@ -42,6 +42,7 @@ def describe_with(
     exhibits: ExhibitsDocument | None = None,
     studies: Sequence[BesideAudit] = (),
     more: str | None = None,
+    then: Sequence[Said] = (),
 ) -> Part:
     """Describe an audit with what stands beside it on its page.
 
@@ -54,40 +55,65 @@ def describe_with(
         Descriptions of studies, routing and notes that were made on the table of the audit.
     more : str, optional
         Name of the file beside the page that holds a row for each prompt.
+    then : sequence of Said
+        What to type next.
     """
-    reference = document.settings.reference
-    found = _several(document, exhibits, studies) if document.several else _alone(document, exhibits)
-    whole = [replace(part, role="detail") for study in studies for part in study.whole]
+    settings = document.settings
+    decisive: Part
+    found: Iterator[Block]
+    if document.several:
+        decisive, found = verdict_of_several(document, exhibits, then), _several(document, exhibits, studies)
+    else:
+        decisive, found = _verdict_alone(document, exhibits, then), _alone(document, exhibits, studies)
     annotators = [] if document.annotators is None else [agreement_of_annotators(document.annotators)]
-    blocks = [facts(document), *of_the_table(document), *found, *annotators, *gates(document), *whole]
+    # What changes the verdict, told by sliders or tables, goes between the verdict and the figures.
+    blocks = [facts(document), *of_the_table(document), decisive, *found, *annotators, *gates(document)]
     if exhibits is not None:
-        blocks += worst_prompts(exhibits.prompts, several=document.several, reference=reference, more=more)
-    return Part(title(document.settings), blocks, in_short=list(in_short(document)))
+        blocks += worst_prompts(exhibits.prompts, several=document.several, reference=settings.reference, more=more)
+    return Part(title(settings), blocks, in_short=list(in_short(document)))
 
 
-def _alone(document: AuditDocument, exhibits: ExhibitsDocument | None) -> Iterator[Block]:
-    for name, judge in document.judges.items():
-        shown = None if exhibits is None else exhibits.judges.get(name)
-        yield from _of_judge(judge, document.settings, name=name)
-        yield from drawn(judge, shown, "", document.settings.reference)
+def _verdict_alone(document: AuditDocument, exhibits: ExhibitsDocument | None, then: Sequence[Said]) -> Part:
+    ((name, judge),) = document.judges.items()
+    shown = None if exhibits is None else exhibits.judges.get(name)
+    return verdict(judge, document.settings, alone=True, shown=shown, then=then)
+
+
+def _alone(
+    document: AuditDocument, exhibits: ExhibitsDocument | None, studies: Sequence[BesideAudit]
+) -> Iterator[Block]:
+    ((name, judge),) = document.judges.items()
+    shown = None if exhibits is None else exhibits.judges.get(name)
+    # Pictures before tables.
+    yield from drawn(judge, shown, "", document.settings.reference)
+    yield from _whole(studies)
+    yield from _of_judge(judge, document.settings, name=name)
+
+
+def _whole(studies: Sequence[BesideAudit]) -> Iterator[Part]:
+    """Yield the parts of studies that are no judge's own."""
+    yield from (replace(part, role="detail") for study in studies for part in study.whole)
 
 
 def _several(
     document: AuditDocument, exhibits: ExhibitsDocument | None, studies: Sequence[BesideAudit]
 ) -> Iterator[Block]:
     judges, settings = document.judges, document.settings
-    yield verdict_of_several(document)
     yield from side_by_side(document)
+    yield from _whole(studies)
     role: Literal["part", "long"] = "part" if len(judges) <= _IN_FULL else "long"
-    for at, (name, judge) in enumerate(judges.items(), start=1):
-        anchor = f"judge-{at}"
-        blocks = list(_of_judge(judge, settings, f"{anchor}-"))
+    places = {name: at for at, name in enumerate(judges, start=1)}
+    for name, judge in by_recovery(judges).items():
+        anchor = f"judge-{places[name]}"
+        shown = None if exhibits is None else exhibits.judges.get(name)
+        blocks: list[Block] = []
         if len(judges) <= MOST_DRAWN:
-            shown = None if exhibits is None else exhibits.judges.get(name)
             blocks += drawn(judge, shown, f"{anchor}-", settings.reference)
+        blocks += _of_judge(judge, settings, f"{anchor}-")
+        blocks.append(verdict(judge, settings, alone=False, shown=shown))
         studied = [part for study in studies if name in study.by_judge for part in study.by_judge[name]]
         blocks += [replace(part, role="detail", anchor=f"{anchor}-{part.anchor}") for part in studied]
-        yield Part(printable(name), blocks, role, anchor=anchor)
+        yield Part(printable(name), blocks, role, anchor=anchor, folded=in_a_line(judge))
     if role == "long":
         yield from dropped_prompts(judges)
         told = f"Every metric of all {count(len(judges))} judges is in the JSON document (--json FILE)."
@@ -102,4 +128,3 @@ def _of_judge(judge: JudgeFound, settings: AuditSettings, prefix: str = "", name
     if judge.candidate_effects is not None:
         yield preferences_at_equal_label(judge.candidate_effects, f"{prefix}equal-label")
     yield from missing_labels(judge, settings.reference, f"{prefix}missing-labels")
-    yield verdict(judge, settings, alone=bool(name))

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from bonwise.documents.choice import CHOSEN_BY, ChoiceRecord
 from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
-from bonwise.report.blocks import Column, Part, Row, Said, Table
-from bonwise.report.numbers import Ends, count, estimate, interval, unit_of_difference, with_interval
+from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
+from bonwise.report.figures.judges import differences_figure
+from bonwise.report.numbers import Ends, count, counted, estimate, interval, unit_of_difference, with_interval
 from bonwise.report.wording import named
 
 __all__ = ["best_of", "differences_from_best", "has_intervals", "held_together"]
@@ -98,5 +99,7 @@ def differences_from_best(choices: Mapping[str, ChoiceRecord] | None) -> Iterato
             f"{best} minus each other judge, on the prompts that both scored completely. The intervals hold "
             "together, although the best was chosen for its estimate.",
         )
-        table = Table(columns, rows, "Differences from the best", at_a_glance=_AT_A_GLANCE)
-        yield Part("Differences from the best", [told, table], "detail", anchor="differences-from-best")
+        table = Table(columns, rows, at_a_glance=_AT_A_GLANCE)
+        folded = Part("", [table], "detail", folded=f"A table of the {counted(len(rows), 'difference')}")
+        blocks: list[Block] = [told, *differences_figure(metric, one, best), folded]
+        yield Part("Differences from the best", blocks, "detail", anchor="differences-from-best")

@@ -73,12 +73,14 @@ class Forest:
     beside: Sequence[Row]
     unit: Unit
     bars: bool = False
+    gate: float | None = None
 
     def rows(self) -> Iterator[Mapping[str, Value]]:
         """Yield a row per figure, those that are not drawn too; each word of a mark is a column."""
         marked = {mark.row: {one.word: one.at for one in self.marks if one.row == mark.row} for mark in self.marks}
         for at, (label, value, low, high) in enumerate(self.every):
-            yield {"row": label, "estimate": value, "low": low, "high": high, **marked.get(at, {})}
+            gate: Mapping[str, Value] = {} if self.gate is None else {"gate": self.gate}
+            yield {"row": label, "estimate": value, "low": low, "high": high, **gate, **marked.get(at, {})}
 
     @property
     def drawn(self) -> Sequence[Row]:
@@ -89,7 +91,7 @@ class Forest:
     def view(self) -> tuple[float, float]:
         """Ends of the axis: all estimates, all usual intervals, no end of a hopeless one."""
         rows = self.beside or self.drawn
-        stands = [place for place in (self.zero, *(mark.at for mark in self.marks)) if place is not None]
+        stands = [place for place in (self.zero, self.gate, *(mark.at for mark in self.marks)) if place is not None]
         reach = [max(high - v, v - low) for _, v, low, high in rows if None not in (v, low, high)]  # type: ignore[operator]
         most = _REACH * median_low(reach) if reach else 0.0
         low = min([*stands, *(v if a is None else max(a, v - most) for _, v, a, _ in rows if v is not None)])
@@ -111,6 +113,7 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
     beside: Sequence[Row] = (),
     unit: Unit = "number",
     bars: bool = False,
+    gate: float | None = None,
 ) -> list[Drawing[Forest]]:
     """Draw one dot with its interval a row.
 
@@ -137,6 +140,8 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
         Of the figures, as they are written above the lines.
     bars : bool
         Whether a bar reaches from `zero` to the estimate.
+    gate : float, optional
+        Where a dashed line stands.
 
     Returns
     -------
@@ -149,7 +154,7 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
     >>> found[0].says
     'By topic. An open dot has no interval.'
     """
-    data = Forest(rows, zero, across, roles, marks, said, beside, unit, bars)
+    data = Forest(rows, zero, across, roles, marks, said, beside, unit, bars, gate)
     if all(value is None for _, value, _, _ in data.drawn):
         return []
     height = _RowText.of(data).height * len(data.drawn) + _EDGES + (0.22 if marks else 0) + (0.2 if across else 0)
@@ -167,6 +172,15 @@ def _paint(axes: Axes, data: Forest) -> None:
             axes.barh(-at, row[1] - start, height=1.2 * reach, left=start, color=COLOURS["band"], zorder=0.5)
         _paint_row(axes, -at, row, role, view)
         tell(row[1], -at, f"{row[0]}: {words.numbers[at]}")
+        if data.gate is not None:
+            axes.plot(
+                [data.gate, data.gate],
+                [-at - reach, -at + reach],
+                color=COLOURS["gate"],
+                linewidth=1.4,
+                linestyle=(0, (2, 1.2)),
+                zorder=1,
+            )
         if zero is not None:
             # Not from top to bottom: it would run through the words.
             axes.plot([zero, zero], [-at - reach, -at + reach], color=COLOURS["muted"], linewidth=1.2, zorder=1)

@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Cards, Part, Said
+from bonwise.report.figures.colours import LIGHT
 
 __all__ = ["LONGEST_NAME", "LONGEST_TEXT", "MARKUP", "MOST_BYTES", "environment", "page_bytes", "visible"]
 
@@ -44,6 +45,12 @@ _JOINT_OF_LONG = re.compile(r"(?<=\w[-/_])(?=\w)")
 _NOWHERE = re.compile(rf"\S{{{_LONGEST}}}(?=[^\s\u0300-\u036f\ufe00-\ufe0f])")
 """Within a word without joints; never before a mark that belongs to the letter."""
 
+_SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z-])")
+"""Where a sentence may begin; a title before a name begins one too many, which moves the name to the next line."""
+
+_KEPT = ",;:/?!@$&'()*+=-_.~|[]"
+"""Letters that an address may hold as they are."""
+
 _BREAK = "\n"
 """Nothing printable holds one."""
 
@@ -69,7 +76,10 @@ def environment() -> Environment:
         "room": _room,
         "cell": _cell,
         "cut": _cut,
+        "data_address": _data_address,
+        "first_sentence": _first_sentence,
     }
+    made.globals["light_colours"] = dict(LIGHT)
     # Asking a block for what it does not have would cost as much as showing it.
     made.tests |= {"said": _is_said, "part": _is_part, "cards": _is_cards, "tall": _is_tall}
     return made
@@ -146,6 +156,11 @@ def _cut(value: str, longest: int) -> str:
     return printable(value, longest=longest)
 
 
+def _first_sentence(value: str) -> tuple[str, str]:
+    first, *others = _SENTENCE.split(value, maxsplit=1)
+    return first, "".join(others)
+
+
 def _count(value: int) -> str:
     return f"{value:,}"
 
@@ -156,6 +171,11 @@ def _address(name: str) -> str:
         return "./" + quote(name.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:  # half a surrogate pair, which stands for no byte of a file's name
         return "./" + quote(visible(name))
+
+
+def _data_address(text: str) -> str:
+    """Return an address that holds CSV itself: a link to it works from a file and without a script."""
+    return f"data:text/csv;charset=utf-8,{quote(text, safe=_KEPT)}"
 
 
 def _room(svg: str) -> str:

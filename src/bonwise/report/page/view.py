@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Literal
 
-from bonwise.report.blocks import Block, Drawing, FigureData, Part, Role, Said, Table, decisive_first
+from bonwise.documents.csv_rows import rows_as_csv
+from bonwise.report.blocks import Bar, Block, Drawing, FigureData, Part, Role, Said, Table, decisive_first
 from bonwise.report.page.canvas import drawn
 
 __all__ = ["Figure", "PagePart", "PageView", "SectionView", "few", "page_view"]
@@ -23,8 +24,14 @@ _FEWEST = 3
 _LONGEST = 60
 _OTHER = re.compile(r"[^a-z0-9]+")
 
-_OF_THE_PAGE = ("main", "prompt-table", "prompt-search", "prompt-shown")
+_OF_THE_PAGE = ("main", "prompt-table", "prompt-search", "prompt-shown", "prompt-all")
 """Addresses that the templates use themselves."""
+
+_OF_A_ROW = re.compile(r"prompt-\d+")
+"""Addresses of the rows of a finder."""
+
+_UNLISTED = ("verdict", "next")
+"""Roles of parts that the contents leave out: they come before it."""
 
 _FOUND = "What was found"
 """Heading of what stands directly under the title."""
@@ -45,11 +52,17 @@ class Figure:
     svg : str
         Trusted: as `bonwise.report.page.canvas.drawn` makes it.
     title, says : str
+    name : str
+        Of its files: letters, digits and hyphens.
+    data : str
+        Its numbers as CSV.
     """
 
     svg: str
     title: str
     says: str
+    name: str
+    data: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +71,23 @@ class PagePart:
 
     Parameters
     ----------
-    kind : {"said", "folded", "table", "headlines", "finder", "figures", "section"}
+    kind : {"said", "table", "headlines", "finder", "figures", "section", "bar"}
     said, folded : sequence of Said
         Sentences of one role; of findings those beyond the first few are folded.
     table : Table or None
     figures : sequence of Figure
     section : SectionView or None
+    bar : Bar or None
     """
 
-    kind: Literal["said", "table", "headlines", "finder", "figures", "section"]
+    kind: Literal["said", "table", "headlines", "finder", "figures", "section", "bar"]
     role: Role = "finding"
     said: Sequence[Said] = ()
     folded: Sequence[Said] = ()
     table: Table | None = None
     figures: Sequence[Figure] = ()
     section: SectionView | None = None
+    bar: Bar | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +100,7 @@ class SectionView:
         No heading where the title is empty.
     depth : int
         Of the heading, 2 at the top.
-    role, state : str
+    role, state, folded : str
         Of the `Part`.
     pieces : sequence of PagePart
     """
@@ -96,11 +111,12 @@ class SectionView:
     role: str
     state: str
     pieces: Sequence[PagePart]
+    folded: str = ""
 
     def place(self) -> Place:
         """Return its heading with those inside, for the contents."""
         sections = [piece.section for piece in self.pieces if piece.section is not None]
-        inside = [one.place() for one in sections if one.title and one.role != "verdict"]
+        inside = [one.place() for one in sections if one.title and one.role not in _UNLISTED]
         return Place(self.anchor, self.title, inside)
 
 
@@ -112,28 +128,45 @@ class PageView:
     ----------
     title : str
     facts : sequence of Row
+        For the foot of the page.
+    notes : sequence of Said
+        What stood above a verdict, for the foot of the page too.
     opening : sequence of SectionView
-        What stands above the contents: the verdict, and notes before it.
+        What stands above the contents: the verdict.
     sections : sequence of SectionView
     contents : sequence of Entry
     """
 
     title: str
     facts: Sequence[Sequence[str]]
+    notes: Sequence[Said]
     opening: Sequence[SectionView]
     sections: Sequence[SectionView]
     contents: Sequence[Entry]
 
 
 def page_view(described: Part, prefix: str = "") -> PageView:
-    """Lay out a description; every address begins with the prefix, and none means two things."""
-    described = decisive_first(described)
-    facts = [row.cells for one in described.blocks if _is_facts(one) for row in one.rows]  # type: ignore[union-attr]
+    """Lay out a description; every address begins with the prefix, and none means two things.
+
+    A verdict comes before all else: the notes above it go to the foot of the page, as the facts do.
+    """
+    blocks = decisive_first(described, above_all=True).blocks
+    facts = [row.cells for one in blocks if _is_facts(one) for row in one.rows]  # type: ignore[union-attr]
+    notes = _notes_above(described.blocks) if any(_is_verdict(one) for one in blocks) else []
     addresses = _Addresses(prefix)
-    sections = list(_sections([one for one in described.blocks if not _is_facts(one)], addresses))
-    contents = places([one.place() for one in sections if one.title and one.role != "verdict"])
+    sections = list(_sections([one for one in blocks if not _is_facts(one) and one not in notes], addresses))
+    contents = places([one.place() for one in sections if one.title and one.role not in _UNLISTED])
     opening = _opening(sections)
-    return PageView(described.title, facts, sections[:opening], sections[opening:], contents)
+    return PageView(described.title, facts, notes, sections[:opening], sections[opening:], contents)
+
+
+def _notes_above(blocks: Sequence[Block]) -> list[Said]:
+    above = takewhile(lambda block: not isinstance(block, Part), blocks)
+    return [one for one in above if isinstance(one, Said) and one.role == "note"]
+
+
+def _is_verdict(block: Block) -> bool:
+    return isinstance(block, Part) and block.role == "verdict"
 
 
 def _opening(sections: Sequence[SectionView]) -> int:
@@ -181,6 +214,8 @@ class _Addresses:
     taken: Counter[str] = field(default_factory=lambda: Counter(_OF_THE_PAGE))
 
     def of(self, wanted: str) -> str:
+        if _OF_A_ROW.fullmatch(wanted):
+            wanted = f"part-{wanted}"
         self.taken[wanted] += 1
         seen = self.taken[wanted]
         return f"{self.prefix}{wanted}" if seen == 1 else f"{self.prefix}{wanted}-{seen}"
@@ -209,7 +244,7 @@ def _section(part: Part, depth: int, addresses: _Addresses) -> SectionView:
     anchor = addresses.of(part.anchor or ("verdict" if part.role == "verdict" else slug(part.title)))
     inner = depth + bool(part.title)
     pieces = list(_pieces(part.blocks, inner, addresses))
-    return SectionView(part.title, anchor, depth, part.role, part.state, pieces)
+    return SectionView(part.title, anchor, depth, part.role, part.state, pieces, part.folded)
 
 
 def _pieces(blocks: Sequence[Block], depth: int, addresses: _Addresses) -> Iterator[PagePart]:
@@ -226,6 +261,8 @@ def _pieces(blocks: Sequence[Block], depth: int, addresses: _Addresses) -> Itera
                 yield PagePart(kind, table=one)
             elif isinstance(one, Part):
                 yield PagePart("section", section=_section(one, depth, addresses))
+            elif isinstance(one, Bar):
+                yield PagePart("bar", bar=one)
 
 
 def _run(block: Block) -> str:
@@ -241,7 +278,7 @@ def _said(run: Sequence[Said]) -> PagePart:
 
 def _figure(drawing: Drawing[FigureData], addresses: _Addresses) -> Figure:
     svg = drawn(lambda axes: drawing.painter(axes, drawing.data), key=addresses.of(drawing.key), size=drawing.size)
-    return Figure(svg, drawing.title, drawing.says)
+    return Figure(svg, drawing.title, drawing.says, drawing.key, rows_as_csv(drawing.data.rows()))
 
 
 def slug(title: str) -> str:

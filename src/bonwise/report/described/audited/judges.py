@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bonwise.documents.audit import AuditDocument
 from bonwise.documents.audited.compared import JudgesCompared
@@ -15,6 +15,7 @@ from bonwise.report.described.audited.data import dropped_of
 from bonwise.report.described.choice import best_of, differences_from_best, has_intervals, held_together
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.figures.forest import Row as ForestRow
+from bonwise.report.figures.judges import judges_figures
 from bonwise.report.figures.names import pair as two_judges
 from bonwise.report.numbers import count, counted, estimate, interval, unit_of_difference
 from bonwise.report.wording import named
@@ -31,6 +32,9 @@ _SUMMARY = {_FIRST: 0, "within_r": 0, "global_r": 5, "inflation": 2, "tie_rate":
 
 _DIFFERENCES = ("recovery", "within_r")
 
+_FEW = 3
+"""Judges of whom every pair is drawn."""
+
 _PAIRS, _AT_A_GLANCE = 100, 15
 """Pairs of judges in a table, and rows that a terminal shows."""
 
@@ -39,7 +43,11 @@ def side_by_side(document: AuditDocument) -> Iterator[Part]:
     """Yield what compares the judges."""
     judges = document.judges
     reference = document.settings.reference
-    blocks: list[Block] = [summary(document), *best_of(document.choice, "judges", reference)]
+    blocks: list[Block] = [
+        *_on_a_page(judges_figures(by_recovery(judges), document.settings.thresholds.recovery_useful, reference)),
+        Part("", [summary(document)], folded=f"A table of the {count(len(judges))} judges"),
+        *best_of(document.choice, "judges", reference),
+    ]
     if len(judges) > MOST_DRAWN:
         told = (
             f"Of {count(len(judges))} judges each has tables below and no drawings: up to {MOST_DRAWN} judges are "
@@ -50,7 +58,11 @@ def side_by_side(document: AuditDocument) -> Iterator[Part]:
     yield from not_audited(document)
     yield from differences_from_best(document.choice)
     if document.comparisons:
-        yield _paired(document.comparisons)
+        yield _paired(document.comparisons, few=len(judges) <= _FEW)
+
+
+def _on_a_page(blocks: Iterable[Block]) -> Iterator[Part]:
+    yield Part("", list(blocks), "detail")
 
 
 def not_audited(document: AuditDocument) -> Iterator[Part]:
@@ -113,7 +125,8 @@ def summary(document: AuditDocument) -> Table:
     return Table.of(columns, rows, f"Each judge on its complete prompts{held}")
 
 
-def _paired(pairs: Sequence[JudgesCompared]) -> Part:
+def _paired(pairs: Sequence[JudgesCompared], *, few: bool) -> Part:
+    """Return the differences of all pairs; of more than a few judges those from the best one are drawn alone."""
     columns = (
         Column("first", "name"),
         Column("second", "name"),
@@ -132,11 +145,12 @@ def _paired(pairs: Sequence[JudgesCompared]) -> Part:
             Said(
                 "finding", "First judge minus second, on the prompts that both scored completely, paired by prompt."
             ),
-            *_forest(pairs),
+            *(_forest(pairs) if few else ()),
             Table(columns, rows, "First minus second", at_a_glance=_AT_A_GLANCE),
             *([Said("note", told)] if more > 0 else []),
         ],
         anchor="differences",
+        folded="" if few else f"All {counted(len(pairs), 'pair')} of judges",
     )
 
 

@@ -55,7 +55,8 @@ def metrics(judge: JudgeFound, settings: AuditSettings, anchor: str) -> Part:
         *starred,
         Part("", [Said("note", f"Thresholds of the verdict: {_thresholds(settings)}.")], "detail"),
     ]
-    return Part("Metrics", blocks, anchor=anchor)
+    many = sum(len(group.metrics) for group in groups)
+    return Part("Metrics", blocks, anchor=anchor, folded=f"{count(many)} metrics with their intervals")
 
 
 def first_figures(judge: JudgeFound, settings: AuditSettings) -> Iterator[Block]:

@@ -15,11 +15,19 @@ __all__ = ["worst_prompts"]
 _LONGEST = 60
 """Letters of names in a row."""
 
+_EXCERPT = 140
+"""Letters of a prompt in its row."""
+
+_SIDE = 2
+"""Tied picks, and tied best candidates, that stand side by side."""
+
+_KEYS = "Arrow keys move from row to row, Enter opens one, and its address ends in #prompt-1, #prompt-2 and so on."
+
 
 def worst_prompts(
     found: WorstPrompts, *, several: bool, reference: str | None, more: str | None = None
 ) -> Iterator[Part]:
-    """Yield the prompts; nothing where there are none.
+    """Yield the prompts whose pick lost something, and how many lost nothing; nothing where there are none.
 
     Parameters
     ----------
@@ -31,16 +39,27 @@ def worst_prompts(
     more : str, optional
         Name of the file beside the page that holds a row for each prompt.
     """
-    if not found.rows:
-        return
     label = named("label", reference)
-    whose = "pairs of a judge and a prompt" if several else "prompts"
-    told = Said(
-        "finding",
-        f"{count(len(found.rows))} of {count(found.of)} {whose}, the greatest loss first: the {label} of the best "
-        f"candidate minus the {label} of the pick, ties in expectation. Each opens to its candidates, with scores "
-        f"and {label}s.",
-    )
+    whose = "pair of a judge and a prompt" if several else "prompt"
+    if not found.rows:
+        if said := list(_left_out(found, whose)):
+            yield Part("Where the judge lost most", [Said("finding", " ".join(said))], "detail", anchor="prompts")
+        return
+    shown = "" if len(found.rows) == found.of else f", of which {count(len(found.rows))} are shown"
+    told = [
+        Said(
+            "finding",
+            " ".join(
+                [
+                    f"In {_plural(found.of, whose)} the pick lost something{shown}, the greatest loss first.",
+                    *_left_out(found, whose),
+                    f"The loss is the {label} of the best candidate minus the {label} of the pick, ties in "
+                    "expectation.",
+                ]
+            ),
+        ),
+        Said("note", f"Each row opens to the pick beside the best candidate. {_KEYS}"),
+    ]
     rest = [] if more is None else [Said("note", "All prompts, one a row:", file=more)]
     columns = (
         Column("prompt", "name"),
@@ -52,7 +71,23 @@ def worst_prompts(
     )
     rows = [_row(one, label, several=several) for one in found.rows]
     finder = Table(columns, rows, "Search prompts, candidates and the judge's words", role="finder")
-    yield Part("Where the judge lost most", [told, *rest, finder], "detail", anchor="prompts")
+    yield Part("Where the judge lost most", [*told, *rest, finder], "detail", anchor="prompts")
+
+
+def _plural(many: int, noun: str) -> str:
+    """Write a count with its noun, of which the first word has the plural."""
+    first, *others = noun.split(" ", 1)
+    return " ".join([counted(many, first), *others])
+
+
+def _left_out(found: WorstPrompts, whose: str) -> Iterator[str]:
+    """Yield in how many the pick lost nothing, and of how many no loss is known."""
+    if found.without_loss:
+        who = "it" if found.rows else "the pick"
+        rows = "" if not found.rows else " These have no row."
+        yield f"In {_plural(found.without_loss, whose)} {who} lost nothing.{rows}"
+    if found.unknown_loss:
+        yield f"In {_plural(found.unknown_loss, whose)} the loss is not known, because labels are missing."
 
 
 def _row(one: PromptSeen, label: str, *, several: bool) -> Row:
@@ -69,7 +104,8 @@ def _row(one: PromptSeen, label: str, *, several: bool) -> Row:
         (number(one.margin), one.margin),
     )
     texts, values = zip(*cells, strict=True)
-    return Row(texts, values=values, inside=list(_inside(one, label)))
+    excerpt = "" if one.prompt is None else printable(" ".join(one.prompt[:_EXCERPT].split()), longest=_EXCERPT)
+    return Row(texts, values=values, inside=list(_inside(one, label)), excerpt=excerpt)
 
 
 def _names(shown: str, more: int) -> str:
@@ -79,12 +115,25 @@ def _names(shown: str, more: int) -> str:
 def _inside(one: PromptSeen, label: str) -> Iterator[Block | Cards]:
     if one.prompt is not None:
         yield Part("Prompt", list(_words(one.prompt, one.prompt_left_out)))
-    yield Cards([_card(each, one, label) for each in one.candidates])
+    cards = [(each, _card(each, one, label)) for each in one.candidates]
+    beside = _beside(one.candidates)
+    pair = sorted((one for one in cards if one[0] in beside), key=lambda card: not card[0].picked)
+    others = [card for each, card in cards if each not in beside]
+    yield Cards([card for _, card in pair])
+    if others:
+        yield Cards(others, folded=f"{counted(len(others), 'other candidate')}")
     if one.candidates_left_out:
         are = "is" if one.candidates_left_out == 1 else "are"
         yield Said("note", f"{counted(one.candidates_left_out, 'more candidate')} {are} not shown here.")
     if one.words_left_out:
         yield Said("note", "Texts of this prompt are left out to keep the page small.")
+
+
+def _beside(candidates: Sequence[CandidateSeen]) -> Sequence[CandidateSeen]:
+    """Return what stands side by side: picks that are not best, and the best; a few of each."""
+    picked = [one for one in candidates if one.picked and not one.best][:_SIDE]
+    best = [one for one in candidates if one.best][:_SIDE]
+    return [*picked, *best]
 
 
 def _card(one: CandidateSeen, prompt: PromptSeen, label: str) -> Card:

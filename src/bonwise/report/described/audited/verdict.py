@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -11,15 +11,23 @@ from bonwise.documents.audited.gate import Gate, GateState
 from bonwise.documents.audited.judge import JudgeFound
 from bonwise.documents.audited.settings import AuditSettings
 from bonwise.documents.audited.verdict import CheckState, Level, Verdict
+from bonwise.documents.exhibits import ExhibitsDocument, JudgeExhibits
 from bonwise.documents.metrics import METRICS_FIRST, Metric
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Role, Said, Table
+from bonwise.report.described.audited.first_screen import (
+    bar_of_best,
+    next_part,
+    recovery_bar,
+    what_would_change,
+    what_would_change_several,
+)
 from bonwise.report.described.audited.judges import by_recovery
 from bonwise.report.described.audited.metrics import first_figures
 from bonwise.report.numbers import count, counted, estimate, interval, setting
 from bonwise.report.wording import named
 
-__all__ = ["gates", "verdict", "verdict_in_short", "verdict_of_several"]
+__all__ = ["gates", "in_a_line", "verdict", "verdict_in_short", "verdict_of_several"]
 
 _State = Literal["good", "bad", "open"]
 
@@ -46,11 +54,43 @@ _OUTCOMES: Mapping[GateState, Role] = {"met": "good", "not met": "bad", "inconcl
 _HEADLINES = 3
 
 
-def verdict(judge: JudgeFound, settings: AuditSettings, *, alone: bool) -> Part:
-    """Return the verdict on one judge, the only one or one of several: the answer leads, the levels are a table."""
+def verdict(
+    judge: JudgeFound,
+    settings: AuditSettings,
+    *,
+    alone: bool,
+    shown: JudgeExhibits | None = None,
+    then: Sequence[Said] = (),
+) -> Part:
+    """Return the verdict on one judge, the only one or one of several: the answer leads, the levels are a table.
+
+    Parameters
+    ----------
+    judge : JudgeFound
+    settings : AuditSettings
+    alone : bool
+        Whether it is the only judge.
+    shown : JudgeExhibits or None
+        What a page shows beside the figures.
+    then : sequence of Said
+        What to type next, for a page.
+    """
     found = judge.verdict
-    blocks = [*_answer(judge, settings, alone=alone), *_levels(found), _headlines(judge, settings.reference)]
+    blocks = [
+        *_answer(judge, settings, alone=alone),
+        *recovery_bar(judge, settings),
+        *_on_a_page(what_would_change(judge, settings, shown)),
+        *next_part(then),
+        *_levels(found),
+        _headlines(judge, settings.reference),
+    ]
     return Part(found.level, blocks, "verdict", _STATES[found.level])
+
+
+def _on_a_page(said: Iterable[Said]) -> Iterator[Part]:
+    """Yield sentences for pages alone: the first lines of a terminal say less."""
+    if blocks := list(said):
+        yield Part("", blocks, "detail")
 
 
 def verdict_in_short(judge: JudgeFound, settings: AuditSettings) -> Part:
@@ -67,16 +107,34 @@ def _answer(judge: JudgeFound, settings: AuditSettings, *, alone: bool) -> Itera
     yield from scope
 
 
-def _levels(found: Verdict) -> Iterator[Table]:
-    """Yield the four levels of validity as a table."""
+def _levels(found: Verdict) -> Iterator[Part]:
+    """Yield the four levels of validity as a table, which a page folds."""
     columns = (Column("validity", "name"), Column("state", "name"), Column("what it rests on", "sentences"))
     rows = [(check, _STATES_OF_A_CHECK[found.checks[check]], says) for check, says in found.of_checks().items()]
     if rows:
-        yield Table.of(columns, rows)
+        passing = sum(state == "pass" for state in found.checks.values())
+        folded = f"What the verdict rests on: {count(passing)} of {count(len(rows))} levels of validity pass"
+        yield Part("", [Table.of(columns, rows)], folded=folded, anchor="levels")
 
 
-def verdict_of_several(document: AuditDocument, *, in_short: bool = False) -> Part:
-    """Return how many of the judges are useful, and which are what; in short, what the best one recovers."""
+def verdict_of_several(
+    document: AuditDocument,
+    exhibits: ExhibitsDocument | None = None,
+    then: Sequence[Said] = (),
+    *,
+    in_short: bool = False,
+) -> Part:
+    """Return how many of the judges are useful, and which are what; in short, what the best one recovers.
+
+    Parameters
+    ----------
+    document : AuditDocument
+    exhibits : ExhibitsDocument or None
+        What a page shows beside the figures.
+    then : sequence of Said
+        What to type next, for a page.
+    in_short : bool
+    """
     judges, settings = document.judges, document.settings
     levels: dict[Level, list[str]] = {}
     for name, judge in judges.items():
@@ -98,7 +156,20 @@ def verdict_of_several(document: AuditDocument, *, in_short: bool = False) -> Pa
         lead = replace(lead, text=f"{lead.text} {_best(document)}")
         return Part(f"{share} useful", [lead, *_against(settings)], "verdict", state)
     which = [Said("finding", f"{level}: {'; '.join(levels[level])}") for level in _STATES if level in levels]
-    return Part(f"{share} useful", [lead, *_against(settings), Part("", which, "detail")], "verdict", state)
+    blocks = [
+        lead,
+        *_against(settings),
+        *bar_of_best(document),
+        *_on_a_page(what_would_change_several(document, exhibits)),
+        *next_part(then),
+        Part("", which, "detail", anchor="levels", folded="Which judges are what"),
+    ]
+    return Part(f"{share} useful", blocks, "verdict", state)
+
+
+def in_a_line(judge: JudgeFound) -> str:
+    """Return the word of the verdict and recovery, for what a page folds."""
+    return f"{judge.verdict.level}: {_recovery(judge)}"
 
 
 def _best(document: AuditDocument) -> str:

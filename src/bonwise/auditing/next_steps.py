@@ -1,0 +1,134 @@
+"""What to do after an audit: one or two steps, each a sentence and what to type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from bonwise.auditing.verdict_sentences import deciding_metric
+from bonwise.documents.audit import AuditDocument
+from bonwise.documents.audited.judge import JudgeFound
+from bonwise.documents.audited.settings import AuditSettings
+from bonwise.report.blocks import Said
+
+__all__ = ["AuditCall", "deciding_gate", "next_steps"]
+
+_NOT_GOOD = ("weak", "harmful", "random")
+
+_USUAL_WITHIN_R = 0.3
+"""Planned for where the labels so far say nothing."""
+
+
+class AuditCall(Protocol):
+    """An audit as it was asked for, and how what comes next is typed: as commands, or as calls of Python."""
+
+    @property
+    def gated(self) -> bool:
+        """Whether gates were asked for."""
+
+    @property
+    def shown(self) -> bool:
+        """Whether its page was asked for."""
+
+    def with_control(self, candidate: str) -> str:
+        """Return the same audit with an easy candidate as its control."""
+
+    def with_design(self, design: str) -> str:
+        """Return the same audit where a draw of labels is stated."""
+
+    def with_gate(self, metric: str, limit: float) -> str:
+        """Return the same audit with a gate."""
+
+    def plan(self, candidates: int, within_r: float) -> str:
+        """Return what says how many labels to collect."""
+
+    def requirements(self, left_out: Sequence[str]) -> str:
+        """Return the study of what a useful judge needs, without candidates that the figures leave out."""
+
+    def route(self, left_out: Sequence[str]) -> str:
+        """Return what says which prompts to send to a stronger judge."""
+
+    def together(self, left_out: Sequence[str]) -> str:
+        """Return what fits the judges together, without candidates that the figures leave out."""
+
+    def look(self) -> tuple[str, str]:
+        """Return a sentence, and what shows the prompts where the picks lost most."""
+
+    def rows(self) -> str:
+        """Return what writes a row per prompt."""
+
+    @property
+    def design_stated(self) -> bool:
+        """Whether a draw of labels was stated."""
+
+
+def deciding_gate(settings: AuditSettings) -> tuple[str, float]:
+    """Return the metric that decides, and the gate of the verdict on it."""
+    metric = deciding_metric(settings.target)
+    limits = settings.thresholds
+    return metric, limits.global_r if settings.target == "system" else limits.recovery_useful
+
+
+def next_steps(document: AuditDocument, call: AuditCall) -> list[Said]:
+    """Return what to do next, each a sentence and what to type.
+
+    Parameters
+    ----------
+    document : AuditDocument
+    call : AuditCall
+    """
+    steps = list(_steps(document, call))
+    said = [one for why, typed in steps for one in (Said("finding", why), Said("command", typed))]
+    return [Said("lead", "Next"), *said] if said else []
+
+
+def _steps(document: AuditDocument, call: AuditCall) -> Iterator[tuple[str, str]]:
+    settled = list(_what_settles(document, call))
+    if settled:
+        yield settled[0]
+        return
+    levels = [judge.verdict.level for judge in document.judges.values()]
+    gate, left_out = deciding_gate(document.settings), document.settings.control or ()
+    if len(levels) == 1 and levels[0] == "useful" and not call.gated:
+        yield "Check it in CI; the exit code is 0 as long as the judge passes:", call.with_gate(*gate)
+    elif len(levels) == 1 and levels[0] == "inconclusive" and not call.gated:
+        yield "See about how many more labels would decide:", call.with_gate(*gate)
+    elif all(level in _NOT_GOOD for level in levels) and _can_be_studied(document):
+        if len(levels) == 1:
+            yield "See what a useful judge needs on these labels:", call.requirements(left_out)
+        yield "See which prompts to send to a stronger judge:", call.route(left_out)
+    elif not call.shown:
+        yield call.look()
+    elif len(levels) > 1 and _can_be_studied(document):
+        yield "See whether all judges together pick better than the best one alone:", call.together(left_out)
+    else:
+        yield "Take the prompts where the picks lost most to a table:", call.rows()
+
+
+def _what_settles(document: AuditDocument, call: AuditCall) -> Iterator[tuple[str, str]]:
+    """Yield what a suspicion asks for, the first one first."""
+    for judge in document.judges.values():
+        for one in judge.suspicions or ():
+            if one.kind == "easy candidate" and one.candidate is not None and document.settings.picks is None:
+                yield "See the figures with it and without it:", call.with_control(one.candidate)
+            elif one.kind == "few pools":
+                yield "See how many labels to collect:", _plan(judge, call)
+            elif one.kind == "missing labels" and not call.design_stated:
+                single = judge.unused_labels is not None
+                what, design = ("candidates", "cells") if single else ("prompts", "uniform")
+                yield f"If the labelled {what} are a random sample of all:", call.with_design(design)
+
+
+def _plan(judge: JudgeFound, call: AuditCall) -> str:
+    found = judge.metrics.get("within_r")
+    within_r = _USUAL_WITHIN_R if found is None or found.estimate is None else round(found.estimate, 2)
+    if not 0 < within_r < 1:
+        within_r = _USUAL_WITHIN_R
+    return call.plan(judge.data.candidates or judge.data.candidates_max or 2, within_r)
+
+
+def _can_be_studied(document: AuditDocument) -> bool:
+    """Tell whether the table has scores, and the prompts have the labels of all their candidates."""
+    settings = document.settings
+    whole = all(judge.sampling is None and judge.balance is None for judge in document.judges.values())
+    return whole and settings.picks is None and settings.target == "best-of-n"
