@@ -16,6 +16,8 @@ from bonwise.data.panel import Panel
 from bonwise.data.table import ScoreTable
 from bonwise.data.words import Words
 from bonwise.documents.exhibits import Chance, Differences, ExhibitsDocument, JudgeExhibits
+from bonwise.documents.record import given
+from bonwise.documents.what_if import WhatIf
 from bonwise.stats.sums import Floats
 from bonwise.stats.top_of_scores import at_top
 
@@ -29,6 +31,7 @@ def exhibits(
     *,
     seed: int,
     confidence: float = 0.95,
+    what_if: WhatIf | None = None,
 ) -> ExhibitsDocument:
     """Return what is drawn of each judge, and the prompts to look into.
 
@@ -46,10 +49,13 @@ def exhibits(
         Of the points of scatters.
     confidence : float
         Of the intervals by stratum.
+    what_if : WhatIf, optional
+        What would change the verdict.
     """
     return ExhibitsDocument(
         judges={judge.judge: _shown(judge, table, words, seed, confidence) for judge in judges},
         prompts=prompt_rows(judges, words),
+        **given(what_if=what_if),
     )
 
 

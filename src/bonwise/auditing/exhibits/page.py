@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from bonwise.auditing.exhibits.all_prompts_file import all_prompts_file, refuse_other_file
 from bonwise.auditing.exhibits.exhibits import exhibits
 from bonwise.auditing.exhibits.note import Note
+from bonwise.auditing.exhibits.what_if import what_if
 from bonwise.auditing.studies.labelled_panels import LabelledPanels
 from bonwise.auditing.studies.registration import studies
 from bonwise.data.words import Words
@@ -62,7 +63,7 @@ def write_page(
     pools = audit.settings.pools if pools is None else pools
     _check_target(Path(path), audit, pools)
     document = audit.document(audit.check(gates) if gates else ())
-    shown = _exhibits(audit, pools)
+    shown = _exhibits(audit, pools, also)
     beside = _beside(audit, others)
     if len(shown.prompts.rows) == shown.prompts.of:
         write_whole(Path(path), audit_page(document, shown, beside))
@@ -89,13 +90,14 @@ def page_drawings(audit: Audit) -> list[Drawing[FigureData]]:
     return list(_DRAWINGS[audit])
 
 
-def _exhibits(audit: Audit, pools: str | Path | None) -> ExhibitsDocument:
+def _exhibits(audit: Audit, pools: str | Path | None, also: Iterable[object] = ()) -> ExhibitsDocument:
     return exhibits(
         tuple(audit.judges.values()),
         audit.table,
         None if audit.table is None else Words(audit.table, pools),
         seed=audit.settings.seed,
         confidence=audit.settings.confidence,
+        what_if=what_if(audit.judges, audit.settings, source=audit.source, reference=audit.reference, also=also),
     )
 
 
