@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
+from bonwise.report.stepped import Step, Stepped
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
@@ -26,6 +28,8 @@ __all__ = [
     "Role",
     "Row",
     "Said",
+    "Step",
+    "Stepped",
     "Table",
     "Value",
     "decisive_first",
@@ -284,7 +288,7 @@ class Part:
 
 
 # A drawing's own kind of data matters only to its painter.
-Block = Said | Table | Part | Drawing  # type: ignore[type-arg]
+Block = Said | Table | Part | Drawing | Stepped  # type: ignore[type-arg]
 
 
 def decisive_first(part: Part, *, above_all: bool = False) -> Part:

@@ -141,7 +141,7 @@ def _sentences(
         )
     elif chance is not None:
         yield (
-            f"An audit of that size settles the verdict with a chance of {_chance(chance)}, if the recovery is the "
+            f"An audit of that size settles the verdict with a chance of {_chance(chance)}, if this recovery is the "
             "true one."
         )
 

@@ -59,11 +59,12 @@ def write_page(
     """
     from bonwise.report.audit_page import audit_page  # noqa: PLC0415 - loaded only to be shown
 
-    others = _documents(also)
+    results = _results(also)
+    others = _documents(results)
     pools = audit.settings.pools if pools is None else pools
     _check_target(Path(path), audit, pools)
     document = audit.document(audit.check(gates) if gates else ())
-    shown = _exhibits(audit, pools, also)
+    shown = _exhibits(audit, pools, results)
     beside = _beside(audit, others)
     if len(shown.prompts.rows) == shown.prompts.of:
         write_whole(Path(path), audit_page(document, shown, beside))
@@ -127,7 +128,7 @@ def _sources(audit: Audit, pools: str | Path | None) -> Iterator[str | Path]:
         yield pools
 
 
-def _documents(also: Sequence[DocumentedResult]) -> list[Document]:
+def _results(also: Sequence[DocumentedResult]) -> list[DocumentedResult]:
     hint = "give a list of what bonwise functions return, such as also=[bonwise.study_mix(...)]"
     if isinstance(also, DocumentedResult | str | Mapping) or not isinstance(also, Iterable):
         raise UsageError(f"also={type(also).__name__} is not a list of results", hint=hint)
@@ -137,7 +138,11 @@ def _documents(also: Sequence[DocumentedResult]) -> list[Document]:
             raise UsageError(
                 f"also holds {printable(repr(one), longest=60)}, which is not a result with a page", hint=hint
             )
-    documents = [one.document() for one in found]
+    return found
+
+
+def _documents(results: Sequence[DocumentedResult]) -> list[Document]:
+    documents = [one.document() for one in results]
     if any(isinstance(one, AuditDocument) for one in documents):
         raise UsageError(
             "also holds an audit, which has a page of its own",

@@ -23,6 +23,7 @@ from bonwise.report.described.audited.metrics import metrics
 from bonwise.report.described.audited.prompts import worst_prompts
 from bonwise.report.described.audited.settings import facts, of_the_table, title
 from bonwise.report.described.audited.verdict import gates, verdict, verdict_of_several
+from bonwise.report.described.audited.what_if import what_would_change
 from bonwise.report.described.studied.beside import BesideAudit
 from bonwise.report.numbers import count
 
@@ -59,7 +60,15 @@ def describe_with(
     found = _several(document, exhibits, studies) if document.several else _alone(document, exhibits)
     whole = [replace(part, role="detail") for study in studies for part in study.whole]
     annotators = [] if document.annotators is None else [agreement_of_annotators(document.annotators)]
-    blocks = [facts(document), *of_the_table(document), *found, *annotators, *gates(document), *whole]
+    blocks = [
+        facts(document),
+        *of_the_table(document),
+        *what_would_change(exhibits, reference),
+        *found,
+        *annotators,
+        *gates(document),
+        *whole,
+    ]
     if exhibits is not None:
         blocks += worst_prompts(exhibits.prompts, several=document.several, reference=reference, more=more)
     return Part(title(document.settings), blocks, in_short=list(in_short(document)))

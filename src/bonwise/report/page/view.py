@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Literal
 
-from bonwise.report.blocks import Block, Drawing, FigureData, Part, Role, Said, Table, decisive_first
+from bonwise.report.blocks import Block, Drawing, FigureData, Part, Role, Said, Stepped, Table, decisive_first
 from bonwise.report.page.canvas import drawn
 
 __all__ = ["Figure", "PagePart", "PageView", "SectionView", "few", "page_view"]
@@ -58,21 +58,26 @@ class PagePart:
 
     Parameters
     ----------
-    kind : {"said", "folded", "table", "headlines", "finder", "figures", "section"}
+    kind : {"said", "folded", "table", "headlines", "finder", "figures", "section", "stepped"}
     said, folded : sequence of Said
         Sentences of one role; of findings those beyond the first few are folded.
     table : Table or None
     figures : sequence of Figure
     section : SectionView or None
+    stepped : Stepped or None
+    anchor : str
+        Address of its slider.
     """
 
-    kind: Literal["said", "table", "headlines", "finder", "figures", "section"]
+    kind: Literal["said", "table", "headlines", "finder", "figures", "section", "stepped"]
     role: Role = "finding"
     said: Sequence[Said] = ()
     folded: Sequence[Said] = ()
     table: Table | None = None
     figures: Sequence[Figure] = ()
     section: SectionView | None = None
+    stepped: Stepped | None = None
+    anchor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +165,8 @@ def _few_drawings(blocks: Sequence[Block], left: Iterator[int]) -> Iterator[Bloc
         if isinstance(block, Part):
             if not _finds(block):
                 yield replace(block, blocks=list(_few_drawings(block.blocks, left)))
+        elif isinstance(block, Stepped):
+            continue  # a slider needs the script of a page
         elif not isinstance(block, Drawing) or next(left, None) is not None:
             yield block
 
@@ -226,6 +233,8 @@ def _pieces(blocks: Sequence[Block], depth: int, addresses: _Addresses) -> Itera
                 yield PagePart(kind, table=one)
             elif isinstance(one, Part):
                 yield PagePart("section", section=_section(one, depth, addresses))
+            elif isinstance(one, Stepped):
+                yield PagePart("stepped", stepped=one, anchor=addresses.of(one.key))
 
 
 def _run(block: Block) -> str:

@@ -72,3 +72,4 @@ document.addEventListener("DOMContentLoaded", () => {
   // A browser may bring back what stood in the field before a reload.
   if (field.value) search();
 });
+{% include "stepped.js" %}
