@@ -72,7 +72,7 @@ def _gate(found: WhatIf, gate: GateSteps, reference: str | None) -> Part:
         ("--fail-under", *_titles(found)),
         steps,
         gate.current,
-        "the gate of this audit",
+        "this audit",
     )
     return Part("The gate", [Said("note", _at_the_gate(gate)), slider], anchor="what-if-gate")
 
@@ -86,7 +86,7 @@ def _outcome(one: GateStep) -> str:
 
 
 def _begins(reason: str) -> str:
-    return reason.split(". ")[0].removesuffix(".")
+    return reason.split(". ", maxsplit=1)[0].removesuffix(".")
 
 
 def _at_the_gate(gate: GateSteps) -> str:
@@ -158,7 +158,7 @@ def _labels(found: WhatIf, labels: LabelSteps) -> Part:
         titles,
         steps,
         labels.current,
-        "the labels of this audit",
+        "this audit",
     )
     notes = [Said("note", _PROJECTION), *_needed(labels.needed)]
     return Part("The number of labels", [*notes, slider], anchor="what-if-labels")
