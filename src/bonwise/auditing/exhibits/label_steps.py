@@ -12,7 +12,7 @@ from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools
 from bonwise.documents.audited.verdict import Level
 from bonwise.documents.record import given
 from bonwise.documents.what_if import FEWEST_STEPS, LabelsNeeded, LabelStep, LabelSteps
-from bonwise.report.numbers import counted
+from bonwise.report.numbers import counted, percent
 from bonwise.stats.clusters import cluster_codes
 from bonwise.stats.power.pilot_effect import Shift
 from bonwise.stats.power.settled import POWER, Settling, gate_shift
@@ -161,7 +161,7 @@ def would_be(level: Level, who: str) -> str:
 
 def _chance(value: float) -> str:
     """Write a chance in whole percent, never as certain."""
-    return "more than 99%" if value > 0.99 else "less than 1%" if value < 0.01 else f"{100 * value:.0f}%"
+    return "more than 99%" if value > 0.99 else "less than 1%" if value < 0.01 else percent(round(value, 2))
 
 
 def _needed(verdicts: VerdictElsewhere, settling: Settling | None) -> LabelsNeeded | None:

@@ -10,7 +10,18 @@ from bonwise.documents.exhibits import ExhibitsDocument
 from bonwise.documents.what_if import GateStep, GateSteps, LabelsNeeded, LabelStep, LabelSteps, ShareSteps, WhatIf
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Part, Said, Step, Stepped
-from bonwise.report.numbers import NOTHING, Ends, count, counted, estimate, interval, interval_title, percent, setting
+from bonwise.report.numbers import (
+    NOTHING,
+    Ends,
+    count,
+    counted,
+    estimate,
+    interval,
+    interval_title,
+    number,
+    percent,
+    setting,
+)
 from bonwise.report.wording import named
 
 __all__ = ["what_would_change"]
@@ -210,11 +221,11 @@ def _figures(
 def _half_width(one: LabelStep) -> str:
     if one.low is None or one.high is None:
         return NOTHING
-    return f"{100 * (one.high - one.low) / 2:.{1 if one.high - one.low < 0.2 else 0}f} points"
+    return number((one.high - one.low) / 2, "points", like=Ends(None, one.low, one.high))
 
 
 def _chance(value: float | None) -> str:
     """Write a chance in whole percent, never as certain."""
     if value is None:
         return NOTHING
-    return "over 99%" if value > 0.99 else "under 1%" if value < 0.01 else f"{100 * value:.0f}%"
+    return "over 99%" if value > 0.99 else "under 1%" if value < 0.01 else percent(round(value, 2))
