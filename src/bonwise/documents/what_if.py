@@ -164,6 +164,8 @@ class LabelSteps(Record):
         In rising order.
     current : int
         Which step, from 0, has the labels of the audit.
+    sampled : bool
+        Whether the labels are a sample. Prompts without labels are then taken to grow in number as the labelled do.
     needed : LabelsNeeded, optional
         Absent where the estimate equals the gate, where no number of labels settles the verdict, or where the
         labels are a sample.
@@ -171,6 +173,7 @@ class LabelSteps(Record):
 
     steps: Annotated[list[LabelStep], Field(min_length=FEWEST_STEPS)]
     current: Count
+    sampled: bool
     needed: LabelsNeeded | None = None
 
     @model_validator(mode="after")

@@ -128,6 +128,8 @@ def test_few_prompts_settle_nothing_and_20_may():
 def test_a_sample_has_chances_but_no_number():
     """Of a sample of labels the number of prompts has no interval, so none is named."""
     found = of(bw.audit(sampled(80), design="uniform")).labels
+    assert found.sampled
+    assert not of(bw.audit(cohort(40))).labels.sampled
     assert found.needed is None
     assert all(one.chance is not None for one in found.steps)
     assert [one.labels for one in found.steps] == [4 * one.prompts for one in found.steps]

@@ -64,7 +64,10 @@ def label_steps(verdicts: VerdictElsewhere) -> LabelSteps | None:
     counts = label_counts(labelled.prompts)
     steps = [_step(verdicts, labelled, settling, prompts) for prompts in counts]
     return LabelSteps(
-        steps=steps, current=counts.index(labelled.prompts), **given(needed=_needed(verdicts, settling))
+        steps=steps,
+        current=counts.index(labelled.prompts),
+        sampled=not _labelled_whole(verdicts.judge),
+        **given(needed=_needed(verdicts, settling)),
     )
 
 
@@ -178,8 +181,13 @@ def _needed(verdicts: VerdictElsewhere, settling: Settling | None) -> LabelsNeed
 def _pilot(verdicts: VerdictElsewhere) -> Shift | None:
     """Return the distance to the gate with its standard error, from prompts that are labelled whole."""
     judge = verdicts.judge
-    if judge.labelling.method not in ("complete", "labelled_only") or judge.drawn is not None:
+    if not _labelled_whole(judge):
         return None
     panel = judge.labelling.panel.keep(judge.labelling.labelled)
     t = Sums(*prompt_sums(panel.scores, panel.labels, panel.sizes))
     return gate_shift(t.J - t.R, t.M - t.R, verdicts.gate, panel.clusters)
+
+
+def _labelled_whole(judge: JudgeAudit) -> bool:
+    """Tell whether the figures are those of prompts that are labelled whole, and nothing is estimated for others."""
+    return judge.labelling.method in ("complete", "labelled_only") and judge.drawn is None

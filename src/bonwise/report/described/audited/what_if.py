@@ -171,13 +171,15 @@ def _labels(found: WhatIf, labels: LabelSteps) -> Part:
         labels.current,
         "this audit",
     )
-    notes = [Said("note", _PROJECTION), *_needed(labels.needed)]
+    notes = [Said("note", f"{_PROJECTION} {_GROW}" if labels.sampled else _PROJECTION), *_needed(labels.needed)]
     return Part("The number of labels", [*notes, slider], anchor="what-if-labels")
 
 
 _PROJECTION = (
     "A projection: it assumes that recovery stays as it is and that the prompts to come are like the labelled ones."
 )
+
+_GROW = "Prompts without labels are taken to grow in number as the labelled do."
 
 
 def _needed(needed: LabelsNeeded | None) -> Iterator[Said]:
