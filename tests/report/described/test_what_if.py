@@ -59,6 +59,15 @@ def test_a_reason_is_said_once():
     assert says.endswith("Gate recovery > 5%: inconclusive, for the same reason.")
 
 
+def test_a_gigantic_name_is_said_in_short():
+    """A sentence with the name of a candidate stands at every step, and does not make the page large."""
+    frame = cohort(40)
+    frame.loc[frame["candidate"] == "c3", ["oracle_label", "judge_score"]] = 0.0
+    frame["candidate"] = frame["candidate"].replace("c3", "x y" * 10_000)
+    for slider in sliders(described(frame, thresholds={"recovery_useful": 0.05})).values():
+        assert all(len(step.says) < 1_500 for step in slider.steps)
+
+
 def test_notes_say_what_is_assumed():
     """The labels are called a projection, with the number that it takes and its interval."""
     told = [

@@ -36,6 +36,9 @@ _STATES: Mapping[Level, Literal["good", "bad", "open"]] = {
 
 _BOUNDS = "one-sided 95% bounds"
 
+_LONGEST = 700
+"""Characters of a sentence."""
+
 _COMPUTED = "Every outcome was computed with the audit, by the rules of its verdict and its gates."
 
 
@@ -71,7 +74,7 @@ def _gate(found: WhatIf, gate: GateSteps, reference: str | None) -> Part:
             one.level,
             _STATES[one.level],
             [one.state, *_figures(one.recovery, one.low, one.high, one.lower, one.upper)],
-            f"{one.sentence} Gate {named(_outcome(one), reference)}",
+            f"{_short(one.sentence)} Gate {_short(named(_outcome(one), reference))}",
         )
         for one in gate.steps
     ]
@@ -86,6 +89,11 @@ def _gate(found: WhatIf, gate: GateSteps, reference: str | None) -> Part:
         "this audit",
     )
     return Part("The gate", [Said("note", _at_the_gate(gate)), slider], anchor="what-if-gate")
+
+
+def _short(sentence: str) -> str:
+    """Shorten what holds a name of any length, as it is said at every step."""
+    return printable(sentence, longest=_LONGEST)
 
 
 def _outcome(one: GateStep) -> str:
@@ -118,7 +126,7 @@ def _share(found: WhatIf, share: ShareSteps, reference: str | None) -> Part:
             one.level,
             _STATES[one.level],
             _figures(one.recovery, one.low, one.high, one.lower, one.upper),
-            one.sentence,
+            _short(one.sentence),
         )
         for one in share.steps
     ]
@@ -156,7 +164,7 @@ def _labels(found: WhatIf, labels: LabelSteps) -> Part:
                 _half_width(one),
                 *([_chance(one.chance)] if with_chance else []),
             ],
-            one.sentence,
+            _short(one.sentence),
         )
         for one in labels.steps
     ]
