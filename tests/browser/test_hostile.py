@@ -46,7 +46,8 @@ def harmless(page, texts):
     assert (
         page.evaluate(
             """() => [...document.querySelectorAll(
-            "script:not(head script), iframe, object, embed, img, form, base, video, input:not(#prompt-search), math"
+            "script:not(head script), iframe, object, embed, img, form, base, video, math, " +
+                "input:not(#prompt-search, .stepped input)"
         )].map((one) => one.outerHTML)"""
         )
         == []

@@ -6,6 +6,7 @@ import bonwise as bw
 from auditing.tables import cohort
 from bonwise.auditing.exhibits.exhibits import exhibits
 from bonwise.auditing.exhibits.note import Note
+from bonwise.auditing.exhibits.what_if import what_if
 from bonwise.data.words import Words
 from documents.round_trips import read_back, refusal
 
@@ -15,7 +16,8 @@ def shown():
     frame = cohort(30).assign(text="the text", raw="the judge's words")
     frame["topic"] = frame["prompt_id"].str[-1]
     found = bw.audit(frame)
-    return exhibits(tuple(found.judges.values()), found.table, Words(found.table), seed=1)
+    steps = what_if(found.judges, found.settings, source=found.source)
+    return exhibits(tuple(found.judges.values()), found.table, Words(found.table), seed=1, what_if=steps)
 
 
 def test_what_is_written_is_read_back(tmp_path):
@@ -33,6 +35,14 @@ def test_what_is_written_is_read_back(tmp_path):
         ("judges.judge.spread.within.judge", [], "of different lengths"),
         ("judges.judge.strata.0.rows.0.kind", "odd", "judges.judge.strata[0].rows[0].kind"),
         ("prompts.of", 3, "more rows than there are prompts"),
+        ("what_if.gate.current", 3, "gate.current is not the step of gate_value"),
+        ("what_if.gate.steps.3.gate", 0.9, "rising order of the gate"),
+        ("what_if.labels.steps.3.prompts", 1, "rising order of the prompts"),
+        ("what_if.labels.current", 99, "current is beyond the last step"),
+        ("what_if.labels.steps.3.lower", None, "one end of the bounds is missing"),
+        ("what_if.labels.steps.3.low", 5.0, "the ends of the interval are in the wrong order"),
+        ("what_if.labels.steps.3.chance", 1.5, "what_if.labels.steps[3].chance"),
+        ("what_if.gate.steps.3.sentence", " ", "what_if.gate.steps[3].sentence"),
         ("prompts.rows.0.candidates.0.picked", "yes", "prompts.rows[0].candidates[0].picked"),
     ],
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from bonwise.auditing.candidate_effects.attributes import tells_of_candidates
 from bonwise.auditing.further_panels import FurtherPanels
-from bonwise.auditing.gates import Labelled
+from bonwise.auditing.gates import Gate, Labelled, check_gate
 from bonwise.auditing.judge_metrics import JudgeMetrics, judge_only, panel_influences, with_no_gain_tests
 from bonwise.auditing.labelled_cells import CellLabels
 from bonwise.auditing.labelling import Labelling, label_state
@@ -123,6 +123,24 @@ class JudgeAudit:
         if self.cells is not None:
             return self.cells.labelled
         return Labelled(int(labelled.sum()), int((~labelled).sum()), float(sizes.mean()))
+
+    def gate(self, metric: str, value: float) -> Gate:
+        """Compare a metric with a value, by one-sided bounds.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A name that is not a metric.
+        """
+        return check_gate(
+            self.metrics,
+            metric,
+            value,
+            judge=self.judge,
+            labelled=self.labelled_for(metric),
+            unsettled=self.unsettled,
+            suspected=self.suspected_for(metric),
+        )
 
     @property
     def logged(self) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bonwise.auditing.choice import BestChoice
 from bonwise.auditing.comparison import PairedDifferences
-from bonwise.auditing.gates import check_gate, open_gate
+from bonwise.auditing.gates import open_gate
 from bonwise.auditing.judge_audit import JudgeAudit
 from bonwise.auditing.logged import picks_made
 from bonwise.auditing.per_prompt import per_prompt
@@ -142,19 +142,7 @@ class Audit(DocumentedResult):
         bonwise.errors.UsageError
             A name that is not a metric.
         """
-        audited = [
-            check_gate(
-                judge.metrics,
-                metric,
-                value,
-                judge=name,
-                labelled=judge.labelled_for(metric),
-                unsettled=judge.unsettled,
-                suspected=judge.suspected_for(metric),
-            )
-            for name, judge in self.judges.items()
-            for metric, value in gates.items()
-        ]
+        audited = [judge.gate(metric, value) for judge in self.judges.values() for metric, value in gates.items()]
         # Every judge must pass, so one that could not be audited leaves its gates open.
         others = [
             open_gate(metric, value, judge=name, why=why)

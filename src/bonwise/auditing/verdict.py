@@ -15,7 +15,15 @@ from bonwise.auditing.verdict_sentences import ORACLE, VerdictSentences, recover
 from bonwise.documents.audited.verdict import Check, CheckState, Level, Target, Verdict
 from bonwise.stats.estimate import Estimate
 
-__all__ = ["TARGETS", "Target", "Verdict", "candidate_validity", "judge_validity", "pick_validity"]
+__all__ = [
+    "TARGETS",
+    "Target",
+    "Verdict",
+    "best_of_n_answer",
+    "candidate_validity",
+    "judge_validity",
+    "pick_validity",
+]
 
 TARGETS: tuple[Target, ...] = get_args(Target)
 
@@ -129,6 +137,22 @@ def candidate_validity(
     # Of whole systems such labels tell nothing, and the sentence before the last says why.
     deciding = len(sentences) - (1 if best_of_n else 2)
     return _unsettled(_verdict(target, level, checks, sentences, deciding), said, suspected)
+
+
+def best_of_n_answer(said: VerdictSentences, suspected: Sequence[Suspected] = ()) -> tuple[Level, str]:
+    """Return the word of a verdict on picks within a prompt, and its first sentence, as every audit has them.
+
+    Parameters
+    ----------
+    said : VerdictSentences
+        Of the metrics and the thresholds.
+    suspected : sequence of Suspected
+        What keeps the figures from settling anything.
+    """
+    level = _best_of_n_level(said.metrics, said.thresholds)
+    if suspected and level == "useful":
+        return "inconclusive", said.not_settled("best-of-n", suspected)
+    return level, said.for_best_of_n(level)
 
 
 def _unsettled(settled: Verdict, said: VerdictSentences, suspected: Sequence[Suspected]) -> Verdict:

@@ -10,6 +10,7 @@ from bonwise.documents.document import Document
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.record import Record
 from bonwise.documents.values import Count, NonNegative, Number, Share
+from bonwise.documents.what_if import WhatIf
 from bonwise.documents.worst_prompts import WorstPrompts
 
 __all__ = [
@@ -230,11 +231,14 @@ class ExhibitsDocument(Document):
         By name.
     prompts : WorstPrompts
         The prompts where judges lost most.
+    what_if : WhatIf, optional
+        What would change the verdict; absent where it does not rest on a recovery with an interval.
     """
 
     schema_: Literal["bonwise.exhibits/1"] = Field(default="bonwise.exhibits/1", alias="schema")
     judges: dict[str, JudgeExhibits]
     prompts: WorstPrompts
+    what_if: WhatIf | None = None
 
 
 MODEL = ExhibitsDocument

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 from bonwise.report.bar import Bar, BarMark, BarRow
+from bonwise.report.stepped import Step, Stepped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +32,8 @@ __all__ = [
     "Role",
     "Row",
     "Said",
+    "Step",
+    "Stepped",
     "Table",
     "Value",
     "decisive_first",
@@ -299,7 +302,7 @@ class Part:
 
 
 # A drawing's own kind of data matters only to its painter.
-Block = Said | Table | Part | Drawing | Bar  # type: ignore[type-arg]
+Block = Said | Table | Part | Drawing | Bar | Stepped  # type: ignore[type-arg]
 
 
 def decisive_first(part: Part, *, above_all: bool = False) -> Part:

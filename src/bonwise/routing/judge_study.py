@@ -21,6 +21,8 @@ from bonwise.routing.signals import SIGNALS, fit_signal
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.gain_decomposition import gain_grid
 from bonwise.stats.gain_model import cross_fitted_means
+from bonwise.stats.routed_recovery import SHARES as RECOVERY_SHARES
+from bonwise.stats.routed_recovery import RoutedRecovery, routed_recovery
 from bonwise.stats.routing import RoutedShare, gaussian_share, routed_share, routing_bound
 from bonwise.stats.sums import TIE_DECIMALS
 from bonwise.stats.voi_calibration import CalibrationCheck, confidence_calibrated, voi_calibrated
@@ -77,6 +79,19 @@ class JudgeStudy:
             taken.captured.to_dict(),
             first=prompts.first,
         )
+
+    def recovery_by_share(self, confidence: float) -> RoutedRecovery:
+        """Return recovery by the share that is sent, in steps of 5 %, by the recommended signal."""
+        prompts = self.prompts
+        signal = self.signals[self.recommendation.signal].per_prompt
+        if signal is None:
+            raise AssertionError("a signal that is recommended has values")
+        random = prompts.random
+        found = (
+            routed_recovery(signal, prompts.outcomes, random, share, confidence=confidence)
+            for share in RECOVERY_SHARES
+        )
+        return RoutedRecovery(self.recommendation.signal, RECOVERY_SHARES, tuple(found))
 
     def record(self) -> JudgeRoute:
         """Return this judge's part of the document of schema ``bonwise.route/1``."""

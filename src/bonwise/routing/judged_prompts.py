@@ -60,6 +60,13 @@ class JudgedPrompts:
         return self._of_all(self.outcomes.gain)
 
     @property
+    def random(self) -> Floats:
+        """Expected label of a random pick, of the labelled prompts."""
+        known = self.panel.keep(self.labelled)
+        found: Floats = np.add.reduceat(known.labels, np.cumsum(known.sizes) - known.sizes) / known.sizes
+        return found
+
+    @property
     def weights(self) -> Floats | None:
         """Weight of every prompt, None where prompts were labelled alike."""
         return self._of_all(self.outcomes.weights, 0.0) if self.weighted else None

@@ -22,6 +22,7 @@ from bonwise.routing.budget import split_budget
 from bonwise.routing.judge_study import JudgeStudy, study_judge
 from bonwise.routing.judged_prompts import judged_prompts
 from bonwise.routing.saved import SavedRouter
+from bonwise.stats.routed_recovery import RoutedRecovery
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,6 +89,24 @@ class RouteStudy(DocumentedResult):
             As `router`, or the file cannot be written.
         """
         self.router(judge).save(path)
+
+    def recovery_by_share(self) -> Mapping[str, RoutedRecovery]:
+        """Return what each judge recovers when a share of its prompts goes to a judge that never errs.
+
+        Returns
+        -------
+        mapping of str to RoutedRecovery
+            By judge: the recommended signal, shares from 0 to 1 in steps of 0.05, and at each share the recovery with
+            the interval of `bonwise.stats.routed_recovery.routed_recovery`.
+
+        Examples
+        --------
+        >>> from bonwise.testing import simulate
+        >>> found = route(simulate("arena", n=300, seed=1).frame()).recovery_by_share()["judge"]
+        >>> found.shares[5], round(found.recoveries[5].estimate - found.recoveries[0].estimate, 2) > 0.1
+        (0.25, True)
+        """
+        return {name: one.recovery_by_share(self.settings.confidence) for name, one in self.judges.items()}
 
     def document(self) -> RouteDocument:
         """Return the document of schema ``bonwise.route/1``."""

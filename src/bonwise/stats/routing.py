@@ -20,6 +20,7 @@ __all__ = [
     "Outcomes",
     "RoutedShare",
     "gaussian_share",
+    "lift_contributions",
     "routed_part",
     "routed_share",
     "routing_bound",
@@ -112,8 +113,8 @@ def routed_share(signal: Floats, outcomes: Outcomes, share: float, *, confidence
     (0.95, 0.025, 0.333)
     """
     w = outcomes.relative
-    mine = _contributions(signal, outcomes, share)
-    best = _contributions(outcomes.gain, outcomes, share, exact=True)
+    mine = lift_contributions(signal, outcomes, share)
+    best = lift_contributions(outcomes.gain, outcomes, share, exact=True)
     after = outcomes.value + share * outcomes.gain + mine
     value, lift = float(np.mean(w * after)), float(np.mean(w * mine))
     few = _too_few(routed_part(signal, share, w))
@@ -171,7 +172,7 @@ def routing_bound(
         unknown = Estimate.undefined("no prediction goes with the gain", n)
         return unknown, unknown
     bound = from_influence(size, moves, confidence=confidence, limits=(0.0, np.inf))
-    mine = _contributions(predicted, outcomes, share)
+    mine = lift_contributions(predicted, outcomes, share)
     lift = float(np.mean(w * mine))
     part = lift / size
     achieved = from_influence(part, (w * (mine - lift) - part * moves) / size, confidence=confidence)
@@ -258,8 +259,18 @@ def _too_few(routed: Floats) -> str:
     return f"it rests on {count:.3g} routed prompts" if count < LEAST_CARRIERS - 1e-9 else ""
 
 
-def _contributions(signal: Floats, outcomes: Outcomes, share: float, *, exact: bool = False) -> Floats:
-    """Return ``(p - b)(g - m)`` of each prompt, whose weighted mean is the lift."""
+def lift_contributions(signal: Floats, outcomes: Outcomes, share: float, *, exact: bool = False) -> Floats:
+    """Return ``(p - b)(g - m)`` of each prompt, whose weighted mean is the lift.
+
+    Parameters
+    ----------
+    signal : ndarray of float64, shape (prompts,)
+    outcomes : Outcomes
+    share : float
+        In (0, 1].
+    exact : bool
+        Whether the signal is the gain itself, so that the gain at the threshold is known.
+    """
     values, w, gain = _ranked(signal), outcomes.relative, outcomes.gain
     edge, _ = _edge(values, share, w)
     there = edge if exact else _gain_at(values, values == edge, gain, w)
@@ -283,7 +294,7 @@ def _from_spread(predicted: Floats, outcomes: Outcomes, share: float) -> tuple[f
 def _from_lift(signal: Floats, outcomes: Outcomes, share: float) -> tuple[float, Floats]:
     """Return the lift of one signal, which is a bound from below, and its influence values."""
     w = outcomes.relative
-    mine = _contributions(signal, outcomes, share)
+    mine = lift_contributions(signal, outcomes, share)
     lift = float(np.mean(w * mine))
     return lift, w * (mine - lift)
 

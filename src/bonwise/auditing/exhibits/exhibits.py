@@ -19,6 +19,7 @@ from bonwise.data.table import ScoreTable
 from bonwise.data.words import Words
 from bonwise.documents.exhibits import Chance, Differences, ExhibitsDocument, JudgeExhibits, LabelsToDecide
 from bonwise.documents.record import given
+from bonwise.documents.what_if import WhatIf
 from bonwise.stats.sums import Floats
 from bonwise.stats.top_of_scores import at_top
 
@@ -33,6 +34,7 @@ def exhibits(
     seed: int,
     confidence: float = 0.95,
     gate: tuple[str, float] | None = None,
+    what_if: WhatIf | None = None,
 ) -> ExhibitsDocument:
     """Return what is drawn of each judge, and the prompts to look into.
 
@@ -52,11 +54,13 @@ def exhibits(
         Of the intervals by stratum.
     gate : tuple of str and float, optional
         The metric that decides, and its gate.
+    what_if : WhatIf, optional
+        What would change the verdict.
     """
     shown = {
         judge.judge: _shown(judge, table, words, seed=seed, confidence=confidence, gate=gate) for judge in judges
     }
-    return ExhibitsDocument(judges=shown, prompts=prompt_rows(judges, words))
+    return ExhibitsDocument(judges=shown, prompts=prompt_rows(judges, words), **given(what_if=what_if))
 
 
 def _shown(

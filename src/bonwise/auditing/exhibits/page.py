@@ -12,6 +12,7 @@ from bonwise.auditing.exhibits.all_prompts_file import all_prompts_file, refuse_
 from bonwise.auditing.exhibits.exhibits import exhibits
 from bonwise.auditing.exhibits.note import Note
 from bonwise.auditing.exhibits.python_calls import next_in_python
+from bonwise.auditing.exhibits.what_if import what_if
 from bonwise.auditing.next_steps import deciding_gate
 from bonwise.auditing.studies.labelled_panels import LabelledPanels
 from bonwise.auditing.studies.registration import studies
@@ -62,11 +63,12 @@ def write_page(
     """
     from bonwise.report.audit_page import audit_page  # noqa: PLC0415 - loaded only to be shown
 
-    others = _documents(also)
+    results = _results(also)
+    others = _documents(results)
     pools = audit.settings.pools if pools is None else pools
     _check_target(Path(path), audit, pools)
     document = audit.document(audit.check(gates) if gates else ())
-    shown = _exhibits(audit, document, pools)
+    shown = _exhibits(audit, document, pools, results)
     beside = _beside(audit, others)
     then = next_in_python(document, gated=bool(gates)) if then is None else then
     if len(shown.prompts.rows) == shown.prompts.of:
@@ -95,7 +97,9 @@ def page_drawings(audit: Audit) -> list[Drawing[FigureData]]:
     return list(_DRAWINGS[audit])
 
 
-def _exhibits(audit: Audit, document: AuditDocument, pools: str | Path | None) -> ExhibitsDocument:
+def _exhibits(
+    audit: Audit, document: AuditDocument, pools: str | Path | None, also: Iterable[object] = ()
+) -> ExhibitsDocument:
     return exhibits(
         tuple(audit.judges.values()),
         audit.table,
@@ -103,6 +107,7 @@ def _exhibits(audit: Audit, document: AuditDocument, pools: str | Path | None) -
         seed=audit.settings.seed,
         confidence=audit.settings.confidence,
         gate=deciding_gate(document.settings),
+        what_if=what_if(audit.judges, audit.settings, source=audit.source, reference=audit.reference, also=also),
     )
 
 
@@ -132,7 +137,7 @@ def _sources(audit: Audit, pools: str | Path | None) -> Iterator[str | Path]:
         yield pools
 
 
-def _documents(also: Sequence[DocumentedResult]) -> list[Document]:
+def _results(also: Sequence[DocumentedResult]) -> list[DocumentedResult]:
     hint = "give a list of what bonwise functions return, such as also=[bonwise.study_mix(...)]"
     if isinstance(also, DocumentedResult | str | Mapping) or not isinstance(also, Iterable):
         raise UsageError(f"also={type(also).__name__} is not a list of results", hint=hint)
@@ -142,7 +147,11 @@ def _documents(also: Sequence[DocumentedResult]) -> list[Document]:
             raise UsageError(
                 f"also holds {printable(repr(one), longest=60)}, which is not a result with a page", hint=hint
             )
-    documents = [one.document() for one in found]
+    return found
+
+
+def _documents(results: Sequence[DocumentedResult]) -> list[Document]:
+    documents = [one.document() for one in results]
     if any(isinstance(one, AuditDocument) for one in documents):
         raise UsageError(
             "also holds an audit, which has a page of its own",

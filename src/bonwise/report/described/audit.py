@@ -23,6 +23,7 @@ from bonwise.report.described.audited.metrics import metrics
 from bonwise.report.described.audited.prompts import worst_prompts
 from bonwise.report.described.audited.settings import facts, of_the_table, title
 from bonwise.report.described.audited.verdict import gates, in_a_line, verdict, verdict_of_several
+from bonwise.report.described.audited.what_if import what_would_change
 from bonwise.report.described.studied.beside import BesideAudit
 from bonwise.report.numbers import count
 
@@ -66,8 +67,8 @@ def describe_with(
     else:
         decisive, found = _verdict_alone(document, exhibits, then), _alone(document, exhibits, studies)
     annotators = [] if document.annotators is None else [agreement_of_annotators(document.annotators)]
-    # What changes the verdict, told by sliders or tables, goes between the verdict and the figures.
-    blocks = [facts(document), *of_the_table(document), decisive, *found, *annotators, *gates(document)]
+    what_if = what_would_change(exhibits, settings.reference)
+    blocks = [facts(document), *of_the_table(document), decisive, *what_if, *found, *annotators, *gates(document)]
     if exhibits is not None:
         blocks += worst_prompts(exhibits.prompts, several=document.several, reference=settings.reference, more=more)
     return Part(title(settings), blocks, in_short=list(in_short(document)))

@@ -10,7 +10,7 @@ from itertools import groupby, takewhile
 from typing import Literal
 
 from bonwise.documents.csv_rows import rows_as_csv
-from bonwise.report.blocks import Bar, Block, Drawing, FigureData, Part, Role, Said, Table, decisive_first
+from bonwise.report.blocks import Bar, Block, Drawing, FigureData, Part, Role, Said, Stepped, Table, decisive_first
 from bonwise.report.page.canvas import drawn
 
 __all__ = ["Figure", "PagePart", "PageView", "SectionView", "few", "page_view"]
@@ -71,16 +71,19 @@ class PagePart:
 
     Parameters
     ----------
-    kind : {"said", "table", "headlines", "finder", "figures", "section", "bar"}
+    kind : {"said", "table", "headlines", "finder", "figures", "section", "bar", "stepped"}
     said, folded : sequence of Said
         Sentences of one role; of findings those beyond the first few are folded.
     table : Table or None
     figures : sequence of Figure
     section : SectionView or None
     bar : Bar or None
+    stepped : Stepped or None
+    anchor : str
+        Address of its slider.
     """
 
-    kind: Literal["said", "table", "headlines", "finder", "figures", "section", "bar"]
+    kind: Literal["said", "table", "headlines", "finder", "figures", "section", "bar", "stepped"]
     role: Role = "finding"
     said: Sequence[Said] = ()
     folded: Sequence[Said] = ()
@@ -88,6 +91,8 @@ class PagePart:
     figures: Sequence[Figure] = ()
     section: SectionView | None = None
     bar: Bar | None = None
+    stepped: Stepped | None = None
+    anchor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +198,8 @@ def _few_drawings(blocks: Sequence[Block], left: Iterator[int]) -> Iterator[Bloc
         if isinstance(block, Part):
             if not _finds(block):
                 yield replace(block, blocks=list(_few_drawings(block.blocks, left)))
+        elif isinstance(block, Stepped):
+            continue  # a slider needs the script of a page
         elif not isinstance(block, Drawing) or next(left, None) is not None:
             yield block
 
@@ -263,6 +270,8 @@ def _pieces(blocks: Sequence[Block], depth: int, addresses: _Addresses) -> Itera
                 yield PagePart("section", section=_section(one, depth, addresses))
             elif isinstance(one, Bar):
                 yield PagePart("bar", bar=one)
+            elif isinstance(one, Stepped):
+                yield PagePart("stepped", stepped=one, anchor=addresses.of(one.key))
 
 
 def _run(block: Block) -> str:
