@@ -13,9 +13,11 @@ from pathlib import Path
 from bonwise.cli.entry import run
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("tutorial", "howto_rerank", "howto_audit", "howto_route", "howto_labels")
+PAGES = ("tutorial", "howto_rerank", "howto_audit", "howto_route", "howto_labels", "ci")
 """Pages of docs/ whose ``text`` blocks are what the block before them printed."""
 ASKS_A_MODEL = re.compile(r"(openai|anthropic)/")
+A_TEST = re.compile(r"^def test_", re.MULTILINE)
+_LEFT_OUT = re.compile(f"{ASKS_A_MODEL.pattern}|{A_TEST.pattern}", re.MULTILINE)
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _HEAD = re.compile(r"\s*\|\s*head -n (\d+)$")
 
@@ -23,7 +25,7 @@ _HEAD = re.compile(r"\s*\|\s*head -n (\d+)$")
 def retyped(text: str) -> str:
     """Return the page with what its blocks print now; the working folder takes the files that they write.
 
-    Blocks that ask a model are left out: they print what the model says.
+    Blocks that ask a model are left out, because they print what the model says, and so are tests of pytest.
     """
     names: dict[str, object] = {}
     printed: list[str] = []
@@ -33,7 +35,7 @@ def retyped(text: str) -> str:
         if language == "text":
             parts += [text[end : fence.start()], f"```text\n{printed.pop()}```"]
             end = fence.end()
-        elif language in {"sh", "python"} and not ASKS_A_MODEL.search(block):
+        elif language in {"sh", "python"} and not _LEFT_OUT.search(block):
             printed[:] = [_printed(language, block, names)]
     return "".join([*parts, text[end:]])
 
