@@ -59,7 +59,9 @@ _FAMILIES = {
     "runs": Family("Runs", "Score or select many pools, with progress, limits and resumption.", ("runs",)),
     "routing": Family("Routing", "Send the prompts to a stronger judge where it brings most.", ("routing",)),
     "planning": Family(
-        "Planning and labels", "How many labels, which ones, and when they are enough.", ("planning", "data.label_design")
+        "Planning and labels",
+        "How many labels, which ones, and when they are enough.",
+        ("planning", "data.label_design"),
     ),
     "factors": Family(
         "Several judges", "Weigh several judges by labels; fuse their ratings with few human ratings.", ("factors",)

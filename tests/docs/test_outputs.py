@@ -10,7 +10,9 @@ from bonwise.cli.entry import run
 from docs.pages import blocks, commands
 from docs.typed_pages import ASKS_A_MODEL, PAGES, ROOT, retyped, screen
 
-ASKING = [(page, block) for page in PAGES for block in blocks(f"docs/{page}.md", "python") if ASKS_A_MODEL.search(block)]
+ASKING = [
+    (page, block) for page in PAGES for block in blocks(f"docs/{page}.md", "python") if ASKS_A_MODEL.search(block)
+]
 TYPED = [
     (page, words) for page in PAGES for words in commands(f"docs/{page}.md") if ASKS_A_MODEL.search(" ".join(words))
 ]
