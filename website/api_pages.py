@@ -39,7 +39,7 @@ _FAMILIES = {
     ),
     "studies": Family(
         "Studies",
-        "What recovery takes, how to ask a judge, what calibration changes, what easy candidates hide, what votes show.",
+        "What recovery takes, how to ask a judge, what calibration changes, what easy candidates hide, votes.",
         ("auditing.studies", "planning.studies"),
     ),
     "judges": Family(

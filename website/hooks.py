@@ -1,4 +1,4 @@
-"""What mkdocs calls while it builds the site: it adds the pages that are made from the code, and puts them in the menu."""
+"""What mkdocs calls while it builds the site: pages that are made from the code join the others, and the menu."""
 
 from __future__ import annotations
 

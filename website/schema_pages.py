@@ -25,8 +25,9 @@ def schema_pages() -> dict[str, MadePage]:
         about = " ".join(json_schema(word)["description"].split()).replace("|", "\\|")
         rows.append(f"| [`bonwise.{word}/1`]({word}.json) | {about} | [keys](../json.md#bonwise{word}1) |")
     text = (
-        "# JSON Schema\n\nEvery document that `--json` writes names its schema, and the schema is a file here (JSON Schema "
-        "2020-12). `bonwise schema audit` prints the same text. [The JSON documents](../json.md) explains the keys.\n\n"
+        "# JSON Schema\n\nEvery document that `--json` writes names its schema, and the schema is a file here "
+        "(JSON Schema 2020-12). `bonwise schema audit` prints the same text. "
+        "[The JSON documents](../json.md) explains the keys.\n\n"
         "| schema | document | keys |\n|---|---|---|\n" + "\n".join(rows) + "\n"
     )
     return {"schemas/index.md": MadePage("Schemas of all documents", text)}
