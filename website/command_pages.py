@@ -45,7 +45,8 @@ def _index(top: list[str]) -> str:
         rows.append(f"| [`bonwise {name}`]({page}.md{anchor}) | {_text(_summary(command))} |")
     return (
         f"# Command line\n\n`bonwise` has {len(top)} commands; some have commands of their own. "
-        "`bonwise COMMAND --help` prints what stands on these pages. [Gates in CI](../ci.md) explains the exit codes.\n\n"
+        "`bonwise COMMAND --help` prints what stands on these pages. "
+        "[Gates in CI](../ci.md) explains the exit codes.\n\n"
         "| command | what it does |\n|---|---|\n" + "\n".join(rows) + "\n"
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from website.command_pages import command_pages  # noqa: E402
 from website.repository_pages import links_to_pages, repository_pages  # noqa: E402
 from website.schema_pages import schema_files, schema_pages  # noqa: E402
 
-ASSETS = ("offline_search.js", "site.css")
+ASSETS = ("offline_search.js", "site.css", "site.js")
 _MADE = {"Python API": api_pages, "Command line": command_pages, "JSON Schema": schema_pages}
 """Entries of the menu whose pages are made here, and what makes them: titles and texts by path."""
 
@@ -49,10 +48,14 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Have links to files of the repository that are pages of the site lead to those."""
+    """Lead links to files of the repository to their pages on the site; the front page has no menu at its side."""
+    if page.file.src_uri == "index.md":
+        page.meta["hide"] = ["navigation"]
     return links_to_pages(markdown, page.file.src_uri)
 
 
-def on_page_content(html: str, **_: Any) -> str:
-    """Let wide tables scroll by the keyboard too."""
-    return re.sub(r"<pre><span></span><code", '<pre tabindex="0"><span></span><code', html)
+def on_post_page(output: str, **_: Any) -> str:
+    """Name the dialog of the search."""
+    return output.replace(
+        'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
+    )

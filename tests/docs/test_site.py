@@ -170,3 +170,27 @@ def test_search_works_from_a_disk(site, browser):
     page.wait_for_url(re.compile(r"/intervals\.html"))
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:", "about:"))] == []
     assert errors == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing(site, browser, width, scheme):
+    """No kind of page breaks a rule of axe-core, wide and narrow, light and dark."""
+    axe = axe_of_browser()
+    page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
+    for name in ("index", "howto_audit", "metrics", "api/routing", "cli/labels", "schemas/index"):
+        page.goto(f"file://{site}/{name}.html")
+        page.wait_for_timeout(300)  # the theme adds buttons and boxes that scroll when the page is open
+        found = axe.run(page).response["violations"]
+        assert [(name, one["id"], one["nodes"][0]["html"][:120]) for one in found] == []
+
+
+def axe_of_browser():
+    """Return axe-core; where it is not installed, skip or fail as without mkdocs."""
+    if importlib.util.find_spec("axe_playwright_python") is None:
+        if os.environ.get("BONWISE_REQUIRE_SITE") == "1":
+            pytest.fail("axe needs: pip install axe-playwright-python")
+        pytest.skip("axe needs: pip install axe-playwright-python")
+    from axe_playwright_python.sync_playwright import Axe  # noqa: PLC0415
+
+    return Axe()
