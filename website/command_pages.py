@@ -80,7 +80,7 @@ def _summary(command: Any) -> str:
 
 def _flags(names: str) -> str:
     """Return the names of an option as code; ``|`` is written so that it does not end the cell."""
-    return f"<code>{html.escape(' '.join(names.split())).replace('|', '&#124;')}</code>"
+    return " ".join(f"<code>{html.escape(word).replace('|', '&#124;')}</code>" for word in names.split())
 
 
 def _text(words: str) -> str:

@@ -14,6 +14,9 @@ import griffe
 
 __all__ = ["RuntimeDocs"]
 
+_SECTION = re.compile(r"(?<=^Parameters\n----------\n).*?(?=^\S[^\n]*\n-{3,}$|\Z)", re.DOTALL | re.MULTILINE)
+_SHARED = re.compile(r"^(\w+(?:, \w+)+)( : [^\n]*\n(?:[ ]+[^\n]*(?:\n|\Z)|\n)*)", re.MULTILINE)
+_CHOICE = re.compile(r"(?<= : )\{([^}\n]+)\}")
 _PAGE = re.compile(r"`?docs/([a-z_/]+)\.md`?")
 
 
@@ -41,7 +44,17 @@ class RuntimeDocs(griffe.Extension):
         if found.is_function and any(_is_unpacked(one) for one in found.parameters):
             _take_over(found)
         if found.docstring is not None:
-            found.docstring.value = _PAGE.sub(r"[\1](../\1.md)", found.docstring.value)
+            value = _SECTION.sub(lambda section: _one_by_one(section[0]), inspect.cleandoc(found.docstring.value))
+            found.docstring.value = _PAGE.sub(r"[\1](../\1.md)", value)
+
+
+def _one_by_one(section: str) -> str:
+    """Give each parameter an entry of its own, and write choices as words.
+
+    Griffe takes the first of several choices, and the default of the first of several names, for the default of each.
+    """
+    text = _SHARED.sub(lambda entry: "".join(f"{name}{entry[2]}" for name in entry[1].split(", ")), section)
+    return _CHOICE.sub(lambda choice: " or ".join(one.strip() for one in choice[1].split(",")), text)
 
 
 def _is_unpacked(parameter: griffe.Parameter) -> bool:
