@@ -83,6 +83,15 @@ def test_every_public_name_has_its_place(pages):
             assert f"bonwise.{name}" in linked, name
 
 
+def test_a_parameter_has_its_own_default(site):
+    """Options that are declared in another file are there, and each default is that of Python."""
+    text = re.sub(r"<[^>]+>|\s", "", (site / "api" / "auditing.html").read_text("utf-8"))
+    assert "resamples(int,default:1000)" in text
+    assert "seed(int,default:0)" in text
+    assert "shape(&#39;rectangular&#39;or&#39;ragged&#39;,default:None)" in text
+    assert "**reading" not in text
+
+
 def listed(group, words=()):
     """Yield every command below a group, by what is typed."""
     for name, command in group.commands.items():
