@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.served import served
+from docs.pages import blocks
 from docs.stock import stock
 
 
@@ -46,6 +47,7 @@ def stocked(tmp_path_factory):
         write_pools()
         write_verdicts()
         stock()
+        exec(blocks("docs/preferences.md", "python")[0], {})  # noqa: S102 - the script of the page makes its files
         return Path.cwd()
 
 

@@ -16,7 +16,7 @@ def blocks(page, language):
 
 def commands(page):
     """Return every bonwise command of a page, comments and redirections taken off."""
-    lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
+    lines = [line for block in blocks(page, "sh") for line in block.replace("\\\n", " ").splitlines()]
     lines += (
         re.findall(r"`(bonwise [^`]+)`", (ROOT / page).read_text(encoding="utf-8")) if page == "README.md" else []
     )
@@ -33,5 +33,5 @@ def without_a_page(docs, metrics):
 def without_outputs(words):
     """Remove the files that a command writes, in a folder where those that it reads have the same names."""
     for flag in ("--out", "--pairs", "--scores"):
-        if words[1] in {"judge", "stack"} and flag in words:
+        if words[1] in {"convert", "judge", "stack"} and flag in words:
             Path(words[words.index(flag) + 1]).unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import json
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from bonwise.auditing.confidence import audit_confidence
 from bonwise.data.score_file import score_file
 from bonwise.factors.fit import fit_factors
 from bonwise.factors.stack_fit import fit_stack
@@ -40,6 +42,13 @@ def stock():
     write_annotators(table)
     pd.DataFrame(pairs(ids, drawn.draws[:, :, 1]), columns=PAIR_HEADER).to_csv("pairs.csv", index=False)
     write_stated(Path("stated.csv"), ids)
+    found = json.dumps(audit_confidence("stated.csv").to_dict())
+    Path("confidence.json").write_text(found, encoding="utf-8")
+    write_five_judges(Path("five-judges.csv"), table)
+    words = pd.cut(table["oracle_label"], 4, labels=["poor", "fair", "good", "very good"])
+    table[["prompt_id", "candidate", "judge_score"]].assign(oracle_label=words).to_csv("worded.csv", index=False)
+    tool = Path(__file__).parents[1] / "data" / "importers" / "files" / "promptfoo.json.gz"
+    Path("results.json").write_bytes(gzip.decompress(tool.read_bytes()))
     write_votes(Path("votes.csv"))
     ratings = simulate_ratings(1, prompts=60, judges=4, labelled=0.5).frame()
     topic = np.where(ratings["prompt_id"].str[-1].isin(list("02468")), "maths", "law")
@@ -81,6 +90,16 @@ def write_judges(path, drawn):
     fit = fit_stack(str(path))
     fit.save("stack.json")
     Path("with_stack.csv").write_text(score_file(fit.scores()), encoding="utf-8")
+
+
+def write_five_judges(path, table):
+    """Write scores of five judges, each with less noise than the one before it."""
+    rng = np.random.default_rng(20261126)
+    label = table["oracle_label"].to_numpy()
+    kept = table[["prompt_id", "candidate", "oracle_label"]]
+    scores = [label + rng.normal(scale=noise, size=len(label)) for noise in (2.0, 1.0, 0.5, 0.2, 0.05)]
+    judged = [kept.assign(judge=f"j{at}", judge_score=values.clip(0, 1)) for at, values in enumerate(scores)]
+    pd.concat(judged).to_csv(path, index=False)
 
 
 def write_annotators(table):

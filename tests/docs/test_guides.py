@@ -11,9 +11,11 @@ from docs.pages import blocks, commands, without_outputs
 GUIDES = (
     "docs/annotators.md",
     "docs/calls.md",
+    "docs/choosing.md",
     "docs/confidence.md",
     "docs/hosts.md",
     "docs/factor.md",
+    "docs/json.md",
     "docs/judges.md",
     "docs/label_designs.md",
     "docs/length_order_family.md",
@@ -22,6 +24,7 @@ GUIDES = (
     "docs/partial_labels.md",
     "docs/planning.md",
     "docs/preference_studies.md",
+    "docs/preferences.md",
     "docs/prompts.md",
     "docs/routing.md",
     "docs/routing_online.md",
@@ -32,6 +35,7 @@ GUIDES = (
     "docs/spending.md",
     "docs/stack.md",
     "docs/strategies.md",
+    "docs/tables.md",
     "docs/value_of_information.md",
     *(f"docs/study_{name.replace('-', '_')}.md" for name in study_names()),
 )

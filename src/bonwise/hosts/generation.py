@@ -84,13 +84,12 @@ class BestOfN:
         with all its settings.
     n : int
         Candidates to draw, at least 1.
-    on_failure : {"random", "first", "raise"}, optional
-        What follows where the judge fails: a pick by the seed, the first candidate, or its error. A selector brings
-        its own.
     pass_on : tuple of type
         Errors of a draw by which the host steers itself: they are raised at once.
     **settings
-        Of `bonwise.Selector`: strategy, deadline (for judging), ledger, max_cost, seed, text ...
+        Of `bonwise.Selector`: strategy, deadline (for judging), ledger, max_cost, seed, text ... ``on_failure`` says
+        what follows where the judge fails: ``"random"``, the default here, ``"first"`` or ``"raise"``. A selector
+        brings its own.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ class JudgeCompressor(BaseDocumentCompressor):
     Each document is a copy: ``relevance_score`` in its metadata is there only where it was scored, and ``bonwise``
     holds rank, score and the reason where there is none. Documents without a score come last.
 
-    Parameters
+    Attributes
     ----------
     ranker : DocumentRanker
         The judge with its settings; the last ranking, counts and cost are there to be read.
@@ -72,7 +72,7 @@ class BestOfNChatModel(BaseChatModel):
     chunk. Tool calls and structured output are chosen among as well: the judge reads the calls. LangChain's cache
     would make all candidates one and the same, so the model is asked past it.
 
-    Parameters
+    Attributes
     ----------
     model : Runnable
         A chat model, perhaps with tools bound to it.
