@@ -71,7 +71,7 @@ def describe_with(
     blocks = [facts(document), *of_the_table(document), decisive, *found, *annotators, *gates(document)]
     if exhibits is not None:
         blocks += worst_prompts(exhibits.prompts, several=document.several, reference=settings.reference, more=more)
-    blocks.append(limits("audit", "long"))
+    blocks.append(limits("audit", "long", settings.reference))
     return Part(title(settings), blocks, in_short=list(in_short(document)))
 
 

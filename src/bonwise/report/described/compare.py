@@ -40,10 +40,7 @@ _Figures = Mapping[str, EstimateRecord]
 _MOST_NAMES, _MOST_REASONS = 5, 5
 """Prompts of one set alone, and reasons for which prompts were dropped, that are named."""
 
-_MORE = (
-    Said("finding", "To tell them apart label more prompts, and plan how many first:"),
-    Said("command", "bonwise plan --question 'rival>0'"),
-)
+_MORE = (Said("finding", "To tell them apart label more prompts; bonwise plan says how many."),)
 _TAKE = (Said("finding", "Take the better set, and audit its judge on prompts of every kind that users ask."),)
 
 _PATH = 100

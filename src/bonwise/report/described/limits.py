@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from bonwise.report.blocks import Part, Said
+from bonwise.report.wording import named
 
 __all__ = ["limits"]
 
@@ -85,7 +86,7 @@ _LIMITS: Mapping[str, Sequence[str]] = {
 }
 
 
-def limits(kind: str, role: Literal["detail", "long"] = "detail") -> Part:
+def limits(kind: str, role: Literal["detail", "long"] = "detail", reference: str | None = None) -> Part:
     """Return the limits of a kind of result as a part of its page.
 
     Parameters
@@ -95,9 +96,14 @@ def limits(kind: str, role: Literal["detail", "long"] = "detail") -> Part:
     role : {"detail", "long"}
         ``long`` where a short form leaves it out, so that a terminal that shows everything says it too.
 
+    reference : str, optional
+        What stands in for the oracle.
+
     Examples
     --------
     >>> limits("plan").title
     'What this does not establish'
     """
-    return Part(_TITLE, [Said("note", one) for one in _LIMITS.get(kind, ())], role, anchor="not-established")
+    return Part(
+        _TITLE, [Said("note", named(one, reference)) for one in _LIMITS.get(kind, ())], role, anchor="not-established"
+    )

@@ -48,9 +48,9 @@ def _blocks(document: PlanDocument) -> Iterator[Block]:
             yield Said("finding", printable(sentence, longest=_LONGEST))
     given = ", ".join(f"{name} {value}" for name, value in _given(document.settings))
     yield Said("note", f"Planned with {printable(given, longest=_LONGEST)}.")
+    yield limits("plan")
     if document.commands:
         yield Part("Next", [Said("command", line) for line in document.commands])
-    yield limits("plan")
 
 
 def _verdict(document: PlanDocument, decides: Sequence[str]) -> Part:

@@ -19,10 +19,7 @@ from bonwise.report.numbers import NOTHING, count, counted, estimate, interval, 
 
 __all__ = ["describe"]
 
-_NEXT = (
-    Said("finding", "Save the rule on more labels, then route live (docs: routing in production):"),
-    Said("command", "bonwise route --help"),
-)
+_NEXT = (Said("finding", "To route live save the rule with --save FILE, and give it to bonwise select --route."),)
 
 _MOST_REASONS = 3
 """Reasons for which prompts were dropped that are told."""

@@ -27,8 +27,10 @@ _LONGEST = 60
 """Characters of a candidate's name or reason."""
 
 _NEXT = (
-    Said("finding", "To learn whether the picks are good, label some pools and audit the picks:"),
-    Said("command", "bonwise audit picks.jsonl --labels labels.csv"),
+    Said(
+        "finding",
+        "Whether the picks are good only labels show: label some pools, then audit the picks with bonwise audit.",
+    ),
 )
 
 _MAKESHIFT = ("deadline", "partial", "first", "random")

@@ -47,7 +47,11 @@ def describe(document: StudyDocument) -> Part:
     if found.instead is not None and len(judges) > MOST_DRAWN:
         blocks.append(replace(found.instead, role="detail"))
     blocks += [*judges, *found.together, *_data(document, told=found.judges), *not_studied(document)]
-    blocks += [*verdict_of_judges(answers_of(document), next_of(document)), limits(document.study_name())]
+    reference = settings.reference if isinstance(settings, StudySettings) else None
+    blocks += [
+        *verdict_of_judges(answers_of(document), next_of(document)),
+        limits(document.study_name(), reference=reference),
+    ]
     return Part(found.title, blocks)
 
 
