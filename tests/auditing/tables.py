@@ -45,3 +45,9 @@ def two_judges(n, seed=20261121):
     better = 0.5 * first["judge_score"] + 0.5 * first["oracle_label"] + 0.1 * noise
     second = first.assign(judge="second", judge_score=(20 * better.clip(0, 1)).round() / 20)
     return pd.concat([first, second], ignore_index=True)
+
+
+def losing(n):
+    """Return a table of which every pick loses: of four candidates the judge prefers the worst."""
+    steps = np.linspace(0.0, 0.4, n)
+    return table([([0.1, 0.2, 0.3, 0.9], [0.9, 0.5, 0.6, 0.1 + step / 2]) for step in steps])

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
 import bonwise as bw
+from auditing.tables import losing
 from bonwise.auditing.exhibits.prompts import MOST_ROWS
 from bonwise.testing import simulate
 from cli.commands import pool_file, rows_of, scored, strict, typed, written
@@ -35,7 +37,11 @@ def test_the_page_is_that_of_the_python_result(capsys, scores):
     done = typed(capsys, "audit", scores, "--html", "a.html")
     bw.audit(scores).to_html("b.html")
     assert (done.code, "recovery" in done.out) == (0, True)
-    assert text_of("a.html") == text_of("b.html")
+    next_steps = re.compile(r'<section id="next".*?</section>', re.DOTALL)
+    by_command, by_python = text_of("a.html"), text_of("b.html")
+    assert next_steps.sub("", by_command) == next_steps.sub("", by_python)
+    assert "bonwise " in next_steps.search(by_command).group()
+    assert re.search(r"bw\.|audit\.", next_steps.search(by_python).group())
 
 
 def test_the_page_shows_the_words_of_the_pools(capsys, scores):
@@ -46,7 +52,9 @@ def test_the_page_shows_the_words_of_the_pools(capsys, scores):
     pool_file("pools.jsonl", pools)
     assert typed(capsys, "audit", scores, "--pools", "pools.jsonl", "--html", "a.html").code == 0
     page = text_of("a.html")
-    assert all(f"The prompt {one}" in page and f"answer {names[0]} of {one}" in page for one in ids)
+    lost = bw.audit(scores).per_prompt().query("gain_lost > 0")["prompt_id"]
+    assert 20 < len(lost) < len(ids)
+    assert all(f"The prompt {one}" in page and f"answer {names[0]} of {one}" in page for one in lost)
 
 
 def test_gates_stand_on_the_page_and_in_the_junit_file(capsys, scores):
@@ -64,7 +72,7 @@ def test_gates_stand_on_the_page_and_in_the_junit_file(capsys, scores):
 
 def test_what_does_not_fit_on_the_page_goes_to_a_file_beside_it(capsys):
     """More prompts than a page holds are written beside it, all of them, and linked; fewer are not."""
-    simulate("arena", n=MOST_ROWS + 20, seed=3).frame().to_csv("many.csv", index=False)
+    losing(MOST_ROWS + 20).to_csv("many.csv", index=False)
     assert typed(capsys, "audit", "many.csv", "--html", "many.html").code == 0
     assert len(rows_of("many-prompts.csv")) == MOST_ROWS + 20
     assert 'many-prompts.csv"><bdi>many-prompts.csv</bdi></a>' in text_of("many.html")
@@ -72,7 +80,7 @@ def test_what_does_not_fit_on_the_page_goes_to_a_file_beside_it(capsys):
 
 def test_the_file_beside_the_page_is_named_and_replaces_only_its_own_kind(capsys):
     """The command says which second file it wrote; a stranger's of that name is refused, and nothing is written."""
-    simulate("arena", n=MOST_ROWS + 20, seed=3).frame().to_csv("many.csv", index=False)
+    losing(MOST_ROWS + 20).to_csv("many.csv", index=False)
     asked = ("audit", "many.csv", "--html", "many.html", "--json", "many.json")
     for text in ("prompt_id,words\np0,mine\n", "judge,prompt_id,pick,mine\n", ""):
         Path("many-prompts.csv").write_text(text, encoding="utf-8")

@@ -77,18 +77,20 @@ class Bar:
 
     @property
     def start(self) -> float:
-        """Where the line begins: an end of an interval far below the first mark is beyond it, no estimate is."""
+        """Where the line begins: the far end of a hopeless interval is beyond it, no estimate is."""
         first, width = self._usual
-        lows = (one.low for one in self.rows if one.low is not None)
-        return min([first, *(one.estimate for one in self.rows), *(max(low, first - width) for low in lows)])
+        ends = [min(first, one.estimate) for one in self.rows]
+        reach = (max(one.low, end - width) for one, end in zip(self.rows, ends, strict=True) if one.low is not None)
+        return min([first, *ends, *reach])
 
     @property
     def end(self) -> float:
         """Where the line ends."""
         first, width = self._usual
         last = first + width
-        highs = (one.high for one in self.rows if one.high is not None)
-        return max([last, *(one.estimate for one in self.rows), *(min(high, last + width) for high in highs)])
+        ends = [max(last, one.estimate) for one in self.rows]
+        reach = (min(one.high, end + width) for one, end in zip(self.rows, ends, strict=True) if one.high is not None)
+        return max([last, *ends, *reach])
 
     def place(self, value: float) -> float:
         """Return where on the line a value stands, in percent of its length, to two decimals."""

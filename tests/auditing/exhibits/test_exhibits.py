@@ -28,7 +28,9 @@ def test_every_judge_has_its_exhibits():
         assert set(judge) == {"chance", "differences", "spread", "strata", "strata_left_out"}
         ties = judge["differences"]["judge"]["ties"] / judge["differences"]["judge"]["pairs"]
         assert ties == pytest.approx(found.judges[name].metrics["tie_rate"].estimate)
-    assert document["prompts"]["of"] == 80
+    prompts = document["prompts"]
+    assert prompts["of"] + prompts["without_loss"] == 80
+    assert prompts["unknown_loss"] == 0
 
 
 def test_chance_is_what_a_judge_that_ties_everything_reaches():

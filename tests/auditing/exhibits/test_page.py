@@ -5,7 +5,7 @@ import re
 import pytest
 
 import bonwise as bw
-from auditing.tables import cohort, two_judges
+from auditing.tables import cohort, losing, two_judges
 from bonwise.auditing.exhibits.prompts import MOST_ROWS
 from bonwise.auditing.exhibits.spread import spread
 from bonwise.errors import FileError, UsageError
@@ -43,9 +43,9 @@ def test_points_of_a_scatter_are_drawn_with_the_seed_of_the_audit(tmp_path, monk
     """Where there are more points than a scatter holds those that are shown are chosen by the audit's own seed."""
     given = []
 
-    def kept(document, exhibits, *more):
+    def kept(document, exhibits, *more, **named):
         given.append(exhibits.judges["judge"].spread)
-        return audit_page(document, exhibits, *more)
+        return audit_page(document, exhibits, *more, **named)
 
     monkeypatch.setattr("bonwise.report.audit_page.audit_page", kept)
     frame, by_seed = cohort(600), []
@@ -74,18 +74,18 @@ def test_what_is_no_result_is_refused_in_one_line(tmp_path, also):
     ids=["chinese", "markup", "names"],
 )
 def test_a_page_stays_light_whatever_it_shows(tmp_path, text, name):
-    """Texts whose letters take several bytes, and long names, leave a page of 500 prompts below 8 MB."""
-    frame = cohort(MOST_ROWS)
+    """Texts whose letters take several bytes, and long names, leave a page below 2 MB."""
+    frame = losing(MOST_ROWS)
     frame["candidate"] = name + frame["candidate"].astype(str)
     path = tmp_path / "audit.html"
     bw.audit(frame.assign(prompt=text, text=text, raw=text)).to_html(path)
-    assert 2_000_000 < path.stat().st_size < 8_000_000
+    assert 1_000_000 < path.stat().st_size < 2_000_000
 
 
 def test_a_page_never_takes_the_place_of_what_it_is_made_from(tmp_path, monkeypatch):
     """Scores, labels and pools are refused as targets, of the page and of the rest of its prompts, and stay."""
     monkeypatch.chdir(tmp_path)
-    frame = cohort(MOST_ROWS + 1)
+    frame = losing(MOST_ROWS + 1)
     frame.drop(columns="oracle_label").to_csv("audit-prompts.csv", index=False)
     frame[["prompt_id", "candidate", "oracle_label"]].to_csv("labels.csv", index=False)
     pool = '{{"prompt_id": "{}", "prompt": "q", "candidates": ["a", "b"]}}\n'
@@ -121,7 +121,7 @@ def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path, name):
     (tmp_path / "full-prompts.csv").mkdir()
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(FileError):
-        bw.audit(cohort(MOST_ROWS + 1)).to_html(tmp_path / name)
+        bw.audit(losing(MOST_ROWS + 1)).to_html(tmp_path / name)
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -129,7 +129,7 @@ def test_prompts_beyond_the_page_have_no_place_beside_a_device():
     """A page that goes to a pipe or a device must hold every prompt; of more the rest would be nowhere."""
     bw.audit(cohort(30)).to_html("/dev/null")
     with pytest.raises(FileError, match="/dev/null: not all prompts fit on the page"):
-        bw.audit(cohort(MOST_ROWS + 1)).to_html("/dev/null")
+        bw.audit(losing(MOST_ROWS + 1)).to_html("/dev/null")
 
 
 def test_of_many_columns_few_are_drawn(tmp_path):

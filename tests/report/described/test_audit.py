@@ -127,7 +127,13 @@ def test_what_leads_carries_its_figures(target):
     document = audited(target=target)
     found = document.verdict
     (verdict,) = (part for part in describe(document).blocks if getattr(part, "role", "") == "verdict")
-    lead, levels, headlines = verdict.blocks
+    lead, bar, change, folded, headlines = verdict.blocks
+    (levels,) = folded.blocks
+    assert (bar.rows[0].figure in lead.text, change.role, bool(folded.folded)) == (
+        target == "best-of-n",
+        "detail",
+        True,
+    )
     assert (lead.role, lead.text) == ("lead", found.sentences[0])
     assert re.search(r"\[-?[\d.]+%?, -?[\d.]+%?\]", lead.text)
     assert [row.cells[0] for row in levels.rows] == list(found.checks)
@@ -250,7 +256,7 @@ def test_the_sentences_of_a_verdict_are_told_apart(sentences, said, levels):
     shown = describe(changed(old, verdict={**old.verdict.to_dict(), "sentences": sentences, "deciding": 1}))
     (verdict,) = (part for part in shown.blocks if getattr(part, "role", "") == "verdict")
     assert [one.text for one in verdict.blocks if hasattr(one, "text")] == said
-    tables = [one for one in verdict.blocks if getattr(one, "role", "") == "table"]
+    tables = [table for one in verdict.blocks if getattr(one, "folded", "") for table in one.blocks]
     assert [row.cells[2] for table in tables for row in table.rows] == levels
 
 
@@ -352,7 +358,7 @@ def test_the_prompts_open_to_all_that_is_known_of_them():
     """Each row of the drill-down holds its figures, and inside prompt, candidates, marks and the judge's words."""
     shown = audit_page(audited(), exhibits(["judge"]), more="rest of it.csv")
     said = words(shown)
-    assert "3 of 30 prompts, the greatest loss first" in said
+    assert "In 30 prompts the pick lost something, of which 3 are shown, the greatest loss first." in said
     assert '<a href="./rest%20of%20it.csv">' in shown
     assert 'aria-sort="descending"' in shown
     assert '<td data-v="0.5">0.500</td>' in shown
@@ -382,12 +388,11 @@ def test_notes_stand_in_for_studies_and_addresses_stay_apart():
 
 
 def test_a_notebook_holds_the_verdict_and_two_drawings():
-    """A notebook shows what decides, the gates, data and metrics, without prompts."""
+    """A notebook shows what decides, the gates, and figures, without prompts."""
     shown = notebook(audited({"recovery": -5.0}))
     said = words(shown)
-    assert [said.index(one) for one in ("Verdict:", "Gates", "Data", "Metrics")] == sorted(
-        said.index(one) for one in ("Verdict:", "Gates", "Data", "Metrics")
-    )
+    places = [said.index(one) for one in ("Verdict:", "Gates", "Between random and best", "Data")]
+    assert places == sorted(places)
     assert shown.count("<svg") <= 2
 
 

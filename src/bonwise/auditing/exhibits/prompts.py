@@ -17,6 +17,7 @@ from bonwise.data.words import PromptWords, Words
 from bonwise.documents.worst_prompts import CandidateSeen, PromptSeen, WorstPrompts
 from bonwise.printable import printable
 from bonwise.report.page.environment import LONGEST_NAME, LONGEST_TEXT, MARKUP, page_bytes
+from bonwise.stats.sums import TIE_DECIMALS
 from bonwise.stats.top_of_scores import at_top
 
 __all__ = ["AT_A_GLANCE", "MOST_BYTES", "MOST_CANDIDATES", "MOST_ROWS", "NAMED", "prompt_rows"]
@@ -51,7 +52,8 @@ def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPromp
     words : Words or None
     """
     table = per_prompt(judges)
-    lost = table[table["gain_lost"] > 0]
+    # What rounding leaves of 0 is no loss.
+    lost = table[table["gain_lost"].round(TIE_DECIMALS) > 0]
     unknown = int(table["gain_lost"].isna().sum())
     shown = lost.head(MOST_ROWS)
     spoken = {} if words is None else words.of(list(dict.fromkeys(shown["prompt_id"])))

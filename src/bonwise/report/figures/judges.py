@@ -14,6 +14,8 @@ from bonwise.report.wording import named
 
 __all__ = ["differences_figure", "judges_figures"]
 
+_METRIC = "recovery"
+
 _DRAWINGS = 2
 """Drawings that show judges by recovery: more judges than these hold stand in the table alone."""
 
@@ -40,10 +42,10 @@ def judges_figures(
     list of Drawing
         One of 30 judges each, with one axis for all; empty where no judge has a figure.
     """
-    unit, word = unit_of("recovery"), named("recovery", reference)
+    unit, word = unit_of(_METRIC), named(_METRIC, reference)
     known: list[tuple[Row, str, str]] = []
     for name, judge in judges.items():
-        found = judge.metrics.get("recovery")
+        found = judge.metrics.get(_METRIC)
         if found is not None and found.estimate is not None:
             level = judge.verdict.level
             said = f"{level}, {with_interval(found, unit)}"

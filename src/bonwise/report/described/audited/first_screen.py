@@ -95,16 +95,29 @@ def what_would_change_several(document: AuditDocument, exhibits: ExhibitsDocumen
     written = setting(gate, unit_of(name))
     many = f"{count(len(unsettled))} of {count(len(document.judges))} intervals"
     told = f"{many} {'spans' if len(unsettled) == 1 else 'span'} the gate of {written}."
-    shown = {} if exhibits is None else exhibits.judges
-    decided = {who: one for who in unsettled if who in shown and (one := shown[who].to_decide) is not None}
-    counted_ones = {who: one.prompts for who, one in decided.items() if one.prompts is not None}
-    if counted_ones:
-        nearest = min(counted_ones, key=lambda who: counted_ones[who])
+    nearest = min(_to_be_useful(document, exhibits, unsettled, gate), default=None)
+    if nearest is not None:
+        prompts, who = nearest
         told += (
-            f" {counted(counted_ones[nearest], 'more labelled prompt')} would decide for "
-            f"{printable(nearest, longest=_LONGEST)}, if its estimate holds."
+            f" About {counted(prompts, 'more labelled prompt')} would show that "
+            f"{printable(who, longest=_LONGEST)} is useful, if its estimate holds."
         )
     yield Said("finding", told)
+
+
+def _to_be_useful(
+    document: AuditDocument, exhibits: ExhibitsDocument | None, unsettled: Sequence[str], gate: float
+) -> Iterator[tuple[int, str]]:
+    """Yield how many more labelled prompts would decide for judges whose estimate is above the gate."""
+    if exhibits is None:
+        return
+    for who in unsettled:
+        found = document.judges[who].metrics.get(_deciding(document.settings))
+        shown = exhibits.judges.get(who)
+        if shown is None or shown.to_decide is None or shown.to_decide.prompts is None:
+            continue
+        if found is not None and found.estimate is not None and found.estimate > gate:
+            yield shown.to_decide.prompts, who
 
 
 def next_part(then: Sequence[Said]) -> Iterator[Part]:

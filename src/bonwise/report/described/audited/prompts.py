@@ -46,18 +46,13 @@ def worst_prompts(
             yield Part("Where the judge lost most", [Said("finding", " ".join(said))], "detail", anchor="prompts")
         return
     shown = "" if len(found.rows) == found.of else f", of which {count(len(found.rows))} are shown"
+    found_out = [
+        f"In {_plural(found.of, whose)} the pick lost something{shown}, the greatest loss first.",
+        *_left_out(found, whose),
+        f"The loss is the {label} of the best candidate minus the {label} of the pick, ties in expectation.",
+    ]
     told = [
-        Said(
-            "finding",
-            " ".join(
-                [
-                    f"In {_plural(found.of, whose)} the pick lost something{shown}, the greatest loss first.",
-                    *_left_out(found, whose),
-                    f"The loss is the {label} of the best candidate minus the {label} of the pick, ties in "
-                    "expectation.",
-                ]
-            ),
-        ),
+        Said("finding", " ".join(found_out)),
         Said("note", f"Each row opens to the pick beside the best candidate. {_KEYS}"),
     ]
     rest = [] if more is None else [Said("note", "All prompts, one a row:", file=more)]

@@ -28,7 +28,7 @@ def many_requirements(document: RequirementsDocument) -> Part:
         "What a wanted recovery takes",
         [
             *(Said("finding", named(sentence, reference)) for sentence in _sentences(document.judges)),
-            _table(document),
+            Part("", [_table(document)], folded=f"A table of the {counted(len(document.judges), 'judge')}"),
             Said("note", named(_MEANT, reference)),
         ],
         anchor="requirements",

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import pytest
+
+from browser.opened import NARROW, fits
+from browser.samples import audited, spoken
+
+TABLE = "#prompt-table"
+ROWS = f"{TABLE} > tbody"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return the page of a simulated audit with words, and its document."""
+    return audited(tmp_path_factory.mktemp("page"), spoken(80))
+
+
+def focused(page):
+    """Return the name of the row whose button has the focus; the id of another element."""
+    return page.evaluate("""() => document.activeElement.closest("tbody")?.rows[1].id ?? document.activeElement.id""")
+
+
+def test_a_row_shows_how_its_prompt_begins(show, made):
+    """The words of the prompt stand in the row, before it is opened."""
+    with show(made[0]) as page:
+        row = page.locator(ROWS).first
+        name = row.locator("th button").inner_text().strip()
+        assert row.locator(".excerpt").inner_text() == f"What is asked under {name}? In two lines."
+
+
+def test_only_losses_have_rows(show, made):
+    """Rows without a loss are left out and counted in a sentence."""
+    path, document = made
+    with show(path) as page:
+        lost = page.locator(f"{ROWS} td[data-v]:nth-child(2)").evaluate_all(
+            "(all) => all.map((one) => +one.dataset.v)"
+        )
+        assert lost == sorted(lost, reverse=True)
+        assert min(lost) > 0
+        said = page.locator("#prompts").inner_text()
+        without = document["data"]["prompts"] - len(lost)
+        assert without > 0
+        assert f"In {len(lost)} prompts the pick lost something" in said
+        assert f"In {without} prompts it lost nothing." in said
+
+
+def test_the_pick_stands_beside_the_best(show, made):
+    """In an opened row the pick is left of the best candidate; the others are folded below, with the judge's words."""
+    with show(made[0]) as page:
+        page.locator(f"{ROWS} th button").first.click()
+        inside = page.locator("#prompt-1")
+        picked = inside.locator(".candidates > li.picked").first.bounding_box()
+        best = inside.locator(".candidates > li.best").first.bounding_box()
+        assert picked["y"] == best["y"]
+        assert picked["x"] + picked["width"] <= best["x"]
+        assert "I give it" in inside.locator(".candidates > li.picked").first.inner_text()
+        others = inside.locator("details")
+        assert "other candidate" in others.locator("summary").inner_text()
+        assert not others.locator("li").first.is_visible()
+        others.locator("summary").click()
+        assert others.locator("li").first.is_visible()
+
+
+def test_arrow_keys_move_from_row_to_row(show, made):
+    """Down, up, home and end move the focus over the rows that are there; Enter opens one and its address is kept."""
+    with show(made[0]) as page:
+        page.get_by_role("searchbox").focus()
+        page.keyboard.press("ArrowDown")
+        assert focused(page) == "prompt-1"
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowDown")
+        assert focused(page) == "prompt-3"
+        page.keyboard.press("Enter")
+        assert page.locator("#prompt-3").is_visible()
+        assert page.evaluate("location.hash") == "#prompt-3"
+        page.keyboard.press("ArrowDown")
+        assert focused(page) == "prompt-4"
+        page.keyboard.press("Home")
+        assert focused(page) == "prompt-1"
+        page.keyboard.press("ArrowUp")
+        assert focused(page) == "prompt-search"
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("End")
+        assert focused(page) == f"prompt-{page.locator(f'{ROWS}:visible').count()}"
+
+
+def test_arrow_keys_pass_rows_that_a_search_hides(show, made):
+    """Only rows that fit the search are reached."""
+    with show(made[0]) as page:
+        name = page.locator(f"{ROWS} th button").nth(6).inner_text().strip()
+        page.get_by_role("searchbox").fill(name)
+        page.locator("#prompt-shown").filter(has_text="1 of ").wait_for()
+        page.keyboard.press("ArrowDown")
+        assert focused(page) == "prompt-7"
+        page.keyboard.press("ArrowDown")
+        assert focused(page) == "prompt-7"
+
+
+@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 800}, NARROW], ids=["wide", "phone"])
+def test_an_address_opens_its_row(show, made, viewport):
+    """``#prompt-30`` opens the row with the 30th loss and scrolls to it, on load and later; sorting changes nothing."""
+    path, _ = made
+    with show(path, viewport=viewport) as page:
+        page.goto(f"{path.as_uri()}#prompt-30")
+        row = page.locator("#prompt-30")
+        row.wait_for()
+        page.wait_for_function("document.activeElement.closest('tbody') !== null")
+        assert focused(page) == "prompt-30"
+        assert -1 <= page.locator(f"{ROWS}:has(#prompt-30)").bounding_box()["y"] < 120
+        page.locator(f"{TABLE} thead th button").first.click()
+        page.get_by_role("searchbox").fill("nobody says this")
+        page.locator("#prompt-shown").filter(has_text="0 of ").wait_for()
+        page.evaluate("location.hash = '#prompt-5'")
+        page.locator("#prompt-5").wait_for()
+        assert page.get_by_role("searchbox").input_value() == ""
+        assert 0 <= page.locator(f"{ROWS}:has(#prompt-5)").bounding_box()["y"] < viewport["height"]
+        assert fits(page)
+
+
+def test_matches_are_painted(show, made):
+    """What was searched is painted where it can be seen, in opened rows too, and the paint goes with the search."""
+    with show(made[0]) as page:
+        painted = "[...(CSS.highlights.get('match') ?? [])].map((one) => one.toString().toLowerCase())"
+        name = page.locator(f"{ROWS} th button").nth(2).inner_text().strip()
+        page.get_by_role("searchbox").fill(f"UNDER {name}")
+        page.locator("#prompt-shown").filter(has_text="1 of ").wait_for()
+        before = page.evaluate(painted)
+        assert set(before) == {"under", name.lower()}
+        page.locator(f"{ROWS}:visible th button").first.click()
+        assert len(page.evaluate(painted)) > len(before)
+        page.get_by_role("searchbox").fill("")
+        page.locator("#prompt-shown").filter(has_text="1 of ").wait_for(state="detached")
+        assert page.evaluate(painted) == []
+
+
+def test_many_rows_show_the_first_at_first(show, made):
+    """The 25 greatest losses are shown; a button shows the others and moves to the next one."""
+    with show(made[0]) as page:
+        rows, visible = page.locator(ROWS).count(), page.locator(f"{ROWS}:visible")
+        assert rows > 25
+        assert visible.count() == 25
+        page.get_by_role("button", name=f"Show all {rows} rows").click()
+        assert visible.count() == rows
+        assert focused(page) == "prompt-26"
+
+
+def test_without_a_script_every_row_is_open_and_has_its_address(show, made):
+    """Nothing is hidden, no button is offered, and the address of a row leads to it."""
+    path, _ = made
+    with show(path, java_script_enabled=False) as page:
+        rows = page.locator(ROWS).count()
+        assert page.locator("tr.inside:visible").count() == rows
+        assert page.locator("button:enabled:visible").count() == 0
+        page.locator("#prompt-30 a", has_text="Address of this row").click()
+        assert page.url.endswith("#prompt-30")
+        assert 0 <= page.locator("#prompt-30").bounding_box()["y"] < 120
