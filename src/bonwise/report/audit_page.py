@@ -17,6 +17,9 @@ from bonwise.report.show import describe
 __all__ = ["audit_page", "described_with"]
 
 
+_LIMITS = "not-established"
+
+
 def audit_page(
     audit: AuditDocument,
     exhibits: ExhibitsDocument,
@@ -61,4 +64,8 @@ def _beside(document: Document, audit: AuditDocument) -> BesideAudit:
     described = describe(document)
     # The head of the page says the settings already.
     blocks = [one for one in described.blocks if not (isinstance(one, Table) and one.role == "facts")]
+    # The page has a verdict and limits of its own.
+    blocks = [
+        one for one in blocks if not (isinstance(one, Part) and (one.role == "verdict" or one.anchor == _LIMITS))
+    ]
     return BesideAudit(whole=[Part(described.title, blocks)])

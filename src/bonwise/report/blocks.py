@@ -254,7 +254,7 @@ class Drawing(Generic[D]):
     key: str
     title: str
     says: str
-    size: tuple[float, float] = (4.6, 3.0)
+    size: tuple[float, float] = (3.9, 2.75)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Paint on matplotlib axes of your own, or on new ones, and return them."""

@@ -38,20 +38,21 @@ def test_figures_and_commands_are_all_on_the_page(kind):
     ],
 )
 def test_the_answer_comes_first(kind, lead):
-    """How many labels are needed is the first sentence of the page, the verdict the next."""
+    """The verdict is the first sentence of the page and of the terminal; the page then says what was asked for."""
     found = document(kind)
     said = words(page(found))
     verdict = next(one for one in found.sentences if one.startswith(found.verdict.capitalize()))
-    assert said.index(lead) < said.index(" ".join(verdict.split())) < said.index("The study")
+    assert said.index(" ".join(verdict.split())) < said.index(lead) < said.index("The study")
     assert text(found).splitlines()[1].startswith(found.verdict.capitalize())
 
 
-def test_without_a_number_there_is_no_lead():
+def test_without_a_number_there_is_only_the_verdict():
     """An infeasible plan begins with its verdict."""
     found = document("infeasible")
-    assert text(found).splitlines()[:2][0] == "Plan for margin: infeasible"
-    assert 'class="lead"' not in page(found)
-    assert 'class="bad"' in page(found)
+    assert text(found).splitlines()[0] == "Verdict: infeasible"
+    assert "Plan for margin: infeasible" in text(found).splitlines()
+    assert 'class="verdict bad"' in page(found)
+    assert "answer margin" not in page(found)
 
 
 def test_the_curve_is_the_table():

@@ -24,6 +24,7 @@ from bonwise.report.described.audited.prompts import worst_prompts
 from bonwise.report.described.audited.settings import facts, of_the_table, title
 from bonwise.report.described.audited.verdict import gates, in_a_line, verdict, verdict_of_several
 from bonwise.report.described.audited.what_if import what_would_change
+from bonwise.report.described.limits import limits
 from bonwise.report.described.studied.beside import BesideAudit
 from bonwise.report.numbers import count
 
@@ -71,6 +72,7 @@ def describe_with(
     blocks = [facts(document), *of_the_table(document), decisive, *what_if, *found, *annotators, *gates(document)]
     if exhibits is not None:
         blocks += worst_prompts(exhibits.prompts, several=document.several, reference=settings.reference, more=more)
+    blocks.append(limits("audit", "long", settings.reference))
     return Part(title(settings), blocks, in_short=list(in_short(document)))
 
 

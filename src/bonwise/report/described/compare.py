@@ -11,8 +11,10 @@ from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
+from bonwise.report.described.answer import Answer, verdict
 from bonwise.report.described.choice import best_of
 from bonwise.report.described.labels_left_out import labels_left_out
+from bonwise.report.described.limits import limits
 from bonwise.report.figures.forest import Forest, Row, forest_figure
 from bonwise.report.figures.names import short
 from bonwise.report.numbers import (
@@ -37,6 +39,9 @@ _Figures = Mapping[str, EstimateRecord]
 
 _MOST_NAMES, _MOST_REASONS = 5, 5
 """Prompts of one set alone, and reasons for which prompts were dropped, that are named."""
+
+_MORE = (Said("finding", "To tell them apart label more prompts; bonwise plan says how many."),)
+_TAKE = (Said("finding", "Take the better set, and audit its judge on prompts of every kind that users ask."),)
 
 _PATH = 100
 """Letters of a path in a sentence."""
@@ -74,6 +79,7 @@ def _blocks(document: CompareDocument) -> Iterator[Block]:
     yield Part("First minus second", differences, "detail", anchor="differences")
     chosen = best_of(document.choice, "sets of picks")
     yield Part("", [_table(document), *chosen, *_notes(document)], anchor="sides")
+    yield limits("compare")
 
 
 def _verdict(document: CompareDocument) -> Part:
@@ -93,10 +99,10 @@ def _verdict(document: CompareDocument) -> Part:
     figures += f", a difference of {size} {interval(found, points, sign=True)}"
     if found.low <= 0 <= found.high:
         told = f"Neither set of picks is shown to be better: {figures}."
-        return Part("no difference shown", [Said("lead", told)], "verdict")
+        return verdict(Answer("no difference shown", "open", told), _MORE)
     which = "first" if found.low > 0 else "second"
     told = f"The {which} set of picks is better: {figures}."
-    return Part(f"the {which} is better", [Said("lead", told)], "verdict", "good")
+    return verdict(Answer(f"the {which} is better", "good", told), _TAKE)
 
 
 def _left_out(document: CompareDocument) -> Iterator[Said]:

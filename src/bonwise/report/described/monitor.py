@@ -9,7 +9,9 @@ from bonwise.documents.labels_left_out import LabelsLeftOut
 from bonwise.documents.monitor import LabelCounts, Look, MonitorDocument, RecoverySettings, VoteCounts
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
+from bonwise.report.described.answer import Answer, State, verdict
 from bonwise.report.described.labels_left_out import labels_left_out
+from bonwise.report.described.limits import limits
 from bonwise.report.described.table_facts import table_facts
 from bonwise.report.numbers import NOTHING, count, counted, estimate, interval, number, percent, setting
 
@@ -52,6 +54,7 @@ def _blocks(document: MonitorDocument) -> Iterator[Block]:
         yield Said("finding", now.reason)
     for sentence in document.sentences:
         yield Said("finding", sentence)
+    yield limits("monitor")
 
 
 def _facts(document: MonitorDocument) -> Iterator[tuple[str, str]]:
@@ -88,13 +91,22 @@ def _labels(data: LabelCounts) -> Iterator[Said]:
     yield from labels_left_out(left_out if isinstance(left_out, LabelsLeftOut) else None)
 
 
-def _verdict(document: MonitorDocument) -> Said:
-    verdict, data = document.verdict, document.data
-    if verdict == "continue":
-        return Said("open", verdict)
+def _verdict(document: MonitorDocument) -> Part:
+    found, data, now = document.verdict, document.data, document.now
+    figure = (
+        "no figure yet" if now.estimate is None else f"{_figure(document)} {_with_ends(now)} after {count(now.n)}"
+    )
+    if found == "continue":
+        return verdict(Answer(found, "open", f"More labels are needed: {figure}."))
     if document.describes == "labelled prompts" and isinstance(data, LabelCounts):
-        return Said("open", f"{verdict}, for the {count(data.labelled_prompts)} labelled prompts")
-    return Said("good", verdict)
+        about = f", for the {count(data.labelled_prompts)} labelled prompts"
+        return verdict(Answer(f"{found}{about}", "open", f"The labels are enough: {figure}."))
+    state: State = "bad" if found == "stop: not better" else "good"
+    return verdict(Answer(found, state, f"The labels are enough: {figure}."))
+
+
+def _with_ends(now: Look) -> str:
+    return estimate(now, "share") if now.low is None else f"{estimate(now, 'share')} {interval(now, 'share')}"
 
 
 def _figure(document: MonitorDocument) -> str:

@@ -15,13 +15,15 @@ from bonwise.documents.plan import (
 )
 from bonwise.printable import printable
 from bonwise.report.amounts import brief, price
-from bonwise.report.blocks import Block, Column, Drawing, Part, Role, Said, Table
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
+from bonwise.report.described.answer import Answer, State, verdict
+from bonwise.report.described.limits import limits
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.numbers import Unit, count, counted, number, percent, setting, with_interval
 
 __all__ = ["describe"]
 
-_ROLES: dict[PlanVerdict, Role] = {"feasible": "good", "underpowered": "open", "infeasible": "bad"}
+_STATES: dict[PlanVerdict, State] = {"feasible": "good", "underpowered": "open", "infeasible": "bad"}
 
 _LONGEST = 600
 """Characters of a sentence that names what the user named."""
@@ -34,12 +36,9 @@ def describe(document: PlanDocument) -> Part:
 
 def _blocks(document: PlanDocument) -> Iterator[Block]:
     yield Table.facts(_facts(document.settings))
-    if document.labels is not None:
-        yield Part("", [Said("lead", _lead(document))], role="detail", anchor="answer")
     # The sentence of the verdict says what it takes; the others say what that means.
     decides = [one for one in document.sentences if one.startswith(document.verdict.capitalize())]
-    for sentence in decides:
-        yield Said(_ROLES[document.verdict], printable(sentence, longest=_LONGEST))
+    yield _verdict(document, decides)
     yield _study(document)
     if document.power_table:
         yield _powers(document)
@@ -49,8 +48,17 @@ def _blocks(document: PlanDocument) -> Iterator[Block]:
             yield Said("finding", printable(sentence, longest=_LONGEST))
     given = ", ".join(f"{name} {value}" for name, value in _given(document.settings))
     yield Said("note", f"Planned with {printable(given, longest=_LONGEST)}.")
+    yield limits("plan")
     if document.commands:
         yield Part("Next", [Said("command", line) for line in document.commands])
+
+
+def _verdict(document: PlanDocument, decides: Sequence[str]) -> Part:
+    asked = [] if document.labels is None else [Part("", [Said("finding", _lead(document))], "detail")]
+    says = " ".join(decides) or (
+        _lead(document) if document.labels is not None else f"The plan is {document.verdict}."
+    )
+    return verdict(Answer(document.verdict, _STATES[document.verdict], says), more=asked)
 
 
 def _facts(settings: PlanSettings) -> Iterator[tuple[str, str]]:

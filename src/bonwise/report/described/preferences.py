@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from bonwise.documents.preferences import JoinedLabels, JudgePreferences, PreferencesDocument
 from bonwise.printable import printable
 from bonwise.report.blocks import Column, Part, Said, Table
+from bonwise.report.described.limits import limits
 from bonwise.report.described.vote_readings import vote_readings
 from bonwise.report.numbers import count, counted, estimate, interval, listed_counts, percent
 
@@ -49,6 +50,7 @@ def describe(document: PreferencesDocument) -> Part:
             *([Said("note", "orders: how often both presentation orders agree.")] if several else []),
             Said("note", _BETWEEN),
             *_single(document.judges.values()),
+            limits("preferences"),
         ],
     )
 

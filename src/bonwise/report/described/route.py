@@ -9,13 +9,17 @@ from bonwise.documents.routed.judge import BudgetRecord, CheckRecord, JudgeRoute
 from bonwise.printable import printable
 from bonwise.report.amounts import brief
 from bonwise.report.blocks import Block, Part, Said, Table
+from bonwise.report.described.answer import Answer, outcome_of, verdict_of_judges
 from bonwise.report.described.labels_left_out import labels_left_out
+from bonwise.report.described.limits import limits
 from bonwise.report.described.route_curves import captured_curves, value_curves
 from bonwise.report.described.route_tables import curve_table, factor_tables, grid_table, signal_table
 from bonwise.report.described.table_facts import table_facts
 from bonwise.report.numbers import NOTHING, count, counted, estimate, interval, number, percent, setting
 
 __all__ = ["describe"]
+
+_NEXT = (Said("finding", "To route live save the rule with --save FILE, and give it to bonwise select --route."),)
 
 _MOST_REASONS = 3
 """Reasons for which prompts were dropped that are told."""
@@ -33,6 +37,9 @@ def describe(document: RouteDocument) -> Part:
         f"Routing of {printable(settings.source)} to {against}",
         [
             Table.facts(_facts(document)),
+            *verdict_of_judges(
+                {name: _answer(judge.recommendation) for name, judge in document.judges.items()}, _NEXT
+            ),
             *labels_left_out(settings.labels_left_out),
             *(
                 Part(_title(name, judge.data), list(_judge(judge, settings, f"route-{at}")), anchor=f"route-{at}")
@@ -42,6 +49,7 @@ def describe(document: RouteDocument) -> Part:
                 Said("caveat", f"not studied: {printable(name)}: {printable(reason)}")
                 for name, reason in document.not_studied.items()
             ),
+            limits("route"),
         ],
     )
 
@@ -126,6 +134,20 @@ def _check(question: str, found: CheckRecord) -> Said:
     evidence = found.correlation
     known = "" if evidence.estimate is None else f": {_with_ends(estimate(evidence), interval(evidence))}"
     return Said("note", f"{question} {found.answer}: {found.reason}{known}")
+
+
+def _answer(found: RecommendedRoute) -> Answer:
+    """Return whether the signal to take is shown to be better than a random choice of prompts."""
+    captured, outcome = found.captured, outcome_of(found.captured)
+    if captured.estimate is None:
+        return Answer("undefined", "open", f"What routing by {found.signal} captures is undefined.")
+    figure = _with_ends(estimate(captured, "share"), interval(captured, "share"))
+    what = f"{percent(found.share)} of the prompts sent on by {found.signal} capture {figure} of the possible lift"
+    if outcome == "above":
+        return Answer(f"route by {found.signal}", "good", f"Routing helps: {what}.")
+    if outcome == "below":
+        return Answer("worse than random", "bad", f"Routing by {found.signal} does harm: {what}.")
+    return Answer("no help shown", "open", f"Routing is not shown to be better than random: {what}.")
 
 
 def _recommendation(found: RecommendedRoute) -> Iterator[Said]:

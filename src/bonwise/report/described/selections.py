@@ -16,6 +16,8 @@ from bonwise.documents.selections import (
 from bonwise.printable import printable
 from bonwise.report.amounts import money, per_unit, seconds
 from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
+from bonwise.report.described.answer import Answer, verdict
+from bonwise.report.described.limits import limits
 from bonwise.report.described.pools import FIGURES, MEANINGS, by_rank, figures, pools, story
 from bonwise.report.numbers import NOTHING, count, counted, number, setting
 
@@ -23,6 +25,13 @@ __all__ = ["describe"]
 
 _LONGEST = 60
 """Characters of a candidate's name or reason."""
+
+_NEXT = (
+    Said(
+        "finding",
+        "Whether the picks are good only labels show: label some pools, then audit the picks with bonwise audit.",
+    ),
+)
 
 _MAKESHIFT = ("deadline", "partial", "first", "random")
 
@@ -42,7 +51,36 @@ def describe(document: SelectionsDocument) -> Part:
         lead = [] if settings.source is None else [Said("lead", headline(alone))]
         # The text of a single pick says in one line what it took.
         found = [*lead, *single_pick(alone), *(replace(part, role="detail") for part in _totals(totals))]
-    return Part(title, [Table.facts(_facts(document)), *found, pools(document.picks, document.of)])
+    told = _answer(totals, settings.ended) if alone is None else _answer_of_one(alone)
+    blocks = [Table.facts(_facts(document)), verdict(told, _NEXT), *found, pools(document.picks, document.of)]
+    return Part(title, [*blocks, limits("selections")])
+
+
+def _answer(totals: SelectionTotals, ended: str | None) -> Answer:
+    """Return whether every pool has a pick that rests on scores of all its candidates."""
+    picked, unscored = totals.picked, sum(totals.unscored.values())
+    says = (
+        f"A candidate was picked in {count(picked)} of {counted(totals.pools, 'pool')}{_share(picked, totals.pools)}"
+    )
+    if unscored:
+        share = _share(unscored, totals.candidates)
+        says += f"; {count(unscored)} of {counted(totals.candidates, 'candidate')} have no score{share}"
+    makeshift = sum(times for how, times in totals.decided_by.items() if how in _MAKESHIFT)
+    if makeshift:
+        says += f"; {counted(makeshift, 'pick')} {'rests' if makeshift == 1 else 'rest'} on less than was asked for"
+    if ended is not None or picked < totals.pools:
+        return Answer("not all picked", "bad", f"{says}.")
+    if unscored or makeshift:
+        return Answer("picked, with gaps", "open", f"{says}.")
+    return Answer("all picked", "good", f"{says}.")
+
+
+def _answer_of_one(pick: PickRecord) -> Answer:
+    if pick.best is None:
+        return Answer("no pick", "bad", f"No candidate was picked: {pick.stopped}.")
+    whole = pick.decided_by not in _MAKESHIFT and not pick.unscored
+    says = f"Decided by {pick.decided_by}: {MEANINGS[pick.decided_by]}."
+    return Answer(f"{printable(pick.best, longest=_LONGEST)} is picked", "good" if whole else "open", says)
 
 
 def _facts(document: SelectionsDocument) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,9 @@ from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.stack import SmallerStack, StackDocument
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Drawing, Part, Role, Row, Said, Table
+from bonwise.report.described.answer import Answer, outcome_of, verdict
 from bonwise.report.described.choice import best_of
+from bonwise.report.described.limits import limits
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.numbers import (
     NOTHING,
@@ -42,7 +44,7 @@ def describe(document: StackDocument) -> Part:
 
 def _blocks(document: StackDocument) -> Iterator[Block]:
     settings = document.settings
-    yield Said("lead", _lead(document))
+    yield verdict(_answer(document))
     yield Table.facts(
         [
             ("fitted to", f"{count(document.fitted_labels)} labels of {counted(document.fitted_prompts, 'prompt')}"),
@@ -57,6 +59,20 @@ def _blocks(document: StackDocument) -> Iterator[Block]:
     yield Part("Picks of the stack, of each judge and of other rules", list(_compared(document)), anchor="picks")
     yield Part("What each judge adds", list(_added(document)), anchor="judges")
     yield Part("P(best)", list(_calibrated(document)), "detail", anchor="calibration")
+    yield limits("stack")
+
+
+def _answer(document: StackDocument) -> Answer:
+    says = _lead(document)
+    if document.metrics[_RECOVERY].estimate is None:
+        return Answer("undefined", "open", says)
+    if document.fallback is not None:
+        return Answer("one judge", "open", says)
+    return {
+        "above": Answer("the stack is better", "good", says),
+        "below": Answer("the stack is worse", "bad", says),
+        "open": Answer("no difference shown", "open", says),
+    }[outcome_of(document.difference[_RECOVERY])]
 
 
 def _lead(document: StackDocument) -> str:

@@ -12,8 +12,11 @@ from bonwise.documents.study import StudyDocument
 from bonwise.documents.study_settings import StudySettings
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Part, Said, Table, drawings_of
+from bonwise.report.described.answer import verdict_of_judges
 from bonwise.report.described.audited.judges import MOST_DRAWN
 from bonwise.report.described.labels_left_out import labels_left_out
+from bonwise.report.described.limits import limits
+from bonwise.report.described.studied.answers import answers_of, next_of
 from bonwise.report.described.studied.data import data_blocks, left_out
 from bonwise.report.described.studied.described_study import DescribedStudy
 from bonwise.report.described.studied.facts import study_facts
@@ -44,6 +47,11 @@ def describe(document: StudyDocument) -> Part:
     if found.instead is not None and len(judges) > MOST_DRAWN:
         blocks.append(replace(found.instead, role="detail"))
     blocks += [*judges, *found.together, *_data(document, told=found.judges), *not_studied(document)]
+    reference = settings.reference if isinstance(settings, StudySettings) else None
+    blocks += [
+        *verdict_of_judges(answers_of(document), next_of(document)),
+        limits(document.study_name(), reference=reference),
+    ]
     return Part(found.title, blocks)
 
 

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from datetime import UTC, date, datetime
 
 __all__ = ["made_on"]
 
 
-def made_on(environment: Mapping[str, str] | None = None, today: date | None = None) -> str:
+def made_on(seconds: str | None = None, today: date | None = None) -> str:
     """Return the date as ISO writes it.
 
     Parameters
     ----------
-    environment : mapping, optional
-        In place of that of the process.
+    seconds : str, optional
+        Since 1970, in place of what SOURCE_DATE_EPOCH says.
     today : datetime.date, optional
         In place of the computer's own.
 
     Examples
     --------
-    >>> made_on({"SOURCE_DATE_EPOCH": "0"}), made_on({}, date(2026, 11, 28))
+    >>> made_on("0"), made_on("", date(2026, 11, 28))
     ('1970-01-01', '2026-11-28')
     """
-    seconds = (os.environ if environment is None else environment).get("SOURCE_DATE_EPOCH", "")
+    said = os.getenv("SOURCE_DATE_EPOCH", "") if seconds is None else seconds
     try:
-        return datetime.fromtimestamp(int(seconds), UTC).date().isoformat()
+        return datetime.fromtimestamp(int(said), UTC).date().isoformat()
     except (ValueError, OverflowError, OSError):
         return (today or datetime.now().astimezone().date()).isoformat()

@@ -1,0 +1,121 @@
+"""The answer of a result that is no audit: its word, one sentence with the figure, and what to do next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Part, Said
+from bonwise.report.numbers import counted
+
+__all__ = ["Answer", "Outcome", "State", "outcome_of", "verdict", "verdict_of_judges"]
+
+State = Literal["good", "bad", "open"]
+"""As of a `Part` that is a verdict."""
+
+Outcome = Literal["above", "below", "open"]
+"""Where an interval lies: above the value that it is compared with, below it, or around it."""
+
+_LONGEST = 600
+"""Characters of a sentence."""
+
+_MOST_NAMES = 5
+
+
+class _Bounded(Protocol):
+    @property
+    def low(self) -> float | None: ...
+
+    @property
+    def high(self) -> float | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was found of one judge, or of a whole result.
+
+    Parameters
+    ----------
+    word : str
+        At most four words.
+    state : {"good", "bad", "open"}
+    says : str
+        One sentence with the figure and its interval.
+    """
+
+    word: str
+    state: State
+    says: str
+
+
+def outcome_of(found: _Bounded, than: float = 0.0) -> Outcome:
+    """Return where an interval lies; a figure without one is open, and so is an interval that touches the value.
+
+    Examples
+    --------
+    >>> from bonwise.report.numbers import Ends
+    >>> outcome_of(Ends(0.2, 0.1, 0.3)), outcome_of(Ends(0.2, 0.0, 0.4)), outcome_of(Ends(-0.2, -0.3, -0.1))
+    ('above', 'open', 'below')
+    >>> outcome_of(Ends(0.2, None, None))
+    'open'
+    """
+    if found.low is None or found.high is None:
+        return "open"
+    if found.low > than:
+        return "above"
+    return "below" if found.high < than else "open"
+
+
+def verdict(answer: Answer, then: Sequence[Said] = (), more: Sequence[Block] = ()) -> Part:
+    """Return the verdict of a result.
+
+    Parameters
+    ----------
+    answer : Answer
+    then : sequence of Said
+        What to do next, for a page: a terminal says it last.
+    more : sequence of Block
+        What else belongs to the answer.
+    """
+    lead = Said("lead", printable(answer.says, longest=_LONGEST))
+    return Part(answer.word, [lead, *more, *_next(then)], "verdict", answer.state)
+
+
+def verdict_of_judges(answers: Mapping[str, Answer], then: Sequence[Said] = ()) -> Iterator[Part]:
+    """Yield the verdict on one judge, or how many of several have which; nothing without a judge.
+
+    Examples
+    --------
+    >>> helps, hurts = Answer("helps", "good", "It helps."), Answer("hurts", "bad", "It hurts.")
+    >>> found = {"a": helps, "b": helps, "c": hurts}
+    >>> [both] = verdict_of_judges(found)
+    >>> both.title, both.state, both.blocks[0].text
+    ('2 of 3: helps', 'open', '2 judges: helps (a, b); 1 judge: hurts (c).')
+    """
+    if not answers:
+        return
+    if len(answers) == 1:
+        yield verdict(next(iter(answers.values())), then)
+        return
+    words = Counter(one.word for one in answers.values())
+    word, many = words.most_common(1)[0]
+    states = {one.state for one in answers.values()}
+    told = "; ".join(
+        f"{counted(times, 'judge')}: {each} ({_names([name for name, one in answers.items() if one.word == each])})"
+        for each, times in words.items()
+    )
+    title = word if len(words) == 1 else f"{many} of {len(answers)}: {word}"
+    yield verdict(Answer(title, states.pop() if len(states) == 1 else "open", f"{told}."), then)
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = [printable(name, longest=40) for name in names[:_MOST_NAMES]]
+    return ", ".join([*shown, *(["..."] if len(names) > _MOST_NAMES else [])])
+
+
+def _next(then: Sequence[Said]) -> Iterator[Part]:
+    if then:
+        yield Part("Next", list(then), "next", anchor="next")

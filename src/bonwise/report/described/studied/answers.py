@@ -1,0 +1,133 @@
+"""The answers of studies: of each judge a word, its state, and one sentence with the figure that decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bonwise.documents.estimate import EstimateRecord
+from bonwise.documents.label_strategy.strategies import StrategiesDocument, StrategiesJudge
+from bonwise.documents.metrics import unit_of
+from bonwise.documents.studies.calibration import CalibrationDocument, CalibrationJudge
+from bonwise.documents.studies.mix import MixDocument, MixJudge
+from bonwise.documents.studies.requirements import RequirementsDocument, RequirementsJudge
+from bonwise.documents.study import StudyDocument
+from bonwise.report.blocks import Said
+from bonwise.report.described.answer import Answer, outcome_of
+from bonwise.report.described.label_strategy.asking_columns import way_name
+from bonwise.report.numbers import estimate, percent, unit_of_difference, with_interval
+
+__all__ = ["answers_of", "next_of"]
+
+_RECOVERY, _GLOBAL_R = "recovery", "global_r"
+
+_NEXT: Mapping[str, str] = {
+    "requirements": "For a better judge try another prompt or several draws per candidate, then audit it again.",
+    "label-strategy": "Take the way that recovers most per call, then audit the judge with it.",
+    "calibration": "Calibrate only if the change is shown and the picks gain; otherwise keep the raw scores.",
+    "mix": "Quote the figures without the easy candidates where users never see such candidates.",
+}
+
+
+def answers_of(document: StudyDocument) -> dict[str, Answer]:
+    """Return the answer of each judge; nothing of a study that asks no question with an answer."""
+    if isinstance(document, RequirementsDocument):
+        return {name: _reached(judge) for name, judge in document.judges.items() if judge.targets}
+    if isinstance(document, CalibrationDocument):
+        return {name: _calibrated(judge) for name, judge in document.judges.items() if judge.methods}
+    if isinstance(document, MixDocument):
+        return {name: _mixed(judge) for name, judge in document.judges.items() if judge.change}
+    if isinstance(document, StrategiesDocument):
+        return {
+            name: _asked(judge, document) for name, judge in document.judges.items() if _compared(judge, document)
+        }
+    return {}
+
+
+def next_of(document: StudyDocument) -> list[Said]:
+    """Return what to do after a study."""
+    told = _NEXT.get(document.study_name())
+    return [] if told is None else [Said("finding", told)]
+
+
+def _reached(judge: RequirementsJudge) -> Answer:
+    """Return the largest wanted recovery that the judge is shown to reach, or that it misses the smallest."""
+    own, targets = judge.judge.recovery, sorted(judge.targets, key=lambda one: one.target)
+    if own.estimate is None:
+        return Answer("undefined", "open", "The recovery of this judge is undefined.")
+    has = f"it recovers {_with_ends(own, _RECOVERY)}"
+    reached = [one for one in targets if outcome_of(own, one.target) == "above"]
+    if reached:
+        most = reached[-1]
+        wanted = f"a wanted recovery of {percent(most.target)}"
+        return Answer(f"reaches {percent(most.target)}", "good", f"The judge reaches {wanted}: {has}.")
+    least = targets[0]
+    needs = f"{percent(least.target)} takes a within_r of {with_interval(least.within_r)}"
+    if judge.judge.within_r.estimate is not None:
+        needs += f" from a judge of plain noise, and this one has {with_interval(judge.judge.within_r)}"
+    if outcome_of(own, least.target) == "below":
+        return Answer(f"below {percent(least.target)}", "bad", f"The judge falls short: {has}; {needs}.")
+    return Answer("not settled", "open", f"The judge is not shown to reach {percent(least.target)}: {has}; {needs}.")
+
+
+def _calibrated(judge: CalibrationJudge) -> Answer:
+    """Return whether a way of calibrating changes recovery."""
+    changes = {
+        method.replace("_", " "): found.changes[_RECOVERY]
+        for method, found in judge.methods.items()
+        if _RECOVERY in found.changes
+    }
+    shown = {name: outcome_of(one) for name, one in changes.items()}
+    told = "; ".join(f"{name} {_change(one, _RECOVERY)}" for name, one in changes.items())
+    says = f"Change of recovery by calibration: {told}."
+    if "above" in shown.values():
+        return Answer("better picks", "good", says)
+    if shown and all(one == "below" for one in shown.values()):
+        return Answer("worse picks", "bad", says)
+    return Answer("no change shown", "open", says)
+
+
+def _mixed(judge: MixJudge) -> Answer:
+    """Return whether the easy candidates change the figures."""
+    there = [name for name in (_RECOVERY, _GLOBAL_R) if name in judge.change]
+    told = "; ".join(f"{name} {_change(judge.change[name], name)}" for name in there)
+    says = f"With the easy candidates in every pool: {told}."
+    moved = [name for name in there if outcome_of(judge.change[name]) != "open"]
+    if moved:
+        return Answer(f"{' and '.join(moved)} changed", "bad", says)
+    return Answer("no change shown", "open", says)
+
+
+def _compared(judge: StrategiesJudge, document: StrategiesDocument) -> dict[str, EstimateRecord]:
+    """Return how ways of asking differ from scores, on the prompts with the most verdicts."""
+    return {
+        way_name(name, document.settings): way.less[_RECOVERY]
+        for group in list(judge.strategies.values())[:1]
+        for name, way in group.strategies.items()
+        if _RECOVERY in way.less
+    }
+
+
+def _asked(judge: StrategiesJudge, document: StrategiesDocument) -> Answer:
+    """Return whether a way of asking recovers more than scores."""
+    apart = _compared(judge, document)
+    better = [name for name, one in apart.items() if outcome_of(one) == "above"]
+    worse = [name for name, one in apart.items() if outcome_of(one) == "below"]
+    name, best = max(apart.items(), key=lambda one: float("-inf") if one[1].estimate is None else one[1].estimate)
+    says = f"The way furthest above scores is {name}: recovery {_change(best, _RECOVERY)}."
+    if better:
+        return Answer("verdicts are better", "good", says)
+    if len(worse) == len(apart):
+        return Answer("scores are better", "good", f"Every other way recovers less. {says}")
+    return Answer("no difference shown", "open", says)
+
+
+def _with_ends(found: EstimateRecord, metric: str) -> str:
+    unit = unit_of(metric)
+    return estimate(found, unit) if found.low is None else with_interval(found, unit)
+
+
+def _change(found: EstimateRecord, metric: str) -> str:
+    unit = unit_of_difference(unit_of(metric))
+    if found.estimate is None:
+        return "undefined"
+    return estimate(found, unit, sign=True) if found.low is None else with_interval(found, unit, sign=True)
