@@ -125,6 +125,14 @@ TESTED = (
         "a reward is no error: what has no score gets the lowest number",
     ),
     TestedHost(
+        "inspect-ai",
+        "inspect-ai",
+        "bonwise.hosts.inspect_ai",
+        "tests/hosts/test_inspect_ai.py",
+        "solver, scorers, reducer of epochs (tools, limits, retries, command line, audit of a log); async, as the host is",
+        "scores of several values, judges that only compare, epochs of other scorers",
+    ),
+    TestedHost(
         "mcp",
         "mcp",
         "bonwise.hosts.mcp_server",

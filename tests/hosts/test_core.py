@@ -253,6 +253,7 @@ def test_importing_the_room_loads_no_host():
 MISSING = {
     "dspy": ("bonwise.hosts.dspy", "dspy"),
     "haystack": ("bonwise.hosts.haystack", "haystack"),
+    "inspect_ai": ("bonwise.hosts.inspect_ai", "inspect-ai"),
     "langchain": ("bonwise.hosts.langchain", "langchain"),
     "langchain_agents": ("bonwise.hosts.langchain_agents", "langchain"),
     "litellm": ("bonwise.hosts.litellm", "litellm"),
