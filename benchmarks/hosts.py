@@ -58,7 +58,8 @@ class TestedHost:
     exercised, refused : str
         What the page says.
     by_pip : str
-        What pip installs before uv installs the rest: pip may know an index of torch for processors alone.
+        What pip installs before uv installs the rest, with a blank between two: pip may know an index of torch for
+        processors alone.
     """
 
     extra: str
@@ -158,7 +159,7 @@ TESTED = (
         "tests/hosts/test_trl.py tests/hosts/test_trl_training.py",
         "reward function in a GRPOTrainer (12 steps of a model with random weights, failures, metrics); async",
         "a completion without a score has no reward",
-        by_pip="torch",
+        by_pip="torch requests",  # older versions of TRL import requests and do not ask for it
     ),
 )
 
@@ -196,7 +197,7 @@ def environment(uv: Uv, host: TestedHost, folder: Path, *, floor: bool, fresh: b
     if not interpreter.exists():
         uv.checked("venv", "--quiet", "--seed", "--python", sys.executable, str(folder))
         if host.by_pip:
-            subprocess.run([str(interpreter), "-m", "pip", "install", "--quiet", host.by_pip], check=True)
+            subprocess.run([str(interpreter), "-m", "pip", "install", "--quiet", *host.by_pip.split()], check=True)
         asked = ["--editable", f"{CHECKOUT}[{host.extra}]", *TOOLS, *(floors(host.extra) if floor else [])]
         try:
             uv.checked("pip", "install", "--quiet", "--python", str(interpreter), *asked)
