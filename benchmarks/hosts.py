@@ -54,9 +54,12 @@ class TestedHost:
     module : str
         The adapter.
     tests : str
-        The file of tests.
+        The files of tests, with a blank between two.
     exercised, refused : str
         What the page says.
+    by_pip : str
+        What pip installs before uv installs the rest, with a blank between two: pip may know an index of torch for
+        processors alone.
     """
 
     extra: str
@@ -65,6 +68,7 @@ class TestedHost:
     tests: str
     exercised: str
     refused: str
+    by_pip: str = ""
 
 
 TESTED = (
@@ -125,6 +129,14 @@ TESTED = (
         "a reward is no error: what has no score gets the lowest number",
     ),
     TestedHost(
+        "inspect-ai",
+        "inspect-ai",
+        "bonwise.hosts.inspect_ai",
+        "tests/hosts/test_inspect_ai.py",
+        "solver, scorers, reducer of epochs (tools, limits, retries, command, audit of a log); async, as the host is",
+        "scores of several values, judges that only compare, epochs of other scorers",
+    ),
+    TestedHost(
         "mcp",
         "mcp",
         "bonwise.hosts.mcp_server",
@@ -139,6 +151,15 @@ TESTED = (
         "tests/hosts/test_pydantic_evals.py",
         "evaluator (scores, intervals, failures, datasets in files); async, as the host is",
         "judges that only compare",
+    ),
+    TestedHost(
+        "trl",
+        "trl",
+        "bonwise.hosts.trl",
+        "tests/hosts/test_trl.py tests/hosts/test_trl_training.py",
+        "reward function in a GRPOTrainer (12 steps of a model with random weights, failures, metrics); async",
+        "a completion without a score has no reward",
+        by_pip="torch requests",  # older versions of TRL import requests and do not ask for it
     ),
 )
 
@@ -174,7 +195,9 @@ def environment(uv: Uv, host: TestedHost, folder: Path, *, floor: bool, fresh: b
         shutil.rmtree(folder, ignore_errors=True)
     interpreter = folder / "bin" / "python"
     if not interpreter.exists():
-        uv.checked("venv", "--quiet", "--python", sys.executable, str(folder))
+        uv.checked("venv", "--quiet", "--seed", "--python", sys.executable, str(folder))
+        if host.by_pip:
+            subprocess.run([str(interpreter), "-m", "pip", "install", "--quiet", *host.by_pip.split()], check=True)
         asked = ["--editable", f"{CHECKOUT}[{host.extra}]", *TOOLS, *(floors(host.extra) if floor else [])]
         try:
             uv.checked("pip", "install", "--quiet", "--python", str(interpreter), *asked)
@@ -188,8 +211,8 @@ def tested(host: TestedHost, interpreter: Path, version: str, report: Path, *, w
     """Run the tests of an adapter."""
     # A skipped file would be a host that was not tested.
     beside = {"BONWISE_REQUIRE_HOST": host.extra, "BONWISE_WARNINGS": "own", "OMP_NUM_THREADS": "1"}
-    command = [str(interpreter), "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", host.tests]
-    command += [f"--junit-xml={report}", *(["-m", "slow or not slow"] if whole else [])]
+    command = [str(interpreter), "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *host.tests.split()]
+    command += [f"--junit-xml={report}", "-m", "slow or not slow" if whole else "not slow"]
     done = subprocess.run(command, cwd=CHECKOUT, env=os.environ | beside, check=False, capture_output=True, text=True)
     if done.returncode:
         print(done.stdout[-4000:], done.stderr[-2000:], file=sys.stderr)
@@ -275,7 +298,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(content)
         if asked.write:
             write_between(asked.write, MARKER, content)
-    except (UvError, MarkerError, OSError) as error:
+    except (UvError, MarkerError, OSError, subprocess.CalledProcessError) as error:
         print(error, file=sys.stderr)
         return 2
     return 1 if any(run is not None and run.failed for _, *both in rows for run in both) else 0

@@ -22,6 +22,7 @@ ANSWERS = {
         "tool_calls": [{"type": "custom", "custom": {"name": "find", "input": GIVEN}}],
     },
     "LangChain": SimpleNamespace(content="", text="", tool_calls=[{"name": "find", "args": GIVEN, "id": "1"}]),
+    "Inspect AI": SimpleNamespace(content="", tool_calls=[SimpleNamespace(function="find", arguments=GIVEN)]),
     "Anthropic part": {"content": [{"type": "tool_use", "id": "1", "name": "find", "input": GIVEN}]},
 }
 

@@ -69,6 +69,12 @@ def same_text(generate):
     assert (found.text, found.trail["decided_by"], found.trail["unjudged"]) == ("red", "same text", False)
 
 
+def ties_go_to_anyone(generate):
+    """Of candidates that are scored alike one is drawn by the seed: the first is not preferred."""
+    kept = Counter(generate(lambda _, text: 7, ["red", "blue", "tan"], seed=seed).text for seed in range(12))
+    assert set(kept) == {"red", "blue", "tan"}
+
+
 def failing_judge_costs_no_candidate(generate):
     """A judge that fails does not raise: one candidate is drawn by the seed, not always the first, and marked."""
     kept = Counter()
@@ -116,6 +122,7 @@ GENERATION_RULES = (
     best_wins,
     one_draw,
     same_text,
+    ties_go_to_anyone,
     failing_judge_costs_no_candidate,
     failing_judge_raises_where_asked_to,
     nothing_scored,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import gc
 import pickle
 import subprocess
 import sys
@@ -219,6 +220,52 @@ def test_what_judging_takes_stands_apart(tmp_path):
     assert bill.input_tokens == sum(one["judge_usage"]["input_tokens"] for one in trails)
 
 
+def test_what_a_model_says_besides_a_score_is_no_score(tmp_path):
+    """Refusals, words without a number and NaN leave no document first, and no document is lost."""
+    said = {"red": "I cannot rate this.", "blue": "NaN", "tan": '{"score": 40}', "teal": "no idea", "pink": "40"}
+
+    def answer(request):
+        return next(words for text, words in said.items() if f"\n{text}\n" in request.user)
+
+    with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path, answer=answer):
+        ranker = DocumentRanker("pointwise:openai/m")
+        found = ranker.rank("Name a colour", list(said))
+        ranker.selector.close()
+    assert {one.candidate for one in found} == set(said)
+    assert {one.candidate for one in found[:2]} == {"tan", "pink"}
+    assert {one.candidate for one in ranker.unscored} == {"red", "blue", "teal"}
+    assert all(one.reason for one in ranker.unscored)
+
+
+def test_a_ledger_answers_no_other_question(tmp_path):
+    """The same candidates under another prompt, or other candidates under the same, are asked of the model again."""
+    with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path):
+        ranker = DocumentRanker("pointwise:openai/m", ledger=str(tmp_path / "run"))
+        calls = []
+        for prompt, texts in (("a", "xy"), ("b", "xy"), ("a", "xz"), ("a", "xy")):
+            before = ranker.totals.counts.bill.calls
+            ranker.rank(prompt, list(texts))
+            calls.append(ranker.totals.counts.bill.calls - before)
+        ranker.selector.close()
+    assert calls == [2, 2, 1, 0]
+
+
+# A loop that ends leaves the connections that were made in it to the collector.
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_limits_of_spending_hold_from_loop_to_loop(tmp_path):
+    """Trainers and evaluations call an adapter from event loops of their own, one after the other."""
+    with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path):
+        ranker = DocumentRanker("pointwise:openai/m", max_calls=3)
+        assert asyncio.run(ranker.ascore("a", "x")).score is not None
+        assert asyncio.run(ranker.ascore("a", "y")).score is not None
+        assert ranker.score("a", "z").score is not None
+        with pytest.raises(bw.BonwiseError, match="max_calls"):
+            asyncio.run(ranker.ascore("a", "w"))
+        ranker.selector.close()
+        del ranker
+        gc.collect()
+
+
 def test_a_ranker_can_be_copied_and_pickled():
     """Copies count together, what is unpickled counts on its own."""
     ranker = DocumentRanker("local:length")
@@ -253,6 +300,7 @@ def test_importing_the_room_loads_no_host():
 MISSING = {
     "dspy": ("bonwise.hosts.dspy", "dspy"),
     "haystack": ("bonwise.hosts.haystack", "haystack"),
+    "inspect_ai": ("bonwise.hosts.inspect_ai", "inspect-ai"),
     "langchain": ("bonwise.hosts.langchain", "langchain"),
     "langchain_agents": ("bonwise.hosts.langchain_agents", "langchain"),
     "litellm": ("bonwise.hosts.litellm", "litellm"),

@@ -201,6 +201,32 @@ def test_a_reward_of_a_failing_judge_is_a_number():
         strict({"question": "q"}, dspy.Prediction(answer="red"))
 
 
+async def in_time(_prompt, text):
+    """Score a text by its length, some time later."""
+    await asyncio.sleep(0)
+    return len(text)
+
+
+def not_a_number(_prompt, _text):
+    """Score nothing."""
+    return float("nan")
+
+
+@pytest.mark.parametrize("best_of", [dspy.BestOfN, dspy.Refine])
+def test_a_reward_is_always_a_finite_number(best_of):
+    """DSPy does not await a reward, and returns nothing where all are not numbers; ours are numbers in both cases."""
+    for judge, reads in ((in_time, 3.0), (not_a_number, None)):
+        reward = reward_fn(judge)
+        found = reward({"question": "q"}, dspy.Prediction(answer="red"))
+        assert isinstance(found, float)
+        assert found == reads or (reads is None and LOWEST > found > float("-inf"))
+        best = best_of(Scripted(["red", "scarlet", "tan"]), 3, reward, threshold=1e300)
+        with dspy.context(lm=answering("red", "scarlet", "tan", "tan"), trace=[]):
+            best.module.predict = dspy.Predict("question -> answer")
+            if best_of is dspy.BestOfN:
+                assert best(question="Name a colour").answer in {"red", "scarlet", "tan"}
+
+
 def test_an_answer_without_words_is_unscored():
     """A prediction whose fields are empty has no score, and is not the first."""
     found = SelectBest(Scripted([None, "red"]), 2, by_length)(question="Name a colour")

@@ -3,10 +3,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import shutil
 import subprocess
 import sys
+import threading
 import tomllib
 import zipfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -20,11 +24,15 @@ POOLS = [
 ]
 
 
+KINDS = {"strategy": "strategies", "judge": "judges", "importer": "importers", "provider": "providers"}
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """Build the wheel of the example and lay it out as an installer does; return the copy and the folder of it."""
     pytest.importorskip("hatchling", reason="builds the example")
     folder = copy_of_package(tmp_path_factory.mktemp("plugin"))
+    shutil.copy(ROOT / "pyproject.toml", folder)  # beside it the package looks for its prompts
     done = subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder],
         capture_output=True,
@@ -41,10 +49,10 @@ def installed(tmp_path_factory):
 
 
 def test_the_groups_are_those_that_the_guide_names():
-    """The example registers under the two groups that CONTRIBUTING.md names, and the guide points at it."""
+    """The example registers under the groups that CONTRIBUTING.md names, and the guide points at it."""
     groups = tomllib.loads((PLUGIN / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
-    assert set(groups) == {"bonwise.importers", "bonwise.judges", "bonwise.strategies"}
-    headings = {"strategy": "bonwise.strategies", "judge": "bonwise.judges", "importer": "bonwise.importers"}
+    headings = {kind: f"bonwise.{plural}" for kind, plural in KINDS.items()}
+    assert set(groups) == set(headings.values())
     for heading, group in ((f"Add a{'n' * (word[0] in 'aeiou')} {word}", group) for word, group in headings.items()):
         assert f"`{group}`" in section(heading)
         assert "`examples/plugin`" in section(heading)
@@ -109,6 +117,78 @@ def test_python_makes_what_the_command_line_names(installed):
         "print(pick.best)"
     )
     assert answered(copy, code, plugins=site).strip() == "Yes."
+
+
+class OllamaHandler(BaseHTTPRequestHandler):
+    """Answers as Ollama does: the score is how many letters s the candidate has; a model ``absent`` is not there."""
+
+    def do_POST(self):
+        """Answer one request."""
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.asked.append((self.path, body))
+        if body["model"] == "absent":
+            self._answer(404, {"error": "model 'absent' not found"})
+            return
+        candidate = re.findall(r"^--- BEGIN .*\n(.*)\n--- END", body["messages"][-1]["content"], re.MULTILINE)[-1]
+        message = {"role": "assistant", "content": json.dumps({"score": candidate.count("s")})}
+        counts = {"prompt_eval_count": 50, "eval_count": 6}
+        self._answer(200, {"model": "tiny", "message": message, "done": True, "done_reason": "stop", **counts})
+
+    def _answer(self, status, document):
+        content = json.dumps(document).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+@pytest.fixture
+def ollama():
+    """Serve Ollama's language on this machine; give the address and what was asked."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), OllamaHandler)
+    server.asked = []
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", server.asked
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_the_provider_is_asked_by_a_command(installed, ollama):
+    """``--judge pointwise:ollama/...`` asks the service in its own language, and its tokens are counted."""
+    copy, site = installed
+    address, asked = ollama
+    words = ["select", "pools.jsonl", "--judge", "pointwise:ollama/tiny", "--base-url", address]
+    picks = [json.loads(line) for line in ran(copy, *words, plugins=site).splitlines()]
+    assert len(asked) == 6
+    path, body = asked[0]
+    assert (path, body["stream"], "score" in body["format"]["properties"]) == ("/api/chat", False, True)
+    assert [pick["calls"] for pick in picks] == [3, 3]
+    assert [pick["index"] for pick in picks] == [1, 1]
+
+
+def test_the_provider_is_asked_from_python(installed, ollama):
+    """A judge names its model ``ollama/MODEL``, and what the service does not have is one error with its words."""
+    copy, site = installed
+    address, _ = ollama
+    code = (
+        "import bonwise as bw\n"
+        f"judge = lambda model: bw.Pointwise(f'ollama/{{model}}', base_url={address!r})\n"
+        "pick = bw.select('Ship it', ['No.', 'Yes, ship.', 'Yes.'], judge=judge('tiny'))\n"
+        "print(pick.best, pick.scores, pick.bill.input_tokens)\n"
+        "try:\n"
+        "    bw.select('Ship it', ['No.', 'Yes.'], judge=judge('absent'))\n"
+        "except bw.CallError as error:\n"
+        "    print(error)"
+    )
+    first, second = answered(copy, code, plugins=site).strip().splitlines()
+    assert first == "Yes, ship. (0.0, 0.02, 0.01) 150"
+    assert "model 'absent' not found" in second
 
 
 def test_the_strategy_selects(installed):

@@ -24,6 +24,11 @@ WRONG = {
     "n as text": ("models.fast.n is '4'", MODEL + 'n = "4"'),
     "max_n": ("models.fast.max_n is 2, below n = 4", MODEL + "max_n = 2"),
     "draw": ("models.fast.draw is 'both'", MODEL + 'draw = "both"'),
+    "forward_client_key": ("models.fast.forward_client_key is 'yes'", MODEL + 'forward_client_key = "yes"'),
+    "two transports": (
+        "models.fast has transport and forward_client_key",
+        MODEL + 'forward_client_key = true\ntransport = "aiohttp"',
+    ),
     "on_failure": ("models.fast.on_failure is 'owe'", MODEL + 'on_failure = "owe"'),
     "deadline": ("models.fast.deadline is -1", MODEL + "deadline = -1"),
     "upstream": ("models.fast.upstream is 'anthropic/m'", MODEL.replace("openai/m", "anthropic/m")),

@@ -194,15 +194,17 @@ def _tool_calls(answer: Any) -> list[Any]:
 def _call(call: Any) -> str:
     """Return a tool call as one line; equal arguments are written alike whatever the order of their keys."""
     inner = next((found for name in ("function", "custom") if (found := _field(call, name)) is not None), call)
+    # Inspect AI names the function where others have a mapping of its name and its arguments.
+    inner, called = (call, inner) if isinstance(inner, str) else (inner, _field(inner, "name"))
     given = (_field(inner, name) for name in ("arguments", "args", "input"))
     arguments: Any = next((one for one in given if one is not None), {})
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments)
         except (ValueError, RecursionError):
-            return f"tool call: {_field(inner, 'name')}({arguments})"
+            return f"tool call: {called}({arguments})"
     written = json.dumps(arguments, ensure_ascii=False, sort_keys=True, default=str)
-    return f"tool call: {_field(inner, 'name')}({written})"
+    return f"tool call: {called}({written})"
 
 
 def _is_empty_answer(answer: Any) -> bool:

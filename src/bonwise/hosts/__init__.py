@@ -14,6 +14,7 @@ __all__ = ["HOSTS"]
 HOSTS = {
     "dspy": Feature(("dspy",), "dspy"),
     "haystack": Feature(("haystack",), "haystack"),
+    "inspect_ai": Feature(("inspect_ai",), "inspect-ai"),
     "langchain": Feature(("langchain_core",), "langchain"),
     "langchain_agents": Feature(("langchain_core", "langchain"), "langchain"),
     "litellm": Feature(("litellm",), "litellm"),

@@ -9,7 +9,7 @@ from typing import Any
 from bonwise.hosts import HOSTS
 from bonwise.hosts.generation import BestOfN, Chosen, DrawnAnswer
 from bonwise.hosts.reranking import DocumentRanker
-from bonwise.selection.selector import Selector
+from bonwise.hosts.selectors import once_paid
 
 HOSTS["dspy"].require("bonwise.hosts.dspy")
 
@@ -108,11 +108,11 @@ def reward_fn(judge: Any, **settings: Any) -> Callable[[Mapping[str, Any], Any],
     >>> reward({"question": "Name a colour"}, dspy.Prediction(answer="red"))
     -3.0
     """
-    ranker = DocumentRanker(judge, **({} if isinstance(judge, Selector) else {"on_failure": "random"}) | settings)
+    ranker = DocumentRanker(judge, **once_paid(judge, settings))
 
     def reward(inputs: Mapping[str, Any], prediction: Any) -> float:
-        (one,) = ranker.rank(_worded(inputs), [{"text": _answer(prediction)}])
-        return -sys.float_info.max if one.score is None else float(one.score)
+        score = ranker.score(_worded(inputs), _answer(prediction)).score
+        return -sys.float_info.max if score is None else score
 
     reward.ranker = ranker  # type: ignore[attr-defined]
     return reward

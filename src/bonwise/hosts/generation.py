@@ -12,12 +12,11 @@ from typing import Any, Generic, TypeVar
 from bonwise.data.chat import prompt_text
 from bonwise.data.checks import check_whole
 from bonwise.errors import JudgeError
-from bonwise.hosts.selectors import selector_of
+from bonwise.hosts.selectors import once_paid, selector_of
 from bonwise.hosts.totals import HostTotals, is_unjudged
 from bonwise.hosts.trail import trail_of
 from bonwise.printable import printable
 from bonwise.selection.selection import Selection
-from bonwise.selection.selector import Selector
 
 __all__ = ["BestOfN", "Chosen", "DrawnAnswer"]
 
@@ -108,8 +107,7 @@ class BestOfN:
     def __init__(self, judge: Any, n: int = 4, *, pass_on: tuple[type[Exception], ...] = (), **settings: Any) -> None:
         check_whole("n", n, least=1)
         self.n = n
-        beside = settings if isinstance(judge, Selector) else {"on_failure": "random"} | settings
-        self.selector = selector_of(judge, beside)
+        self.selector = selector_of(judge, once_paid(judge, settings))
         self.totals = HostTotals()
         self._pass_on = pass_on
 

@@ -9,7 +9,6 @@ from pydantic_core import to_json
 
 from bonwise.hosts import HOSTS
 from bonwise.hosts.reranking import DocumentRanker
-from bonwise.hosts.trail import place_of
 
 HOSTS["pydantic_evals"].require("bonwise.hosts.pydantic_evals")
 
@@ -55,14 +54,11 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
 
     async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason | float | str]:
         """Score the output of one case."""
-        ranked = await self.ranker.arank(_worded(ctx.inputs), [{"text": _worded(ctx.output)}])
-        (one,) = ranked
-        if one.score is None or ranked.selection is None:
-            return {f"{self.name}_unscored": one.reason}
-        place = place_of(one, ranked.selection)
-        figures = {f"{self.name}_{figure}": place[figure] for figure in _FIGURES if figure in place}
-        said = getattr(ranked.selection.verdicts[one.index], "raw", "") if ranked.selection.verdicts else ""
-        return {self.name: EvaluationReason(one.score, said or None), **figures}
+        scored = await self.ranker.ascore(_worded(ctx.inputs), _worded(ctx.output))
+        if scored.score is None:
+            return {f"{self.name}_unscored": scored.reason}
+        figures = {f"{self.name}_{figure}": scored.trail[figure] for figure in _FIGURES if figure in scored.trail}
+        return {self.name: EvaluationReason(scored.score, scored.said or None), **figures}
 
 
 def _worded(value: Any) -> str | None:

@@ -3,15 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 from bonwise.data.checks import check_whole
 from bonwise.errors import UsageError
 from bonwise.hosts.selectors import selector_of
-from bonwise.hosts.totals import HostTotals
+from bonwise.hosts.totals import HostTotals, is_unjudged
+from bonwise.hosts.trail import judge_usage, place_of
 from bonwise.selection.ranked_candidates import RankedCandidate, RankedCandidates
+from bonwise.selection.selection import Selection
 
-__all__ = ["DocumentRanker"]
+__all__ = ["DocumentRanker", "ScoredAnswer"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredAnswer:
+    """One answer, judged on its own.
+
+    Parameters
+    ----------
+    score : float or None
+        On the judge's scale.
+    reason : str
+        Why there is no score.
+    said : str
+        What the judge said, where it says something.
+    trail : dict
+        In plain values for JSON: ``judge``, ``score`` or ``unscored``, ``judge_usage``, ``unjudged`` and, of a judge
+        that says how sure it is, ``low``, ``high`` and ``standard_error``.
+    """
+
+    score: float | None
+    reason: str
+    said: str
+    trail: dict[str, Any]
 
 
 class DocumentRanker:
@@ -86,6 +112,27 @@ class DocumentRanker:
         asked = _checked(query, documents, top_k)
         return self._noted(await self.selector.arank(query, asked) if asked else RankedCandidates(), top_k)
 
+    def score(self, prompt: Any, answer: Any) -> ScoredAnswer:
+        """Return the score of a single answer, under the rules of `rank`.
+
+        Parameters
+        ----------
+        prompt : str or chat messages
+        answer : str, message or None
+            None has no text, and no score.
+
+        Examples
+        --------
+        >>> scored = DocumentRanker(lambda prompt, text: len(text)).score("Name a colour", "red")
+        >>> scored.score, scored.trail["unjudged"], scored.trail["judge_usage"]["cost"]
+        (3.0, False, 0.0)
+        """
+        return _scored(self.rank(prompt, [_document(answer)]))
+
+    async def ascore(self, prompt: Any, answer: Any) -> ScoredAnswer:
+        """Do what `score` does in the running event loop."""
+        return _scored(await self.arank(prompt, [_document(answer)]))
+
     @property
     def unscored(self) -> list[RankedCandidate]:
         """The documents of the call that ended last that have no score, each with its reason."""
@@ -98,6 +145,20 @@ class DocumentRanker:
         kept = RankedCandidates(ranked[: self.top_k if top_k is None else top_k])
         kept.selection = ranked.selection
         return kept
+
+
+def _document(answer: Any) -> Any:
+    return {"text": answer} if answer is None or isinstance(answer, str) else answer
+
+
+def _scored(ranked: RankedCandidates) -> ScoredAnswer:
+    (one,) = ranked
+    selection = cast(Selection, ranked.selection)  # there is one, because there is a document
+    said = getattr(selection.verdicts[one.index], "raw", "") if selection.verdicts else ""
+    trail = place_of(one, selection)
+    trail.pop("rank", None)  # of one there is none to say
+    trail |= {"unjudged": is_unjudged(selection), "judge_usage": judge_usage(selection.bill)}
+    return ScoredAnswer(None if one.score is None else float(one.score), one.reason, said or "", trail)
 
 
 def _checked(query: Any, documents: Sequence[Any], top_k: int | None) -> list[Any]:

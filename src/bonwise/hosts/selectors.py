@@ -8,7 +8,7 @@ from typing import Any
 from bonwise.errors import UsageError
 from bonwise.selection.selector import Selector
 
-__all__ = ["selector_of"]
+__all__ = ["once_paid", "selector_of"]
 
 
 def selector_of(judge: Any, settings: Mapping[str, Any]) -> Selector:
@@ -44,3 +44,16 @@ def selector_of(judge: Any, settings: Mapping[str, Any]) -> Selector:
 
         judge = judge_from_spec(judge)
     return Selector(judge, **settings)
+
+
+def once_paid(judge: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of an adapter that judges what was paid for: there a failing judge does not raise.
+
+    A host that retries would pay for everything again. A selector brings its own ``on_failure``.
+
+    Examples
+    --------
+    >>> once_paid("local:length", {"seed": 3})
+    {'on_failure': 'random', 'seed': 3}
+    """
+    return ({} if isinstance(judge, Selector) else {"on_failure": "random"}) | dict(settings)

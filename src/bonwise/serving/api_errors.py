@@ -69,11 +69,12 @@ def bad_request(message: str, param: str | None = None, code: str = "invalid_val
     return ApiError(400, message, code, param=param)
 
 
-def upstream_error(problem: Problem, beside: Mapping[str, Any]) -> ApiError:
+def upstream_error(problem: Problem, beside: Mapping[str, Any], *, by_client_key: bool = False) -> ApiError:
     """Return what a client is told where no candidate could be drawn.
 
     What is wrong with the request keeps the upstream's status. A refused key or an exhausted account is the server's
-    own affair: a client whose key is right never sees 401 because of it.
+    own affair: a client whose key is right never sees 401 because of it. Where the client's own key was forwarded it
+    is the client's.
 
     Examples
     --------
@@ -81,6 +82,9 @@ def upstream_error(problem: Problem, beside: Mapping[str, Any]) -> ApiError:
     502
     """
     message = f"the upstream gave no candidate: {problem.message}"
+    if by_client_key and problem.kind == "denied" and problem.status in {401, 403}:
+        message = f"the upstream refuses the key that was sent: {problem.message}"
+        return ApiError(problem.status or 401, message, "invalid_api_key", beside=beside)
     match problem.kind:
         case "rejected" | "unsupported":
             status = problem.status if problem.status in {400, 413, 422} else 400

@@ -185,7 +185,7 @@ class ChatEndpoint:
             body = await read_body(
                 request.headers, request.receive, most=limits.max_body, seconds=limits.body_timeout
             )
-            asked_for = read_request(body, self._config.models)
+            asked_for = read_request(body, self._config.models, request.headers.get("authorization", ""))
             record.model = asked_for.config.name
             await self._within_limits(key, asked_for, record.outcome, request)
             response = self._response(asked_for, record.outcome)

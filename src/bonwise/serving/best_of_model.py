@@ -85,7 +85,8 @@ class BestOfModel:
         bonwise.errors.CallError
             There is none.
         """
-        for model in (self.config.model, *self._judge_models()):
+        drawing = () if self.config.forward_client_key else (self.config.model,)
+        for model in (*drawing, *self._judge_models()):
             provider(model.provider).account(model)
 
     def check_prices(self) -> None:
@@ -137,10 +138,10 @@ class BestOfModel:
             No candidate could be drawn; or the judge failed, and `on_failure` is ``raise``.
         """
         try:
-            outcome.drawn = await self._upstream.draw(asked_for.passed_on, asked_for.candidates)
+            outcome.drawn = await self._upstream.draw(asked_for.passed_on, asked_for.candidates, asked_for.client_key)
         except UpstreamError as error:
             outcome.drawn = error.drawn
-            raise upstream_error(error.problem, {}) from None
+            raise upstream_error(error.problem, {}, by_client_key=bool(asked_for.client_key)) from None
         drawn = outcome.drawn
         try:
             outcome.chosen = await self.best_of.apick(asked_for.prompt, drawn.choices, drawn.failed)

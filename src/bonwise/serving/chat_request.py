@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from bonwise.calls.tokens import most_input_tokens
@@ -12,6 +12,7 @@ from bonwise.data.chat import prompt_text
 from bonwise.errors import UsageError
 from bonwise.serving.api_errors import ApiError, bad_request
 from bonwise.serving.config import ModelConfig
+from bonwise.serving.forwarded_keys import bearer_key
 
 __all__ = ["PREFIX", "ChatRequest", "read_request"]
 
@@ -40,6 +41,8 @@ class ChatRequest:
         Whether the answer is streamed, and ends with a chunk of usage.
     input_bound : int
         Input tokens that one call of the upstream has at most; media that are named by an address are not in it.
+    client_key : str
+        The key that candidates are drawn with, where the settings forward the client's; else empty.
     """
 
     config: ModelConfig
@@ -49,6 +52,7 @@ class ChatRequest:
     stream: bool
     usage_chunk: bool
     input_bound: int
+    client_key: str = field(default="", repr=False)
 
     @property
     def candidates(self) -> int:
@@ -62,13 +66,21 @@ class ChatRequest:
         return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else None
 
 
-def read_request(content: bytes, models: Mapping[str, ModelConfig]) -> ChatRequest:
+def read_request(content: bytes, models: Mapping[str, ModelConfig], authorization: str = "") -> ChatRequest:
     """Read the body of a request.
+
+    Parameters
+    ----------
+    content : bytes
+    models : mapping of str to ModelConfig
+    authorization : str
+        The header of that name, which most models do not look at.
 
     Raises
     ------
     ApiError
-        400 for what cannot be answered as it is, 404 for a model that is not there.
+        400 for what cannot be answered as it is, 401 for a model that is asked with the client's own key where there
+        is none, 404 for a model that is not there.
     """
     body = _loaded(content)
     config = _model(body.get("model"), models)
@@ -89,6 +101,7 @@ def read_request(content: bytes, models: Mapping[str, ModelConfig]) -> ChatReque
         stream,
         _flag(options, "include_usage"),
         most_input_tokens(len(content), len(body["messages"])),
+        bearer_key(authorization) if config.forward_client_key else "",
     )
 
 

@@ -94,6 +94,8 @@ class ModelConfig:
         Output tokens per candidate, where the request says nothing.
     tools : {"choose", "refuse"}
     transport : {"aiohttp"}, optional
+    forward_client_key : bool
+        Whether candidates are drawn with the key that the client sends, in place of the server's own.
     judge_concurrency : int
     """
 
@@ -117,6 +119,7 @@ class ModelConfig:
     max_tokens: int | None = _setting(_COUNT, None)
     tools: Literal["choose", "refuse"] = _setting(_one_of("choose", "refuse"), "choose")
     transport: Literal["aiohttp"] | None = _setting(_one_of("aiohttp"), None)
+    forward_client_key: bool = _setting(Limit("true or false", lambda value: isinstance(value, bool)), default=False)
     judge_concurrency: int = _setting(_COUNT, 64)
 
     @property
@@ -252,6 +255,8 @@ def _check_model(place: str, made: ModelConfig) -> None:
         )
     if made.max_n is not None and made.max_n < made.n:
         raise InputError(f"{place}.max_n is {made.max_n}, below n = {made.n}", hint=f"write {made.n} or more")
+    if made.forward_client_key and made.transport is not None:
+        raise InputError(f"{place} has transport and forward_client_key", hint="leave one of the two out")
     for name in ("base_url", "judge_base_url"):
         address = getattr(made, name)
         if address is not None and read_address(address, f"{place}.{name}").secrets:

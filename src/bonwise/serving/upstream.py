@@ -12,13 +12,14 @@ from bonwise.calls.failure import AttemptError, Problem
 from bonwise.calls.prices import Price, Prices
 from bonwise.calls.providers.failures import problem_of
 from bonwise.calls.providers.openai import ENDPOINT, NAMES, SERVICE, chat_usage
-from bonwise.calls.providers.protocol import Client, Connection
+from bonwise.calls.providers.protocol import Client, Connection, Response
 from bonwise.calls.providers.registry import provider
 from bonwise.calls.providers.wire import loaded
 from bonwise.calls.request import Request
 from bonwise.calls.retry import until_answered
 from bonwise.printable import printable
 from bonwise.serving.config import ModelConfig
+from bonwise.serving.forwarded_keys import ForwardedKeys
 
 __all__ = ["DrawnChoices", "Upstream", "UpstreamError"]
 
@@ -49,6 +50,8 @@ class DrawnChoices:
         Calls that were sent and never answered, which the upstream may bill.
     cost : float or None
         US dollars; None where a price or a usage is not known.
+    sender : Client or None
+        What sends with the key of the client that asks; None where the server's own key is used.
     """
 
     choices: list[dict[str, Any]] = field(default_factory=list)
@@ -58,6 +61,7 @@ class DrawnChoices:
     calls: int = 0
     unknown: int = 0
     cost: float | None = 0.0
+    sender: Client | None = field(default=None, repr=False)
 
     def add(self, answer: dict[str, Any], price: Price | None, wanted: int) -> None:
         """Take the choices of an answer, at most as many as are wanted."""
@@ -103,6 +107,7 @@ class Upstream:
         self._clients: list[Client] = []
         self._in_use = [0] * CLIENTS
         self._base_url = SERVICE.address(config.base_url).url
+        self._forwarded: ForwardedKeys | None = None
         self._takes_n: bool | None = {"n": True, "calls": False}.get(config.draw)
 
     def open(self) -> None:
@@ -111,6 +116,9 @@ class Upstream:
         connection = Connection(
             timeout=config.timeout, attempt_timeout=config.timeout, connections=CLIENTS, transport=config.transport
         )
+        if config.forward_client_key:
+            self._forwarded = ForwardedKeys(SERVICE.address(config.base_url), connection)
+            return
         # aiohttp does not mind a large pool.
         count = 1 if config.transport == "aiohttp" else CLIENTS
         self._clients = [provider("openai").client(config.model, connection) for _ in range(count)]
@@ -120,8 +128,10 @@ class Upstream:
         """Close the connections."""
         for client in self._clients:
             await client.aclose()
+        if self._forwarded is not None:
+            await self._forwarded.aclose()
 
-    async def draw(self, body: Mapping[str, Any], wanted: int) -> DrawnChoices:
+    async def draw(self, body: Mapping[str, Any], wanted: int, client_key: str = "") -> DrawnChoices:
         """Draw candidates.
 
         Where the upstream honours ``n``, one call draws them all. What is missing is drawn by calls of its own; an
@@ -133,13 +143,15 @@ class Upstream:
         body : mapping
             Without ``n``.
         wanted : int
+        client_key : str
+            What is sent in place of the server's own key, where the settings say so.
 
         Raises
         ------
         UpstreamError
             No call brought a candidate.
         """
-        drawn = DrawnChoices()
+        drawn = DrawnChoices(sender=None if self._forwarded is None else self._forwarded.client(client_key))
         first: Problem | None = None
         if wanted > 1 and self._takes_n is not False:
             first = await self._draw_at_once(body, wanted, drawn)
@@ -205,7 +217,7 @@ class Upstream:
 
         async def attempt(_number: int) -> dict[str, Any]:
             try:
-                return await self._attempt(request)
+                return await self._attempt(request, drawn.sender)
             except AttemptError as error:
                 drawn.unknown += error.problem.sent
                 raise
@@ -217,22 +229,26 @@ class Upstream:
                 raise
             return await until_answered(attempt, attempts=self._config.attempts, failed=error)
 
-    async def _attempt(self, request: Request) -> dict[str, Any]:
-        at = self._in_use.index(min(self._in_use))
-        self._in_use[at] += 1
+    async def _attempt(self, request: Request, sender: Client | None) -> dict[str, Any]:
         try:
             async with asyncio.timeout(self._config.timeout):
-                response = await self._clients[at].send(request)
+                response = await (self._sent(request) if sender is None else sender.send(request))
         except TimeoutError:
             raise AttemptError(Problem("timeout", "the upstream gave no answer in time", sent=True)) from None
-        finally:
-            self._in_use[at] -= 1
         if not 200 <= response.status < 300:
             raise AttemptError(problem_of(response, time.time(), _CAN_DO_WITHOUT))
         answer = _read(response.content)
         if answer is None:
             raise AttemptError(Problem("broken", "the upstream's reply is not a chat completion", sent=True))
         return answer
+
+    async def _sent(self, request: Request) -> Response:
+        at = self._in_use.index(min(self._in_use))
+        self._in_use[at] += 1
+        try:
+            return await self._clients[at].send(request)
+        finally:
+            self._in_use[at] -= 1
 
 
 def _read(content: bytes) -> dict[str, Any] | None:
