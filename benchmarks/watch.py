@@ -1,11 +1,11 @@
 """How often `bonwise watch` raises a false alarm in a year, and how soon it sees a shift, beside weekly tests.
 
-    python benchmarks/watch.py                       # the tables of docs/watch.md, about half an hour on two processors
+    python benchmarks/watch.py                       # the tables of docs/watch.md: half an hour on two cores
     python benchmarks/watch.py --replications 20
 
-Six signals a day for 365 days after the baseline. A false alarm is any alarm of any signal within the year. The weekly
-tests compare the seven days of each full week with the baseline: by picks (z test on all picks), as dashboards do, and
-by days (Welch's t test on the means of days). Both are Bonferroni-corrected for 52 weeks and 6 signals.
+Six signals for 365 days after the baseline. A false alarm is any alarm of any signal within the year. The weekly
+tests compare the seven days of each full week with the baseline: by picks (Welch's t test on all picks), and by days
+(the same test on the ratios of days). Both are Bonferroni-corrected for 52 weeks and 6 signals.
 """
 
 from __future__ import annotations
@@ -15,13 +15,18 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import special
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from stats.drift.laws import SIX, YEAR, Law, alarm_day, picks_of
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 WEEKS = 52
 SHARE = 0.05 / 7
@@ -58,7 +63,7 @@ MOVED = {
 SHIFT_AFTER, PATIENCE = 60, 90
 
 
-def weekly_alarms(law, baseline, days, seed):
+def weekly_alarms(law: Law, baseline: int, days: int, seed: tuple[int, ...]) -> list[int | None]:
     """Return the day of the first alarm of the weekly tests by picks and by days, None where there is none."""
     u, v, day = picks_of(law, days, np.random.default_rng(seed))
     found = []
@@ -69,7 +74,7 @@ def weekly_alarms(law, baseline, days, seed):
     return found
 
 
-def _first_week(u, v, of_day, baseline, days):
+def _first_week(u: Floats, v: Floats, of_day: Ints, baseline: int, days: int) -> int | None:
     before = _level(u[of_day < baseline], v[of_day < baseline])
     for start in range(baseline, days - 6, 7):
         mine = (of_day >= start) & (of_day < start + 7)
@@ -83,12 +88,12 @@ def _first_week(u, v, of_day, baseline, days):
     return None
 
 
-def _level(u, v):
+def _level(u: Floats, v: Floats) -> tuple[float, float, int]:
     level = u.sum() / v.sum()
     return level, ((u - level * v) ** 2).sum() / (len(u) - 1) * len(u) / v.sum() ** 2, len(u)
 
 
-def false_alarms(task):
+def false_alarms(task: tuple[int, dict[str, Any], int]) -> npt.NDArray[np.bool_]:
     """Return whether `watch` and the two weekly tests raised any false alarm in one simulated year."""
     baseline, changes, replication = task
     found = np.zeros(3, dtype=bool)
@@ -100,7 +105,7 @@ def false_alarms(task):
     return found
 
 
-def delays(task):
+def delays(task: tuple[int, Law, float, int]) -> list[float]:
     """Return the days until each rule sees a shift, infinity where it does not within the patience."""
     baseline, law, after, replication = task
     shift = baseline + SHIFT_AFTER + replication % 7
@@ -111,7 +116,8 @@ def delays(task):
     return [np.inf if one is None or one < shift else one - shift + 1 for one in alarms]
 
 
-def main():
+def main() -> None:
+    """Print both tables in Markdown."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replications", type=int, default=500)
     parser.add_argument("--processes", type=int, default=2)

@@ -22,20 +22,18 @@ def watch(
     *,
     files: Annotated[
         list[str],
-        typer.Argument(help="Picks in the order of time, one file per day or with a time per line.", show_default=False),
+        typer.Argument(
+            help="Picks in the order of time, one file per day or with a time per line.", show_default=False
+        ),
     ],
     baseline: Annotated[
         list[str] | None,
         typer.Option(help="An audit (.json), or earlier picks; quote a pattern. Repeatable."),
     ] = None,
     labels: Annotated[Path | None, typer.Option(help="Oracle labels of some picks: watches recovery.")] = None,
-    by: Annotated[
-        str | None, typer.Option(help="A period: file, hour, day, week, or a number of picks.")
-    ] = None,
+    by: Annotated[str | None, typer.Option(help="A period: file, hour, day, week, or a number of picks.")] = None,
     time: Annotated[str | None, typer.Option(help="Key of a line that holds its time.")] = None,
-    first: Annotated[
-        int | None, typer.Option(help="Periods of the log that are its own baseline [14].")
-    ] = None,
+    first: Annotated[int | None, typer.Option(help="Periods of the log that are its own baseline [14].")] = None,
     judge: Annotated[str | None, typer.Option(help="The judge of an audit that holds several.")] = None,
     year: Annotated[int, typer.Option(help="Looks over which the chance of a false alarm is spent.")] = 365,
     reading: Reading[PickKeywords],

@@ -41,7 +41,7 @@ SIX = {
     "cost per pick": Law("lognormal", 0.01, 0.2),
     "length": Law("gamma", 800.0, 0.1),
 }
-"""Six signals: a usual share, a level, a ratio with its own counts, a rare event, heavy tails, and positive values."""
+"""A usual share, a level, a ratio with its own counts, a rare event, heavy tails, and positive values."""
 
 
 def counts(law, days, chance):

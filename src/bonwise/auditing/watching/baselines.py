@@ -84,7 +84,7 @@ def audit_baseline(path: Path, judge: str | None, picks: Sequence[LoggedPick]) -
     document = read_document(path, AuditDocument, hint=_HINT)
     name = _judge_of(document, path, judge, picks)
     found = document.judges[name]
-    levels = {signal: level for signal, level in _levels(found, str(path))}
+    levels = dict(_levels(found, str(path)))
     missing = {
         signal: f"{path} holds no {metric}: {found.metrics[metric].reason or 'it has no standard error'}"
         if metric in found.metrics

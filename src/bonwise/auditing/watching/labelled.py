@@ -53,9 +53,9 @@ def labelled_picks(log: DividedLog, reading: ReadingOptions, source: str) -> Lab
         Labels that cannot be read, or that fit nothing.
     """
     place: dict[str, int] = {}
-    for at, pick in enumerate(log.picks):
-        place.setdefault(str(pick.line.prompt_id), at)
-    picks = Picks(source, tuple(_pick(log, at, prompt) for prompt, at in place.items()))
+    for row, pick in enumerate(log.picks):
+        place.setdefault(str(pick.line.prompt_id), row)
+    picks = Picks(source, tuple(_pick(log, row, prompt) for prompt, row in place.items()))
     table = logged_table([(RECOVERY, picks)], reading)
     (panel,) = logged_panels(table, [(RECOVERY, picks.reasons)], reading.shape)
     cells = panel.labelled_cells

@@ -91,7 +91,7 @@ def files_of(named: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
     found: list[Path] = []
     for one in [named] if isinstance(named, str | Path) else named:
         if glob.has_magic(str(one)) and not Path(one).exists():
-            matching = sorted(glob.glob(str(one)))
+            matching = sorted(glob.glob(str(one)))  # noqa: PTH207 - a pattern may be absolute
             if not matching:
                 raise FileError(f"{one}: no file fits this pattern", hint="check the folder")
             found += map(Path, matching)
@@ -100,7 +100,9 @@ def files_of(named: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
     places = [os.path.realpath(path) for path in found]
     for path, place in zip(found, places, strict=True):
         if places.count(place) > 1:
-            raise UsageError(f"{path} is given twice", hint="name each file once")
+            raise UsageError(
+                f"{path} is given twice", hint="name each file once; quote a pattern that follows --baseline"
+            )
     return tuple(found)
 
 

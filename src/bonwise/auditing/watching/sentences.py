@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bonwise.auditing.watching.pick_log import TIME_KEYS
 from bonwise.documents.watch import WatchData, WatchedSignal, WatchSettings, WatchVerdict
 from bonwise.printable import printable
 from bonwise.report.numbers import counted, number, percent
@@ -35,15 +34,15 @@ def sentences(signals: Mapping[str, WatchedSignal], data: WatchData, settings: W
         if signal.neighbours is not None:
             yield (
                 f"The {TITLES[name]} of a period follows that of the period before (correlation "
-                f"{number(signal.neighbours)}), so false alarms are more frequent than stated. Watch longer periods, such "
-                "as weeks."
+                f"{number(signal.neighbours)}), so false alarms are more frequent than stated. "
+                "Watch longer periods, such as weeks."
             )
     if moved:
         yield "After you have acted on an alarm, begin with a new baseline: an alarm stays with its baseline."
-    chance = percent(round(1 - settings.confidence, 10))
+    chance, looks = percent(round(1 - settings.confidence, 10)), counted(settings.year, "look")
     yield (
-        f"The chance of any false alarm within {counted(settings.year, 'look')} is at most {chance}, over all signals, "
-        "if periods without a change are exchangeable."
+        f"The chance of any false alarm of any signal within {looks} is at most {chance}. That holds if periods are "
+        "exchangeable while nothing changes."
     )
 
 
@@ -52,22 +51,19 @@ def _moved(name: str, signal: WatchedSignal) -> str:
     if alarm is None:
         raise TypeError(f"{name} did not move")
     since, period = (printable(one, longest=_NAME) for one in (alarm.since, alarm.period))
-    return (
-        f"{TITLES[name].capitalize()} {alarm.direction}: {level_words(alarm.level, signal.unit)} since {since}, against "
-        f"{level_words(signal.baseline, signal.unit)} in the baseline. The alarm is of {period}."
-    )
+    now, before = level_words(alarm.level, signal.unit), level_words(signal.baseline, signal.unit)
+    title = TITLES[name].capitalize()
+    return f"{title} {alarm.direction}: {now} since {since}, against {before} in the baseline. Alarm in {period}."
 
 
 def _still(signals: Mapping[str, WatchedSignal], data: WatchData) -> str:
     watched = sum(signal.status == "not moved" for signal in signals.values())
     if watched:
-        spanned = " to ".join(dict.fromkeys(printable(one, longest=_NAME) for one in (data.periods[0], data.periods[-1])))
-        return (
-            f"Nothing moved: {counted(watched, 'signal')} watched over {counted(len(data.periods), 'period')}, {spanned}."
-        )
+        ends = dict.fromkeys((data.periods[0], data.periods[-1])) if data.periods else {}
+        spanned = " to ".join(printable(one, longest=_NAME) for one in ends)
+        over = counted(len(data.periods), "period")
+        return f"Nothing moved: {counted(watched, 'signal')} watched over {over}, {spanned}."
     if not data.periods:
-        return (
-            f"Too early to say: the log has {counted(len(data.baseline_periods), 'period')}, and all of them are the "
-            "baseline."
-        )
-    return f"Too early to say: no signal can be watched yet. A line with {TIME_KEYS[0]!r} makes each day a period."
+        periods = counted(len(data.baseline_periods), "period")
+        return f"Too early to say: the log has {periods}, and the baseline takes all of them."
+    return "Too early to say: no signal can be watched yet."

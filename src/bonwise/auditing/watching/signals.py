@@ -14,7 +14,7 @@ from bonwise.documents.watch import SignalUnit
 from bonwise.documents.watched_pick import WatchedLine
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
-__all__ = ["RECOVERY", "SIGNALS", "Signal", "signal_of"]
+__all__ = ["RECOVERY", "SIGNALS", "PeriodTotals", "Signal", "signal_of"]
 
 RECOVERY = "recovery"
 
@@ -34,6 +34,31 @@ SIGNALS: Mapping[str, SignalUnit] = MappingProxyType(
 _NOT_JUDGED = frozenset({"only candidate", "same text"})
 
 _Found = tuple[float, float] | str
+
+
+@dataclass(frozen=True, eq=False)
+class PeriodTotals:
+    """Sums over the picks of each period.
+
+    Parameters
+    ----------
+    u, v, picks : ndarray of float64, shape (periods,)
+        Numerators, denominators, and how many picks they are of.
+    """
+
+    u: Floats
+    v: Floats
+    picks: Floats
+
+    def over(self, first: int, last: int) -> float | None:
+        """Return the level from one period to another, both included; None where nothing tells it."""
+        below = float(self.v[first : last + 1].sum())
+        return float(self.u[first : last + 1].sum()) / below if below else None
+
+    def between(self, start: int, end: int) -> PeriodTotals:
+        """Return the periods from `start` to before `end` that have a pick."""
+        told = self.picks[start:end] > 0
+        return PeriodTotals(*(values[start:end][told] for values in (self.u, self.v, self.picks)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +86,13 @@ class Signal:
         """What it is measured in."""
         return SIGNALS[self.name]
 
-    def sums(self, periods: int) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
-        """Return u, v and the number of picks of each period."""
-        u, v = (np.bincount(self.period, weights=values, minlength=periods) for values in (self.u, self.v))
-        return u, v, np.bincount(self.period, minlength=periods)
+    def totals(self, periods: int) -> PeriodTotals:
+        """Return what the picks of each period add up to."""
+        u, v, picks = (
+            np.bincount(self.period, weights=values, minlength=periods).astype(np.float64)
+            for values in (self.u, self.v, np.ones(len(self.u)))
+        )
+        return PeriodTotals(u, v, picks)
 
 
 def signal_of(name: str, lines: Sequence[WatchedLine], period: npt.NDArray[np.int64]) -> Signal:

@@ -12,8 +12,8 @@ import numpy as np
 from bonwise.auditing.watching.baselines import AuditBaseline, audit_baseline, audit_file, baseline_files
 from bonwise.auditing.watching.courses import Rule, by_bound, by_ranks, not_watched
 from bonwise.auditing.watching.labelled import LabelledPicks, labelled_picks
-from bonwise.auditing.watching.pick_log import files_of, read_log
 from bonwise.auditing.watching.periods import DividedLog, divided, way_of
+from bonwise.auditing.watching.pick_log import files_of, read_log
 from bonwise.auditing.watching.sentences import sentences, verdict_of
 from bonwise.auditing.watching.signals import RECOVERY, SIGNALS, Signal, signal_of
 from bonwise.data.checks import CONFIDENCE, check_confidence, check_seed, check_whole
@@ -91,8 +91,8 @@ class Watch(DocumentedResult):
     def to_frame(self) -> pd.DataFrame:
         """Return one row per signal and look.
 
-        Columns: ``signal``; ``first`` and ``last``, the periods of the look; ``value``; ``log10_e``, the evidence for a
-        shift, missing in the baseline; ``baseline``; and ``alarm``: whether the first alarm is of this look.
+        Columns: ``signal``; ``first`` and ``last``, the periods of the look; ``value``; ``log10_e``, the evidence for
+        a shift, missing in the baseline; ``baseline``; and ``alarm``: whether the first alarm is of this look.
         """
         return super().to_frame()
 
@@ -238,7 +238,7 @@ def _log(
     return reference.before(later), len(reference.names), way
 
 
-def _signals(  # noqa: PLR0913, PLR0917 - the parts of all signals
+def _signals(
     log: DividedLog,
     rule: Rule,
     audited: AuditBaseline | None,
@@ -259,7 +259,7 @@ def _signals(  # noqa: PLR0913, PLR0917 - the parts of all signals
         elif audited is not None and name in audited.levels and not ranked_first:
             yield name, by_bound(signal, _from_the_start(rule), audited.levels[name])
         else:
-            yield name, _ranked(signal, rule, own)
+            yield name, _ranked(signal, rule, _source(name, audited, own, ranked_first=ranked_first))
 
 
 def _ranked(signal: Signal, rule: Rule, source: str) -> WatchedSignal:
@@ -268,9 +268,7 @@ def _ranked(signal: Signal, rule: Rule, source: str) -> WatchedSignal:
     return by_ranks(signal, rule, source)
 
 
-def _recovery(
-    rule: Rule, audited: AuditBaseline | None, labelled: LabelledPicks | None, own: str
-) -> WatchedSignal:
+def _recovery(rule: Rule, audited: AuditBaseline | None, labelled: LabelledPicks | None, own: str) -> WatchedSignal:
     nothing = np.empty(0)
     none = Signal(RECOVERY, nothing, nothing, np.empty(0, dtype=np.int64))
     if labelled is None:
@@ -279,10 +277,16 @@ def _recovery(
     if not signal.period.size:
         return not_watched(signal, "no pool is labelled completely")
     if audited is None or RECOVERY not in audited.levels:
-        return _ranked(signal, rule, own)
+        return _ranked(signal, rule, _source(RECOVERY, audited, own))
     if not labelled.unit_scale:
         return not_watched(signal, "labels lie outside 0 to 1: state their scale, such as --label-scale 1:5")
     return by_bound(signal, _from_the_start(rule), audited.levels[RECOVERY])
+
+
+def _source(name: str, audited: AuditBaseline | None, own: str, *, ranked_first: bool = False) -> str:
+    """Name the baseline of a signal, and why it is not the audit where one was given that should tell it."""
+    missing = None if audited is None or ranked_first else audited.missing.get(name)
+    return own if missing is None else f"{own}, because {missing}"
 
 
 def _from_the_start(rule: Rule) -> Rule:

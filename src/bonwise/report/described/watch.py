@@ -41,11 +41,17 @@ def _blocks(document: WatchDocument) -> Iterator[Block]:
 
 def _facts(document: WatchDocument) -> Iterator[tuple[str, str]]:
     data, settings = document.data, document.settings
-    yield "picks", f"{counted(len(data.files), 'file')}, {count(data.picks)} watched, {count(data.baseline_picks)} before"
+    yield (
+        "picks",
+        f"{counted(len(data.files), 'file')}, {count(data.picks)} watched, {count(data.baseline_picks)} before",
+    )
     if settings.by.isdecimal():
         yield "a period", counted(int(settings.by), "pick")
     else:
-        yield "a period", settings.by if settings.time is None else f"{settings.by} of {printable(settings.time)}, UTC"
+        yield (
+            "a period",
+            settings.by if settings.time is None else f"{settings.by} of {printable(settings.time)}, UTC",
+        )
     if data.baseline_periods:
         yield "baseline", _span(data.baseline_periods)
     if settings.audit is not None:
@@ -137,7 +143,9 @@ def _caveats(data: WatchData) -> Iterator[Said]:
     if data.left_out:
         yield Said("caveat", f"{counted(data.left_out, 'pick')} at the end left out: they do not fill a period yet")
     if data.repeated:
-        yield Said("caveat", f"{counted(data.repeated, 'pick')} of a prompt that was picked before: labels count once")
+        yield Said(
+            "caveat", f"{counted(data.repeated, 'pick')} of a prompt that was picked before: labels count once"
+        )
     for change in data.changes:
         names = ", ".join(printable(key, longest=_NAME) for key in change.changed)
         yield Said("caveat", f"settings changed in {printable(change.period, longest=_NAME)}: {names}")

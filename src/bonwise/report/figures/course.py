@@ -103,7 +103,9 @@ def course_figure(name: str, title: str, signal: WatchedSignal) -> list[Drawing[
     )
     says = f"The {title} of {len(looks)} looks; the baseline is {level_words(before, unit)}"
     if alarm is not None:
-        says += f". It {alarm.direction} since {alarm.since}: {level_words(alarm.level, unit)}, alarm in {alarm.period}"
+        says += (
+            f". It {alarm.direction} since {alarm.since}, to {level_words(alarm.level, unit)}; alarm: {alarm.period}"
+        )
     key = f"course-{name.replace('_', '-')}"
     return [Drawing(_paint, data, key, title[:1].upper() + title[1:], f"{says}.", _SIZE)]
 
@@ -131,9 +133,8 @@ def _paint(axes: Axes, data: Course) -> None:
     if data.since is not None:
         axes.axvline(data.since - 0.5, color=COLOURS["bad"], linewidth=1, linestyle=(0, (4, 2)), label="shift")
     if data.alarm is not None:
-        axes.plot(
-            [data.alarm], [values[data.alarm]], color=COLOURS["bad"], marker="D", markersize=6, linestyle="none", label="alarm"
-        )
+        place = {"marker": "D", "markersize": 6, "linestyle": "none"}
+        axes.plot([data.alarm], [values[data.alarm]], color=COLOURS["bad"], label="alarm", **place)  # type: ignore[arg-type]
     ticks = sorted({round(at * (count - 1) / max(_TICKS - 1, 1)) for at in range(_TICKS)})
     axes.set_xticks(ticks, [_cut(data.looks[at].last) for at in ticks])
     if data.percent:

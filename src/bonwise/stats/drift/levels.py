@@ -11,7 +11,7 @@ from bonwise.stats.end_laws import EffectiveShare
 from bonwise.stats.sequential.running_ratio import RunningRatio
 from bonwise.stats.sums import Floats
 
-__all__ = ["FEWEST", "Level", "highest_share", "level_over", "lowest_share", "neighbour_correlation"]
+__all__ = ["FEWEST", "Level", "highest_share", "level_over", "lowest_ratio", "lowest_share", "neighbour_correlation"]
 
 FEWEST = 3
 """Periods below which a level has no interval."""
@@ -69,8 +69,8 @@ def level_over(u: Floats, v: Floats, confidence: float, *, share: bool = False) 
         return Level(estimate, None, None, "all periods are alike")
     if share:
         se = float(running.gap(estimate)[1][0] / running.b[0])
-        ends = EffectiveShare(estimate, se, count - 1).at(confidence)
-        return Level(estimate, *ends)
+        found = EffectiveShare(estimate, se, count - 1).at(confidence)
+        return Level(estimate, None, None) if found is None else Level(estimate, *found)
     squared = np.array([float(special.stdtrit(count - 1, 0.5 + confidence / 2)) ** 2])
     low, high = (float(end[0]) for end in running.limits(squared))
     if np.isnan(low) or np.isnan(high):
@@ -109,6 +109,17 @@ def lowest_share(estimate: float, se: float, count: int, chance: float) -> float
     0.0203
     """
     return 1 - highest_share(1 - estimate, se, count, chance)
+
+
+def lowest_ratio(estimate: float, se: float, count: int, chance: float) -> float:
+    """Return the lower bound of a ratio by Student's t.
+
+    Examples
+    --------
+    >>> round(lowest_ratio(0.6, 0.05, 100, 0.025), 3)
+    0.501
+    """
+    return estimate + float(special.stdtrit(max(count - 1, 1), chance)) * se
 
 
 def neighbour_correlation(values: Floats) -> float | None:

@@ -13,15 +13,15 @@ import numpy.typing as npt
 
 from bonwise.stats.sums import Floats
 
-__all__ = ["HALF", "Looks", "look_size"]
+__all__ = ["PART", "Looks", "look_size"]
 
-HALF = 0.5
+PART = 0.75
 """Part of the usual period that a look holds: a day with less traffic than usual has as many picks."""
 
 _Ints = npt.NDArray[np.int64]
 
 
-def look_size(picks: _Ints, part: float = HALF) -> int:
+def look_size(picks: _Ints, part: float = PART) -> int:
     """Return the size of a look: a part of the median of the picks per period of the baseline, at least 1.
 
     Parameters
@@ -34,7 +34,7 @@ def look_size(picks: _Ints, part: float = HALF) -> int:
     Examples
     --------
     >>> look_size(np.array([100, 120, 0, 20]))
-    50
+    75
     """
     there = picks[picks > 0]
     return max(int(part * np.median(there)), 1) if there.size else 1
@@ -64,7 +64,7 @@ class Looks:
     baseline: int
 
     @classmethod
-    def of(  # noqa: PLR0913 - all but the picks are named
+    def of(
         cls,
         numerator: Floats,
         denominator: Floats,
@@ -72,13 +72,13 @@ class Looks:
         *,
         periods: int,
         baseline: int,
-        part: float = HALF,
+        part: float = PART,
         seed: int | tuple[int, ...] = 0,
     ) -> Looks:
         """Divide picks into looks.
 
-        A period with fewer picks than a look is joined with the next ones; of one with more, a seeded draw is taken. A
-        look that later periods have yet to fill is left out.
+        A period with fewer picks than a look is joined with the next ones; of one with more, a seeded draw is taken.
+        A look that later periods have yet to fill is left out.
 
         Parameters
         ----------
