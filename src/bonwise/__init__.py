@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bonwise.auditing.studies.mix import MixStudy, study_mix
     from bonwise.auditing.studies.requirements import RequirementsStudy, study_requirements
     from bonwise.auditing.verdict_audit import PreferenceAudit, audit_preferences
+    from bonwise.auditing.watching.watch import Watch, watch
     from bonwise.data.label_design import LabelDesign
     from bonwise.data.pool import Candidate, Pool
     from bonwise.data.ratings import RatingTable
@@ -139,6 +140,7 @@ __all__ = [
     "TieBreak",
     "Unscored",
     "ValueOfInformation",
+    "Watch",
     "__version__",
     "ajudge",
     "apply_stack",
@@ -173,6 +175,7 @@ __all__ = [
     "study_preferences",
     "study_requirements",
     "study_verdicts",
+    "watch",
 ]
 
 __version__: str
@@ -241,6 +244,7 @@ _HOMES = {
     "TieBreak": "bonwise.selection.strategies.tie_break",
     "Unscored": "bonwise.data.verdicts",
     "ValueOfInformation": "bonwise.selection.strategies.value_of_information",
+    "Watch": "bonwise.auditing.watching.watch",
     "ajudge": "bonwise.runs.judge_many",
     "aselect": "bonwise.selection.select",
     "aselect_many": "bonwise.runs.select_many",
@@ -272,6 +276,7 @@ _HOMES = {
     "study_preferences": "bonwise.planning.studies.vote_study",
     "study_requirements": "bonwise.auditing.studies.requirements",
     "study_verdicts": "bonwise.auditing.studies.label_strategy.verdict_study",
+    "watch": "bonwise.auditing.watching.watch",
 }
 
 

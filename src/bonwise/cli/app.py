@@ -24,6 +24,7 @@ _COMMANDS = (
         "confidence",
         "plan",
         "monitor",
+        "watch",
     ),
     *("serve", "mcp", "preferences", "judges", "strategies", "schema"),
 )

@@ -44,6 +44,7 @@ WORDS: tuple[str, ...] = (
     "stack",
     "study",
     "votes",
+    "watch",
 )
 """The word between ``bonwise.`` and ``/1``; each is the name of a module here, which holds the model as ``MODEL``."""
 

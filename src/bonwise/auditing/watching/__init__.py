@@ -1,0 +1,1 @@
+"""Production picks, period by period: what moved, and whether recovery fell."""

@@ -1,0 +1,259 @@
+"""Picks of production, period by period, and what moved: ``bonwise.watch/1``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from bonwise.documents.document import Document, FrameRow
+from bonwise.documents.record import Record
+from bonwise.documents.values import Confidence, Count, Number
+
+__all__ = [
+    "MODEL",
+    "Alarm",
+    "LevelRecord",
+    "SettingsChange",
+    "SignalUnit",
+    "WatchData",
+    "WatchDocument",
+    "WatchSettings",
+    "WatchVerdict",
+    "WatchedLook",
+    "WatchedSignal",
+]
+
+SignalUnit = Literal["share", "number", "dollars", "characters"]
+
+WatchVerdict = Literal["nothing moved", "moved", "too early"]
+
+_Status = Literal["moved", "not moved", "too early", "not watched"]
+
+
+class LevelRecord(Record):
+    """The level of a signal, its interval by periods, and what is behind it.
+
+    Parameters
+    ----------
+    estimate, low, high : float or None
+    periods, picks : int
+        Periods, and picks that tell the signal. Of an audit there are no periods, and the picks are its prompts.
+    reason : str, optional
+        Why the interval is missing.
+    """
+
+    estimate: Number | None
+    low: Number | None
+    high: Number | None
+    periods: Count
+    picks: Count
+    reason: str | None = None
+
+
+class Alarm(Record):
+    """The first time that the evidence for a shift sufficed.
+
+    Parameters
+    ----------
+    period : str
+        The last period of the look at which it sufficed.
+    since : str
+        The period from which on the shift fits best.
+    direction : {"rose", "fell"}
+    level : LevelRecord
+        From `since` to the last period.
+    """
+
+    period: str
+    since: str
+    direction: Literal["rose", "fell"]
+    level: LevelRecord
+
+
+class WatchedLook(Record):
+    """A signal at one look.
+
+    Parameters
+    ----------
+    first, last : str
+        Periods that it spans.
+    value : float or None
+        The level of all picks of these periods.
+    log10_e : float or None
+        Evidence for a shift up to here, its logarithm to base 10; None in the baseline.
+    """
+
+    first: str
+    last: str
+    value: Number | None
+    log10_e: Number | None
+
+
+class WatchedSignal(Record):
+    """One signal.
+
+    Parameters
+    ----------
+    unit : {"share", "number", "dollars", "characters"}
+    status : {"moved", "not moved", "too early", "not watched"}
+    reason : str, optional
+        Why it is not watched, or what it waits for.
+    method : {"ranks", "bound"}, optional
+        Whether periods are ranked among those before them, or compared with the bounds of an audit.
+    baseline : LevelRecord, optional
+    baseline_source : str, optional
+    now : LevelRecord, optional
+        Over all watched periods.
+    alarm : Alarm, optional
+    look_size : int, optional
+        Picks per look, of ranks.
+    threshold : float, optional
+        What `log10_e` must reach.
+    neighbours : float, optional
+        Correlation of a period with the next one, where it is striking: false alarms are then more frequent.
+    undefined : dict of str to int
+        Picks that do not tell the signal, by reason.
+    looks : list of WatchedLook
+    """
+
+    unit: SignalUnit
+    status: _Status
+    reason: str | None = None
+    method: Literal["ranks", "bound"] | None = None
+    baseline: LevelRecord | None = None
+    baseline_source: str | None = None
+    now: LevelRecord | None = None
+    alarm: Alarm | None = None
+    look_size: Count | None = None
+    threshold: Number | None = None
+    neighbours: Number | None = None
+    undefined: dict[str, Count]
+    looks: list[WatchedLook]
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if (self.status == "moved") != (self.alarm is not None):
+            raise ValueError("has an alarm where it moved, and only there")
+        if self.status in ("too early", "not watched") and not self.reason:
+            raise ValueError("says why it is not watched")
+        return self
+
+
+class SettingsChange(Record):
+    """A period that begins to pick with other settings than the one before.
+
+    Parameters
+    ----------
+    period : str
+    changed : list of str
+        Settings that changed.
+    """
+
+    period: str
+    changed: list[str]
+
+
+class WatchData(Record):
+    """What was read.
+
+    Parameters
+    ----------
+    picks, baseline_picks : int
+        Watched, and of the baseline.
+    files, baseline_files : list of str
+    periods : list of str
+        Watched periods, in the order of time.
+    baseline_periods : list of str
+    left_out : int
+        Picks at the end that do not fill a period yet.
+    changes : list of SettingsChange
+        The latest ones.
+    repeated : int, optional
+        Picks of prompts that were picked before: labels count for the first pick alone.
+    """
+
+    picks: Count
+    baseline_picks: Count
+    files: list[str]
+    baseline_files: list[str]
+    periods: list[str]
+    baseline_periods: list[str]
+    left_out: Count
+    changes: list[SettingsChange]
+    repeated: Count | None = None
+
+
+class WatchSettings(Record):
+    """How it was watched.
+
+    Parameters
+    ----------
+    confidence : float
+        Of the intervals, and 1 minus the chance of any false alarm of any signal within a year of looks.
+    by : str
+        What a period is: ``file``, ``hour``, ``day``, ``week``, or a number of picks.
+    time : str, optional
+        The key of a line that holds its time.
+    first : int, optional
+        Periods of the log that are the baseline where none was given.
+    year : int
+        Looks over which the chance of a false alarm is spent.
+    seed : int
+    audit : str, optional
+        File of the audit that is the baseline of the signals that it holds.
+    labels : str, optional
+    version : str
+    """
+
+    confidence: Confidence
+    by: str
+    time: str | None = None
+    first: Annotated[int, Field(ge=1)] | None = None
+    year: Annotated[int, Field(ge=1)]
+    seed: Count
+    audit: str | None = None
+    labels: str | None = None
+    version: str
+
+
+class WatchDocument(Document):
+    """What moved in the picks of production.
+
+    Parameters
+    ----------
+    verdict : {"nothing moved", "moved", "too early"}
+    sentences : list of str
+    signals : dict of str to WatchedSignal
+        Every signal, the unwatched ones with the reason.
+    data : WatchData
+    settings : WatchSettings
+    """
+
+    schema_: Literal["bonwise.watch/1"] = Field(default="bonwise.watch/1", alias="schema")
+    verdict: WatchVerdict
+    sentences: list[str]
+    signals: dict[str, WatchedSignal]
+    data: WatchData
+    settings: WatchSettings
+
+    frame_columns = ("signal", "first", "last", "value", "log10_e", "baseline", "alarm")
+
+    @model_validator(mode="after")
+    def _fits_its_signals(self) -> Self:
+        moved = any(one.alarm is not None for one in self.signals.values())
+        if moved != (self.verdict == "moved"):
+            raise ValueError("has the verdict moved where a signal moved, and only there")
+        return self
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per signal and look."""
+        for name, signal in self.signals.items():
+            alarm = None if signal.alarm is None else signal.alarm.period
+            for look in signal.looks:
+                own = {"signal": name, "baseline": look.log10_e is None, "alarm": look.last == alarm}
+                yield {**look.to_dict(), **own}
+
+
+MODEL = WatchDocument
