@@ -82,7 +82,7 @@ def test_intervals_cover_the_recovery_of_the_population(share, tables):
     """Over simulated tables of 150 prompts at least 91 % of the intervals hold what the rule recovers in 40,000."""
     large = bw.route(weak_judge(40_000, seed=1, labelled=None), share=0.25)["weak"].prompts
     random, outcomes = large.random, large.outcomes
-    signal = large.features["width"] if "width" in large.features else large.features["interval_width"]
+    signal = large.features["width"]
     p = routed_part(signal, share, np.ones(len(signal)))
     truth = (outcomes.value + p * outcomes.gain - random).mean() / (outcomes.value + outcomes.gain - random).mean()
     held, rng = 0, np.random.default_rng(7)

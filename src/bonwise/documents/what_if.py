@@ -22,6 +22,7 @@ __all__ = [
     "LabelsNeeded",
     "ShareStep",
     "ShareSteps",
+    "VerdictStep",
     "WhatIf",
 ]
 
@@ -29,7 +30,7 @@ FEWEST_STEPS = 21
 """Values of a slider."""
 
 
-class _Step(Record):
+class VerdictStep(Record):
     """An outcome.
 
     Parameters
@@ -62,7 +63,7 @@ class _Step(Record):
         return self
 
 
-class GateStep(_Step):
+class GateStep(VerdictStep):
     """The verdict at another gate.
 
     Parameters
@@ -80,7 +81,7 @@ class GateStep(_Step):
     gate_sentence: NotBlank
 
 
-class LabelStep(_Step):
+class LabelStep(VerdictStep):
     """The verdict with another number of labelled prompts, if the estimate stays as it is.
 
     Parameters
@@ -96,7 +97,7 @@ class LabelStep(_Step):
     chance: Share | None
 
 
-class ShareStep(_Step):
+class ShareStep(VerdictStep):
     """The verdict after some prompts went to a judge that never errs.
 
     Parameters
