@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +24,29 @@ _MADE = {"Python API": api_pages, "Command line": command_pages, "JSON Schema": 
 
 
 def on_config(config: Any) -> Any:
-    """Put the made pages into the menu, in the place of the entry that says ``made``."""
-    config.nav = [_entry(item) for item in config.nav]
+    """Put the pages into the menu that it does not name: those that are made, and those that a ``*`` stands for."""
+    named = set(_paths(config.nav))
+    config.nav = [entry for item in config.nav for entry in _entries(item, named)]
     return config
 
 
-def _entry(item: Any) -> Any:
+def _paths(items: list[Any]) -> Iterator[str]:
+    """Yield every path that the menu names."""
+    for item in items:
+        for value in item.values() if isinstance(item, dict) else [item]:
+            yield from _paths(value) if isinstance(value, list) else [value]
+
+
+def _entries(item: Any, named: set[str]) -> list[Any]:
+    """Return what stands in the menu for one of its items."""
     if not isinstance(item, dict):
-        return item
+        return sorted({path.name for path in (ROOT / "docs").glob(item)} - named) if "*" in item else [item]
     ((title, value),) = item.items()
     if value == "made":
-        return {title: [{page.title: path} for path, page in _MADE[title]().items()]}
-    return {title: [_entry(one) for one in value]} if isinstance(value, list) else item
+        return [{title: [{page.title: path} for path, page in _MADE[title]().items()]}]
+    if isinstance(value, list):
+        return [{title: [entry for one in value for entry in _entries(one, named)]}]
+    return [item]
 
 
 def on_files(files: Any, config: Any) -> Any:

@@ -27,8 +27,6 @@ if importlib.util.find_spec("mkdocs") is None or importlib.util.find_spec("mkdoc
         raise RuntimeError("the site needs: pip install 'bonwise[docs]'")
     pytest.skip("the site needs: pip install 'bonwise[docs]'", allow_module_level=True)
 
-pytestmark = pytest.mark.xdist_group("site")
-
 
 class Page(HTMLParser):
     """What a page of the site links, loads and holds as anchors."""
