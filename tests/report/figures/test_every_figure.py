@@ -1,4 +1,4 @@
-"""All figures of all kinds of results: names of axes, the least letters, shared axes, and colours that anyone tells apart."""
+"""All figures of all kinds of results: names of axes, letters, shared axes, and colours that anyone tells apart."""
 
 from __future__ import annotations
 

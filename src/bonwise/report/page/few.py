@@ -46,7 +46,7 @@ def few(described: Part) -> Part:
         if room < 0:
             break
         fitting += 1
-    folded = [*(more for one in decisive for more in _beyond(one)), *lines[fitting:]]
+    folded = list(map(_unfolded, [*(more for one in decisive for more in _beyond(one)), *lines[fitting:]]))
     before = [one for one in lines[:fitting] if not isinstance(one, Part)]
     after = [one for one in lines[:fitting] if isinstance(one, Part)]
     found: list[Block] = [*shown[: len(decisive)], *before, *drawings, *after]
@@ -64,6 +64,13 @@ def _in_brief(part: Part) -> Part:
 def _beyond(part: Part) -> Iterator[Block]:
     if part.role == "verdict":
         yield from (one for one in part.blocks if not _is_first(one))
+
+
+def _unfolded(block: Block) -> Block:
+    """Return a block without a fold of its own: one is enough."""
+    if not isinstance(block, Part):
+        return block
+    return replace(block, blocks=[_unfolded(one) for one in block.blocks], folded="")
 
 
 def _is_first(block: Block) -> bool:
