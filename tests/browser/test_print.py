@@ -128,6 +128,7 @@ def test_no_third_of_a_sheet_is_empty(page_of, show):
 def test_the_head_of_a_table_is_repeated(pools, show):
     """On each sheet that holds rows of the pools the heads of the columns stand once, as words without a control."""
     with show(pools) as page:
+        page.locator("#prompt-all").click()
         assert page.locator("#prompt-table thead button").count() > 5
         found = sheets(page)
         page.emulate_media(media="print")
