@@ -16,15 +16,15 @@ _POOL = 4
 _VALUES, _USUAL, _RARE = 5, 10, 4  # prompts: of values that fewer than ten hold one is shown as it is
 
 JUDGES = tuple(ALL[at::3] for at in range(3))
-"""Judges of each page: so many that none is drawn alone, only their differences."""
+"""Judges of each page: so many that none is drawn alone, only all together."""
 
 COLUMNS = tuple(ALL[at::4] for at in range(4))
 """Columns of each page."""
 
 
 def of_judges(page):
-    """Return the table of one page of judges; one prompt is worth far more than the others: no curve a judge."""
-    return _table((0.01, 0.01, 1.0), 12 * page, JUDGES[page], {}, source=HOSTILE[page])
+    """Return the table of one page of judges, with prompts enough for a recovery of each."""
+    return _table([1.0] * 12, 12 * page, JUDGES[page], {}, source=HOSTILE[page])
 
 
 def of_columns(page):

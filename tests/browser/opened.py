@@ -58,6 +58,11 @@ def ids_once(page):
     )
 
 
+def unfold(page):
+    """Open all that is folded."""
+    page.evaluate("() => document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+
+
 def drawings_told(page):
     """Assert that every drawing is in a figure with words, and return how many there are."""
     return page.evaluate("""() => [...document.querySelectorAll("svg")].map((one) => {

@@ -7,7 +7,7 @@ import pytest
 from bonwise.documents.audit import AuditDocument
 from bonwise.documents.metrics import unit_of
 from bonwise.report.numbers import estimate, interval, number
-from browser.opened import NARROW, contrasts, drawings_told, fits, ids_once
+from browser.opened import NARROW, contrasts, drawings_told, fits, ids_once, unfold
 from browser.samples import audited, spoken
 
 PROMPTS = 60
@@ -29,6 +29,7 @@ def arena(shared, tmp_path_factory):
 
 def figures_are_there(page, document):
     """Assert that headings, verdict and every headline figure of a document can be read."""
+    unfold(page)
     headings = page.locator("h1, h2, h3").all_inner_texts()
     assert headings[0].startswith("Audit of ")
     assert any(document["verdict"]["level"] in one for one in headings)
@@ -68,7 +69,7 @@ def test_the_page_says_what_the_audit_says(show, simulated):
 def column(page, at):
     """Return the cells of one column as they stand."""
     return page.locator(f"{TABLE} > tbody > tr:first-child > :nth-child({at + 1})").evaluate_all(
-        "(cells) => cells.map((one) => one.dataset.v ?? one.textContent.trim())"
+        "(cells) => cells.map((one) => one.dataset.v ?? (one.querySelector('button bdi') ?? one).textContent.trim())"
     )
 
 
@@ -108,8 +109,8 @@ def test_search_narrows_and_counts(show, simulated):
     path, document = simulated
     with show(path) as page:
         shown, visible = page.locator("#prompt-shown"), page.locator(f"{TABLE} > tbody:visible")
-        rows = visible.count()
-        assert rows == document["data"]["prompts"]
+        rows = page.locator(f"{TABLE} > tbody").count()
+        assert 25 < rows < document["data"]["prompts"]
         one = column(page, 0)[3]
         page.get_by_role("searchbox").fill(f"UNDER {one}?")
         shown.filter(has_text=f"1 of {rows} shown").wait_for()
@@ -133,6 +134,7 @@ def test_a_prompt_opens_by_mouse(show, simulated):
         assert not inside.is_visible()
         button.click()
         assert (button.get_attribute("aria-expanded"), inside.is_visible()) == ("true", True)
+        inside.locator("details > summary").click()
         text = inside.inner_text()
         for row in frame[frame["prompt_id"] == name].to_dict("records"):
             assert row["prompt"] in text
@@ -213,9 +215,10 @@ def test_paper_shows_the_findings(show, simulated):
 
 def test_without_scripts_everything_is_there(show, simulated):
     """With scripts switched off every prompt is open, and no button pretends to do something."""
-    path, document = simulated
+    path, _ = simulated
     with show(path, java_script_enabled=False) as page:
-        assert page.locator("tr.inside:visible").count() == document["data"]["prompts"]
+        rows = page.locator(f"{TABLE} > tbody").count()
+        assert page.locator("tr.inside:visible").count() == rows > 25
         assert page.locator("button:enabled").count() == 0
         assert page.get_by_role("searchbox").count() == 0
         assert "What is asked under" in page.locator("body").inner_text()

@@ -133,7 +133,7 @@ def test_the_first_screen_can_be_read(show, pages, scheme):
 
 @pytest.mark.shared
 def test_tables_open_on_demand(show, pages):
-    """Metrics and levels are folded; an address inside opens what is around it, and without a script they open too."""
+    """Metrics and levels are folded, with a script and without; an address inside opens what is around it."""
     path, _ = pages["arena"]
     for script in (True, False):
         with show(path, java_script_enabled=script) as page:

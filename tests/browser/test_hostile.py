@@ -30,10 +30,14 @@ def hostile_frame(judge, prompts):
     place = {name: at for at, name in enumerate(dict.fromkeys(frame["prompt_id"]))}
     at = frame["prompt_id"].map(place)
     number = frame["candidate"].str[1:].astype(int)
+    label = (0.2 * number + 0.3 * frame["oracle_label"]).round(2)
     return frame.assign(
         prompt_id=[one(x) for x in at],
         candidate=[HOSTILE[7 * k] for k in number],
         judge=judge,
+        # Every pick is the worst candidate, so that every prompt has a row.
+        oracle_label=label,
+        judge_score=1 - label,
         prompt=[one(x) for x in at],
         text=[one(x + 1 + k) for x, k in zip(at, number, strict=True)],
         raw=[one(x + 2 + k) for x, k in zip(at, number, strict=True)],
@@ -122,8 +126,10 @@ def test_judges_may_have_any_name(show, tmp_path, at):
         harmless(page, ())
         ids_once(page)
         tables_whole(page)
-        assert page.locator("main > section[id^='judge-'] > h2 > bdi").count() == len(JUDGES[at])
-        stand(page, "main > section[id^='judge-'] > h2 > bdi", JUDGES[at])
+        assert page.locator("main > details.folded:has(> section[id^='judge-']) > summary > h2 > bdi").count() == len(
+            JUDGES[at]
+        )
+        stand(page, "main > details.folded:has(> section[id^='judge-']) > summary > h2 > bdi", JUDGES[at])
         stand(page, "#judges th bdi", JUDGES[at])
         drawn = drawn_texts(page)
         assert [name for name in JUDGES[at] if squeezed(printable(name))[:9] not in drawn] == []
@@ -175,6 +181,7 @@ def test_hostile_words_are_words(show, page_of_judges):
         assert rows.count() == document["data"]["prompts"] == len(ALL)
         widths = {row.count() for row in (rows.nth(at).locator("> tr:first-child > *") for at in range(rows.count()))}
         assert widths == {page.locator("#prompt-table thead th").count()}
+        page.locator("#prompt-all").click()
         for at in (0, len(ALL) - 1):
             rows.nth(at).locator("> tr > th button").click()
         words = "</textarea><script>"
@@ -190,6 +197,7 @@ def test_hostile_words_fit_a_phone(show, page_of_judges):
     """Text without a break, however long, widens nothing."""
     path, _ = page_of_judges
     with show(path, viewport=NARROW) as page:
+        page.locator("#prompt-all").click()
         for button in page.locator("#prompt-table > tbody > tr > th button").all()[:: len(ALL) // 8]:
             button.click()
         assert fits(page)

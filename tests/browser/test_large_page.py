@@ -7,7 +7,7 @@ import pytest
 from browser.samples import audited, spoken
 
 PROMPTS = 10_000
-MOST_BYTES = 8_000_000
+MOST_BYTES = 2_000_000
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def large(tmp_path_factory):
 
 
 def test_ten_thousand_prompts_fit(show, large):
-    """The page of 10,000 x 4 is below 8 MB, names a file with all prompts beside it, and can be searched."""
+    """The page of 10,000 x 4 is below 2 MB, names a file with all prompts beside it, and can be searched."""
     path, document, _ = large
     assert document["data"]["prompts"] == PROMPTS
     assert path.stat().st_size < MOST_BYTES
@@ -28,15 +28,15 @@ def test_ten_thousand_prompts_fit(show, large):
     with show(path) as page:
         assert page.get_by_role("link", name=rest.name).get_attribute("href") == f"./{rest.name}"
         rows = page.locator("#prompt-table > tbody")
-        assert rows.count() == 500
+        assert rows.count() == 200
         name = rows.nth(7).locator("th button").inner_text().strip()
         page.get_by_role("searchbox").fill(name)
-        page.locator("#prompt-shown").filter(has_text="1 of 500 shown").wait_for()
+        page.locator("#prompt-shown").filter(has_text="1 of 200 shown").wait_for()
 
 
 @pytest.mark.slow
 def test_ten_thousand_prompts_are_quick(show, large):
-    """The page is there and answers a click within 2 s; making it takes under 5 s of CPU."""
+    """The page is there and answers a click within 2 s; making it takes under 3 s of CPU."""
     path, _, seconds = large
     with show(path) as page:
         page.locator("#prompt-table tbody button").first.click()
@@ -44,4 +44,4 @@ def test_ten_thousand_prompts_are_quick(show, large):
         clicked = page.evaluate("performance.now()")
     assert ready < 2_000
     assert clicked < 2_000
-    assert seconds < 5
+    assert seconds < 3

@@ -66,9 +66,9 @@ class Bar:
     Examples
     --------
     >>> marks = (BarMark(0.0, "random", "random picks 0%"), BarMark(1.0, "oracle", "perfect picks 100%"))
-    >>> bar = Bar([BarRow("recovery", "-50%", "[-150%, 25%]", -0.5, -1.5, 0.25)], marks, "")
+    >>> bar = Bar([BarRow("recovery", "-50%", "[-250%, 25%]", -0.5, -2.5, 0.25)], marks, "")
     >>> bar.start, bar.end, bar.place(0.0), bar.goes_on(bar.rows[0])
-    (-1.0, 1.0, 50.0, ('low',))
+    (-1.5, 1.0, 60.0, ('low',))
     """
 
     rows: Sequence[BarRow]

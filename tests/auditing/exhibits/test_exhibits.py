@@ -101,4 +101,22 @@ def test_arena_ties_are_those_of_its_audit(shared):
     sides = found["judges"]["judge"]["differences"]
     assert sides["judge"]["ties"] / sides["judge"]["pairs"] == pytest.approx(0.5455, abs=1e-4)
     assert sides["oracle"]["ties"] / sides["oracle"]["pairs"] == pytest.approx(0.2525, abs=1e-4)
-    assert found["prompts"]["of"] == 99
+    assert (found["prompts"]["of"], found["prompts"]["without_loss"]) == (70, 29)
+
+
+def test_more_labels_take_the_interval_off_the_gate():
+    """With as many more prompts as are named the half-width just reaches the gate; off the gate nothing is named."""
+    found = audit(cohort(60))
+    recovery = found["recovery"]
+    gate = recovery.estimate + 0.37 * (recovery.high - recovery.estimate)
+    shown_of = exhibits(tuple(found.judges.values()), None, None, seed=1, gate=("recovery", gate)).judges["judge"]
+    more = shown_of.to_decide
+    assert 4 * more.prompts - 4 < more.labels <= 4 * more.prompts
+
+    def upper(prompts):
+        return recovery.estimate + (recovery.high - recovery.estimate) * (60 / prompts) ** 0.5
+
+    assert upper(60 + more.prompts) <= gate < upper(60 + more.prompts - 1)
+    for beyond in (recovery.high + 0.01, recovery.low - 0.01):
+        none = exhibits(tuple(found.judges.values()), None, None, seed=1, gate=("recovery", beyond))
+        assert none.judges["judge"].to_decide is None

@@ -61,7 +61,7 @@ def judges_figures(
         rows, roles, words = zip(*shown[start : start + MOST], strict=True)
         drawings += forest_figure(
             rows,
-            "judges" if at == 1 else f"judges-{at}",
+            "recovery-of-judges" if at == 1 else "recovery-of-further-judges",
             f"Judges by {word}" if at == 1 else f"Judges by {word}, continued",
             says,
             across=word,

@@ -18,9 +18,6 @@ _LONGEST = 60
 _EXCERPT = 140
 """Letters of a prompt in its row."""
 
-_SIDE = 2
-"""Tied picks, and tied best candidates, that stand side by side."""
-
 _KEYS = "Arrow keys move from row to row, Enter opens one, and its address ends in #prompt-1, #prompt-2 and so on."
 
 
@@ -125,10 +122,9 @@ def _inside(one: PromptSeen, label: str) -> Iterator[Block | Cards]:
 
 
 def _beside(candidates: Sequence[CandidateSeen]) -> Sequence[CandidateSeen]:
-    """Return what stands side by side: picks that are not best, and the best; a few of each."""
-    picked = [one for one in candidates if one.picked and not one.best][:_SIDE]
-    best = [one for one in candidates if one.best][:_SIDE]
-    return [*picked, *best]
+    """Return what stands side by side: the pick, of tied ones the first that is not best, and the best one."""
+    picked = [one for one in candidates if one.picked and not one.best][:1]
+    return [*picked, *[one for one in candidates if one.best][:1]]
 
 
 def _card(one: CandidateSeen, prompt: PromptSeen, label: str) -> Card:

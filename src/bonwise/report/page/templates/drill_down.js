@@ -16,7 +16,8 @@ document.addEventListener("DOMContentLoaded", () => {
   const value = (body, column) => {
     const cell = body.rows[0].cells[column];
     const figure = cell.dataset.v;
-    return figure === undefined ? cell.textContent.trim() : figure === "" ? null : Number(figure);
+    const name = cell.querySelector("button bdi") ?? cell;
+    return figure === undefined ? name.textContent.trim() : figure === "" ? null : Number(figure);
   };
   const sort = (column) => {
     const head = heads[column];
@@ -42,6 +43,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (all) all.parentElement.hidden = true;
   };
   if (all) {
+    all.disabled = false;
     all.addEventListener("click", () => {
       const hidden = bodies.find((body) => !body.checkVisibility());
       showAll();
@@ -146,9 +148,14 @@ document.addEventListener("DOMContentLoaded", () => {
     const row = /^#prompt-\d+$/.test(location.hash) ? document.getElementById(location.hash.slice(1)) : null;
     const body = row?.closest("#prompt-table > tbody");
     if (!body) return;
-    if (body.hidden) {
-      field.value = "";
+    if (field.value) {
+      // What was typed a moment ago may still hide the row.
+      clearTimeout(waiting);
       search();
+      if (body.hidden) {
+        field.value = "";
+        search();
+      }
     }
     if (!body.checkVisibility()) showAll();
     open(body, true);
