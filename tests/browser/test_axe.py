@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
+from bonwise.cli.entry import run
 from browser.axe import EMULATED, violations
 from browser.kinds import KINDS, page_of_kind
 
@@ -31,6 +35,22 @@ def test_axe_finds_nothing_on_any_page(page_of, show):
         rows = page.locator("#prompt-table > tbody > tr > th button")
         if rows.count():
             rows.first.click()
+        assert checked(page) == {}
+
+
+@pytest.fixture
+def label_sheet(tmp_path, monkeypatch):
+    """Return the page on which a person labels two prompts."""
+    monkeypatch.chdir(tmp_path)
+    pools = [{"prompt_id": f"p{at}", "prompt": f"Say {at}", "candidates": ["one", "two", "three"]} for at in (1, 2)]
+    Path("pools.jsonl").write_text("".join(json.dumps(pool) + "\n" for pool in pools), encoding="utf-8")
+    assert run(["labels", "draw", "--pools", "pools.jsonl", "--sheet", "sheet.html", "--seed", "7"]) == 0
+    return tmp_path / "sheet.html"
+
+
+def test_axe_finds_nothing_on_a_label_sheet(label_sheet, show):
+    """The page for labelling has no violation either."""
+    with show(label_sheet) as page:
         assert checked(page) == {}
 
 

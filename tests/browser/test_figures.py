@@ -1,4 +1,4 @@
-"""Figures of every kind of page: letters that a phone shows, values on hover, files to take away; commands to copy."""
+"""Figures of every kind of page: letters that a phone shows, values on hover, files to take away; commands."""
 
 from __future__ import annotations
 

@@ -4,12 +4,14 @@ import json
 import math
 import re
 
+import pandas as pd
 import pytest
 
 from bonwise.cli.entry import run
 from browser.kinds import KINDS, page_of_kind
 from browser.opened import fits
 from browser.paper import MARGINS, sheets
+from browser.samples import audited, spoken
 
 PAPER = {"width": 680, "height": 1000}
 """What A4 leaves within margins of 15 mm, in pixels."""
@@ -126,6 +128,7 @@ def test_no_third_of_a_sheet_is_empty(page_of, show):
 def test_the_head_of_a_table_is_repeated(pools, show):
     """On each sheet that holds rows of the pools the heads of the columns stand once, as words without a control."""
     with show(pools) as page:
+        page.locator("#prompt-all").click()
         assert page.locator("#prompt-table thead button").count() > 5
         found = sheets(page)
         page.emulate_media(media="print")
@@ -161,3 +164,21 @@ def test_paper_shows_what_the_reader_opened(folding, show):
 def folding(kinds_folder):
     """Return a page with findings that are folded."""
     return page_of_kind("study-calibration", kinds_folder)
+
+
+def test_twelve_judges_take_fifteen_sheets_at_most(tmp_path, show):
+    """An audit of twelve judges prints its summary on at most fifteen sheets, none of them two thirds empty."""
+    first = spoken(60)
+    frames = [
+        first.assign(
+            judge=f"judge-{at:02d}",
+            judge_score=((1 - at / 14) * first["judge_score"] + at / 14 * first["oracle_label"]).round(2),
+        )
+        for at in range(12)
+    ]
+    path, _ = audited(tmp_path, pd.concat(frames, ignore_index=True))
+    with show(path) as page:
+        found = sheets(page)
+    assert len(found) <= 15
+    assert all(one.filled >= FULL for one in found[:-1])
+    assert "judge-11" in found[0].words

@@ -49,6 +49,7 @@ def settled(prices: str) -> Iterator[None]:
         "OPENAI_BASE_URL": f"http://{HOST}/v1",
         "ANTHROPIC_BASE_URL": f"http://{HOST}",
         "BONWISE_PRICES": prices,
+        "SOURCE_DATE_EPOCH": "1795824000",  # the date that pages say
     }
     with mock.patch.dict(os.environ, changed):
         for name in _UNSET:

@@ -68,7 +68,7 @@ def _answer(totals: SelectionTotals, ended: str | None) -> Answer:
     makeshift = sum(times for how, times in totals.decided_by.items() if how in _MAKESHIFT)
     if makeshift:
         says += f"; {counted(makeshift, 'pick')} {'rests' if makeshift == 1 else 'rest'} on less than was asked for"
-    if ended is not None or picked < totals.pools:
+    if ended or picked < totals.pools:
         return Answer("not all picked", "bad", f"{says}.")
     if unscored or makeshift:
         return Answer("picked, with gaps", "open", f"{says}.")

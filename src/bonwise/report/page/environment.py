@@ -48,6 +48,8 @@ _NOWHERE = re.compile(rf"\S{{{_LONGEST}}}(?=[^\s\u0300-\u036f\ufe00-\ufe0f])")
 _SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z-])")
 """Where a sentence may begin; a title before a name begins one too many, which moves the name to the next line."""
 
+_RULE = re.compile(r"^\.[a-z]", re.MULTILINE)
+
 _KEPT = ",;:/?!@$&'()*+=-_.~|[]"
 """Letters that an address may hold as they are."""
 
@@ -77,6 +79,7 @@ def environment() -> Environment:
         "cell": _cell,
         "cut": _cut,
         "data_address": _data_address,
+        "scoped": _scoped,
         "first_sentence": _first_sentence,
     }
     made.globals["light_colours"] = dict(LIGHT)
@@ -176,6 +179,12 @@ def _address(name: str) -> str:
 def _data_address(text: str) -> str:
     """Return an address that holds CSV itself: a link to it works from a file and without a script."""
     return f"data:text/csv;charset=utf-8,{quote(text, safe=_KEPT)}"
+
+
+def _scoped(css: str) -> Markup:
+    """Return rules that start their lines with a class as rules of a notebook's output alone."""
+    # Trusted: a style sheet of this package.
+    return Markup(_RULE.sub(r".bonwise \g<0>", css))  # noqa: S704
 
 
 def _room(svg: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby, takewhile
 from typing import Literal
 
@@ -13,7 +13,7 @@ from bonwise.documents.csv_rows import rows_as_csv
 from bonwise.report.blocks import Bar, Block, Drawing, FigureData, Part, Role, Said, Stepped, Table, decisive_first
 from bonwise.report.page.canvas import drawn
 
-__all__ = ["Figure", "PagePart", "PageView", "SectionView", "few", "page_view"]
+__all__ = ["Figure", "PagePart", "PageView", "SectionView", "page_view"]
 
 _IN_FULL, _SHOWN = 3, 12
 """Parts listed with their sections, and parts listed at all: a list must stay shorter than what it leads to."""
@@ -38,9 +38,6 @@ _FOUND = "What was found"
 
 _UNFOLDED, _FOLDS_FROM = 3, 5
 """Findings in a row that stay open, and how many fold the others."""
-
-_DRAWINGS, _PARTS = 2, 4
-"""What of a description is in a notebook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,31 +179,6 @@ def _opening(sections: Sequence[SectionView]) -> int:
         if one.title:
             return 0
     return 0
-
-
-def few(described: Part) -> Part:
-    """Return what of a description is in a notebook: its first parts without finders, and two drawings."""
-    described = decisive_first(described)
-    whole = [one for one in described.blocks if not (isinstance(one, Part) and _finds(one))]
-    parts = [one for one in whole if isinstance(one, Part)][:_PARTS]
-    blocks = [one for one in whole if not isinstance(one, Part) or one in parts]
-    return replace(described, blocks=list(_few_drawings(blocks, iter(range(_DRAWINGS)))))
-
-
-def _few_drawings(blocks: Sequence[Block], left: Iterator[int]) -> Iterator[Block]:
-    for block in blocks:
-        if isinstance(block, Part):
-            if not _finds(block):
-                yield replace(block, blocks=list(_few_drawings(block.blocks, left)))
-        elif isinstance(block, Stepped):
-            continue  # a slider needs the script of a page
-        elif not isinstance(block, Drawing) or next(left, None) is not None:
-            yield block
-
-
-def _finds(part: Part) -> bool:
-    """Tell whether a part is there for its finder, which needs the script of a page."""
-    return any(isinstance(one, Table) and one.role == "finder" for one in part.blocks)
 
 
 def _is_facts(block: Block) -> bool:

@@ -1,0 +1,116 @@
+"""What of a description a notebook shows at once: so much as fits below a cell, and the rest on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from bonwise.report.blocks import Bar, Block, Drawing, Part, Said, Stepped, Table, decisive_first, drawings_of
+
+__all__ = ["few"]
+
+_DRAWINGS = 2
+"""Drawings side by side."""
+
+_ROOM = 560
+"""Pixels for what is open, below the title; a cell with a few lines more than estimated stays below 700."""
+
+_LINE, _ROW, _DRAWN, _BAR, _TILES, _TITLE = 27, 28, 310, 96, 96, 50
+"""Pixels of a line of words, a row of a table, a drawing with its caption, a bar, tiles, and a title."""
+
+_LETTERS = 95
+"""Of a line."""
+
+_FOLDED = "Tables and notes"
+
+
+def few(described: Part) -> Part:
+    """Return the verdict, its tiles, the outcomes of gates and two drawings; what does not fit is folded.
+
+    Parameters
+    ----------
+    described : Part
+        Parts that are there for a finder, and sliders, are left out: they need the script of a page.
+    """
+    blocks = list(_without_scripted(decisive_first(described, above_all=True).blocks))
+    decisive = [one for one in blocks if isinstance(one, Part) and one.role in {"verdict", "outcomes"}]
+    drawings = list(islice(drawings_of(blocks), _DRAWINGS))
+    shown: list[Block] = [*map(_in_brief, decisive), *drawings]
+    room = _ROOM - sum(_height(one) for one in shown if isinstance(one, Part)) - (_DRAWN if drawings else 0)
+    rest = [one for one in blocks if one not in decisive and not _is_facts(one)]
+    lines = list(_without_drawings(rest))
+    fitting = 0
+    for block in lines:
+        room -= _height(block)
+        if room < 0:
+            break
+        fitting += 1
+    folded = list(map(_unfolded, [*(more for one in decisive for more in _beyond(one)), *lines[fitting:]]))
+    before = [one for one in lines[:fitting] if not isinstance(one, Part)]
+    after = [one for one in lines[:fitting] if isinstance(one, Part)]
+    found: list[Block] = [*shown[: len(decisive)], *before, *drawings, *after]
+    if folded:
+        found.append(Part("", folded, folded=_FOLDED, anchor="more"))
+    return replace(described, blocks=found)
+
+
+def _in_brief(part: Part) -> Part:
+    if part.role != "verdict":
+        return part
+    return replace(part, blocks=[one for one in part.blocks if _is_first(one)])
+
+
+def _beyond(part: Part) -> Iterator[Block]:
+    if part.role == "verdict":
+        yield from (one for one in part.blocks if not _is_first(one))
+
+
+def _unfolded(block: Block) -> Block:
+    """Return a block without a fold of its own: one is enough."""
+    if not isinstance(block, Part):
+        return block
+    return replace(block, blocks=[_unfolded(one) for one in block.blocks], folded="")
+
+
+def _is_first(block: Block) -> bool:
+    """Tell whether a block of a verdict is read first: a sentence, the bar, the tiles."""
+    return isinstance(block, Said | Bar) or (isinstance(block, Table) and block.role == "headlines")
+
+
+def _without_scripted(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in blocks:
+        if not isinstance(block, Part):
+            if not isinstance(block, Stepped):
+                yield block
+        elif not any(isinstance(one, Table) and one.role == "finder" for one in block.blocks):
+            yield replace(block, blocks=list(_without_scripted(block.blocks)))
+
+
+def _without_drawings(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in blocks:
+        if isinstance(block, Part):
+            yield replace(block, blocks=list(_without_drawings(block.blocks)))
+        elif not isinstance(block, Drawing):
+            yield block
+
+
+def _is_facts(block: Block) -> bool:
+    return isinstance(block, Table) and block.role == "facts"
+
+
+def _height(block: Block) -> int:
+    """Return about how many pixels a block takes in a cell that is 800 wide."""
+    if isinstance(block, Said):
+        return _LINE * (1 + len(block.text) // _LETTERS) + 7
+    if isinstance(block, Bar):
+        return _BAR
+    if isinstance(block, Drawing):
+        return _DRAWN
+    if isinstance(block, Table):
+        return _TILES if block.role == "headlines" else _TITLE + _ROW * sum(_lines(row.cells) for row in block.rows)
+    return (_LINE if block.folded else _TITLE + sum(map(_height, block.blocks))) if block.blocks else 0
+
+
+def _lines(cells: Sequence[str]) -> int:
+    return 1 + sum(map(len, cells)) // _LETTERS
