@@ -109,7 +109,7 @@ TESTED = (
         "openai-agents",
         "bonwise.hosts.openai_agents",
         "tests/hosts/test_openai_agents.py tests/serving/test_agents_client.py",
-        "model of an agent (run, stream, tools, structured output, sessions, retries), endpoint; async, as the host is",
+        "model of an agent (run, stream, tools, structured output, sessions, retries), endpoint; async, as the host",
         "conversations that the service keeps",
     ),
     TestedHost(
