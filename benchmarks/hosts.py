@@ -38,7 +38,7 @@ HEADER = (
     "what is exercised",
     "what is refused or left out",
 )
-TOOLS = ("pytest", "pytest-xdist", "hypothesis")
+TOOLS = ("pytest", "pytest-xdist", "hypothesis", "starlette", "uvicorn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,8 @@ TESTED = (
         "openai-agents",
         "openai-agents",
         "bonwise.hosts.openai_agents",
-        "tests/hosts/test_openai_agents.py",
-        "model of an agent (run, stream, tools, structured output, sessions, retries); async, as the host is",
+        "tests/hosts/test_openai_agents.py tests/serving/test_agents_client.py",
+        "model of an agent (run, stream, tools, structured output, sessions, retries), endpoint; async, as the host",
         "conversations that the service keeps",
     ),
     TestedHost(
@@ -257,6 +257,7 @@ def arguments(argv: Sequence[str] | None) -> tuple[argparse.ArgumentParser, argp
     add_uv_option(parser)
     names = [host.extra for host in TESTED]
     parser.add_argument("--only", action="append", choices=names, help="test this host alone; may be repeated")
+    parser.add_argument("--without", action="append", choices=names, help="leave this host out; may be repeated")
     parser.add_argument("--floor", action="store_true", help="test the lowest versions beside the newest")
     parser.add_argument("--fresh", action="store_true", help="make the environments again")
     parser.add_argument("--whole", action="store_true", help="run the slow tests too")
@@ -269,8 +270,8 @@ def arguments(argv: Sequence[str] | None) -> tuple[argparse.ArgumentParser, argp
     )
     parser.add_argument("--write", type=Path, metavar="PAGE", help=f"replace the table '{MARKER}' of PAGE")
     asked = parser.parse_args(argv)
-    if asked.only and asked.write:
-        parser.error("--write replaces the whole table, so it cannot be used with --only")
+    if (asked.only or asked.without) and asked.write:
+        parser.error("--write replaces the whole table, so it cannot be used with --only or --without")
     return parser, asked
 
 
@@ -281,7 +282,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     rows = []
     try:
         for host in TESTED:
-            if asked.only and host.extra not in asked.only:
+            if (asked.only and host.extra not in asked.only) or host.extra in (asked.without or ()):
                 continue
             runs: list[HostRun | None] = []
             for floor in (False, True) if asked.floor else (False,):

@@ -289,8 +289,8 @@ def test_importing_the_room_loads_no_host():
     """The package and its rooms of rules load no framework."""
     code = (
         "import sys, bonwise, bonwise.hosts, bonwise.hosts.reranking, bonwise.hosts.generation\n"
-        "import bonwise.hosts.cross_encoder\n"
-        f"hosts = {{'sentence_transformers', 'starlette', *{ABSENT}}}\n"
+        "import bonwise.hosts.cross_encoder, bonwise.hosts.trl\n"
+        f"hosts = {{'sentence_transformers', 'starlette', 'torch', 'trl', *{ABSENT}}}\n"
         "print(hosts & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
