@@ -37,6 +37,7 @@ GUIDES = (
     "docs/strategies.md",
     "docs/tables.md",
     "docs/value_of_information.md",
+    "docs/watch.md",
     *(f"docs/study_{name.replace('-', '_')}.md" for name in study_names()),
 )
 TYPED = [(page, words) for page in GUIDES for words in commands(page)]
@@ -51,8 +52,8 @@ def test_every_command_of_a_guide_runs(page, words, folder, capsys):
     if words[1] == "ledger":
         assert run(["judge", "pools.jsonl", "--judge", "pointwise:openai/m", "--run", words[3]]) == 0
     without_outputs(words)
-    # What monitor finds is its exit code; the others have done what was asked, or not.
-    codes = (0, 1, 3) if words[1] == "monitor" else (0,)
+    # What monitor and watch find is their exit code; the others have done what was asked, or not.
+    codes = (0, 1, 3) if words[1] in {"monitor", "watch"} else (0,)
     assert run(words[1:]) in codes, capsys.readouterr().err
 
 

@@ -52,6 +52,7 @@ OTHERWISE = {
     ("judge", "max_concurrency"): "its pools have no deadline",
     ("monitor", "confidence"): "it also limits false claims",
     ("plan", "confidence"): "of a test",
+    ("watch", "confidence"): "it also limits false alarms",
 }
 """Single parameters that differ from others of the same name and type, and why."""
 

@@ -20,19 +20,20 @@ def test_evidence_by_hand():
     assert np.exp(one_sided.log_e[0]) == pytest.approx((half + 9) / 10, rel=1e-12)
 
 
+def _likelihood_ratio(shift, total, count):
+    """Return the likelihood ratio of one shift, times its prior density."""
+    return stats.norm.pdf(shift) * math.exp(shift * total - count * shift**2 / 2)
+
+
 def test_a_bet_is_the_likelihood_ratio_of_a_drawn_shift():
-    """The closed form is the integral over shifts of exp(shift S - k shift^2 / 2), of one half with twice the weight."""
+    """The closed form is the integral over shifts; of one half of them with twice the weight."""
     scores = np.array([0.4, 1.3, 2.2])
     for sides, low, high, times in (("both", -9, 9, 1), ("above", 0, 9, 2), ("below", -9, 0, 2)):
         expected = 0.0
         for start in range(3):
             total, count = scores[start:].sum(), 3 - start
-            worth, _ = integrate.quad(
-                lambda shift, s=total, k=count: times * stats.norm.pdf(shift) * math.exp(shift * s - k * shift**2 / 2),
-                low,
-                high,
-            )
-            expected += worth / 3
+            worth, _ = integrate.quad(_likelihood_ratio, low, high, args=(total, count))
+            expected += times * worth / 3
         assert np.exp(scores_evidence(scores, 3, sides).log_e[-1]) == pytest.approx(expected, rel=1e-8)
 
 
@@ -57,20 +58,20 @@ def test_evidence_in_plain_loops(values, year):
 
 
 def test_still_scores_rarely_alarm():
-    """Of 1,500 years of independent normal scores at most 5 % alarm, two-sided and one-sided."""
-    scores = np.random.default_rng(20261129).normal(size=(1500, 120))
+    """Of 800 years of independent normal scores at most 5 % alarm, two-sided and one-sided."""
+    scores = np.random.default_rng(20261129).normal(size=(800, 120))
     for sides in ("both", "below"):
         alarms = (scores_evidence(scores, 120, sides).log_e >= np.log(20)).any(axis=1).mean()
-        assert alarms < 0.05 + 2 * math.sqrt(0.05 * 0.95 / 1500)
+        assert alarms < 0.05 + 2 * math.sqrt(0.05 * 0.95 / 800)
         assert alarms > 0.002
 
 
 @pytest.mark.parametrize("share", [0.02, 0.3])
 def test_a_bounded_stream_without_a_gain_rarely_alarms(share):
-    """Shares of 10 picks whose mean is the bound itself: of 600 years at most 5 % alarm."""
-    gains = np.random.default_rng(7).binomial(10, share, (600, 120)) / 10 - share
+    """Shares of 10 picks whose mean is the bound itself: of 300 years at most 5 % alarm."""
+    gains = np.random.default_rng(7).binomial(10, share, (300, 120)) / 10 - share
     alarms = (bounded_evidence(gains, share, 120).log_e >= np.log(20)).any(axis=1)
-    assert alarms.mean() < 0.05 + 2 * math.sqrt(0.05 * 0.95 / 600)
+    assert alarms.mean() < 0.05 + 2 * math.sqrt(0.05 * 0.95 / 300)
 
 
 def test_the_first_alarm_stays():

@@ -27,7 +27,7 @@ def test_small_periods_are_joined_and_the_baseline_ends_where_it_was_said():
 
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=12), st.integers(0, 99))
 def test_each_look_holds_picks_of_its_periods_once(numbers, seed):
-    """In plain loops: spans are those of a running count, and each pick of a look is one of its periods, used once."""
+    """In plain loops: spans are those of a running count, and a look uses picks of its periods once."""
     baseline = len(numbers) // 2
     period = np.repeat(np.arange(len(numbers)), numbers)
     # Powers of 2 name the picks in their sum.

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.auditing.watching.signals import RECOVERY, SIGNALS, PeriodTotals, Signal
+from bonwise.auditing.watching.signals import RECOVERY, SIGNALS, LoggedSignal, PeriodTotals
 from bonwise.documents.record import given
 from bonwise.documents.watch import Alarm, LevelRecord, WatchedLook, WatchedSignal
 from bonwise.report.numbers import counted
-from bonwise.stats.drift.change import Evidence, bounded_evidence, first_alarm, scores_evidence
+from bonwise.stats.drift.change import ChangeEvidence, bounded_evidence, first_alarm, scores_evidence
 from bonwise.stats.drift.levels import highest_share, level_over, lowest_ratio, lowest_share, neighbour_correlation
 from bonwise.stats.drift.looks import PART, Looks
 from bonwise.stats.drift.normal_scores import normal_scores
 from bonwise.stats.sums import Floats
 
-__all__ = ["AuditedLevel", "Rule", "by_bound", "by_ranks", "not_watched"]
+__all__ = ["AuditedLevel", "WatchRule", "by_bound", "by_ranks", "not_watched"]
 
 _FEWEST = 5
 """Looks below which a baseline ranks nothing."""
@@ -30,7 +30,7 @@ _LOG_10 = float(np.log(10))
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class WatchRule:
     """What all signals are watched by.
 
     Parameters
@@ -81,7 +81,7 @@ class AuditedLevel:
         return LevelRecord(estimate=self.estimate, low=self.low, high=self.high, periods=0, picks=self.count)
 
 
-def not_watched(signal: Signal, reason: str, *, early: bool = False) -> WatchedSignal:
+def not_watched(signal: LoggedSignal, reason: str, *, early: bool = False) -> WatchedSignal:
     """Return a signal that is not watched, with the reason."""
     return WatchedSignal(
         unit=signal.unit,
@@ -92,13 +92,13 @@ def not_watched(signal: Signal, reason: str, *, early: bool = False) -> WatchedS
     )
 
 
-def by_ranks(signal: Signal, rule: Rule, source: str) -> WatchedSignal:
+def by_ranks(signal: LoggedSignal, rule: WatchRule, source: str) -> WatchedSignal:
     """Watch a signal by how its periods rank among those before them.
 
     Parameters
     ----------
-    signal : Signal
-    rule : Rule
+    signal : LoggedSignal
+    rule : WatchRule
     source : str
         What the baseline is.
     """
@@ -121,7 +121,7 @@ def by_ranks(signal: Signal, rule: Rule, source: str) -> WatchedSignal:
     draws = np.random.default_rng(seed).random(watched)
     scores = normal_scores(looks.u, looks.v, looks.baseline, draws)
     evidence = scores_evidence(scores, rule.year, "below" if signal.name == RECOVERY else "both")
-    course = _Course(
+    course = _RunningSignal(
         signal,
         rule,
         signal.totals(len(rule.names)),
@@ -151,7 +151,7 @@ def by_ranks(signal: Signal, rule: Rule, source: str) -> WatchedSignal:
     )
 
 
-def by_bound(signal: Signal, rule: Rule, audited: AuditedLevel) -> WatchedSignal:
+def by_bound(signal: LoggedSignal, rule: WatchRule, audited: AuditedLevel) -> WatchedSignal:
     """Watch a signal against what an audit found: the mean of each period against the bounds of that figure.
 
     Half of the signal's chance is spent on the bounds, half on the evidence. A tie rate can rise or fall, recovery
@@ -159,8 +159,8 @@ def by_bound(signal: Signal, rule: Rule, audited: AuditedLevel) -> WatchedSignal
 
     Parameters
     ----------
-    signal : Signal
-    rule : Rule
+    signal : LoggedSignal
+    rule : WatchRule
         With a baseline of no period.
     audited : AuditedLevel
     """
@@ -170,7 +170,7 @@ def by_bound(signal: Signal, rule: Rule, audited: AuditedLevel) -> WatchedSignal
         return not_watched(signal, "it waits for the first pick that tells it", early=True)
     u, v, chance = totals.u[told] / totals.picks[told], totals.v[told] / totals.picks[told], rule.share / 2
     evidence = (_below if signal.name == RECOVERY else _either_side)(u, v, audited, chance, rule.year)
-    course = _Course(signal, rule, totals, evidence, told, told, chance)
+    course = _RunningSignal(signal, rule, totals, evidence, told, told, chance)
     alarm = course.alarm(audited.estimate)
     return WatchedSignal(
         unit=signal.unit,
@@ -186,13 +186,13 @@ def by_bound(signal: Signal, rule: Rule, audited: AuditedLevel) -> WatchedSignal
     )
 
 
-def _below(u: Floats, v: Floats, audited: AuditedLevel, chance: float, year: int) -> Evidence:
+def _below(u: Floats, v: Floats, audited: AuditedLevel, chance: float, year: int) -> ChangeEvidence:
     """Return the evidence that a ratio is below the lower bound of the audit: that ``bound v - u`` is above 0."""
     bound = min(lowest_ratio(audited.estimate, audited.se, audited.count, chance), _NEAR_ONE)
     return bounded_evidence(bound * v - u, 1 - bound, year)
 
 
-def _either_side(u: Floats, v: Floats, audited: AuditedLevel, chance: float, year: int) -> Evidence:
+def _either_side(u: Floats, v: Floats, audited: AuditedLevel, chance: float, year: int) -> ChangeEvidence:
     """Return the evidence that a mean of values in [0, 1] is above the upper bound, or below the lower one."""
     del v  # each pick counts once
     most, least = (
@@ -201,17 +201,17 @@ def _either_side(u: Floats, v: Floats, audited: AuditedLevel, chance: float, yea
     rise = bounded_evidence(u - most, most, year)
     fall = bounded_evidence(least - u, 1 - least, year)
     log_e = np.logaddexp(rise.log_e, fall.log_e) - np.log(2)
-    return Evidence(log_e, np.where(rise.log_e >= fall.log_e, rise.start, fall.start))
+    return ChangeEvidence(log_e, np.where(rise.log_e >= fall.log_e, rise.start, fall.start))
 
 
 @dataclass(frozen=True, eq=False)
-class _Course:
+class _RunningSignal:
     """The watched looks of a signal with their evidence."""
 
-    signal: Signal
-    rule: Rule
+    signal: LoggedSignal
+    rule: WatchRule
     totals: PeriodTotals
-    evidence: Evidence
+    evidence: ChangeEvidence
     first: npt.NDArray[np.int64]
     last: npt.NDArray[np.int64]
     chance: float

@@ -8,7 +8,7 @@ import numpy as np
 
 from bonwise.auditing.logged import logged_panels, logged_table
 from bonwise.auditing.watching.periods import DividedLog
-from bonwise.auditing.watching.signals import RECOVERY, Signal
+from bonwise.auditing.watching.signals import RECOVERY, LoggedSignal
 from bonwise.data.picks import Pick, Picks
 from bonwise.data.reading_options import ReadingOptions
 from bonwise.stats.sums import Sums, prompt_sums
@@ -21,7 +21,7 @@ class LabelledPicks(NamedTuple):
 
     Parameters
     ----------
-    signal : Signal
+    signal : LoggedSignal
         Over the pools whose candidates are all labelled.
     repeated : int
         Picks of a prompt that was picked before.
@@ -29,7 +29,7 @@ class LabelledPicks(NamedTuple):
         Whether all labels lie in [0, 1].
     """
 
-    signal: Signal
+    signal: LoggedSignal
     repeated: int
     unit_scale: bool
 
@@ -70,7 +70,7 @@ def labelled_picks(log: DividedLog, reading: ReadingOptions, source: str) -> Lab
         "no pick to compare": len(place) - len(panel.sizes),
         "the prompt was picked before": len(log.picks) - len(place),
     }
-    signal = Signal(
+    signal = LoggedSignal(
         RECOVERY,
         (t.J - t.R)[order],
         (t.M - t.R)[order],

@@ -14,7 +14,7 @@ from bonwise.documents.watch import SignalUnit
 from bonwise.documents.watched_pick import WatchedLine
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
-__all__ = ["RECOVERY", "SIGNALS", "PeriodTotals", "Signal", "signal_of"]
+__all__ = ["RECOVERY", "SIGNALS", "LoggedSignal", "PeriodTotals", "signal_of"]
 
 RECOVERY = "recovery"
 
@@ -62,7 +62,7 @@ class PeriodTotals:
 
 
 @dataclass(frozen=True, eq=False)
-class Signal:
+class LoggedSignal:
     """A signal of a log: ``sum u / sum v``.
 
     Parameters
@@ -95,7 +95,7 @@ class Signal:
         return PeriodTotals(u, v, picks)
 
 
-def signal_of(name: str, lines: Sequence[WatchedLine], period: npt.NDArray[np.int64]) -> Signal:
+def signal_of(name: str, lines: Sequence[WatchedLine], period: npt.NDArray[np.int64]) -> LoggedSignal:
     """Return a signal that needs no labels.
 
     Parameters
@@ -109,7 +109,7 @@ def signal_of(name: str, lines: Sequence[WatchedLine], period: npt.NDArray[np.in
     told = np.array([not isinstance(one, str) for one in found], dtype=bool)
     values = np.array([one for one in found if not isinstance(one, str)], dtype=np.float64).reshape(-1, 2)
     undefined = dict(Counter(one for one in found if isinstance(one, str)).most_common())
-    return Signal(name, values[:, 0], values[:, 1], period[told], undefined)
+    return LoggedSignal(name, values[:, 0], values[:, 1], period[told], undefined)
 
 
 def _scored(line: WatchedLine) -> list[float] | str:

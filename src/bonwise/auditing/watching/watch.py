@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from bonwise.auditing.watching.baselines import AuditBaseline, audit_baseline, audit_file, baseline_files
-from bonwise.auditing.watching.courses import Rule, by_bound, by_ranks, not_watched
+from bonwise.auditing.watching.courses import WatchRule, by_bound, by_ranks, not_watched
 from bonwise.auditing.watching.labelled import LabelledPicks, labelled_picks
 from bonwise.auditing.watching.periods import DividedLog, divided, way_of
 from bonwise.auditing.watching.pick_log import files_of, read_log
 from bonwise.auditing.watching.sentences import sentences, verdict_of
-from bonwise.auditing.watching.signals import RECOVERY, SIGNALS, Signal, signal_of
+from bonwise.auditing.watching.signals import RECOVERY, SIGNALS, LoggedSignal, signal_of
 from bonwise.data.checks import CONFIDENCE, check_confidence, check_seed, check_whole
 from bonwise.data.reading_options import PickKeywords, ReadingOptions, opens_a_table
 from bonwise.data.rows import RowSource, name_of
@@ -125,7 +125,7 @@ def watch(  # noqa: PLR0913 - all but the files are named
         Files of earlier picks, an audit (``.json``), or both. A signal that neither tells is compared with the first
         periods of the log.
     labels : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
-        Oracle labels of some picks, joined on prompt and candidate: recovery is watched too.
+        Labels from elsewhere, joined on prompt and candidate.
     by : {"file", "hour", "day", "week"} or int, optional
         What a period is, or how many picks it holds; a day where every line has a time, else a file.
     time : str, optional
@@ -177,7 +177,7 @@ def watch(  # noqa: PLR0913 - all but the files are named
     audited = None if audit is None else audit_baseline(audit, judge, log.picks)
     if judge is not None and audited is None:
         raise UsageError("a judge is named, and the baseline is no audit", hint="drop --judge, or give the audit")
-    rule = Rule(float(confidence), int(year), int(seed), log.names, begins)
+    rule = WatchRule(float(confidence), int(year), int(seed), log.names, begins)
     labelled = None if labels is None else labelled_picks(log, options, str(files[0]))
     own = f"the first {begins} periods of the log" if not earlier else "files of earlier picks"
     found = dict(_signals(log, rule, audited, labelled, own, ranked_first=bool(earlier)))
@@ -240,7 +240,7 @@ def _log(
 
 def _signals(
     log: DividedLog,
-    rule: Rule,
+    rule: WatchRule,
     audited: AuditBaseline | None,
     labelled: LabelledPicks | None,
     own: str,
@@ -262,15 +262,17 @@ def _signals(
             yield name, _ranked(signal, rule, _source(name, audited, own, ranked_first=ranked_first))
 
 
-def _ranked(signal: Signal, rule: Rule, source: str) -> WatchedSignal:
+def _ranked(signal: LoggedSignal, rule: WatchRule, source: str) -> WatchedSignal:
     if rule.baseline == len(rule.names):
         return not_watched(signal, "all periods are the baseline", early=True)
     return by_ranks(signal, rule, source)
 
 
-def _recovery(rule: Rule, audited: AuditBaseline | None, labelled: LabelledPicks | None, own: str) -> WatchedSignal:
+def _recovery(
+    rule: WatchRule, audited: AuditBaseline | None, labelled: LabelledPicks | None, own: str
+) -> WatchedSignal:
     nothing = np.empty(0)
-    none = Signal(RECOVERY, nothing, nothing, np.empty(0, dtype=np.int64))
+    none = LoggedSignal(RECOVERY, nothing, nothing, np.empty(0, dtype=np.int64))
     if labelled is None:
         return not_watched(none, "no labels were given: add --labels FILE")
     signal = labelled.signal
@@ -289,9 +291,9 @@ def _source(name: str, audited: AuditBaseline | None, own: str, *, ranked_first:
     return own if missing is None else f"{own}, because {missing}"
 
 
-def _from_the_start(rule: Rule) -> Rule:
+def _from_the_start(rule: WatchRule) -> WatchRule:
     """Watch every period: an audit is no period of the log."""
-    return Rule(rule.confidence, rule.year, rule.seed, rule.names, 0)
+    return WatchRule(rule.confidence, rule.year, rule.seed, rule.names, 0)
 
 
 def _data(

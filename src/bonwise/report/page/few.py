@@ -109,7 +109,9 @@ def _height(block: Block) -> int:
         return _DRAWN
     if isinstance(block, Table):
         return _TILES if block.role == "headlines" else _TITLE + _ROW * sum(_lines(row.cells) for row in block.rows)
-    return (_LINE if block.folded else _TITLE + sum(map(_height, block.blocks))) if block.blocks else 0
+    if isinstance(block, Stepped) or not block.blocks:
+        return 0
+    return _LINE if block.folded else _TITLE + sum(map(_height, block.blocks))
 
 
 def _lines(cells: Sequence[str]) -> int:

@@ -16,7 +16,7 @@ from scipy import special
 
 from bonwise.stats.sums import Floats
 
-__all__ = ["Evidence", "Sides", "bounded_evidence", "first_alarm", "scores_evidence"]
+__all__ = ["ChangeEvidence", "Sides", "bounded_evidence", "first_alarm", "scores_evidence"]
 
 Sides = Literal["both", "above", "below"]
 
@@ -29,7 +29,7 @@ STAKES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95)
 _Ints = npt.NDArray[np.int64]
 
 
-class Evidence(NamedTuple):
+class ChangeEvidence(NamedTuple):
     """What a stream says at each of its looks.
 
     Parameters
@@ -44,7 +44,7 @@ class Evidence(NamedTuple):
     start: _Ints
 
 
-def scores_evidence(scores: Floats, year: int, sides: Sides = "both") -> Evidence:
+def scores_evidence(scores: Floats, year: int, sides: Sides = "both") -> ChangeEvidence:
     """Return the evidence that independent standard normal scores have moved.
 
     The bet from s on is the likelihood ratio of a shift that is itself drawn from a normal law of mean 0 and standard
@@ -78,7 +78,7 @@ def scores_evidence(scores: Floats, year: int, sides: Sides = "both") -> Evidenc
     return _averaged(scores.shape, year, bets)
 
 
-def bounded_evidence(gains: Floats, reach: float, year: int) -> Evidence:
+def bounded_evidence(gains: Floats, reach: float, year: int) -> ChangeEvidence:
     """Return the evidence that a bounded stream has a mean above 0, whatever its law.
 
     The bet from s on is the average over `STAKES` of the product of ``1 + stake x gain / reach``, the wealth of a
@@ -108,7 +108,7 @@ def bounded_evidence(gains: Floats, reach: float, year: int) -> Evidence:
     return _averaged(gains.shape, year, bets)
 
 
-def _averaged(shape: tuple[int, ...], year: int, bets: Callable[[int, int], Floats]) -> Evidence:
+def _averaged(shape: tuple[int, ...], year: int, bets: Callable[[int, int], Floats]) -> ChangeEvidence:
     """Average the bets of all starts of a year, at every look."""
     log_e, start = np.empty(shape), np.empty(shape, dtype=np.int64)
     for at in range(shape[-1]):
@@ -118,7 +118,7 @@ def _averaged(shape: tuple[int, ...], year: int, bets: Callable[[int, int], Floa
         total = special.logsumexp(worth, axis=-1)
         log_e[..., at] = np.logaddexp(total, np.log(unused) if unused else -np.inf) - np.log(year)
         start[..., at] = first + np.argmax(worth, axis=-1)
-    return Evidence(log_e, start)
+    return ChangeEvidence(log_e, start)
 
 
 def first_alarm(log_e: Floats, chance: float) -> int | None:

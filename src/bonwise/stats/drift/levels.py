@@ -11,7 +11,15 @@ from bonwise.stats.end_laws import EffectiveShare
 from bonwise.stats.sequential.running_ratio import RunningRatio
 from bonwise.stats.sums import Floats
 
-__all__ = ["FEWEST", "Level", "highest_share", "level_over", "lowest_ratio", "lowest_share", "neighbour_correlation"]
+__all__ = [
+    "FEWEST",
+    "LevelInterval",
+    "highest_share",
+    "level_over",
+    "lowest_ratio",
+    "lowest_share",
+    "neighbour_correlation",
+]
 
 FEWEST = 3
 """Periods below which a level has no interval."""
@@ -23,7 +31,7 @@ _STRIKING = 3.0
 """Standard errors, 1 / sqrt(periods), beyond which the correlation of neighbours is told."""
 
 
-class Level(NamedTuple):
+class LevelInterval(NamedTuple):
     """A level, its interval, and why that is missing.
 
     Parameters
@@ -38,7 +46,7 @@ class Level(NamedTuple):
     reason: str = ""
 
 
-def level_over(u: Floats, v: Floats, confidence: float, *, share: bool = False) -> Level:
+def level_over(u: Floats, v: Floats, confidence: float, *, share: bool = False) -> LevelInterval:
     """Return ``sum u / sum v`` with Fieller's interval by periods, Student's t with as many degrees less one.
 
     A part of a whole gets Clopper and Pearson's interval on as many draws as that standard error is worth.
@@ -60,22 +68,22 @@ def level_over(u: Floats, v: Floats, confidence: float, *, share: bool = False) 
     """
     count = len(u)
     if not v.sum():
-        return Level(None, None, None, "no pick tells it")
+        return LevelInterval(None, None, None, "no pick tells it")
     estimate = float(u.sum() / v.sum())
     if count < FEWEST:
-        return Level(estimate, None, None, f"an interval needs {FEWEST} periods")
+        return LevelInterval(estimate, None, None, f"an interval needs {FEWEST} periods")
     running = RunningRatio.of(u, v).at(np.array([count]))
     if not running.varies(estimate)[0]:
-        return Level(estimate, None, None, "all periods are alike")
+        return LevelInterval(estimate, None, None, "all periods are alike")
     if share:
         se = float(running.gap(estimate)[1][0] / running.b[0])
         found = EffectiveShare(estimate, se, count - 1).at(confidence)
-        return Level(estimate, None, None) if found is None else Level(estimate, *found)
+        return LevelInterval(estimate, None, None) if found is None else LevelInterval(estimate, *found)
     squared = np.array([float(special.stdtrit(count - 1, 0.5 + confidence / 2)) ** 2])
     low, high = (float(end[0]) for end in running.limits(squared))
     if np.isnan(low) or np.isnan(high):
-        return Level(estimate, None, None, "the interval is unbounded")
-    return Level(estimate, low, high)
+        return LevelInterval(estimate, None, None, "the interval is unbounded")
+    return LevelInterval(estimate, low, high)
 
 
 def highest_share(estimate: float, se: float, count: int, chance: float) -> float:
