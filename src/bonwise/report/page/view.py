@@ -175,17 +175,18 @@ def _opening(sections: Sequence[SectionView]) -> int:
 def few(described: Part) -> Part:
     """Return what of a description is in a notebook: its first parts without finders, and two drawings."""
     described = decisive_first(described)
-    whole = [one for one in described.blocks if not (isinstance(one, Part) and _finds(one))]
+    whole = list(_few_drawings(described.blocks, iter(range(_DRAWINGS))))
     parts = [one for one in whole if isinstance(one, Part)][:_PARTS]
-    blocks = [one for one in whole if not isinstance(one, Part) or one in parts]
-    return replace(described, blocks=list(_few_drawings(blocks, iter(range(_DRAWINGS)))))
+    return replace(described, blocks=[one for one in whole if not isinstance(one, Part) or one in parts])
 
 
 def _few_drawings(blocks: Sequence[Block], left: Iterator[int]) -> Iterator[Block]:
     for block in blocks:
         if isinstance(block, Part):
-            if not _finds(block):
-                yield replace(block, blocks=list(_few_drawings(block.blocks, left)))
+            blocks_of = [] if _finds(block) else list(_few_drawings(block.blocks, left))
+            # What was there for its drawings alone has no place without them.
+            if blocks_of:
+                yield replace(block, blocks=blocks_of)
         elif not isinstance(block, Drawing) or next(left, None) is not None:
             yield block
 
