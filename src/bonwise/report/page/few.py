@@ -90,7 +90,9 @@ def _without_scripted(blocks: Sequence[Block]) -> Iterator[Block]:
 def _without_drawings(blocks: Sequence[Block]) -> Iterator[Block]:
     for block in blocks:
         if isinstance(block, Part):
-            yield replace(block, blocks=list(_without_drawings(block.blocks)))
+            # What was there for its drawings alone has no place without them.
+            if left := list(_without_drawings(block.blocks)):
+                yield replace(block, blocks=left)
         elif not isinstance(block, Drawing):
             yield block
 
