@@ -42,7 +42,7 @@ def run(*arguments):
 def test_the_exit_code_says_what_to_do(files, capsys, flags, code, verdict):
     """0 stop: better or precise enough, 1 stop: not better, 3 continue; the page says it in words."""
     assert run(files / "labels.csv", "--scores", files / "scores.csv", *flags) == code
-    assert verdict in capsys.readouterr().out.splitlines()
+    assert f"Verdict: {verdict}" in capsys.readouterr().out.splitlines()
 
 
 def test_labels_beside_the_scores_are_enough(files, capsys):
@@ -85,9 +85,9 @@ def test_a_stop_for_the_labelled_prompts_alone_is_undecided(files, capsys):
     labels.to_csv(files / "half.csv", index=False)
     flags = (files / "half.csv", "--scores", files / "scores.csv", "--half-width", "0.2")
     assert run(*flags) == 3
-    assert "stop: precise enough, for the 150 labelled prompts" in capsys.readouterr().out.splitlines()
+    assert "Verdict: stop: precise enough, for the 150 labelled prompts" in capsys.readouterr().out.splitlines()
     assert run(*flags, "--design", "uniform") == 0
-    assert "stop: precise enough" in capsys.readouterr().out.splitlines()
+    assert "Verdict: stop: precise enough" in capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.parametrize("name", ["labels.csv", "scores.csv", "todo.csv"])
