@@ -43,8 +43,8 @@ def watch(
 ) -> int:
     """Tell what moved in the picks of production.
 
-    Watches ties, margins, order effect, unscored share, cost, length and, with labels, recovery. Made for a daily job:
-    run it over the growing set of files.
+    Watches ties, margins, order effect, unscored share, cost, length and, with labels, recovery. Made for a daily
+    job: run it over the growing set of files.
 
     Exit codes: 0 nothing moved, 1 a signal moved, 3 too early to say.
 
