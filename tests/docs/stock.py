@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from auditing.watching.logs import write_log
+from bonwise.auditing.audit import audit
 from bonwise.auditing.confidence import audit_confidence
 from bonwise.data.score_file import score_file
 from bonwise.factors.fit import fit_factors
@@ -49,6 +51,7 @@ def stock():
     table[["prompt_id", "candidate", "judge_score"]].assign(oracle_label=words).to_csv("worded.csv", index=False)
     tool = Path(__file__).parents[1] / "data" / "importers" / "files" / "promptfoo.json.gz"
     Path("results.json").write_bytes(gzip.decompress(tool.read_bytes()))
+    write_production(table)
     write_votes(Path("votes.csv"))
     ratings = simulate_ratings(1, prompts=60, judges=4, labelled=0.5).frame()
     topic = np.where(ratings["prompt_id"].str[-1].isin(list("02468")), "maths", "law")
@@ -130,6 +133,14 @@ def write_prompts(path, ids):
     rng = np.random.default_rng(20261125)
     words = ["Say why. " * repeats for repeats in rng.integers(1, 30, len(ids))]
     pd.DataFrame({"prompt_id": ids, "code": rng.integers(0, 2, len(ids)), "prompt": words}).to_csv(path, index=False)
+
+
+def write_production(table):
+    """Write sixty days of picks, whose ties become frequent on 15 November, labels of some, and an audit."""
+    labels = write_log("picks", 60, shift_at=45, shifted={"tied": 0.2})
+    pd.DataFrame(labels).to_csv("picks_labels.csv", index=False)
+    audited = audit(table[["prompt_id", "candidate", "judge_score", "oracle_label"]])
+    Path("audit.json").write_text(audited.document().to_json(), encoding="utf-8")
 
 
 def write_votes(path):

@@ -53,6 +53,7 @@ OTHERWISE = {
     ("monitor", "confidence"): "it also limits false claims",
     ("plan", "confidence"): "of a test",
     ("watch", "confidence"): "it also limits false alarms",
+    ("watch", "judge"): "of the audit that is the baseline",
 }
 """Single parameters that differ from others of the same name and type, and why."""
 

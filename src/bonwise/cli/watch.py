@@ -41,9 +41,10 @@ def watch(
     seed: given.Seed = 0,
     output: Output,
 ) -> int:
-    """Tell whether production picks moved: ties, margins, order, unscored, cost, length, recovery.
+    """Tell what moved in the picks of production.
 
-    Made for a daily job: run it over the growing set of files.
+    Watches ties, margins, order effect, unscored share, cost, length and, with labels, recovery. Made for a daily
+    job: run it over the growing set of files.
 
     Exit codes: 0 nothing moved, 1 a signal moved, 3 too early to say.
 

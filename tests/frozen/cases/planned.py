@@ -94,4 +94,14 @@ CASES = (
         """,
         inputs=("scores.csv", "labels.csv", "unlabelled.csv", "partial.csv", "many.csv", "one_pair.csv"),
     ),
+    Case(
+        "watch",
+        """
+        select arena.jsonl --judge local:length > picks.jsonl
+        watch picks.jsonl --by 4 --first 6 --json watch.json --html watch.html
+        watch picks.jsonl --json early.json
+        """,
+        inputs=("arena.jsonl",),
+        unkept=("picks.jsonl",),
+    ),
 )

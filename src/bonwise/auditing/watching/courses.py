@@ -161,11 +161,12 @@ def by_bound(signal: LoggedSignal, rule: WatchRule, audited: AuditedLevel) -> Wa
     ----------
     signal : LoggedSignal
     rule : WatchRule
-        With a baseline of no period.
+        Periods of its baseline are not watched.
     audited : AuditedLevel
     """
     totals = signal.totals(len(rule.names))
     told = np.flatnonzero(totals.picks > 0)
+    told = told[told >= rule.baseline]
     if not told.size:
         return not_watched(signal, "it waits for the first pick that tells it", early=True)
     u, v, chance = totals.u[told] / totals.picks[told], totals.v[told] / totals.picks[told], rule.share / 2
@@ -178,7 +179,7 @@ def by_bound(signal: LoggedSignal, rule: WatchRule, audited: AuditedLevel) -> Wa
         method="bound",
         baseline=audited.record(),
         baseline_source=audited.source,
-        now=course.level(0, len(rule.names)),
+        now=course.level(rule.baseline, len(rule.names)),
         threshold=-float(np.log10(chance)),
         undefined=dict(signal.undefined),
         looks=list(course.looks()),

@@ -250,14 +250,14 @@ def _signals(
     lines = [pick.line for pick in log.picks]
     for name in SIGNALS:
         if name == RECOVERY:
-            yield name, _recovery(rule, audited, labelled, own)
+            yield name, _recovery(rule, audited, labelled, own, ranked_first=ranked_first)
             continue
         signal = signal_of(name, lines, log.period)
         if not signal.period.size:
             reason = next(iter(signal.undefined), "there is no pick")
             yield name, not_watched(signal, f"{reason}")
         elif audited is not None and name in audited.levels and not ranked_first:
-            yield name, by_bound(signal, _from_the_start(rule), audited.levels[name])
+            yield name, by_bound(signal, _against_audit(rule, own=True), audited.levels[name])
         else:
             yield name, _ranked(signal, rule, _source(name, audited, own, ranked_first=ranked_first))
 
@@ -269,7 +269,12 @@ def _ranked(signal: LoggedSignal, rule: WatchRule, source: str) -> WatchedSignal
 
 
 def _recovery(
-    rule: WatchRule, audited: AuditBaseline | None, labelled: LabelledPicks | None, own: str
+    rule: WatchRule,
+    audited: AuditBaseline | None,
+    labelled: LabelledPicks | None,
+    own: str,
+    *,
+    ranked_first: bool,
 ) -> WatchedSignal:
     nothing = np.empty(0)
     none = LoggedSignal(RECOVERY, nothing, nothing, np.empty(0, dtype=np.int64))
@@ -282,7 +287,7 @@ def _recovery(
         return _ranked(signal, rule, _source(RECOVERY, audited, own))
     if not labelled.unit_scale:
         return not_watched(signal, "labels lie outside 0 to 1: state their scale, such as --label-scale 1:5")
-    return by_bound(signal, _from_the_start(rule), audited.levels[RECOVERY])
+    return by_bound(signal, _against_audit(rule, own=not ranked_first), audited.levels[RECOVERY])
 
 
 def _source(name: str, audited: AuditBaseline | None, own: str, *, ranked_first: bool = False) -> str:
@@ -291,9 +296,9 @@ def _source(name: str, audited: AuditBaseline | None, own: str, *, ranked_first:
     return own if missing is None else f"{own}, because {missing}"
 
 
-def _from_the_start(rule: WatchRule) -> WatchRule:
-    """Watch every period: an audit is no period of the log."""
-    return WatchRule(rule.confidence, rule.year, rule.seed, rule.names, 0)
+def _against_audit(rule: WatchRule, *, own: bool) -> WatchRule:
+    """Watch every period of a log that would be its own baseline: the audit takes that place."""
+    return WatchRule(rule.confidence, rule.year, rule.seed, rule.names, 0 if own else rule.baseline)
 
 
 def _data(

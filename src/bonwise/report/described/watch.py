@@ -124,7 +124,8 @@ def _notes(document: WatchDocument) -> Iterator[Said]:
         if signal.reason is not None:
             yield Said("note", f"{title}: {signal.status}, because {printable(signal.reason, longest=200)}")
         elif signal.undefined:
-            yield Said("note", f"{title}: without {_without(signal)}")
+            picks = counted(sum(signal.undefined.values()), "pick")
+            yield Said("note", f"{title}: {picks} left out: {_without(signal)}")
     sources: dict[str, list[str]] = {}
     for name, signal in document.signals.items():
         if signal.baseline_source is not None:
