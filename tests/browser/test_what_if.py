@@ -81,11 +81,11 @@ def test_the_page_begins_at_the_audit(show, made):
         assert verdict == shown(page, "gate-slider")[1] == shown(page, "labels-slider")[1]
 
 
-def test_the_sliders_come_directly_after_the_verdict(show, made):
-    """The section is the first after the verdict, before any figure."""
+def test_the_sliders_come_after_the_first_figures(show, made):
+    """The section follows the verdict and what the picks are worth, before any other figure."""
     with show(made) as page:
         order = page.locator("main > section").evaluate_all("(all) => all.map((one) => one.id)")
-        assert order.index("what-if") == order.index("verdict") + 1
+        assert order.index("what-if") == order.index("verdict") + 2
 
 
 def test_without_a_script_there_is_the_table(browser, made):

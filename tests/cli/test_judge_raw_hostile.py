@@ -34,10 +34,10 @@ def said(request):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Work in a folder with a pool and labels for each noise."""
+    """Work in a folder with a pool for each noise, and labels by which each pick loses: pages show those prompts."""
     monkeypatch.chdir(tmp_path)
     pool_file("pools.jsonl", POOLS)
-    labels = [(name, f"c{at}", label) for name in POOLS for at, label in enumerate((1, 0))]
+    labels = [(name, f"c{at}", label) for name in POOLS for at, label in enumerate((0, 1))]
     written("labels.csv", [dict(zip(("prompt_id", "candidate", "oracle_label"), row, strict=True)) for row in labels])
     return tmp_path
 

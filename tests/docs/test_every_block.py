@@ -12,6 +12,7 @@ from hosts.test_doctests import PAGES as HOST_PAGES
 
 ELSEWHERE = {
     "README.md": "tests/docs/test_readme.py",
+    "docs/hosts_recipes.md": "tests/hosts/test_recipes.py",
     "docs/testing.md": "tests/testing/test_transport.py",
     "docs/tracing.md": "tests/test_tracing.py",
 }
@@ -24,6 +25,8 @@ NOT_TYPED = {
     "pip install": "needs a package index; the environments of .ci/run install what the lines name",
     "python3 -m venv": "the same",
     "python -m bonwise.testing.server": "runs until it is stopped; tests/testing starts it",
+    "docker": "no engine where the tests run; tests/serving checks what the image is made from",
+    "inspect ": "needs the framework; tests/hosts/test_inspect_ai.py types it",
     "bonwise mcp": "runs until it is stopped; tests/hosts starts it",
     "bonwise demo": "on the front page; tests/demo, and docs/howto_audit.md types it",
 }

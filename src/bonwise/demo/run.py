@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bonwise.auditing.audit import audit
+from bonwise.auditing.exhibits.page import write_page
 from bonwise.auditing.per_prompt import ROW_HEADER
 from bonwise.auditing.result import Audit
 from bonwise.data.bytes_check import file_errors
@@ -23,6 +24,7 @@ from bonwise.judges.judged_table import SCORE_HEADER, score_table
 from bonwise.judges.local import NAMES, from_name
 from bonwise.judges.protocol import Judge
 from bonwise.judges.scoring import judge_pools_now
+from bonwise.report.blocks import Said
 from bonwise.selection.select import select
 from bonwise.selection.selection import Selection
 
@@ -66,7 +68,9 @@ class Demo:
     policies: tuple[Policy, ...]
 
 
-def run_demo(folder: Path, *, seed: int = 0, force: bool = False) -> Demo:
+def run_demo(
+    folder: Path, *, seed: int = 0, force: bool = False, then: Callable[[Audit], Sequence[Said]] | None = None
+) -> Demo:
     """Judge the bundled tasks, pick, audit, and write every file of the journey.
 
     Parameters
@@ -78,6 +82,8 @@ def run_demo(folder: Path, *, seed: int = 0, force: bool = False) -> Demo:
         Breaks ties and draws the two simulated judges.
     force : bool
         Whether to replace files there that bonwise did not write.
+    then : callable, optional
+        Returns what to type after an audit, for its page; calls of Python where it is None.
 
     Raises
     ------
@@ -112,7 +118,7 @@ def run_demo(folder: Path, *, seed: int = 0, force: bool = False) -> Demo:
     found = audit(folder / "scores.csv", labels=folder / "labels.csv", pools=folder / "pools.jsonl")
     write_whole(folder / "audit.json", json.dumps(found.to_dict(), indent=2, allow_nan=False) + "\n")
     write_whole(folder / "per_prompt.csv", csv_frame(found.per_prompt()))
-    found.to_html(folder / "audit.html")
+    write_page(found, folder / "audit.html", then=None if then is None else then(found))
     paradox = audit(_long(two_judges(seed=seed)))
     policies = tuple(run_policies(tasks, folder, folder / "labels.csv", seed))
     answers = sum(len(task.pool.candidates) for task in tasks)

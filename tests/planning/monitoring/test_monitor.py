@@ -332,7 +332,7 @@ def test_without_a_statement_labels_of_some_prompts_speak_for_those_alone(half_d
     found = monitor(scores, **asked)
     assert (found.verdict, found.describes) == ("stop: precise enough", "labelled prompts")
     assert any("describe the 150 labelled of 300 prompts" in one for one in found.sentences)
-    assert "stop: precise enough, for the 150 labelled prompts" in str(found).splitlines()
+    assert "Verdict: stop: precise enough, for the 150 labelled prompts" in str(found).splitlines()
     assert strict(found)["describes"] == "labelled prompts"
     stated = monitor(scores, **asked, design="uniform")
     assert (stated.describes, stated.settings["design"]) == ("all prompts", "uniform")

@@ -300,7 +300,7 @@ def test_a_plan_prints_as_a_page():
     """str() gives the verdict, the counts and the sentences; repr stays short."""
     found = plan(question="recovery>0", candidates=4, within_r=0.3)
     text = str(found)
-    assert text.startswith("Plan for recovery>0: feasible")
+    assert text.startswith("Verdict: feasible\n")
     assert "192" in text
     assert "One-sided" in text
     assert len(repr(found)) < 300

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Literal
 
 from bonwise.documents.audit import AuditDocument
@@ -68,8 +69,9 @@ def describe_with(
     else:
         decisive, found = _verdict_alone(document, exhibits, then), _alone(document, exhibits, studies)
     annotators = [] if document.annotators is None else [agreement_of_annotators(document.annotators)]
-    what_if = what_would_change(exhibits, settings.reference)
-    blocks = [facts(document), *of_the_table(document), decisive, *what_if, *found, *annotators, *gates(document)]
+    # What the picks are worth is seen before what would change the verdict on them.
+    blocks = [facts(document), *of_the_table(document), decisive, *islice(found, 1)]
+    blocks += [*what_would_change(exhibits, settings.reference), *found, *annotators, *gates(document)]
     if exhibits is not None:
         blocks += worst_prompts(exhibits.prompts, several=document.several, reference=settings.reference, more=more)
     blocks.append(limits("audit", "long", settings.reference))
