@@ -6,8 +6,8 @@
 Six signals for 365 days after the baseline. A false alarm is any alarm of any signal within the year. The weekly
 tests compare the seven days of each full week with the baseline: by picks (Welch's t test on all picks), and by days
 (the same test on the ratios of days). Both are Bonferroni-corrected for 52 weeks and 6 signals.
-Then the six signals by weeks, recovery by ranks, and recovery and tie rates against an audit: each of the seven signals
-has a seventh of .05.
+Then the six signals by weeks, recovery by ranks, and recovery and tie rates against an audit. Each of the seven
+signals has a seventh of .05.
 """
 
 from __future__ import annotations
@@ -189,7 +189,8 @@ def main() -> None:
     times = range(given.replications)
     with ProcessPoolExecutor(given.processes) as pool:
         if given.quiet:
-            return quiet_tables(pool, given.replications)
+            quiet_tables(pool, given.replications)
+            return
         print("| days | baseline | watch | weekly, by picks | weekly, by days |\n|---|---|---|---|---|")
         for words, changes in STILL.items():
             for baseline in (7, 14, 30) if not changes else (14,):

@@ -16,8 +16,8 @@ CANDIDATES = 4
 class LabelledLaw:
     """Pools of four candidates whose labels are uniform in [0, 1], or 0 and 1.
 
-    A score is the label and an error of standard deviation `noise` times the effect of the day, the standard deviation
-    of which is `effect` as a part. `picks` are labelled on a day, Poisson around it.
+    A score is the label and an error of standard deviation `noise` times the effect of the day, whose own standard
+    deviation is `effect`. `picks` are labelled on a day, Poisson around it.
     """
 
     noise: float = 0.3

@@ -122,9 +122,9 @@ def lowest_share(estimate: float, se: float, count: int, chance: float) -> float
 def lowest_recovery(estimate: float, se: float, count: int, draws: float, chance: float) -> float:
     """Return the lower bound of a recovery: the smaller one of Student's t and of Clopper and Pearson.
 
-    A loss of a prompt is at most its possible gain, which is at most 1. So the lost share, a ratio of sums, is no wider
-    than a share of as many draws as the possible gains add up to. That holds where few losses, or none, were seen, and
-    the standard error says little.
+    A prompt loses at most its possible gain, which is at most 1. So the lost share, a ratio of sums, counts as a
+    share of as many draws as the possible gains add up to. Where few losses were seen, or none, the standard error
+    says little, and that bound is the lower one.
 
     Parameters
     ----------
