@@ -6,6 +6,8 @@
 Six signals for 365 days after the baseline. A false alarm is any alarm of any signal within the year. The weekly
 tests compare the seven days of each full week with the baseline: by picks (Welch's t test on all picks), and by days
 (the same test on the ratios of days). Both are Bonferroni-corrected for 52 weeks and 6 signals.
+Then the six signals by weeks, recovery by ranks, and recovery and tie rates against an audit. Each of the seven
+signals has a seventh of .05.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from scipy import special
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from auditing.watching.labelled_laws import LAWS, bound_alarm, recovery_alarm, tie_alarm
 from stats.drift.laws import SIX, YEAR, Law, alarm_day, picks_of
 
 Floats = npt.NDArray[np.float64]
@@ -45,6 +48,11 @@ STILL = {
     "days correlated .3 with the day before": {"memory": 0.3},
     "days correlated .6 with the day before": {"memory": 0.6},
 }
+
+MEMORIES = (0.0, 0.3, 0.6)
+BASELINES = (7, 14, 30)
+AUDITED = (50, 200)
+TIES = (0.02, 0.2)
 
 RARE = Law("share", 0.04, 0.2)
 MOVED = {
@@ -105,6 +113,61 @@ def false_alarms(task: tuple[int, dict[str, Any], int]) -> npt.NDArray[np.bool_]
     return found
 
 
+def weeks_alarm(task: tuple[float, int, int, int]) -> bool:
+    """Return whether any of six signals alarmed in as many weeks after a baseline of some, the year as long."""
+    memory, baseline, weeks, replication = task
+    return any(
+        alarm_day(
+            replace(law, memory=memory),
+            baseline + weeks,
+            baseline,
+            (11, baseline, replication, at),
+            SHARE,
+            weeks,
+            every=7,
+        )
+        is not None
+        for at, law in enumerate(SIX.values())
+    )
+
+
+def recovery_task(task: tuple[str, int, int]) -> bool:
+    """Return whether recovery by ranks alarmed in a year, after a baseline of some days."""
+    law, baseline, replication = task
+    return recovery_alarm(LAWS[law], baseline, YEAR, (13, baseline, replication))
+
+
+def audited_task(task: tuple[str, int, int]) -> bool:
+    """Return whether recovery alarmed in a year against an audit of some prompts."""
+    law, prompts, replication = task
+    return bound_alarm(LAWS[law], prompts, YEAR, (17, prompts, replication))
+
+
+def tied_task(task: tuple[float, int, int]) -> bool:
+    """Return whether a tie rate alarmed in a year against an audit of some prompts."""
+    level, prompts, replication = task
+    return tie_alarm(level, prompts, YEAR, (19, prompts, replication))
+
+
+def quiet_tables(pool: ProcessPoolExecutor, replications: int) -> None:
+    """Print the shares of years with a false alarm of weeks, of recovery, and against an audit."""
+    times = range(replications)
+    print("\n| correlation of days | baseline | years | watch, --by week --year 52 |\n|---|---|---|---|")
+    for memory in MEMORIES:
+        for baseline in (8, 14):
+            found = list(pool.map(weeks_alarm, [(memory, baseline, WEEKS, one) for one in times], chunksize=4))
+            print(f"| {memory:g} | {baseline} weeks | {replications} | {np.mean(found):.3f} |", flush=True)
+    print("\n| signal | baseline | years | false alarms |\n|---|---|---|---|")
+    rows = [(f"recovery, {law}", recovery_task, law, size, "days") for law in LAWS for size in BASELINES]
+    rows += [(f"recovery, {law}", audited_task, law, size, "audited prompts") for law in LAWS for size in AUDITED]
+    rows += [
+        (f"tie rate {level:.0%}", tied_task, level, size, "audited prompts") for level in TIES for size in AUDITED
+    ]
+    for title, function, law, size, unit in rows:
+        found = list(pool.map(function, [(law, size, one) for one in times], chunksize=4))
+        print(f"| {title} | {size} {unit} | {replications} | {np.mean(found):.4f} |", flush=True)
+
+
 def delays(task: tuple[int, Law, float, int]) -> list[float]:
     """Return the days until each rule sees a shift, infinity where it does not within the patience."""
     baseline, law, after, replication = task
@@ -121,9 +184,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replications", type=int, default=500)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--quiet", action="store_true", help="weeks, recovery and audits alone")
     given = parser.parse_args()
     times = range(given.replications)
     with ProcessPoolExecutor(given.processes) as pool:
+        if given.quiet:
+            quiet_tables(pool, given.replications)
+            return
         print("| days | baseline | watch | weekly, by picks | weekly, by days |\n|---|---|---|---|---|")
         for words, changes in STILL.items():
             for baseline in (7, 14, 30) if not changes else (14,):
@@ -135,6 +202,7 @@ def main() -> None:
             found = np.array(list(pool.map(delays, [(30, law, after, one) for one in times], chunksize=4)))
             cells = " | ".join(f"{np.median(one):g} ({np.isfinite(one).mean():.2f})" for one in found.T)
             print(f"| {words} | {cells} |", flush=True)
+        quiet_tables(pool, given.replications)
 
 
 if __name__ == "__main__":

@@ -134,6 +134,16 @@ def test_days_of_a_timestamp_and_weeks(tmp_path):
     assert parts.data.periods[0] == "picks 981 to 1,050"
 
 
+def test_days_that_follow_the_day_before_are_told_with_the_remedy(tmp_path):
+    """Lengths in blocks of ten days: the sentence names weeks, and what they need where a period is a file."""
+    for day in range(0, 40, 10):
+        write_log(tmp_path / "p", 10, picks=20, start=day, length=400 + 100 * (day // 10 % 2))
+    found = bw.watch(f"{tmp_path}/p/*.jsonl", first=30)
+    (said,) = [one for one in found.sentences if "follows that of the period before" in one]
+    assert said.startswith("The length of a period")
+    assert said.endswith("Use --by week, which needs a time in each line.")
+
+
 def test_too_few_days_are_too_early(tmp_path):
     """A log that its own baseline takes up."""
     write_log(tmp_path / "p", 10)

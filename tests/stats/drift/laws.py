@@ -87,18 +87,20 @@ def picks_of(law: Law, days: int, chance: np.random.Generator):
     return level * chance.gamma(4, 0.25, size), one, day
 
 
-def looks_of(law: Law, days: int, baseline: int, seed: tuple[int, ...]):
-    """Return the looks of one stream and their normal scores."""
+def looks_of(law: Law, periods: int, baseline: int, seed: tuple[int, ...], every: int = 1):
+    """Return the looks of one stream and their normal scores; a period is as many days as `every` says."""
     chance = np.random.default_rng(seed)
-    u, v, day = picks_of(law, days, chance)
-    looks = Looks.of(u, v, day, periods=days, baseline=baseline, seed=seed)
+    u, v, day = picks_of(law, periods * every, chance)
+    looks = Looks.of(u, v, day // every, periods=periods, baseline=baseline, seed=seed)
     scores = normal_scores(looks.u, looks.v, looks.baseline, chance.random(len(looks.u) - looks.baseline))
     return looks, scores
 
 
-def alarm_day(law: Law, days: int, baseline: int, seed: tuple[int, ...], chance: float, year: int = YEAR):
-    """Return the day of the first alarm, None where there is none."""
-    looks, scores = looks_of(law, days, baseline, seed)
+def alarm_day(
+    law: Law, days: int, baseline: int, seed: tuple[int, ...], chance: float, year: int = YEAR, every: int = 1
+):
+    """Return the period of the first alarm, a day unless it is said otherwise; None where there is none."""
+    looks, scores = looks_of(law, days, baseline, seed, every)
     evidence = scores_evidence(scores, year)
     reached = np.flatnonzero(evidence.log_e >= -np.log(chance))
     return int(looks.last[looks.baseline + reached[0]]) if reached.size else None

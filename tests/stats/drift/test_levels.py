@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bonwise.stats.drift.levels import highest_share, level_over, lowest_ratio, lowest_share, neighbour_correlation
+from bonwise.stats.drift.levels import highest_share, level_over, lowest_recovery, lowest_share, neighbour_correlation
 from stats.drift.laws import SIX, picks_of
 
 
@@ -25,10 +25,13 @@ def test_a_level_without_an_interval_says_why():
 
 
 def test_bounds_by_hand():
-    """No hit of 400: 1 - .025^(1/400); a ratio less t times its standard error."""
+    """No hit of 400: 1 - .025^(1/400); a recovery less t times its standard error, and of no loss in 60 draws."""
     assert highest_share(0.0, 0.0, 400, 0.025) == pytest.approx(1 - 0.025 ** (1 / 400), rel=1e-9)
     assert lowest_share(1.0, 0.0, 400, 0.025) == pytest.approx(0.025 ** (1 / 400), rel=1e-9)
-    assert lowest_ratio(0.6, 0.05, 100, 0.025) == pytest.approx(0.6 + stats.t.ppf(0.025, 99) * 0.05, rel=1e-9)
+    student = 0.6 + stats.t.ppf(0.025, 99) * 0.08
+    assert lowest_recovery(0.6, 0.08, 100, 100.0, 0.025) == pytest.approx(student, rel=1e-9)
+    assert lowest_recovery(-0.1, 0.0, 100, 60.0, 0.025) == pytest.approx(-0.1, rel=1e-9)
+    assert lowest_recovery(1.0, 0.0, 100, 60.0, 0.025) == pytest.approx(0.025 ** (1 / 60), rel=1e-9)
 
 
 def test_striking_neighbours_are_told():

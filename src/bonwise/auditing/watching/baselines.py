@@ -86,11 +86,7 @@ def audit_baseline(path: Path, judge: str | None, picks: Sequence[LoggedPick]) -
     found = document.judges[name]
     levels = dict(_levels(found, str(path)))
     missing = {
-        signal: f"{path} holds no {metric}: {found.metrics[metric].reason or 'it has no standard error'}"
-        if metric in found.metrics
-        else f"{path} holds no {metric}"
-        for signal, metric in _METRICS.items()
-        if signal not in levels
+        signal: f"{path} {_without(found, metric)}" for signal, metric in _METRICS.items() if signal not in levels
     }
     return AuditBaseline(str(path), name, levels, missing)
 
@@ -109,7 +105,27 @@ def _judge_of(document: AuditDocument, path: Path, judge: str | None, picks: Seq
 def _levels(found: JudgeFound, source: str) -> Iterator[tuple[str, AuditedLevel]]:
     for signal, metric in _METRICS.items():
         one = found.metrics.get(metric)
-        if one is not None and one.estimate is not None and (one.se is not None or signal != RECOVERY):
+        room = _room(found) if signal == RECOVERY else None
+        told = one is not None and (signal != RECOVERY or (room is not None and one.se is not None))
+        if one is not None and one.estimate is not None and told:
             # A share has bounds also where no prompt differs from another.
             se = float(one.se or 0.0)
-            yield signal, AuditedLevel(source, float(one.estimate), se, one.low, one.high, one.n)
+            draws = None if room is None else room * one.n
+            yield signal, AuditedLevel(source, float(one.estimate), se, one.low, one.high, one.n, draws)
+
+
+def _room(found: JudgeFound) -> float | None:
+    """Return the mean possible gain of a prompt; None where labels are not seen to lie in [0, 1]."""
+    oracle, random = (found.metrics.get(name) for name in ("value_oracle", "value_random"))
+    if oracle is None or random is None or oracle.estimate is None or random.estimate is None:
+        return None
+    return oracle.estimate - random.estimate if 0 <= random.estimate < oracle.estimate <= 1 else None
+
+
+def _without(found: JudgeFound, metric: str) -> str:
+    one = found.metrics.get(metric)
+    if one is None or one.estimate is None or metric != _METRICS[RECOVERY]:
+        return f"holds no {metric}" if one is None else f"holds no {metric}: {one.reason or 'it is undefined'}"
+    if one.se is None:
+        return f"holds no {metric}: it has no standard error"
+    return "has labels outside 0 to 1: state their scale in the audit, such as --label-scale 1:5"

@@ -13,7 +13,7 @@ from bonwise.documents.record import given
 from bonwise.documents.watch import Alarm, LevelRecord, WatchedLook, WatchedSignal
 from bonwise.report.numbers import counted
 from bonwise.stats.drift.change import ChangeEvidence, bounded_evidence, first_alarm, scores_evidence
-from bonwise.stats.drift.levels import highest_share, level_over, lowest_ratio, lowest_share, neighbour_correlation
+from bonwise.stats.drift.levels import highest_share, level_over, lowest_recovery, lowest_share, neighbour_correlation
 from bonwise.stats.drift.looks import PART, Looks
 from bonwise.stats.drift.normal_scores import normal_scores
 from bonwise.stats.sums import Floats
@@ -67,6 +67,8 @@ class AuditedLevel:
     low, high : float or None
     count : int
         Prompts behind it.
+    draws : float, optional
+        Of recovery: `count` times the mean possible gain, labels in [0, 1]; 1 each where it is missing.
     """
 
     source: str
@@ -75,6 +77,7 @@ class AuditedLevel:
     low: float | None
     high: float | None
     count: int
+    draws: float | None = None
 
     def record(self) -> LevelRecord:
         """Return it as a document holds a level."""
@@ -189,7 +192,8 @@ def by_bound(signal: LoggedSignal, rule: WatchRule, audited: AuditedLevel) -> Wa
 
 def _below(u: Floats, v: Floats, audited: AuditedLevel, chance: float, year: int) -> ChangeEvidence:
     """Return the evidence that a ratio is below the lower bound of the audit: that ``bound v - u`` is above 0."""
-    bound = min(lowest_ratio(audited.estimate, audited.se, audited.count, chance), _NEAR_ONE)
+    draws = audited.count if audited.draws is None else audited.draws
+    bound = min(lowest_recovery(audited.estimate, audited.se, audited.count, draws, chance), _NEAR_ONE)
     return bounded_evidence(bound * v - u, 1 - bound, year)
 
 

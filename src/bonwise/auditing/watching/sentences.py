@@ -34,8 +34,7 @@ def sentences(signals: Mapping[str, WatchedSignal], data: WatchData, settings: W
         if signal.neighbours is not None:
             yield (
                 f"The {TITLES[name]} of a period follows that of the period before (correlation "
-                f"{number(signal.neighbours)}), so false alarms are more frequent than stated. "
-                "Watch longer periods, such as weeks."
+                f"{number(signal.neighbours)}), so false alarms are more frequent than stated. {_longer(settings.by)}"
             )
     if moved:
         yield "After you have acted on an alarm, begin with a new baseline: an alarm stays with its baseline."
@@ -44,6 +43,12 @@ def sentences(signals: Mapping[str, WatchedSignal], data: WatchData, settings: W
         f"The chance of any false alarm of any signal within {looks} is at most {chance}. That holds if periods are "
         "exchangeable while nothing changes."
     )
+
+
+def _longer(by: str) -> str:
+    if by in ("hour", "day"):
+        return "Use --by week."
+    return "Use --by week, which needs a time in each line." if by == "file" else "Watch longer periods."
 
 
 def _moved(name: str, signal: WatchedSignal) -> str:

@@ -21,6 +21,8 @@ __all__ = ["Course", "CourseLook", "course_figure"]
 _SIZE = (4.6, 2.6)
 _TICKS = 4
 _LETTERS = 12
+_TOP = {True: 0.01, False: 1.0}
+"""Upper end of the axis of a signal that is always 0, by whether it is a share."""
 
 
 class CourseLook(Protocol):
@@ -142,6 +144,9 @@ def _paint(axes: Axes, data: Course) -> None:
     axes.locator_params(axis="y", nbins=5)
     axes.grid(visible=True, axis="y")
     axes.set_ylabel(data.up)
+    if not any((data.low, data.high, *(look.value for look in data.looks))):
+        # matplotlib gives a constant a range on both sides, and no signal that is always 0 goes below it.
+        axes.set_ylim(-0.05 * _TOP[data.percent], _TOP[data.percent])
     legend_below(axes, 3, handle=1.4, between=1.0)
 
 

@@ -16,7 +16,7 @@ __all__ = [
     "LevelInterval",
     "highest_share",
     "level_over",
-    "lowest_ratio",
+    "lowest_recovery",
     "lowest_share",
     "neighbour_correlation",
 ]
@@ -119,15 +119,33 @@ def lowest_share(estimate: float, se: float, count: int, chance: float) -> float
     return 1 - highest_share(1 - estimate, se, count, chance)
 
 
-def lowest_ratio(estimate: float, se: float, count: int, chance: float) -> float:
-    """Return the lower bound of a ratio by Student's t.
+def lowest_recovery(estimate: float, se: float, count: int, draws: float, chance: float) -> float:
+    """Return the lower bound of a recovery: the smaller one of Student's t and of Clopper and Pearson.
+
+    A prompt loses at most its possible gain, which is at most 1. So the lost share, a ratio of sums, counts as a
+    share of as many draws as the possible gains add up to. Where few losses were seen, or none, the standard error
+    says little, and that bound is the lower one.
+
+    Parameters
+    ----------
+    estimate, se : float
+    count : int
+        Prompts whose labels differ.
+    draws : float
+        Sum of the possible gains of all prompts, labels in [0, 1]; above 0.
+    chance : float
+        That the recovery lies below the bound.
 
     Examples
     --------
-    >>> round(lowest_ratio(0.6, 0.05, 100, 0.025), 3)
-    0.501
+    >>> round(lowest_recovery(0.6, 0.05, 100, 60.0, 0.025), 3), round(lowest_recovery(1.0, 0.0, 100, 60.0, 0.025), 3)
+    (0.465, 0.94)
     """
-    return estimate + float(special.stdtrit(max(count - 1, 1), chance)) * se
+    student = estimate + float(special.stdtrit(max(count - 1, 1), chance)) * se
+    if estimate <= 0:
+        return student
+    hits = min(estimate, 1.0) * draws
+    return min(student, float(special.betaincinv(hits, draws - hits + 1, chance)))
 
 
 def neighbour_correlation(values: Floats) -> float | None:
