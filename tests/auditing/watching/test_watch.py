@@ -141,7 +141,7 @@ def test_days_that_follow_the_day_before_are_told_with_the_remedy(tmp_path):
     found = bw.watch(f"{tmp_path}/p/*.jsonl", first=30)
     (said,) = [one for one in found.sentences if "follows that of the period before" in one]
     assert said.startswith("The length of a period")
-    assert said.endswith("Use --by week, which needs a time in each line.")
+    assert said.endswith("Use --by week --year 52, which needs a time in each line.")
 
 
 def test_too_few_days_are_too_early(tmp_path):

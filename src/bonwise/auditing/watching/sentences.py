@@ -47,8 +47,8 @@ def sentences(signals: Mapping[str, WatchedSignal], data: WatchData, settings: W
 
 def _longer(by: str) -> str:
     if by in ("hour", "day"):
-        return "Use --by week."
-    return "Use --by week, which needs a time in each line." if by == "file" else "Watch longer periods."
+        return "Use --by week --year 52."
+    return "Use --by week --year 52, which needs a time in each line." if by == "file" else "Watch longer periods."
 
 
 def _moved(name: str, signal: WatchedSignal) -> str:
