@@ -1,7 +1,8 @@
 """How often `bonwise watch` raises a false alarm in a year, and how soon it sees a shift, beside weekly tests.
 
-    python benchmarks/watch.py                       # the tables of docs/watch.md: half an hour on two cores
+    python benchmarks/watch.py                   # the tables of docs/watch.md: more than half an hour on two cores
     python benchmarks/watch.py --replications 20
+    python benchmarks/watch.py --quiet --replications 200
 
 Six signals for 365 days after the baseline. A false alarm is any alarm of any signal within the year. The weekly
 tests compare the seven days of each full week with the baseline: by picks (Welch's t test on all picks), and by days

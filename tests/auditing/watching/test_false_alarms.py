@@ -58,7 +58,7 @@ def test_a_year_of_ties_against_an_audit_rarely_alarms(level, prompts):
     assert np.mean([tie_alarm(level, prompts, 365, (43, one)) for one in range(FULL)]) <= most(FULL)
 
 
-def perfect_audit(scale=1.0):
+def perfect_audit(scale=1.0, **reading):
     """Return an audit of 40 prompts whose judge recovers everything."""
     labels = np.random.default_rng(3).random((40, 3)).round(2)
     rows = [
@@ -66,7 +66,7 @@ def perfect_audit(scale=1.0):
         for prompt, mine in enumerate(labels)
         for at, value in enumerate(mine)
     ]
-    return bw.audit(pd.DataFrame(rows))
+    return bw.audit(pd.DataFrame(rows), **reading)
 
 
 def test_an_audit_without_a_loss_bounds_recovery(tmp_path):
@@ -83,8 +83,12 @@ def test_an_audit_without_a_loss_bounds_recovery(tmp_path):
 def test_an_audit_of_labels_on_another_scale_is_no_baseline_of_recovery(tmp_path):
     """Labels from 0 to 5 bound no loss: recovery has the first periods of the log, with the reason."""
     path = tmp_path / "audit.json"
-    path.write_text(json.dumps(perfect_audit(5.0).to_dict()), encoding="utf-8")
     labels = pd.DataFrame(write_log(tmp_path / "p", 30, picks=8))
+    path.write_text(json.dumps(perfect_audit(5.0).to_dict()), encoding="utf-8")
     found = bw.watch(f"{tmp_path}/p/*.jsonl", baseline=path, labels=labels).signals["recovery"]
     assert found.method == "ranks"
     assert "--label-scale" in found.baseline_source
+    declared = perfect_audit(5.0, label_scale=bw.Scale(0, 5))
+    path.write_text(json.dumps(declared.to_dict()), encoding="utf-8")
+    found = bw.watch(f"{tmp_path}/p/*.jsonl", baseline=path, labels=labels).signals["recovery"]
+    assert found.method == "bound"
