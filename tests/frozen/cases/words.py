@@ -21,6 +21,7 @@ COMMANDS = (
         "confidence",
         "plan",
         "monitor",
+        "watch",
     ),
     *("serve", "mcp", "preferences", "judges", "strategies", "schema"),
     *("labels", "labels draw", "labels compare", "study"),
