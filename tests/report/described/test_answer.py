@@ -10,7 +10,7 @@ import pytest
 import bonwise as bw
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.report.blocks import Part
-from bonwise.report.described.answer import Answer, outcome_of, verdict_of_judges
+from bonwise.report.described.answer import StatedVerdict, outcome_of, verdict_of_judges
 from bonwise.report.described.limits import limits
 from bonwise.report.numbers import Ends
 from bonwise.report.page.made_on import made_on
@@ -29,7 +29,7 @@ def test_an_outcome_follows_the_interval(low, high, outcome):
 
 def test_judges_that_differ_leave_the_state_open():
     """A verdict on several judges is green or red only where all agree."""
-    good, bad = Answer("helps", "good", "It helps."), Answer("hurts", "bad", "It hurts.")
+    good, bad = StatedVerdict("helps", "good", "It helps."), StatedVerdict("hurts", "bad", "It hurts.")
     (both,) = verdict_of_judges({"a": good, "b": bad})
     (alike,) = verdict_of_judges({"a": good, "b": good})
     assert (both.state, alike.state, alike.title) == ("open", "good", "helps")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Part, Said
-from bonwise.report.numbers import counted
+from bonwise.report.numbers import Bounded, counted
 
-__all__ = ["Answer", "Outcome", "State", "outcome_of", "verdict", "verdict_of_judges"]
+__all__ = ["Outcome", "State", "StatedVerdict", "outcome_of", "verdict", "verdict_of_judges"]
 
 State = Literal["good", "bad", "open"]
 """As of a `Part` that is a verdict."""
@@ -25,16 +25,8 @@ _LONGEST = 600
 _MOST_NAMES = 5
 
 
-class _Bounded(Protocol):
-    @property
-    def low(self) -> float | None: ...
-
-    @property
-    def high(self) -> float | None: ...
-
-
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StatedVerdict:
     """What was found of one judge, or of a whole result.
 
     Parameters
@@ -51,7 +43,7 @@ class Answer:
     says: str
 
 
-def outcome_of(found: _Bounded, than: float = 0.0) -> Outcome:
+def outcome_of(found: Bounded, than: float = 0.0) -> Outcome:
     """Return where an interval lies; a figure without one is open, and so is an interval that touches the value.
 
     Examples
@@ -69,12 +61,12 @@ def outcome_of(found: _Bounded, than: float = 0.0) -> Outcome:
     return "below" if found.high < than else "open"
 
 
-def verdict(answer: Answer, then: Sequence[Said] = (), more: Sequence[Block] = ()) -> Part:
+def verdict(answer: StatedVerdict, then: Sequence[Said] = (), more: Sequence[Block] = ()) -> Part:
     """Return the verdict of a result.
 
     Parameters
     ----------
-    answer : Answer
+    answer : StatedVerdict
     then : sequence of Said
         What to do next, for a page: a terminal says it last.
     more : sequence of Block
@@ -84,12 +76,12 @@ def verdict(answer: Answer, then: Sequence[Said] = (), more: Sequence[Block] = (
     return Part(answer.word, [lead, *more, *_next(then)], "verdict", answer.state)
 
 
-def verdict_of_judges(answers: Mapping[str, Answer], then: Sequence[Said] = ()) -> Iterator[Part]:
+def verdict_of_judges(answers: Mapping[str, StatedVerdict], then: Sequence[Said] = ()) -> Iterator[Part]:
     """Yield the verdict on one judge, or how many of several have which; nothing without a judge.
 
     Examples
     --------
-    >>> helps, hurts = Answer("helps", "good", "It helps."), Answer("hurts", "bad", "It hurts.")
+    >>> helps, hurts = StatedVerdict("helps", "good", "It helps."), StatedVerdict("hurts", "bad", "It hurts.")
     >>> found = {"a": helps, "b": helps, "c": hurts}
     >>> [both] = verdict_of_judges(found)
     >>> both.title, both.state, both.blocks[0].text
@@ -108,7 +100,7 @@ def verdict_of_judges(answers: Mapping[str, Answer], then: Sequence[Said] = ()) 
         for each, times in words.items()
     )
     title = word if len(words) == 1 else f"{many} of {len(answers)}: {word}"
-    yield verdict(Answer(title, states.pop() if len(states) == 1 else "open", f"{told}."), then)
+    yield verdict(StatedVerdict(title, states.pop() if len(states) == 1 else "open", f"{told}."), then)
 
 
 def _names(names: Sequence[str]) -> str:

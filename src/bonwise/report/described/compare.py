@@ -11,7 +11,7 @@ from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
-from bonwise.report.described.answer import Answer, verdict
+from bonwise.report.described.answer import StatedVerdict, verdict
 from bonwise.report.described.choice import best_of
 from bonwise.report.described.labels_left_out import labels_left_out
 from bonwise.report.described.limits import limits
@@ -99,10 +99,10 @@ def _verdict(document: CompareDocument) -> Part:
     figures += f", a difference of {size} {interval(found, points, sign=True)}"
     if found.low <= 0 <= found.high:
         told = f"Neither set of picks is shown to be better: {figures}."
-        return verdict(Answer("no difference shown", "open", told), _MORE)
+        return verdict(StatedVerdict("no difference shown", "open", told), _MORE)
     which = "first" if found.low > 0 else "second"
     told = f"The {which} set of picks is better: {figures}."
-    return verdict(Answer(f"the {which} is better", "good", told), _TAKE)
+    return verdict(StatedVerdict(f"the {which} is better", "good", told), _TAKE)
 
 
 def _left_out(document: CompareDocument) -> Iterator[Said]:

@@ -95,7 +95,6 @@ def limits(kind: str, role: Literal["detail", "long"] = "detail", reference: str
         Word of the document, or name of the study.
     role : {"detail", "long"}
         ``long`` where a short form leaves it out, so that a terminal that shows everything says it too.
-
     reference : str, optional
         What stands in for the oracle.
 
@@ -104,6 +103,7 @@ def limits(kind: str, role: Literal["detail", "long"] = "detail", reference: str
     >>> limits("plan").title
     'What this does not establish'
     """
-    return Part(
-        _TITLE, [Said("note", named(one, reference)) for one in _LIMITS.get(kind, ())], role, anchor="not-established"
-    )
+    sentences = _LIMITS.get(kind, ())
+    if reference is not None:
+        sentences = [named(one, reference) for one in sentences]
+    return Part(_TITLE, [Said("note", one) for one in sentences], role, anchor="not-established")

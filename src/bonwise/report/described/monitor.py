@@ -9,7 +9,7 @@ from bonwise.documents.labels_left_out import LabelsLeftOut
 from bonwise.documents.monitor import LabelCounts, Look, MonitorDocument, RecoverySettings, VoteCounts
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
-from bonwise.report.described.answer import Answer, State, verdict
+from bonwise.report.described.answer import State, StatedVerdict, verdict
 from bonwise.report.described.labels_left_out import labels_left_out
 from bonwise.report.described.limits import limits
 from bonwise.report.described.table_facts import table_facts
@@ -97,12 +97,12 @@ def _verdict(document: MonitorDocument) -> Part:
         "no figure yet" if now.estimate is None else f"{_figure(document)} {_with_ends(now)} after {count(now.n)}"
     )
     if found == "continue":
-        return verdict(Answer(found, "open", f"More labels are needed: {figure}."))
+        return verdict(StatedVerdict(found, "open", f"More labels are needed: {figure}."))
     if document.describes == "labelled prompts" and isinstance(data, LabelCounts):
         about = f", for the {count(data.labelled_prompts)} labelled prompts"
-        return verdict(Answer(f"{found}{about}", "open", f"The labels are enough: {figure}."))
+        return verdict(StatedVerdict(f"{found}{about}", "open", f"The labels are enough: {figure}."))
     state: State = "bad" if found == "stop: not better" else "good"
-    return verdict(Answer(found, state, f"The labels are enough: {figure}."))
+    return verdict(StatedVerdict(found, state, f"The labels are enough: {figure}."))
 
 
 def _with_ends(now: Look) -> str:

@@ -16,7 +16,7 @@ from bonwise.documents.plan import (
 from bonwise.printable import printable
 from bonwise.report.amounts import brief, price
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
-from bonwise.report.described.answer import Answer, State, verdict
+from bonwise.report.described.answer import State, StatedVerdict, verdict
 from bonwise.report.described.limits import limits
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.numbers import Unit, count, counted, number, percent, setting, with_interval
@@ -58,7 +58,7 @@ def _verdict(document: PlanDocument, decides: Sequence[str]) -> Part:
     says = " ".join(decides) or (
         _lead(document) if document.labels is not None else f"The plan is {document.verdict}."
     )
-    return verdict(Answer(document.verdict, _STATES[document.verdict], says), more=asked)
+    return verdict(StatedVerdict(document.verdict, _STATES[document.verdict], says), more=asked)
 
 
 def _facts(settings: PlanSettings) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from bonwise.documents.routed.judge import BudgetRecord, CheckRecord, JudgeRoute
 from bonwise.printable import printable
 from bonwise.report.amounts import brief
 from bonwise.report.blocks import Block, Part, Said, Table
-from bonwise.report.described.answer import Answer, outcome_of, verdict_of_judges
+from bonwise.report.described.answer import StatedVerdict, outcome_of, verdict_of_judges
 from bonwise.report.described.labels_left_out import labels_left_out
 from bonwise.report.described.limits import limits
 from bonwise.report.described.route_curves import captured_curves, value_curves
@@ -136,18 +136,18 @@ def _check(question: str, found: CheckRecord) -> Said:
     return Said("note", f"{question} {found.answer}: {found.reason}{known}")
 
 
-def _answer(found: RecommendedRoute) -> Answer:
+def _answer(found: RecommendedRoute) -> StatedVerdict:
     """Return whether the signal to take is shown to be better than a random choice of prompts."""
     captured, outcome = found.captured, outcome_of(found.captured)
     if captured.estimate is None:
-        return Answer("undefined", "open", f"What routing by {found.signal} captures is undefined.")
+        return StatedVerdict("undefined", "open", f"What routing by {found.signal} captures is undefined.")
     figure = _with_ends(estimate(captured, "share"), interval(captured, "share"))
     what = f"{percent(found.share)} of the prompts sent on by {found.signal} capture {figure} of the possible lift"
     if outcome == "above":
-        return Answer(f"route by {found.signal}", "good", f"Routing helps: {what}.")
+        return StatedVerdict(f"route by {found.signal}", "good", f"Routing helps: {what}.")
     if outcome == "below":
-        return Answer("worse than random", "bad", f"Routing by {found.signal} does harm: {what}.")
-    return Answer("no help shown", "open", f"Routing is not shown to be better than random: {what}.")
+        return StatedVerdict("worse than random", "bad", f"Routing by {found.signal} does harm: {what}.")
+    return StatedVerdict("no help shown", "open", f"Routing is not shown to be better than random: {what}.")
 
 
 def _recommendation(found: RecommendedRoute) -> Iterator[Said]:

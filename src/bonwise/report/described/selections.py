@@ -16,7 +16,7 @@ from bonwise.documents.selections import (
 from bonwise.printable import printable
 from bonwise.report.amounts import money, per_unit, seconds
 from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
-from bonwise.report.described.answer import Answer, verdict
+from bonwise.report.described.answer import StatedVerdict, verdict
 from bonwise.report.described.limits import limits
 from bonwise.report.described.pools import FIGURES, MEANINGS, by_rank, figures, pools, story
 from bonwise.report.numbers import NOTHING, count, counted, number, setting
@@ -56,7 +56,7 @@ def describe(document: SelectionsDocument) -> Part:
     return Part(title, [*blocks, limits("selections")])
 
 
-def _answer(totals: SelectionTotals, ended: str | None) -> Answer:
+def _answer(totals: SelectionTotals, ended: str | None) -> StatedVerdict:
     """Return whether every pool has a pick that rests on scores of all its candidates."""
     picked, unscored = totals.picked, sum(totals.unscored.values())
     says = (
@@ -69,18 +69,18 @@ def _answer(totals: SelectionTotals, ended: str | None) -> Answer:
     if makeshift:
         says += f"; {counted(makeshift, 'pick')} {'rests' if makeshift == 1 else 'rest'} on less than was asked for"
     if ended or picked < totals.pools:
-        return Answer("not all picked", "bad", f"{says}.")
+        return StatedVerdict("not all picked", "bad", f"{says}.")
     if unscored or makeshift:
-        return Answer("picked, with gaps", "open", f"{says}.")
-    return Answer("all picked", "good", f"{says}.")
+        return StatedVerdict("picked, with gaps", "open", f"{says}.")
+    return StatedVerdict("all picked", "good", f"{says}.")
 
 
-def _answer_of_one(pick: PickRecord) -> Answer:
+def _answer_of_one(pick: PickRecord) -> StatedVerdict:
     if pick.best is None:
-        return Answer("no pick", "bad", f"No candidate was picked: {pick.stopped}.")
+        return StatedVerdict("no pick", "bad", f"No candidate was picked: {pick.stopped}.")
     whole = pick.decided_by not in _MAKESHIFT and not pick.unscored
     says = f"Decided by {pick.decided_by}: {MEANINGS[pick.decided_by]}."
-    return Answer(f"{printable(pick.best, longest=_LONGEST)} is picked", "good" if whole else "open", says)
+    return StatedVerdict(f"{printable(pick.best, longest=_LONGEST)} is picked", "good" if whole else "open", says)
 
 
 def _facts(document: SelectionsDocument) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.stack import SmallerStack, StackDocument
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Drawing, Part, Role, Row, Said, Table
-from bonwise.report.described.answer import Answer, outcome_of, verdict
+from bonwise.report.described.answer import StatedVerdict, outcome_of, verdict
 from bonwise.report.described.choice import best_of
 from bonwise.report.described.limits import limits
 from bonwise.report.figures.forest import Forest, forest_figure
@@ -62,16 +62,16 @@ def _blocks(document: StackDocument) -> Iterator[Block]:
     yield limits("stack")
 
 
-def _answer(document: StackDocument) -> Answer:
+def _answer(document: StackDocument) -> StatedVerdict:
     says = _lead(document)
     if document.metrics[_RECOVERY].estimate is None:
-        return Answer("undefined", "open", says)
+        return StatedVerdict("undefined", "open", says)
     if document.fallback is not None:
-        return Answer("one judge", "open", says)
+        return StatedVerdict("one judge", "open", says)
     return {
-        "above": Answer("the stack is better", "good", says),
-        "below": Answer("the stack is worse", "bad", says),
-        "open": Answer("no difference shown", "open", says),
+        "above": StatedVerdict("the stack is better", "good", says),
+        "below": StatedVerdict("the stack is worse", "bad", says),
+        "open": StatedVerdict("no difference shown", "open", says),
     }[outcome_of(document.difference[_RECOVERY])]
 
 

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-__all__ = ["Place", "collected_places", "tell", "tell_bar"]
+__all__ = ["ValuePlace", "collected_places", "tell", "tell_bar"]
 
 _MOST = 400
 """Places of one drawing: more would be as large as the drawing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ValuePlace:
     """A place on a drawing that says its value.
 
     Parameters
@@ -32,13 +32,13 @@ class Place:
     to: tuple[float, float] | None = None
 
 
-_PLACES: ContextVar[list[Place] | None] = ContextVar("places of a drawing", default=None)
+_PLACES: ContextVar[list[ValuePlace] | None] = ContextVar("places of a drawing", default=None)
 
 
 @contextmanager
-def collected_places() -> Iterator[Sequence[Place]]:
+def collected_places() -> Iterator[Sequence[ValuePlace]]:
     """Collect the places of the drawing that this thread paints; without this, painters tell them to no one."""
-    found: list[Place] = []
+    found: list[ValuePlace] = []
     chosen = _PLACES.set(found)
     try:
         yield found
@@ -56,15 +56,15 @@ def tell(x: float | None, y: float | None, text: str) -> None:
     >>> places[0].text
     'power 90 %'
     """
-    _add(None if x is None or y is None else Place(float(x), float(y), text))
+    _add(None if x is None or y is None else ValuePlace(float(x), float(y), text))
 
 
 def tell_bar(corner: tuple[float, float], opposite: tuple[float, float], text: str) -> None:
     """Let a bar say what it is."""
-    _add(Place(float(corner[0]), float(corner[1]), text, (float(opposite[0]), float(opposite[1]))))
+    _add(ValuePlace(float(corner[0]), float(corner[1]), text, (float(opposite[0]), float(opposite[1]))))
 
 
-def _add(place: Place | None) -> None:
+def _add(place: ValuePlace | None) -> None:
     found = _PLACES.get()
     if place is not None and found is not None and len(found) < _MOST:
         found.append(place)

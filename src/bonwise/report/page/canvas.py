@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from bonwise.printable import printable
 from bonwise.report.figures.colours import COLOURS, SIZE, STAND_INS, TEXT, with_stand_ins
-from bonwise.report.figures.hover import Place, collected_places
+from bonwise.report.figures.hover import ValuePlace, collected_places
 
 if TYPE_CHECKING:
     from bonwise.report.blocks import Drawing
@@ -127,7 +127,7 @@ def painted(drawing: Drawing[Any], axes: Axes | None = None) -> Axes:
     return axes
 
 
-def _told(place: Place, axes: Axes, size: tuple[float, float]) -> str:
+def _told(place: ValuePlace, axes: Axes, size: tuple[float, float]) -> str:
     """Return what says a value when a reader points at it: something that is there and cannot be seen."""
     corners = [_points(axes, corner, size) for corner in ((place.x, place.y), place.to) if corner is not None]
     if not all(isfinite(value) for corner in corners for value in corner):

@@ -12,7 +12,7 @@ from bonwise.documents.studies.mix import MixDocument, MixJudge
 from bonwise.documents.studies.requirements import RequirementsDocument, RequirementsJudge
 from bonwise.documents.study import StudyDocument
 from bonwise.report.blocks import Said
-from bonwise.report.described.answer import Answer, outcome_of
+from bonwise.report.described.answer import StatedVerdict, outcome_of
 from bonwise.report.described.label_strategy.asking_columns import way_name
 from bonwise.report.numbers import estimate, percent, unit_of_difference, with_interval
 
@@ -28,7 +28,7 @@ _NEXT: Mapping[str, str] = {
 }
 
 
-def answers_of(document: StudyDocument) -> dict[str, Answer]:
+def answers_of(document: StudyDocument) -> dict[str, StatedVerdict]:
     """Return the answer of each judge; nothing of a study that asks no question with an answer."""
     if isinstance(document, RequirementsDocument):
         return {name: _reached(judge) for name, judge in document.judges.items() if judge.targets}
@@ -49,27 +49,29 @@ def next_of(document: StudyDocument) -> list[Said]:
     return [] if told is None else [Said("finding", told)]
 
 
-def _reached(judge: RequirementsJudge) -> Answer:
+def _reached(judge: RequirementsJudge) -> StatedVerdict:
     """Return the largest wanted recovery that the judge is shown to reach, or that it misses the smallest."""
     own, targets = judge.judge.recovery, sorted(judge.targets, key=lambda one: one.target)
     if own.estimate is None:
-        return Answer("undefined", "open", "The recovery of this judge is undefined.")
+        return StatedVerdict("undefined", "open", "The recovery of this judge is undefined.")
     has = f"it recovers {_with_ends(own, _RECOVERY)}"
     reached = [one for one in targets if outcome_of(own, one.target) == "above"]
     if reached:
         most = reached[-1]
         wanted = f"a wanted recovery of {percent(most.target)}"
-        return Answer(f"reaches {percent(most.target)}", "good", f"The judge reaches {wanted}: {has}.")
+        return StatedVerdict(f"reaches {percent(most.target)}", "good", f"The judge reaches {wanted}: {has}.")
     least = targets[0]
     needs = f"{percent(least.target)} takes a within_r of {with_interval(least.within_r)}"
     if judge.judge.within_r.estimate is not None:
         needs += f" from a judge of plain noise, and this one has {with_interval(judge.judge.within_r)}"
     if outcome_of(own, least.target) == "below":
-        return Answer(f"below {percent(least.target)}", "bad", f"The judge falls short: {has}; {needs}.")
-    return Answer("not settled", "open", f"The judge is not shown to reach {percent(least.target)}: {has}; {needs}.")
+        return StatedVerdict(f"below {percent(least.target)}", "bad", f"The judge falls short: {has}; {needs}.")
+    return StatedVerdict(
+        "not settled", "open", f"The judge is not shown to reach {percent(least.target)}: {has}; {needs}."
+    )
 
 
-def _calibrated(judge: CalibrationJudge) -> Answer:
+def _calibrated(judge: CalibrationJudge) -> StatedVerdict:
     """Return whether a way of calibrating changes recovery."""
     changes = {
         method.replace("_", " "): found.changes[_RECOVERY]
@@ -80,21 +82,21 @@ def _calibrated(judge: CalibrationJudge) -> Answer:
     told = "; ".join(f"{name} {_change(one, _RECOVERY)}" for name, one in changes.items())
     says = f"Change of recovery by calibration: {told}."
     if "above" in shown.values():
-        return Answer("better picks", "good", says)
+        return StatedVerdict("better picks", "good", says)
     if shown and all(one == "below" for one in shown.values()):
-        return Answer("worse picks", "bad", says)
-    return Answer("no change shown", "open", says)
+        return StatedVerdict("worse picks", "bad", says)
+    return StatedVerdict("no change shown", "open", says)
 
 
-def _mixed(judge: MixJudge) -> Answer:
+def _mixed(judge: MixJudge) -> StatedVerdict:
     """Return whether the easy candidates change the figures."""
     there = [name for name in (_RECOVERY, _GLOBAL_R) if name in judge.change]
     told = "; ".join(f"{name} {_change(judge.change[name], name)}" for name in there)
     says = f"With the easy candidates in every pool: {told}."
     moved = [name for name in there if outcome_of(judge.change[name]) != "open"]
     if moved:
-        return Answer(f"{' and '.join(moved)} changed", "bad", says)
-    return Answer("no change shown", "open", says)
+        return StatedVerdict(f"{' and '.join(moved)} changed", "bad", says)
+    return StatedVerdict("no change shown", "open", says)
 
 
 def _compared(judge: StrategiesJudge, document: StrategiesDocument) -> dict[str, EstimateRecord]:
@@ -107,7 +109,7 @@ def _compared(judge: StrategiesJudge, document: StrategiesDocument) -> dict[str,
     }
 
 
-def _asked(judge: StrategiesJudge, document: StrategiesDocument) -> Answer:
+def _asked(judge: StrategiesJudge, document: StrategiesDocument) -> StatedVerdict:
     """Return whether a way of asking recovers more than scores."""
     apart = _compared(judge, document)
     better = [name for name, one in apart.items() if outcome_of(one) == "above"]
@@ -115,10 +117,10 @@ def _asked(judge: StrategiesJudge, document: StrategiesDocument) -> Answer:
     name, best = max(apart.items(), key=lambda one: float("-inf") if one[1].estimate is None else one[1].estimate)
     says = f"The way furthest above scores is {name}: recovery {_change(best, _RECOVERY)}."
     if better:
-        return Answer("verdicts are better", "good", says)
+        return StatedVerdict("verdicts are better", "good", says)
     if len(worse) == len(apart):
-        return Answer("scores are better", "good", f"Every other way recovers less. {says}")
-    return Answer("no difference shown", "open", says)
+        return StatedVerdict("scores are better", "good", f"Every other way recovers less. {says}")
+    return StatedVerdict("no difference shown", "open", says)
 
 
 def _with_ends(found: EstimateRecord, metric: str) -> str:
