@@ -86,11 +86,19 @@ def _mix(path):
     bw.study_mix("scores.csv", control="c3").to_html(path)
 
 
-def _factor(words):
+def _preferences(path):
+    bw.study_preferences("votes.csv", ties="half").to_html(path)
+
+
+def _command(words, codes=(0,)):
     def make(path):
-        assert run(["factor", *words.split(), "--html", str(path)]) == 0
+        assert run([*words.split(), "--html", str(path)]) in codes
 
     return make
+
+
+def _factor(words):
+    return _command(f"factor {words}")
 
 
 KINDS = {
@@ -107,6 +115,8 @@ KINDS = {
     "study-label-strategy": (_label_strategy, "Ways of asking a judge"),
     "study-calibration": (_calibration, "Calibration of judges"),
     "study-mix": (_mix, "Mixed difficulty of "),
+    "watch": (_command("watch picks/*.jsonl --labels picks_labels.csv", (1,)), "Watch of "),
+    "preferences": (_preferences, "Votes of votes.csv"),
     "factor": (_factor("fit ratings.csv --human human --rank 2 --prior 1"), "Factor model of ratings.csv"),
     "factor-explain": (
         _factor("explain fit.json m0 m1 --prompts prompts.csv"),

@@ -81,6 +81,7 @@ def pictured(page, path):
     """Take a picture of the page, of a long one its beginning, and return its width and some of its pixels."""
     width, height = page.evaluate("[innerWidth, document.documentElement.scrollHeight]")
     page.set_viewport_size({"width": width, "height": min(height, HIGHEST)})
+    page.evaluate("scrollTo({top: 0, behavior: 'instant'})")  # opening a row may have scrolled to it
     page.screenshot(path=path, animations="disabled")
     with Image.open(path) as picture:
         assert picture.format == "PNG"

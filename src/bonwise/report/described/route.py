@@ -19,7 +19,11 @@ from bonwise.report.numbers import NOTHING, count, counted, estimate, interval, 
 
 __all__ = ["describe"]
 
-_NEXT = (Said("finding", "To route live save the rule with --save FILE, and give it to bonwise select --route."),)
+_LIVE = "To route live, save the rule with --save FILE and give it to bonwise select --route."
+_NOT_YET = (
+    "Do not route by this signal yet. Label more prompts, or score each candidate again or by another judge, so that "
+    "more signals can be studied."
+)
 
 _MOST_REASONS = 3
 """Reasons for which prompts were dropped that are told."""
@@ -37,9 +41,7 @@ def describe(document: RouteDocument) -> Part:
         f"Routing of {printable(settings.source)} to {against}",
         [
             Table.facts(_facts(document)),
-            *verdict_of_judges(
-                {name: _answer(judge.recommendation) for name, judge in document.judges.items()}, _NEXT
-            ),
+            *_verdict(document),
             *labels_left_out(settings.labels_left_out),
             *(
                 Part(_title(name, judge.data), list(_judge(judge, settings, f"route-{at}")), anchor=f"route-{at}")
@@ -52,6 +54,12 @@ def describe(document: RouteDocument) -> Part:
             limits("route"),
         ],
     )
+
+
+def _verdict(document: RouteDocument) -> Iterator[Part]:
+    answers = {name: _answer(judge.recommendation) for name, judge in document.judges.items()}
+    helps = any(one.state == "good" for one in answers.values())
+    yield from verdict_of_judges(answers, [Said("finding", _LIVE if helps else _NOT_YET)])
 
 
 def _facts(document: RouteDocument) -> Iterator[tuple[str, str]]:

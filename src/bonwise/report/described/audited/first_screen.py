@@ -15,7 +15,7 @@ from bonwise.report.described.audited.judges import by_recovery
 from bonwise.report.numbers import Bounded, Ends, Unit, against, count, counted, estimate, interval, number, setting
 from bonwise.report.wording import named
 
-__all__ = ["bar_of_best", "next_part", "recovery_bar", "what_would_change", "what_would_change_several"]
+__all__ = ["bar_of_best", "deciding", "next_part", "recovery_bar", "what_would_change", "what_would_change_several"]
 
 _LONGEST = 60
 """Letters of a name beside the bar."""
@@ -31,7 +31,7 @@ def recovery_bar(judge: JudgeFound, settings: AuditSettings) -> Iterator[Bar]:
     judge : JudgeFound
     settings : AuditSettings
     """
-    name = _deciding(settings)
+    name = deciding(settings)
     rows = [_bar_row(title, found, unit_of(name)) for title, found in _figures(judge, name, settings)]
     if rows:
         yield _bar(rows, settings)
@@ -44,7 +44,7 @@ def bar_of_best(document: AuditDocument) -> Iterator[Bar]:
     ----------
     document : AuditDocument
     """
-    settings, metric = document.settings, _deciding(document.settings)
+    settings, metric = document.settings, deciding(document.settings)
     choice = (document.choice or {}).get(metric)
     if choice is not None:
         name, after = choice.best[0], choice.after
@@ -69,7 +69,7 @@ def what_would_change(judge: JudgeFound, settings: AuditSettings, shown: JudgeEx
     shown : JudgeExhibits or None
         Says how many more labels would decide.
     """
-    name, gate = _deciding(settings), _gate(settings)
+    name, gate = deciding(settings), _gate(settings)
     unit, found = unit_of(name), judge.metrics.get(name)
     if judge.verdict.level == "random":
         yield Said("finding", "Only scores that differ within prompts would change this.")
@@ -88,7 +88,7 @@ def what_would_change_several(document: AuditDocument, exhibits: ExhibitsDocumen
     exhibits : ExhibitsDocument or None
         Says how many more labels would decide.
     """
-    name, gate = _deciding(document.settings), _gate(document.settings)
+    name, gate = deciding(document.settings), _gate(document.settings)
     unsettled = [who for who, one in document.judges.items() if _spans(one.metrics.get(name), gate)]
     if not unsettled:
         return
@@ -112,7 +112,7 @@ def _to_be_useful(
     if exhibits is None:
         return
     for who in unsettled:
-        found = document.judges[who].metrics.get(_deciding(document.settings))
+        found = document.judges[who].metrics.get(deciding(document.settings))
         shown = exhibits.judges.get(who)
         if shown is None or shown.to_decide is None or shown.to_decide.prompts is None:
             continue
@@ -133,7 +133,8 @@ def next_part(then: Sequence[Said]) -> Iterator[Part]:
         yield Part("Next", steps, "next", anchor="next")
 
 
-def _deciding(settings: AuditSettings) -> str:
+def deciding(settings: AuditSettings) -> str:
+    """Return the name of the metric that decides."""
     return "global_r" if settings.target == "system" else "recovery"
 
 

@@ -17,6 +17,7 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Role, Said, Table
 from bonwise.report.described.audited.first_screen import (
     bar_of_best,
+    deciding,
     next_part,
     recovery_bar,
     what_would_change,
@@ -75,14 +76,15 @@ def verdict(
     then : sequence of Said
         What to type next, for a page.
     """
-    found = judge.verdict
+    found, line = judge.verdict, list(recovery_bar(judge, settings))
     blocks = [
         *_answer(judge, settings, alone=alone),
-        *recovery_bar(judge, settings),
+        *line,
         *_on_a_page(what_would_change(judge, settings, shown)),
         *next_part(then),
         *_levels(found),
-        _headlines(judge, settings.reference),
+        # What the line says already would stand there twice.
+        _headlines(judge, settings.reference, but=deciding(settings) if line else None),
     ]
     return Part(found.level, blocks, "verdict", _STATES[found.level])
 
@@ -214,12 +216,12 @@ def _recovery(judge: JudgeFound) -> str:
     return f"recovery {estimate(found, 'share')}{ends}"
 
 
-def _headlines(judge: JudgeFound, reference: str | None) -> Table:
-    """Return the figures to read first, of those that there are."""
+def _headlines(judge: JudgeFound, reference: str | None, *, but: str | None) -> Table:
+    """Return the figures to read first, of those that there are, but for one."""
     known = [
         metric
         for metric in METRICS_FIRST
-        if metric.name in judge.metrics and judge.metrics[metric.name].estimate is not None
+        if metric.name != but and metric.name in judge.metrics and judge.metrics[metric.name].estimate is not None
     ]
     columns = [Column(title) for title in ("figure", "estimate", "interval", "meaning", "beside")]
     rows = [_headline(metric, judge, reference) for metric in known[:_HEADLINES]]
