@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from bonwise.report.amounts import brief
 from bonwise.report.blocks import Drawing, Value
-from bonwise.report.figures.colours import COLOURS
+from bonwise.report.figures.colours import COLOURS, SIZE
+from bonwise.report.figures.hover import tell
 from bonwise.report.figures.legend import legend_below
+from bonwise.report.numbers import percent
 from bonwise.report.watched_words import WatchUnit, level_words
 
 if TYPE_CHECKING:
@@ -18,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Course", "CourseLook", "course_figure"]
 
-_SIZE = (4.6, 2.6)
 _TICKS = 4
 _LETTERS = 12
 _TOP = {True: 0.01, False: 1.0}
@@ -109,7 +111,7 @@ def course_figure(name: str, title: str, signal: WatchedSignal) -> list[Drawing[
             f". It {alarm.direction} since {alarm.since}, to {level_words(alarm.level, unit)}; alarm: {alarm.period}"
         )
     key = f"course-{name.replace('_', '-')}"
-    return [Drawing(_paint, data, key, title[:1].upper() + title[1:], f"{says}.", _SIZE)]
+    return [Drawing(_paint, data, key, title[:1].upper() + title[1:], f"{says}.", SIZE)]
 
 
 def _axis(title: str, unit: WatchUnit) -> str:
@@ -126,6 +128,9 @@ def _paint(axes: Axes, data: Course) -> None:
         axes.axhspan(data.low, data.high, color=COLOURS["band"], linewidth=0, label="baseline")
     if data.level is not None:
         axes.axhline(data.level, color=COLOURS["muted"], linewidth=0.9, linestyle=(0, (3, 3)))
+    for at, look in enumerate(data.looks):
+        if look.value is not None:
+            tell(at, look.value, f"{_cut(look.last)}: {percent(look.value) if data.percent else brief(look.value)}")
     before = sum(look.log10_e is None for look in data.looks)
     places = range(count)
     axes.plot(places, values, color=COLOURS["judge"], linewidth=1, alpha=0.6)
